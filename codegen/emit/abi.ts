@@ -1,0 +1,84 @@
+/** generated/abi.ts and generated/abi.zig: the numbers and structs that both sides share. */
+import type { Model } from "../model/load.ts";
+
+export function abiHash(model: Model): string {
+  const shared = {
+    dtypes: model.dtypes,
+    computes: model.computes,
+    statuses: model.statuses,
+    natives: model.natives,
+    frame: model.frame,
+    kernels: model.kernels,
+    fast: model.fast,
+  };
+  return new Bun.CryptoHasher("sha256").update(JSON.stringify(shared)).digest("hex").slice(0, 16);
+}
+
+/** Positions, in f64 units, of everything in the frame. */
+export function frameLayout(model: Model): Record<string, number> {
+  const f = model.frame;
+  const detail = f.header.length;
+  const attrs = detail + f.detail;
+  const scratch = attrs + f.attrs;
+  const operands = scratch + f.scratch;
+  const shape = f.operand.length;
+  return {
+    DETAIL: detail,
+    ATTRS: attrs,
+    SCRATCH: scratch,
+    OPERANDS: operands,
+    OPERAND_SIZE: shape + 2 * f.maxRank,
+    SHAPE: shape,
+    STRIDES: shape + f.maxRank,
+    MAX_RANK: f.maxRank,
+    DETAIL_SIZE: f.detail,
+    ATTR_COUNT: f.attrs,
+    SCRATCH_SIZE: f.scratch,
+  };
+}
+
+export function emitAbiTs(model: Model): string {
+  const lines = ["/** Hash of everything below; the library must have been built with the same. */"];
+  lines.push(`export const ABI_HASH = "${abiHash(model)}";`, "");
+  lines.push("/** Element types by id. */", "export const DTYPES = [");
+  for (const d of model.dtypes) {
+    const compute = model.computes.indexOf(d.compute);
+    const { id, name, itemsize, category, scalarType, cppName, native, signed } = d;
+    lines.push(`  ${JSON.stringify({ id, name, itemsize, category, scalarType, cppName, compute, native, signed })},`);
+  }
+  lines.push("] as const;", "", "/** Ids of the types that kernels compute in. */", "export const COMPUTE = {");
+  model.computes.forEach((c, i) => lines.push(`  ${c}: ${i},`));
+  lines.push("} as const;", "", "/** What a native call returns. */", "export const STATUS = {");
+  for (const s of model.statuses) lines.push(`  ${s.name}: ${s.code},`);
+  lines.push("} as const;", "", "/** Positions in the call frame, in f64 units. */", "export const FRAME = {");
+  for (const [k, v] of Object.entries(frameLayout(model))) lines.push(`  ${k}: ${v},`);
+  lines.push("} as const;", "");
+  return lines.join("\n");
+}
+
+export function emitAbiZig(model: Model): string {
+  const out: string[] = [`pub const hash: [:0]const u8 = "${abiHash(model)}";`, ""];
+  out.push("pub const DType = enum(u8) {");
+  for (const d of model.dtypes) out.push(`    ${d.name} = ${d.id},`);
+  out.push("};", "", "pub const Compute = enum(u8) {");
+  model.computes.forEach((c, i) => out.push(`    ${c} = ${i},`));
+  out.push("};", "", "pub const Status = enum(i32) {");
+  for (const s of model.statuses) out.push(`    /// ${s.doc}`, `    ${s.name} = ${s.code},`);
+  out.push("};", "", `pub const max_rank = ${model.frame.maxRank};`, "");
+  out.push("pub const Operand = extern struct {");
+  for (const name of model.frame.operand) out.push(`    ${name}: f64,`);
+  out.push("    shape: [max_rank]f64,", "    strides: [max_rank]f64,", "};", "");
+  out.push("pub const Frame = extern struct {");
+  for (const name of model.frame.header) out.push(`    ${name}: f64,`);
+  out.push(`    detail: [${model.frame.detail}]f64,`, `    attrs: [${model.frame.attrs}]f64,`);
+  out.push(`    scratch: [${model.frame.scratch}]f64,`, "};", "");
+  const at = frameLayout(model);
+  out.push("comptime {", "    const assert = @import(\"std\").debug.assert;");
+  out.push(`    assert(@offsetOf(Frame, "detail") == ${8 * (at.DETAIL as number)});`);
+  out.push(`    assert(@offsetOf(Frame, "attrs") == ${8 * (at.ATTRS as number)});`);
+  out.push(`    assert(@offsetOf(Frame, "scratch") == ${8 * (at.SCRATCH as number)});`);
+  out.push(`    assert(@sizeOf(Frame) == ${8 * (at.OPERANDS as number)});`);
+  out.push(`    assert(@offsetOf(Operand, "strides") == ${8 * (at.STRIDES as number)});`);
+  out.push(`    assert(@sizeOf(Operand) == ${8 * (at.OPERAND_SIZE as number)});`, "}", "");
+  return out.join("\n");
+}

@@ -1,0 +1,124 @@
+/** generated/nodes.ts: one class for each gradient node of the schema. */
+import { type Formula, formulasOf } from "../model/formula.ts";
+import { type Arg, type Model, type Op, camel } from "../model/load.ts";
+
+/** What a node's class looks like, for the emitter of operators too. */
+export interface NodePlan {
+  readonly op: Op;
+  readonly className: string;
+  readonly formulas: readonly Formula[];
+  /** Differentiable arguments in the order of their edges. */
+  readonly targets: readonly Arg[];
+  /** Arguments saved whole. */
+  readonly values: readonly Arg[];
+  /** Tensor arguments of which only shape and dtype are kept. */
+  readonly geometry: readonly Arg[];
+  /** Results saved. */
+  readonly results: readonly number[];
+}
+
+export function planOf(op: Op, model: Model): NodePlan | null {
+  if (typeof op.grad !== "object") return null;
+  const formulas = formulasOf(op, model);
+  const uses = new Map<string, string>();
+  for (const f of formulas) {
+    for (const [name, use] of f.uses) if (uses.get(name) !== "value") uses.set(name, use);
+  }
+  const named = new Set(formulas.flatMap((f) => f.targets.map(camel)));
+  return {
+    op,
+    className: `${op.fn}_Backward`,
+    formulas,
+    targets: op.args.filter((a) => named.has(a.name)),
+    values: op.args.filter((a) => uses.get(a.name) === "value"),
+    geometry: op.args.filter((a) => uses.get(a.name) === "geometry"),
+    results: [...new Set(formulas.flatMap((f) => [...f.results]))].sort(),
+  };
+}
+
+export function isTensorArg(a: Arg): boolean {
+  return a.role.startsWith("Tensor");
+}
+
+function emitClass(plan: NodePlan): string {
+  const { op } = plan;
+  const out: string[] = [`export class ${plan.className} extends Node {`];
+  if (op.inplaceNode) out.push("  inplace = false;");
+  const label = op.inplaceNode ? `this.inplace ? "${op.inplaceNode}" : "${op.node}"` : `"${op.node}"`;
+  out.push("  override get name(): string {", `    return ${label};`, "  }");
+  for (const a of plan.values) {
+    out.push(isTensorArg(a) ? `  ${a.name}!: S.Saved;` : `  ${a.name}!: any;`);
+  }
+  for (const a of plan.geometry) out.push(`  ${a.name}!: S.Geometry;`);
+  for (const r of plan.results) out.push(`  result${r}!: S.Saved;`);
+  out.push("  override apply(grads: Gradients): Gradients {");
+  out.push("    const grad = grads[0] as Tensor;");
+  if (!op.multiOutput) out.push(`    if (!grad) return this.nothing();`);
+  for (const a of plan.values) {
+    const value = isTensorArg(a) ? `S.unpack(this.${a.name}, this)` : `this.${a.name}`;
+    out.push(`    const ${a.name}: any = ${value};`);
+  }
+  for (const a of plan.geometry) out.push(`    const ${a.name} = this.${a.name};`);
+  for (const r of plan.results) {
+    const name = r === 0 && !usesNumbered(plan) ? "result" : `result${r}`;
+    out.push(`    const ${name}: any = S.unpack(this.result${r}, this);`);
+  }
+  out.push(...emitBody(plan), "  }");
+  const kept = [...plan.values.filter(isTensorArg).map((a) => a.name), ...plan.results.map((r) => `result${r}`)];
+  if (kept.length > 0) {
+    out.push("  override release(): void {");
+    out.push("    super.release();");
+    for (const k of kept) out.push(`    S.drop(this.${k});`, `    this.${k} = S.FREED;`);
+    out.push("  }");
+  }
+  out.push("}", "");
+  return out.join("\n");
+}
+
+function usesNumbered(plan: NodePlan): boolean {
+  return plan.formulas.some((f) => /\bresult0\b/.test(f.code));
+}
+
+/** One gradient for each edge; a list argument has as many edges as members. */
+function emitBody(plan: NodePlan): string[] {
+  const lists = plan.targets.filter((a) => a.role === "TensorList");
+  if (lists.length > 0 && plan.targets.length === 1) {
+    return [`    return ${(plan.formulas[0] as Formula).code};`];
+  }
+  const single = plan.formulas.every((f) => f.targets.length === 1);
+  const index = (name: string): number => plan.targets.findIndex((t) => t.name === camel(name));
+  if (single) {
+    const rows = [...plan.formulas].sort((a, b) => index(a.targets[0] as string) - index(b.targets[0] as string));
+    const needs = plan.formulas.some((f) => f.usesNeeds) ? ["    const needs = this.needsList();"] : [];
+    const cells = rows.map((f) => `      this.needs(${index(f.targets[0] as string)}) ? ${f.code} : null,`);
+    return [...needs, "    return [", ...cells, "    ];"];
+  }
+  const out = ["    const needs = this.needsList();", "    const all: Gradients = this.nothing();"];
+  for (const f of plan.formulas) {
+    const places = f.targets.map(index);
+    out.push(`    if (${places.map((i) => `needs[${i}]`).join(" || ")}) {`);
+    if (places.length === 1) out.push(`      all[${places[0]}] = ${f.code};`);
+    else {
+      out.push(`      const part: Gradients = ${f.code};`);
+      places.forEach((p, i) => out.push(`      all[${p}] = part[${i}] ?? null;`));
+    }
+    out.push("    }");
+  }
+  out.push("    return all;");
+  return out;
+}
+
+export function emitNodes(model: Model): string {
+  const out = [
+    'import { type Gradients, Node } from "../src/autograd/node.ts";',
+    'import { formulas as F } from "../src/autograd/registry.ts";',
+    'import * as S from "../src/autograd/saved.ts";',
+    'import type { Tensor } from "../src/tensor/tensor.ts";',
+    "",
+  ];
+  for (const op of model.ops) {
+    const plan = planOf(op, model);
+    if (plan !== null) out.push(emitClass(plan));
+  }
+  return out.join("\n");
+}

@@ -1,0 +1,207 @@
+/** generated/ops.ts: every overload with all arguments given, its in-place form, and its recording for autograd. */
+import type { Arg, Model, Op } from "../model/load.ts";
+import { isTensorArg, type NodePlan, planOf } from "./nodes.ts";
+import { symbolOf } from "./symbols.ts";
+
+const TYPES: Record<string, string> = {
+  Tensor: "Tensor",
+  "Tensor?": "Tensor | null",
+  "Tensor|Scalar": "Tensor | Scalar",
+  "Tensor|Scalar?": "Tensor | Scalar | null",
+  TensorList: "readonly Tensor[]",
+  Scalar: "Scalar",
+  "Scalar?": "Scalar | null",
+  Dim: "number",
+  "Dim?": "number | null",
+  Dims: "number | readonly number[]",
+  "Dims?": "number | readonly number[] | null",
+  Size: "readonly number[]",
+  Sizes: "readonly number[]",
+  Int: "number",
+  "Int?": "number | null",
+  Float: "number",
+  "Float?": "number | null",
+  Bool: "boolean",
+  "Bool?": "boolean | null",
+  String: "string",
+  "String?": "string | null",
+  DType: "DType",
+  "DType?": "DType | null",
+  "Device?": "Device | null",
+  "Generator?": "Generator | null",
+  "MemoryFormat?": "MemoryFormat | null",
+  Storage: "StorageLike",
+  Index: "unknown",
+  Any: "any",
+  "Any?": "any",
+};
+
+export function typeOf(a: Arg): string {
+  return TYPES[a.role] ?? "any";
+}
+
+export const isMulti = (op: Op): boolean => op.results !== undefined || op.multiOutput === true;
+
+export function resultType(op: Op): string {
+  if (op.multiOutput) return "Tensor[]";
+  if (op.results !== undefined) return `Named<${JSON.stringify(op.results)}>`;
+  return RESULT_OVERRIDES[op.name] ?? "Tensor";
+}
+
+const RESULT_OVERRIDES: Record<string, string> = { equal: "boolean", allclose: "boolean", is_set_to: "boolean", is_contiguous: "boolean" };
+
+const has = (op: Op, v: string): boolean => (op.variants as readonly string[]).includes(v);
+
+function moduleOf(impl: string): [string, string] {
+  const [module, fn] = impl.split(".");
+  return [module as string, fn as string];
+}
+
+/** The expression that computes: all arguments, then out and whether the call is in place. */
+function forward(op: Op, out: string, inplace: boolean): string {
+  const args = op.args.map((a) => a.name);
+  if (op.kind === "composite") {
+    const [, fn] = moduleOf(op.impl as string);
+    return `$C.${fn}(${[...args, ...(has(op, "out") || has(op, "inplace") ? [out] : [])].join(", ")})`;
+  }
+  if (op.impl !== undefined) {
+    const [module, fn] = moduleOf(op.impl);
+    const tail = op.kind === "view" || op.kind === "factory" ? [] : [out, String(inplace)];
+    if (op.kind === "factory" && has(op, "out")) tail.push(out);
+    return `$${module}.${fn}(${[...args, ...tail].join(", ")})`;
+  }
+  const p = `P_${op.fn}`;
+  const tensors = op.args.filter(isTensorArg).map((a) => a.name);
+  if (tensors.length <= 2 && op.args.length === tensors.length) {
+    return `$pointwise.${tensors.length === 1 ? "unary" : "binary"}(${[p, ...tensors, out, String(inplace)].join(", ")})`;
+  }
+  return `$pointwise.general(${p}, [${tensors.join(", ")}], ${out}, ${inplace})`;
+}
+
+function tracked(plan: NodePlan): string {
+  const tests = plan.targets.map((a) => {
+    if (a.role === "Tensor") return `requiresGrad(${a.name})`;
+    return `$T.tracks(${a.name})`;
+  });
+  return `gradMode.enabled && (${tests.join(" || ")})`;
+}
+
+/** Statements that make the node and keep what its formulas need before the computation runs. */
+function beforeCall(plan: NodePlan, inplace: boolean): string[] {
+  const out = [`const node = new $N.${plan.className}();`];
+  if (inplace && plan.op.inplaceNode) out.push("node.inplace = true;");
+  out.push(`$T.connect(node, [${plan.targets.map((a) => a.name).join(", ")}]);`);
+  for (const a of plan.values) {
+    const self = inplace && a === plan.op.args[0];
+    if (!isTensorArg(a)) out.push(`node.${a.name} = ${a.name};`);
+    else out.push(`node.${a.name} = ${self ? `$T.saveOriginal(${a.name})` : `$S.save(${a.name})`};`);
+  }
+  for (const a of plan.geometry) out.push(`node.${a.name} = $S.geometry(${a.name});`);
+  return out;
+}
+
+function afterCall(plan: NodePlan, result: string): string[] {
+  return plan.results.map((r) => {
+    const member = isMulti(plan.op) ? `${result}[${r}] as Tensor` : result;
+    return `node.result${r} = $S.saveResult(${member}, node, ${r});`;
+  });
+}
+
+function params(op: Op, withOut: boolean): string {
+  const list = op.args.map((a) => `${a.name}: ${typeOf(a)}`);
+  if (withOut) list.push(isMulti(op) ? "out?: readonly Tensor[]" : "out?: Tensor");
+  return list.join(", ");
+}
+
+function emitPlain(op: Op, plan: NodePlan | null): string[] {
+  const withOut = has(op, "out");
+  const outName = withOut ? "out" : "undefined";
+  const type = resultType(op);
+  const lines = [`export function ${op.fn}(${params(op, withOut)}): ${type} {`];
+  const inputs = op.args.filter(isTensorArg).map((a) => a.name);
+  if (withOut && op.kind !== "composite") {
+    lines.push("  if (out !== undefined) {");
+    lines.push(`    $T.checkOut("${op.publicName}", out, [${inputs.join(", ")}]);`);
+    lines.push(`    return $T.finishOut(${forward(op, "out", false)}, out) as ${type};`, "  }");
+  }
+  const call = forward(op, op.kind === "composite" ? outName : "undefined", false);
+  if (plan === null) {
+    const leaf = op.kind === "factory" && op.args.some((a) => a.name === "requiresGrad");
+    lines.push(leaf ? `  return $T.leaf(${call}, requiresGrad);` : `  return ${call};`);
+  } else {
+    lines.push(`  if (!(${tracked(plan)})) return ${call};`);
+    for (const s of beforeCall(plan, false)) lines.push(`  ${s}`);
+    lines.push(`  const r = ${call};`);
+    for (const s of afterCall(plan, "r")) lines.push(`  ${s}`);
+    const finish = op.kind === "view" ? "$T.recordView" : "$T.record";
+    const skip = op.nonDifferentiable ? `, ${JSON.stringify(op.nonDifferentiable)}` : "";
+    lines.push(`  return ${finish}(r, node${skip});`);
+  }
+  lines.push("}", "");
+  return lines;
+}
+
+function emitInplace(op: Op, plan: NodePlan | null): string[] {
+  const self = (op.args[0] as Arg).name;
+  const lines = [`export function ${op.fn}_(${params(op, false)}): Tensor {`];
+  const geometryOnly = op.kind === "view";
+  if (op.kind === "composite") {
+    lines.push(`  return $C.${moduleOf(op.impl as string)[1]}_(${op.args.map((a) => a.name).join(", ")});`, "}", "");
+    return lines;
+  }
+  const others = op.args.slice(1).filter(isTensorArg).map((a) => a.name);
+  lines.push(`  $T.checkInplace(${self}${others.length > 0 ? `, [${others.join(", ")}]` : ""});`);
+  const call = geometryOnly ? `$T.adoptGeometry(${self}, ${forward(op, "", false)})` : forward(op, self, true);
+  if (plan === null) {
+    lines.push(`  ${call};`, `  ${self}._version.value++;`);
+    lines.push(`  return ${self};`, "}", "");
+    return lines;
+  }
+  lines.push(`  if (!(${tracked(plan)})) {`, `    ${call};`, `    ${self}._version.value++;`, `    return ${self};`, "  }");
+  for (const s of beforeCall(plan, true)) lines.push(`  ${s}`);
+  lines.push(`  ${call};`, `  ${self}._version.value++;`);
+  lines.push(`  $T.rebaseHistory(${self}, node);`);
+  for (const s of afterCall(plan, self)) lines.push(`  ${s}`);
+  lines.push(`  return ${self};`, "}", "");
+  return lines;
+}
+
+function pointwiseConstant(op: Op): string {
+  const kernel = symbolOf((op.kernels as readonly string[])[0] as string).slice(5);
+  return `export const P_${op.fn} = { name: "${op.publicName}", kernel: $K.${kernel}, rule: $pointwise.RULES.${op.promote} };`;
+}
+
+export function emitOps(model: Model): string {
+  const modules = new Set<string>();
+  const body: string[] = [];
+  for (const op of model.ops) {
+    const plan = planOf(op, model);
+    if (op.impl !== undefined && op.kind !== "composite") modules.add(moduleOf(op.impl)[0]);
+    if (op.kind === "pointwise" && op.impl === undefined) body.push(pointwiseConstant(op), "");
+    if (has(op, "function") || has(op, "method") || has(op, "property") || op.internal) {
+      body.push(...emitPlain(op, plan));
+    }
+    if (has(op, "inplace")) body.push(...emitInplace(op, plan));
+  }
+  modules.add("pointwise");
+  const head = [
+    'import { composites as $C } from "../src/autograd/registry.ts";',
+    'import * as $S from "../src/autograd/saved.ts";',
+    'import * as $T from "../src/autograd/tracking.ts";',
+    ...[...modules].sort().map((m) => `import * as $${m} from "../src/dispatch/${m.replaceAll("_", "-")}.ts";`),
+    'import { gradMode, requiresGrad } from "../src/dispatch/mode.ts";',
+    'import type { Named } from "../src/dispatch/named.ts";',
+    'import type { Generator } from "../src/dispatch/generator.ts";',
+    'import type { MemoryFormat } from "../src/dispatch/memory-format.ts";',
+    'import type { Scalar } from "../src/tensor/complex.ts";',
+    'import type { Device } from "../src/tensor/device.ts";',
+    'import type { DType } from "../src/tensor/dtype.ts";',
+    'import type { Tensor } from "../src/tensor/tensor.ts";',
+    'import { K as $K } from "./kernels.ts";',
+    'import * as $N from "./nodes.ts";',
+    "",
+    "type StorageLike = any;",
+    "",
+  ];
+  return [...head, ...body].join("\n");
+}

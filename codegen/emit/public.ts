@@ -1,0 +1,286 @@
+/** generated/functional.ts and generated/methods.ts: what users call, with documentation. */
+import type { Arg, Model, Op } from "../model/load.ts";
+import { resultType, typeOf } from "./ops.ts";
+import { isTensorArg } from "./nodes.ts";
+
+const has = (op: Op, v: string): boolean => (op.variants as readonly string[]).includes(v);
+
+export interface Group {
+  readonly name: string;
+  readonly namespace: string;
+  readonly ops: readonly Op[];
+}
+
+/** Public names with their overloads, one list for each namespace. */
+export function groupsOf(model: Model, wanted: (op: Op) => boolean): Group[] {
+  const groups = new Map<string, { name: string; namespace: string; ops: Op[] }>();
+  for (const op of model.ops) {
+    if (op.internal || !wanted(op)) continue;
+    const namespace = op.namespace ?? "";
+    for (const name of [op.publicName, ...(op.aliases ?? [])]) {
+      const key = `${namespace}/${name}`;
+      const g = groups.get(key) ?? { name, namespace, ops: [] };
+      g.ops.push(op);
+      groups.set(key, g);
+    }
+  }
+  return [...groups.values()].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+const RESERVED = new Set(["var", "in", "new", "default", "delete", "with"]);
+const isSize = (a: Arg): boolean => a.role === "Size" || a.role === "Sizes";
+
+function outType(op: Op): string {
+  return op.results !== undefined ? "readonly Tensor[]" : "Tensor";
+}
+
+function optionsType(op: Op, rest: readonly Arg[]): string {
+  const fields = rest.map((a) => `${a.name}${a.fallback === undefined ? "" : "?"}: ${optionType(a)}`);
+  if (has(op, "out")) fields.push(`out?: ${outType(op)}`);
+  return fields.length === 0 ? "Record<string, never>" : `{ ${fields.join("; ")} }`;
+}
+
+function optionType(a: Arg): string {
+  if (isSize(a)) return "readonly number[]";
+  return inputType(a);
+}
+
+/** What a user may pass where the internal function takes `typeOf(a)`. */
+function inputType(a: Arg): string {
+  switch (a.role) {
+    case "DType":
+      return "DTypeLike";
+    case "DType?":
+      return "DTypeLike | null";
+    case "Device?":
+      return "DeviceLike | null";
+    default:
+      return typeOf(a);
+  }
+}
+
+/** All ways to write the call: optional positional arguments may move to the options. */
+function signatures(op: Op, skipSelf: boolean, inplace = false): string[] {
+  const positional = op.args.filter((a) => !a.byName).slice(skipSelf ? 1 : 0);
+  const named = op.args.filter((a) => a.byName);
+  const result = inplace ? (skipSelf ? "this" : "Tensor") : resultType(op);
+  const shown = inplace ? ({ ...op, variants: ["function"] } as Op) : op;
+  const variadic = positional.findIndex(isSize);
+  if (variadic >= 0 && variadic === positional.length - 1) {
+    const head = positional.slice(0, variadic).map((a) => `${a.name}: ${inputType(a)}`);
+    const o = optionsType(shown, named);
+    return [
+      `(${[...head, `size: readonly number[]`, `options?: ${o}`].join(", ")}): ${result}`,
+      `(${[...head, `...size: (number | ${o})[]`].join(", ")}): ${result}`,
+    ];
+  }
+  const required = positional.filter((a) => a.fallback === undefined).length;
+  const out: string[] = [];
+  for (let k = positional.length; k >= required; k--) {
+    const given = positional.slice(0, k).map((a) => `${a.name}: ${inputType(a)}`);
+    const rest = [...positional.slice(k), ...named];
+    const options = rest.length > 0 || has(shown, "out") ? [`options?: ${optionsType(shown, rest)}`] : [];
+    out.push(`(${[...given, ...options].join(", ")}): ${result}`);
+  }
+  return out;
+}
+
+function docOf(ops: readonly Op[], inplace: boolean, indent: string): string[] {
+  const first = ops[0] as Op;
+  const lines: string[] = [];
+  for (const op of ops) lines.push(...wrap(op.doc));
+  if (inplace) lines.push("Writes into the tensor itself, which is also returned.");
+  for (const op of ops) for (const t of op.throws ?? []) lines.push(`@throws ${t}`);
+  const example = ops.find((op) => op.example !== undefined)?.example;
+  if (example !== undefined && !inplace) lines.push("@example", "```ts", ...example.split("\n"), "```");
+  const scope = first.namespace ? `torch.${first.namespace}` : "torch";
+  lines.push(`@torch ${scope}.${first.name}${inplace ? "_" : ""}`);
+  return [`${indent}/**`, ...lines.map((l) => `${indent} * ${l}`.trimEnd()), `${indent} */`];
+}
+
+function wrap(text: string): string[] {
+  const out: string[] = [];
+  let line = "";
+  for (const word of text.split(/\s+/)) {
+    if (line.length + word.length > 100) {
+      out.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...out, line];
+}
+
+/** One to three tensors (or numbers) and options: the shape of most hot operators. */
+function isSimple(ops: readonly Op[]): boolean {
+  if (ops.length !== 1) return false;
+  const op = ops[0] as Op;
+  if (op.kind === "factory" || op.kind === "composite") return false;
+  return op.args.every((a) => (a.byName ? a.fallback !== undefined : isTensorArg(a) && a.fallback === undefined && a.role !== "TensorList"));
+}
+
+function table(group: Group, inplace: boolean): string[] {
+  const rows = group.ops.map((op) => {
+    const args = op.args.map((a) => JSON.stringify([a.name, a.role]).replace(/^\[/, "[")).map((text, i) => {
+      const a = op.args[i] as Arg;
+      return `${text.slice(0, -1)},${a.fallback === undefined ? "REQUIRED" : a.fallback}]`;
+    });
+    const positional = op.args.filter((a) => !a.byName).length;
+    const fn = `O.${op.fn}${inplace ? "_" : ""}`;
+    return `  { fn: ${fn}, args: [${args.join(", ")}], positional: ${positional}, out: ${!inplace && has(op, "out")} },`;
+  });
+  const id = `${tableName(group)}${inplace ? "_" : ""}`;
+  return [`const ${id}: A.Overload[] = [`, ...rows, "];"];
+}
+
+function tableName(group: Group): string {
+  return `T_${group.namespace.replace(/\W/g, "_")}_${group.name}`;
+}
+
+function localName(group: Group, inplace: boolean): string {
+  const base = group.namespace ? `${group.namespace.replace(/\W/g, "_")}_${group.name}` : group.name;
+  return `${base}${RESERVED.has(base) ? "_of" : ""}${inplace ? "_" : ""}`;
+}
+
+function simpleBody(op: Op, name: string, inplace: boolean): string[] {
+  const tensors = op.args.filter((a) => !a.byName);
+  const named = op.args.filter((a) => a.byName);
+  const out = !inplace && has(op, "out");
+  const head = [...tensors.map((a) => `${a.name}: any`), "options?: any"].join(", ");
+  const fn = `O.${op.fn}${inplace ? "_" : ""}`;
+  const lines = [`(${head}): any {`];
+  for (const a of tensors) {
+    const check = a.role === "Tensor" ? "tensor" : a.role.endsWith("?") ? "operandOrNull" : "operand";
+    const fallback = a.role.endsWith("?") ? ` ?? null` : "";
+    if (check === "tensor") lines.push(`  if (!(${a.name} instanceof Tensor)) A.bad("${name}", "${a.name}", ${a.name});`);
+    else lines.push(`  if (!(${a.name} instanceof Tensor)) A.${check}("${name}", "${a.name}", ${a.name}${fallback});`);
+  }
+  const plain = [...tensors.map((a) => a.name), ...named.map((a) => a.fallback as string)];
+  lines.push(`  if (options === undefined) return ${fn}(${plain.join(", ")});`);
+  const keys = [...named.map((a) => a.name), ...(out ? ["out"] : [])];
+  lines.push(`  A.checkKeys("${name}", options, ${JSON.stringify(keys)});`);
+  const full = [
+    ...tensors.map((a) => a.name),
+    ...named.map((a) => `A.option("${name}", options, "${a.name}", "${a.role}", ${a.fallback})`),
+    ...(out ? [`A.outOption("${name}", options)`] : []),
+  ];
+  lines.push(`  return ${fn}(${full.join(", ")});`, "}");
+  return lines;
+}
+
+function emitFunction(group: Group, inplace: boolean, exported: boolean): string[] {
+  const name = `${group.name}${inplace ? "_" : ""}`;
+  const local = localName(group, inplace);
+  const keyword = exported ? "export function" : "function";
+  const lines: string[] = [];
+  const simple = isSimple(group.ops);
+  if (!simple) lines.push(...table(group, inplace));
+  lines.push(...docOf(group.ops, inplace, ""));
+  for (const op of group.ops) {
+    for (const s of signatures(op, false, inplace)) lines.push(`${keyword} ${local}${s};`);
+  }
+  if (simple) {
+    const body = simpleBody(group.ops[0] as Op, name, inplace);
+    lines.push(`${keyword} ${local}${body[0]}`, ...body.slice(1), "");
+  } else {
+    const id = `${tableName(group)}${inplace ? "_" : ""}`;
+    lines.push(`${keyword} ${local}(...args: any[]): any {`, `  return A.call("${name}", ${id}, args);`, "}", "");
+  }
+  return lines;
+}
+
+export function emitFunctional(model: Model): string {
+  const out = [
+    'import * as A from "../src/dispatch/arguments.ts";',
+    'import type { Generator } from "../src/dispatch/generator.ts";',
+    'import type { MemoryFormat } from "../src/dispatch/memory-format.ts";',
+    'import type { Named } from "../src/dispatch/named.ts";',
+    'import type { Scalar } from "../src/tensor/complex.ts";',
+    'import type { DeviceLike } from "../src/tensor/device.ts";',
+    'import type { DTypeLike } from "../src/tensor/dtype.ts";',
+    'import { Tensor } from "../src/tensor/tensor.ts";',
+    'import * as O from "./ops.ts";',
+    "",
+    "const REQUIRED = A.REQUIRED;",
+    "type StorageLike = any;",
+    "",
+  ];
+  const functions = groupsOf(model, (op) => has(op, "function") || has(op, "method") || has(op, "inplace"));
+  const namespaces = new Map<string, string[]>();
+  for (const g of functions) {
+    const shown = { ...g, ops: g.ops.filter((op) => has(op, "function") || has(op, "method")) };
+    const writing = { ...g, ops: g.ops.filter((op) => has(op, "inplace")) };
+    const list = namespaces.get(g.namespace) ?? [];
+    if (shown.ops.length > 0) {
+      out.push(...emitFunction(shown, false, true));
+      list.push(`  ${g.name}: ${localName(g, false)},`);
+    }
+    if (writing.ops.length > 0) {
+      out.push(...emitFunction(writing, true, true));
+      list.push(`  ${g.name}_: ${localName(g, true)},`);
+    }
+    namespaces.set(g.namespace, list);
+  }
+  for (const [namespace, list] of namespaces) {
+    if (namespace === "") continue;
+    const id = namespace.replace(/\W/g, "_");
+    out.push(`/** The functions of torch.${namespace}. */`, `export const namespace_${id} = {`, ...list, "} as const;", "");
+  }
+  return out.join("\n");
+}
+
+export function emitMethods(model: Model): string {
+  const out = [
+    'import type { Generator } from "../src/dispatch/generator.ts";',
+    'import type { MemoryFormat } from "../src/dispatch/memory-format.ts";',
+    'import type { Named } from "../src/dispatch/named.ts";',
+    'import type { Scalar } from "../src/tensor/complex.ts";',
+    'import type { DeviceLike } from "../src/tensor/device.ts";',
+    'import type { DTypeLike } from "../src/tensor/dtype.ts";',
+    'import type { Tensor } from "../src/tensor/tensor.ts";',
+    'import * as F from "./functional.ts";',
+    "",
+    "type StorageLike = any;",
+    "",
+    "/** The operators that are methods of Tensor. */",
+    "export interface TensorMethods {",
+  ];
+  const install: string[] = [];
+  for (const g of groupsOf(model, (op) => op.namespace === undefined)) {
+    const methods = g.ops.filter((op) => has(op, "method"));
+    const writing = g.ops.filter((op) => has(op, "inplace"));
+    const properties = g.ops.filter((op) => has(op, "property"));
+    if (methods.length > 0) {
+      out.push(...docOf(methods, false, "  "));
+      for (const op of methods) for (const s of signatures(op, true)) out.push(`  ${g.name}${s};`);
+      install.push(...installer(g, g.name, localName(g, false), isSimple(g.ops) ? (methods[0] as Op) : null));
+    }
+    if (writing.length > 0) {
+      out.push(...docOf(writing, true, "  "));
+      for (const op of writing) for (const s of signatures(op, true, true)) out.push(`  ${g.name}_${s};`);
+      install.push(...installer(g, `${g.name}_`, localName(g, true), isSimple(writing) ? (writing[0] as Op) : null));
+    }
+    if (properties.length > 0) {
+      out.push(...docOf(properties, false, "  "), `  readonly ${g.name}: Tensor;`);
+      install.push(`  Object.defineProperty(p, "${g.name}", { configurable: true, get(this: Tensor) {`);
+      install.push(`    return O.${(properties[0] as Op).fn}(this);`, "  } });");
+    }
+  }
+  out.push("}", "", "/** Puts the methods on Tensor's prototype. */");
+  out.push("export function installMethods(prototype: Tensor): void {", "  const p = prototype as any;", ...install, "}", "");
+  const needsOps = install.some((l) => l.includes("O."));
+  if (needsOps) out.splice(8, 0, 'import * as O from "./ops.ts";');
+  return out.join("\n");
+}
+
+function installer(_g: Group, method: string, local: string, simple: Op | null): string[] {
+  if (simple === null) {
+    return [`  p.${method} = function (...args: any[]) {`, `    return (F.${local} as any)(this, ...args);`, "  };"];
+  }
+  const rest = simple.args.filter((a) => !a.byName).slice(1).map((a) => a.name);
+  const list = [...rest.map((n) => `${n}: any`), "options: any"].join(", ");
+  return [
+    `  p.${method} = function (${list}) {`,
+    `    return (F.${local} as any)(${["this", ...rest, "options"].join(", ")});`,
+    "  };",
+  ];
+}

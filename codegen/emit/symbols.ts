@@ -1,0 +1,69 @@
+/** generated/symbols.ts, generated/kernels.ts and generated/ops.zig: the export table, seen from both sides. */
+import type { Model } from "../model/load.ts";
+
+export function symbolOf(path: string): string {
+  return `zs_k_${path.replace(".", "_")}`;
+}
+
+export function emitSymbols(model: Model): string {
+  const out = ["/** The table for dlopen. */", "export const SYMBOLS = {"];
+  for (const n of model.natives) {
+    out.push(`  /** ${n.doc} */`, `  ${n.name}: { args: ${JSON.stringify(n.args)}, returns: "${n.returns}" },`);
+  }
+  for (const k of model.kernels) out.push(`  ${symbolOf(k)}: { args: ["f64"], returns: "i32" },`);
+  for (const f of model.fast) {
+    const args = JSON.stringify(["u32", ...new Array(f.arity + 1).fill("ptr"), "f64"]);
+    out.push(`  ${symbolOf(f.path)}_fast: { args: ${args}, returns: "i32" },`);
+  }
+  out.push("} as const;", "");
+  return out.join("\n");
+}
+
+export function emitKernels(model: Model): string {
+  const out = [
+    'import { Kernel } from "../src/dispatch/kernel.ts";',
+    'import { native } from "../src/ffi/library.ts";',
+    "",
+  ];
+  const fast = new Map(model.fast.map((f) => [f.path, f]));
+  out.push("/** Every kernel of the native library, by its path. */", "export const K = {");
+  for (const path of model.kernels) {
+    const f = fast.get(path);
+    let mask = 0;
+    for (const c of f?.computes ?? []) mask |= 1 << model.computes.indexOf(c);
+    const call = `native.${symbolOf(path)}`;
+    const quick = f === undefined ? "null" : `native.${symbolOf(path)}_fast`;
+    out.push(`  ${path.replace(".", "_")}: new Kernel("${path}", ${call}, ${quick}, ${mask}),`);
+  }
+  out.push("} as const;", "");
+  return out.join("\n");
+}
+
+export function emitOpsZig(model: Model): string {
+  const out = ["pub const Kernel = struct { family: []const u8, name: []const u8, symbol: []const u8 };", ""];
+  const row = (path: string): string => {
+    const [family, name] = path.split(".");
+    return `    .{ .family = "${family}", .name = "${name}", .symbol = "${symbolOf(path)}" },`;
+  };
+  out.push("/// Every kernel that the schema names.", "pub const kernels = [_]Kernel{");
+  for (const path of model.kernels) out.push(row(path));
+  out.push("};", "", "pub const Fast = struct {");
+  out.push("    family: []const u8,", "    name: []const u8,", "    symbol: []const u8,", "    arity: usize,");
+  out.push("    computes: []const []const u8,", "};", "");
+  out.push("/// Kernels that also take plain addresses and a count.", "pub const fast = [_]Fast{");
+  for (const f of model.fast) {
+    const [family, name] = f.path.split(".");
+    const list = f.computes.map((c) => `"${c}"`).join(", ");
+    out.push(
+      "    .{",
+      `        .family = "${family}",`,
+      `        .name = "${name}",`,
+      `        .symbol = "${symbolOf(f.path)}_fast",`,
+      `        .arity = ${f.arity},`,
+      `        .computes = &.{ ${list} },`,
+      "    },",
+    );
+  }
+  out.push("};", "");
+  return out.join("\n");
+}

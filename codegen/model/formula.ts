@@ -1,0 +1,73 @@
+/** Reads gradient formulas: which names they use, so that what must be saved follows from the text. */
+import { Node, Project, SyntaxKind } from "ts-morph";
+import { SchemaError } from "./literal.ts";
+import type { Arg, Model, Op } from "./load.ts";
+
+/** How one argument is used by a formula. */
+export type Use = "value" | "geometry";
+
+export interface Formula {
+  /** Names of the differentiable arguments that the expression gives, in order. */
+  readonly targets: readonly string[];
+  /** TypeScript, with saved names left as they are. */
+  readonly code: string;
+  readonly uses: ReadonlyMap<string, Use>;
+  readonly results: readonly number[];
+  readonly usesNeeds: boolean;
+}
+
+const project = new Project({ useInMemoryFileSystem: true });
+let counter = 0;
+
+const GEOMETRY = new Set(["shape", "strides", "offset", "dtype", "ndim"]);
+const GLOBALS = new Set(["Math", "undefined", "Infinity", "NaN", "Number", "Array"]);
+
+/** Parses the formulas of an op; unknown names are errors. */
+export function formulasOf(op: Op, model: Model): Formula[] {
+  if (typeof op.grad !== "object") return [];
+  return Object.entries(op.grad).map(([key, text]) => parse(op, model, key, text));
+}
+
+function parse(op: Op, model: Model, key: string, text: string): Formula {
+  const file = project.createSourceFile(`formula${counter++}.ts`, `(${text});`);
+  const uses = new Map<string, Use>();
+  const results = new Set<number>();
+  let usesNeeds = false;
+  const edits: { at: number; length: number; text: string }[] = [];
+  const helpers = new Set(model.formulaHelpers);
+  const args = new Map<string, Arg>(op.args.map((a) => [a.name, a]));
+  for (const id of file.getDescendantsOfKind(SyntaxKind.Identifier)) {
+    const parent = id.getParent();
+    if (Node.isPropertyAccessExpression(parent) && parent.getNameNode() === id) continue;
+    if (Node.isPropertyAssignment(parent) && parent.getNameNode() === id) continue;
+    const name = id.getText();
+    if (name === "grad" || name === "grads" || GLOBALS.has(name)) continue;
+    if (name === "needs") usesNeeds = true;
+    else if (/^result\d*$/.test(name)) results.add(Number(name.slice(6) || 0));
+    else if (args.has(name)) {
+      noteUse(uses, args.get(name) as Arg, parent);
+    } else if (helpers.has(name)) {
+      edits.push({ at: id.getStart(), length: name.length, text: `F.${name}` });
+    } else throw new SchemaError(op.where, `op "${op.key}": formula uses unknown name "${name}"`);
+  }
+  let code = file.getFullText();
+  for (const e of edits.sort((a, b) => b.at - a.at)) {
+    code = code.slice(0, e.at) + e.text + code.slice(e.at + e.length);
+  }
+  project.removeSourceFile(file);
+  return {
+    targets: key.split(",").map((s) => s.trim()),
+    code: code.replace(/^\(/, "").replace(/\);$/, ""),
+    uses,
+    results: [...results],
+    usesNeeds,
+  };
+}
+
+function noteUse(uses: Map<string, Use>, arg: Arg, parent: Node | undefined): void {
+  const single = arg.role === "Tensor" || arg.role === "Tensor?";
+  const geometry =
+    single && parent !== undefined && Node.isPropertyAccessExpression(parent) && GEOMETRY.has(parent.getName());
+  if (!geometry || uses.get(arg.name) === "value") uses.set(arg.name, "value");
+  else uses.set(arg.name, "geometry");
+}

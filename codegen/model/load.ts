@@ -1,0 +1,182 @@
+/** Loads the schema, checks it, and gives the one model that every emitter reads. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { Node, Project } from "ts-morph";
+import { exportedLiteral, type Literal, SchemaError, unwrap } from "./literal.ts";
+import type { ArgSchema, DTypeRow, NativeRow, OpSchema, Role, StatusRow } from "./types.ts";
+
+export interface Arg {
+  readonly name: string;
+  readonly role: Role;
+  /** TypeScript source of the default, undefined when the argument is required. */
+  readonly fallback: string | undefined;
+  readonly byName: boolean;
+}
+
+export interface Op extends Omit<OpSchema, "args" | "kwargs"> {
+  /** `nn.functional.linear`, `sum.dim`. */
+  readonly key: string;
+  /** Public name in camelCase. */
+  readonly publicName: string;
+  /** Name of the generated internal function. */
+  readonly fn: string;
+  readonly args: readonly Arg[];
+  readonly file: string;
+  readonly where: Node;
+}
+
+export interface Model {
+  readonly ops: readonly Op[];
+  readonly dtypes: readonly DTypeRow[];
+  readonly computes: readonly string[];
+  readonly statuses: readonly StatusRow[];
+  readonly natives: readonly NativeRow[];
+  readonly frame: {
+    maxRank: number;
+    header: string[];
+    detail: number;
+    attrs: number;
+    scratch: number;
+    operand: string[];
+  };
+  /** Kernel paths in the order of the native table. */
+  readonly kernels: readonly string[];
+  /** Kernels that also have the numbers-only call. */
+  readonly fast: readonly { path: string; computes: readonly string[]; arity: number }[];
+  readonly formulaHelpers: readonly string[];
+}
+
+const ROOT = join(import.meta.dir, "..", "..");
+
+export function camel(name: string): string {
+  const tail = name.endsWith("_") ? "_" : "";
+  const body = tail ? name.slice(0, -1) : name;
+  return body.replace(/(?<=.)_+([a-z0-9])/gi, (_, c: string) => c.toUpperCase()) + tail;
+}
+
+const KNOWN = new Set(
+  ("name overload namespace kind doc args kwargs variants promote kernels fast impl results grad node inplaceNode jvp multiOutput " +
+    "mayCopy nonDifferentiable internal aliases example throws cases").split(" "),
+);
+
+function toArg(name: string, spec: ArgSchema, byName: boolean): Arg {
+  const [role, fallback] = typeof spec === "string" ? [spec, undefined] : [spec[0] as Role, spec[1]];
+  const implied = role.endsWith("?") ? "null" : undefined;
+  return { name: camel(name), role, byName, fallback: fallback === undefined ? implied : JSON.stringify(fallback) };
+}
+
+function toOp(raw: OpSchema, where: Node, file: string): Op {
+  for (const key of Object.keys(raw)) {
+    if (!KNOWN.has(key)) throw new SchemaError(where, `unknown field "${key}"`);
+  }
+  for (const field of ["name", "kind", "doc", "args", "variants", "grad"] as const) {
+    if (raw[field] === undefined) throw new SchemaError(where, `"${raw.name}" lacks "${field}"`);
+  }
+  const key = `${raw.namespace ? `${raw.namespace}.` : ""}${raw.name}${raw.overload ? `.${raw.overload}` : ""}`;
+  const args = [
+    ...Object.entries(raw.args).map(([n, s]) => toArg(n, s, false)),
+    ...Object.entries(raw.kwargs ?? {}).map(([n, s]) => toArg(n, s, true)),
+  ];
+  const op: Op = {
+    ...raw,
+    key,
+    args,
+    publicName: camel(raw.name),
+    fn: key.replace(/[^A-Za-z0-9]+/g, "_"),
+    file,
+    where,
+  };
+  checkOp(op);
+  return op;
+}
+
+function checkOp(op: Op): void {
+  const complain = (text: string): never => {
+    throw new SchemaError(op.where, `op "${op.key}": ${text}`);
+  };
+  const has = (v: string): boolean => (op.variants as readonly string[]).includes(v);
+  if (op.kind === "factory" && has("inplace")) complain("a factory has no in-place form");
+  if (op.kind === "view" && has("out")) complain("a view has no out form");
+  if (op.kind !== "pointwise" && !op.impl) complain("needs `impl`");
+  if (op.kind === "pointwise" && !op.impl && !op.kernels?.length) complain("needs `kernels` or `impl`");
+  if (op.kind === "pointwise" && !op.impl && !op.promote) complain("needs `promote`");
+  if ((has("method") || has("inplace")) && !op.args.some((a) => a.role.startsWith("Tensor"))) {
+    complain("a method needs a tensor argument");
+  }
+  if (typeof op.grad === "object" && !op.node) complain("formulas need `node`");
+  if (typeof op.grad === "object") checkGradNames(op, complain);
+  if (op.grad === "composite" && op.kind !== "composite") complain('grad "composite" is for composites');
+}
+
+function checkGradNames(op: Op, complain: (text: string) => never): void {
+  for (const key of Object.keys(op.grad as object)) {
+    for (const name of key.split(",").map((s) => camel(s.trim()))) {
+      const arg = op.args.find((a) => a.name === name);
+      if (arg === undefined) complain(`gradient for unknown argument "${name}"`);
+      else if (!arg.role.startsWith("Tensor")) complain(`gradient for "${name}", which is no tensor`);
+    }
+  }
+}
+
+/** The functions exported by the files of formula helpers. */
+function formulaHelpers(project: Project): string[] {
+  const dir = join(ROOT, "src", "autograd");
+  const names: string[] = [];
+  for (const file of readdirSync(dir).sort()) {
+    if (!/^formulas.*\.ts$/.test(file)) continue;
+    const source = project.addSourceFileAtPath(join(dir, file));
+    for (const f of source.getFunctions()) if (f.isExported()) names.push(f.getNameOrThrow());
+  }
+  return names;
+}
+
+export function loadModel(): Model {
+  const project = new Project({ skipAddingFilesFromTsConfig: true, skipFileDependencyResolution: true });
+  const schemaDir = join(ROOT, "codegen", "schema");
+  const ops: Op[] = [];
+  for (const name of readdirSync(schemaDir).sort()) {
+    if (!name.endsWith(".ts") || name === "abi.ts") continue;
+    const source = project.addSourceFileAtPath(join(schemaDir, name));
+    const { value, node } = exportedLiteral(source, "ops");
+    if (!Node.isArrayLiteralExpression(node)) throw new SchemaError(node, "`ops` must be an array");
+    const rows = value as unknown as OpSchema[];
+    const places = node.getElements();
+    rows.forEach((row, i) => ops.push(toOp(row, unwrap(places[i] as never), name.replace(/\.ts$/, ""))));
+  }
+  checkUnique(ops);
+  const abi = project.addSourceFileAtPath(join(schemaDir, "abi.ts"));
+  const read = <T>(name: string): T => exportedLiteral(abi, name).value as unknown as T & Literal;
+  return {
+    ops,
+    dtypes: read<DTypeRow[]>("dtypes"),
+    computes: read<string[]>("computes"),
+    statuses: read<StatusRow[]>("statuses"),
+    natives: read<NativeRow[]>("natives"),
+    frame: read<Model["frame"]>("frame"),
+    kernels: [...new Set(ops.flatMap((op) => op.kernels ?? []))].sort(),
+    fast: fastKernels(ops),
+    formulaHelpers: formulaHelpers(project),
+  };
+}
+
+function fastKernels(ops: readonly Op[]): Model["fast"] {
+  const seen = new Map<string, Model["fast"][number]>();
+  for (const op of ops) {
+    const path = op.kernels?.[0];
+    if (path === undefined || op.fast === undefined) continue;
+    seen.set(path, { path, computes: op.fast, arity: tensorArgs(op).length });
+  }
+  return [...seen.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+export function tensorArgs(op: Op): readonly Arg[] {
+  return op.args.filter((a) => a.role.startsWith("Tensor"));
+}
+
+function checkUnique(ops: readonly Op[]): void {
+  const seen = new Map<string, Op>();
+  for (const op of ops) {
+    if (seen.has(op.key)) throw new SchemaError(op.where, `op "${op.key}" is declared twice`);
+    seen.set(op.key, op);
+  }
+}

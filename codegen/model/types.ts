@@ -1,0 +1,122 @@
+/** The schema's own types: what an operator entry may say. */
+
+/** What an argument means; wrapping, messages, batching rules and docs follow from it. */
+export type Role =
+  | "Tensor"
+  | "Tensor?"
+  | "Tensor|Scalar"
+  | "Tensor|Scalar?"
+  | "TensorList"
+  | "Scalar"
+  | "Scalar?"
+  | "Dim"
+  | "Dim?"
+  | "Dims"
+  | "Dims?"
+  | "Size"
+  | "Sizes"
+  | "Int"
+  | "Int?"
+  | "Float"
+  | "Float?"
+  | "Bool"
+  | "Bool?"
+  | "String"
+  | "String?"
+  | "DType"
+  | "DType?"
+  | "Device?"
+  | "Generator?"
+  | "MemoryFormat?"
+  | "Storage"
+  | "Index"
+  | "Any"
+  | "Any?";
+
+/** A role alone means the argument is required; a pair gives its default. */
+export type ArgSchema = Role | readonly [Role, string | number | boolean | null];
+
+/** How the dtypes of the operands give the dtype of computation and of the result. */
+export type Promotion = "arith" | "float" | "compare" | "bool" | "same" | "bitwise" | "abs" | "none";
+
+export type Kind = "pointwise" | "view" | "op" | "composite" | "factory";
+
+export type Variant = "function" | "method" | "inplace" | "out" | "property";
+
+/** One operator overload. */
+export interface OpSchema {
+  /** torch's name: `index_select`. */
+  readonly name: string;
+  /** torch's overload name: `dim`, `Scalar`; absent for the first. */
+  readonly overload?: string;
+  /** `nn.functional` and such; absent for the main namespace. */
+  readonly namespace?: string;
+  readonly kind: Kind;
+  /** One or more sentences; shapes, dtypes, units. */
+  readonly doc: string;
+  /** Positional arguments, in order. */
+  readonly args: Readonly<Record<string, ArgSchema>>;
+  /** Arguments that are given by name only. */
+  readonly kwargs?: Readonly<Record<string, ArgSchema>>;
+  readonly variants: readonly Variant[];
+  /** Where in-place self is the named argument's role, when it is not the first. */
+  readonly promote?: Promotion;
+  /** Kernel paths in the native library, `family.name`. The first is the main one. */
+  readonly kernels?: readonly string[];
+  /** Pointwise: contiguous operands of these compute types go through the numbers-only call. */
+  readonly fast?: readonly string[];
+  /** `module.function` in src/dispatch (kinds view, op, factory) or src/autograd/composites (composite). */
+  readonly impl?: string;
+  /** Names of the results when there are several. */
+  readonly results?: readonly string[];
+  /** Formulas by argument (`"self"` or `"self, other"`), "none" or "composite". */
+  readonly grad: Readonly<Record<string, string>> | "none" | "composite";
+  /** Name of the gradient node, `AddBackward0`. */
+  readonly node?: string;
+  /** Name of the gradient node of the in-place form, when it differs. */
+  readonly inplaceNode?: string;
+  /** Jacobian-vector product, when it is not derived from two backward passes. */
+  readonly jvp?: string;
+  /** A view that returns several tensors. */
+  readonly multiOutput?: boolean;
+  /** A view op that copies when no view exists. */
+  readonly mayCopy?: boolean;
+  /** Results that carry no gradient, by index. */
+  readonly nonDifferentiable?: readonly number[];
+  /** Not offered to users: backward kernels and helpers. */
+  readonly internal?: boolean;
+  /** Other public names. */
+  readonly aliases?: readonly string[];
+  /** Code whose last expression prints the text after `// `. */
+  readonly example?: string;
+  /** What it refuses. */
+  readonly throws?: readonly string[];
+  /** Golden-case settings. */
+  readonly cases?: Readonly<Record<string, unknown>>;
+}
+
+export interface DTypeRow {
+  readonly id: number;
+  readonly name: string;
+  readonly itemsize: number;
+  /** 0 bool, 1 integral, 2 floating, 3 complex. */
+  readonly category: number;
+  readonly scalarType: string;
+  readonly cppName: string;
+  readonly compute: string;
+  readonly native: boolean;
+  readonly signed: boolean;
+}
+
+export interface StatusRow {
+  readonly code: number;
+  readonly name: string;
+  readonly doc: string;
+}
+
+export interface NativeRow {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly returns: string;
+  readonly doc: string;
+}

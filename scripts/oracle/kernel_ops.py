@@ -1,0 +1,146 @@
+"""The ops of the kernel fixtures. One entry says how an op is called in Python and, through the fixture file, in
+TypeScript: `args` holds operand names ("x" "y" "z" "i" "m"), plain numbers, {"f": float}, lists and null.
+
+Operands: shape "same" is that of x (a, b); "mat" (b, c) with c = min(a, 16) + 1; "bias" (c,); "rows" (a,);
+"wt" (c, b); "m3" (b, a). dom is the value domain. op.dts limits dtypes, dt fixes one.
+mode "hash": every bit counts; otherwise sampled with tolerance {ulp, atol} or {rtol, atol}.
+"""
+
+ALL = ["bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "c64", "c128", "u16", "u32", "u64"]
+REAL = [d for d in ALL if d[0] != "c"]
+OPS = {}
+
+
+SECTION = ""
+
+
+def op(name, args=("x",), dom=("any",), fn=None, kw=None, mode="hash", tol=None, forms="fiog", **more):
+    """forms: f forward, i in-place, o out=, g gradient."""
+    names = [a for v in args for a in (v if isinstance(v, list) else [v])]
+    doms = dict(zip([a for a in names if isinstance(a, str) and a in "xyz"], dom))
+    OPS[name] = {"fn": fn or name, "args": list(args), "kw": kw or {}, "doms": doms, "mode": mode,
+                 "tol": tol or {"ulp": 1}, "forms": forms,
+                 "section": SECTION, **more}
+
+
+def unary():
+    for name in ("abs", "neg", "relu"):
+        op(name, dom=("spec",), forms="fig" if name == "relu" else "fiog", cplx={"ulp": 4})
+    op("sqrt", dom=("spec",), cplx={"ulp": 8, "atol": 1e-7})
+    for name in ("isnan", "logical_not"):
+        op(name, dom=("spec",), forms="f" if name == "isnan" else "fio")
+    ulp = {"mode": "ulp", "tol": {"ulp": 4, "atol": 1e-7}}
+    op("exp", dom=("spec",), **ulp)
+    op("log", dom=("pos",), **ulp)
+    op("tanh", dom=("spec",), **ulp)
+    op("sigmoid", dom=("spec",), **ulp)
+    op("sin", dom=("any",), **ulp)
+    op("clamp", args=("x", -1, 5), dom=("spec",))
+    op("clamp.tensor", fn="clamp", args=("x", "y", None), dom=("spec", "spec"), forms="fio")
+    op("clone", dom=("spec",), forms="fg")
+    op("cumsum", args=("x", 1), dom=("small",), half={"rtol": 2e-2, "atol": 0.5}, forms="fiog")
+    op("cumsum.0", fn="cumsum", args=("x", 0), dom=("small",), half={"rtol": 2e-2, "atol": 0.5}, forms="fo")
+    op("fill_", args=("x", 3), forms="i", fn="fill")
+    op("zero_", args=("x",), forms="i", fn="zero")
+
+
+def binary():
+    xy = ("x", "y")
+    for name in ("add", "sub", "mul"):
+        op(name, xy, ("spec", "spec"), cplx={"ulp": 8, "atol": 1e-6})
+    op("add.alpha", xy, ("any", "any"), fn="add", kw={"alpha": 2}, forms="fio")
+    op("rsub", xy, ("any", "any"), forms="f")
+    op("div", xy, ("any", "divisor"), cplx={"ulp": 8, "atol": 1e-6})
+    op("div.floor", xy, ("any", "divisor"), fn="div", kw={"rounding_mode": "floor"}, forms="fio")
+    op("div.trunc", xy, ("any", "divisor"), fn="div", kw={"rounding_mode": "trunc"}, forms="fio")
+    for name in ("floor_divide", "remainder", "fmod"):
+        op(name, xy, ("any", "divisor"), forms="fio")
+    op("pow", xy, ("pos", "expo"), mode="ulp", tol={"ulp": 8, "atol": 1e-6})
+    op("pow.2", ("x", 2), ("small",), fn="pow", forms="fiog", cplx={"ulp": 8, "atol": 1e-6})
+    op("maximum", xy, ("spec", "spec"), forms="fog")
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        op(name, xy, ("small", "small"), forms="fio")
+    op("eq.spec", xy, ("spec", "spec"), fn="eq", forms="f")
+    for name in ("logical_and", "logical_or"):
+        op(name, xy, ("small", "small"), forms="fio")
+    op("bitwise_and", xy, ("any", "any"), forms="fio")
+    op("atan2", xy, ("any", "any"), mode="ulp", tol={"ulp": 4, "atol": 1e-6})
+    op("copysign", xy, ("spec", "any"), forms="fio")
+    op("lerp", ("x", "y", {"f": 0.3}), ("any", "any"), mode="ulp", tol={"ulp": 4, "atol": 2e-6}, half={"ulp": 2},
+       forms="fiog")
+    op("addcmul", ("x", "y", "z"), ("small", "small", "small"), kw={"value": 2}, forms="fiog")
+    op("where", ("m", "x", "y"), ("spec", "spec"), forms="fog")
+    op("masked_fill", ("x", "m", 3), ("spec",), forms="fig")
+    op("copy_", xy, ("any", "any"), forms="i", fn="copy")
+
+
+def reductions():
+    op("sum", dom=("small",), forms="fg")
+    op("prod", dom=("sign",), forms="f")
+    op("sum.1", ("x", 1), ("small",), fn="sum", forms="fog")
+    op("sum.0", ("x", 0), ("small",), fn="sum", kw={"keepdim": True}, forms="fo")
+    op("mean.1", ("x", 1), ("small",), fn="mean", mode="ulp", tol={"ulp": 2, "atol": 1e-7}, forms="fog")
+    op("mean", dom=("small",), mode="ulp", tol={"ulp": 2, "atol": 1e-7}, forms="f")
+    op("prod.0", ("x", 0), ("sign",), fn="prod", forms="fo")
+    rtol = {"mode": "rtol", "tol": {"rtol": 1e-5, "atol": 1e-6}, "half": {"rtol": 1e-2, "atol": 1e-3}}
+    op("var.1", ("x", 1), ("any",), fn="var", forms="fog", **rtol)
+    op("var", dom=("any",), forms="f", **rtol)
+    for name in ("max", "min"):
+        op(name, dom=("any",), forms="fg")
+        op(name + ".1", ("x", 1), ("small",), fn=name, forms="fg")
+        op(name + ".0", ("x", 0), ("spec",), fn=name, forms="f")
+    op("amax", ("x", 1), ("spec",), forms="fo")
+    op("amax.0", ("x", 0), ("any",), fn="amax", forms="f")
+    op("argmax", dom=("small",), forms="f")
+    op("argmax.1", ("x", 1), ("small",), fn="argmax", forms="f")
+    for name in ("all", "any"):
+        op(name, dom=("small",), forms="f")
+        op(name + ".0", ("x", 0), ("small",), fn=name, forms="fo")
+    op("equal", ("x", "y"), ("any", "any"), forms="f")
+    op("allclose", ("x", "x"), ("any",), forms="f")
+
+
+def products():
+    half = {"rtol": 2e-2, "atol": 0.25}
+    op("mm", ("x", "y"), ("small", "small"), shapes={"y": "mat"}, forms="fog", half=half)
+    op("matmul", ("x", "y"), ("small", "small"), shapes={"y": "mat"}, forms="fog", half=half)
+    op("matmul.v", ("x", "y"), ("small", "small"), fn="matmul", shapes={"y": "cols"}, forms="fg", half=half)
+    op("addmm", ("z", "x", "y"), ("small", "small", "small"), shapes={"y": "mat", "z": "acc"}, forms="fog",
+       kw={"beta": 2}, half=half)
+    op("dot", ("x", "y"), ("small", "small"), shapes={"x": "flat", "y": "flat"}, forms="f", half=half)
+    op("bmm", ("x", "y"), ("small", "small"), shapes={"x": "b3x", "y": "b3y"}, forms="fog", half=half)
+    op("linear", ("x", "y", "z"), ("small", "small", "small"), fn="nn.functional.linear",
+       shapes={"y": "wt", "z": "bias"}, forms="fg", half=half)
+    rtol = {"mode": "rtol", "tol": {"rtol": 1e-5, "atol": 1e-6}, "half": {"rtol": 1e-2, "atol": 1e-3}}
+    op("softmax", ("x", 1), ("any",), forms="fog", **rtol)
+    op("softmax.0", ("x", 0), ("any",), fn="softmax", forms="fg", **rtol)
+    op("mse_loss", ("x", "y"), ("any", "any"), fn="nn.functional.mse_loss", forms="fg", **rtol)
+
+
+def moving():
+    op("sort", ("x",), ("spec",), kw={"stable": True}, forms="fg")
+    op("sort.0", ("x",), ("small",), fn="sort", kw={"stable": True, "dim": 0, "descending": True}, forms="f")
+    op("topk", ("x", 1), ("any",), forms="f", first=True)
+    op("cat", (["x", "y"], 0), ("any", "any"), forms="fog")
+    op("cat.1", (["x", "y"], 1), ("any", "any"), fn="cat", forms="fo")
+    op("stack", (["x", "y"], 1), ("any", "any"), forms="fog")
+    op("index_select", ("x", 0, "i"), ("any",), forms="fog", index="idx", shapes={"i": "rows"})
+    op("index_select.1", ("x", 1, "i"), ("any",), fn="index_select", forms="fo", index="rev", shapes={"i": "cols"})
+    op("gather", ("x", 1, "i"), ("any",), forms="fog", index="idx1")
+    op("scatter", ("x", 1, "i", "y"), ("any", "any"), forms="fiog", index="rev1")
+    op("scatter_add", ("x", 1, "i", "y"), ("small", "small"), forms="fiog", index="idx1",
+       half={"rtol": 2e-2, "atol": 0.5})
+    op("index_put", ("x", ["i"], "y"), ("any", "any"), forms="fig", index="rev", shapes={"i": "rows"})
+    op("masked_select", ("x", "m"), ("any",), forms="fg")
+    op("nonzero", dom=("small",), forms="f")
+    op("to", ("x", {"dt": "t"}), ("pos",), forms="f", convert=True)
+    op("to.any", ("x", {"dt": "t"}), ("any",), fn="to", forms="f", convert=True)
+
+
+def table():
+    global SECTION
+    OPS.clear()
+    for part in (unary, binary, reductions, products, moving):
+        SECTION = part.__name__
+        part()
+    return OPS

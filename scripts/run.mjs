@@ -1,0 +1,72 @@
+// The one way in: `node scripts/run.mjs <command>`, under node or bun, from a fresh clone with nothing installed.
+// Installs the tools and builds the native library if needed, then runs the command with the repository's own bun.
+
+import { join } from "node:path";
+import process from "node:process";
+import {
+  buildLibrary,
+  describeBuild,
+  ensureInstalled,
+  findBun,
+  root,
+  run,
+  ToolError,
+  toolEnv,
+} from "./toolchain.mjs";
+
+const usage = `usage: node scripts/run.mjs <command> [arguments]
+  build [--force]        build the native library
+  demo                   build, then run examples/demo.ts
+  test [step...]         run every check (scripts/test.ts builds by itself)
+  run <file> [args...]   build, then run a file with bun
+  tool <file> [args...]  run a file with bun, without a build`;
+
+/** Builds without noise when nothing changed. */
+function build(force = false) {
+  const result = buildLibrary({ force });
+  if (result.built) console.log(describeBuild(result));
+  return result;
+}
+
+/** @param {string} file @param {string[]} args */
+function bun(file, args) {
+  const program = findBun();
+  if (program === undefined) throw new ToolError("bun is not installed");
+  return run([program, join(root, file), ...args], { env: toolEnv() });
+}
+
+/** @param {string | undefined} command @param {string[]} args @returns {number} */
+function main(command, args) {
+  const [file, ...rest] = args;
+  const known = ["build", "demo", "test", "run", "tool"];
+  if (
+    command === undefined ||
+    !known.includes(command) ||
+    (/^(run|tool)$/.test(command) && file === undefined)
+  ) {
+    console.error(usage);
+    return 2;
+  }
+  ensureInstalled();
+  if (command === "test") return bun("scripts/test.ts", args);
+  if (command === "tool") return bun(file ?? "", rest);
+  const result = build(command === "build" && args.includes("--force"));
+  if (command === "build") {
+    if (!result.built) console.log(describeBuild(result));
+    return 0;
+  }
+  if (command === "demo") {
+    if (!result.built) console.log(describeBuild(result));
+    return bun("examples/demo.ts", args);
+  }
+  return bun(file ?? "", rest);
+}
+
+try {
+  process.exitCode = main(process.argv[2], process.argv.slice(3));
+} catch (error) {
+  if (!(error instanceof ToolError)) throw error;
+  console.error(`error: ${error.message}`);
+  if (process.argv[2] === "test") console.log("0 passed, 1 failed");
+  process.exitCode = 1;
+}

@@ -1,0 +1,208 @@
+// The steps of the test driver. A step whose input does not exist fails; nothing is left out silently.
+
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { instructionSets } from "./processor.ts";
+import { findZig, libraryIsCurrent, root, toolEnv } from "./toolchain.mjs";
+
+/** What a step found: counts, what its programs printed, and a few words for its line. */
+export interface Outcome {
+  passed: number;
+  failed: number;
+  skipped: number;
+  output: string;
+  note?: string;
+}
+
+export interface Step {
+  name: string;
+  run(): Outcome | Promise<Outcome>;
+}
+
+interface Finished {
+  ok: boolean;
+  output: string;
+}
+
+type Env = Record<string, string>;
+
+const LIMIT_MS = 30 * 60_000;
+const TEST_LIMIT_MS = 120_000;
+
+const NO_LIBRARY = "this needs the native library, built from the present sources: run the build step";
+
+function outcome(ok: boolean, output: string, note?: string): Outcome {
+  return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0, output, note };
+}
+
+/** Runs a command with both output streams in one log, in the order in which they were written. */
+async function command(name: string, words: string[], env: Env = {}): Promise<Finished> {
+  const log = join(root, "build", "logs", `${name}.log`);
+  mkdirSync(join(root, "build", "logs"), { recursive: true });
+  const fd = openSync(log, "w");
+  const start = performance.now();
+  // CI makes `bun test` refuse a forgotten test.only and refuse to write snapshots.
+  const options = { cwd: root, env: toolEnv({ CI: "true", NO_COLOR: "1", ...env }) };
+  const child = Bun.spawn(words, { ...options, stdin: "ignore", stdout: fd, stderr: fd, timeout: LIMIT_MS });
+  const code = await child.exited;
+  closeSync(fd);
+  let output = readFileSync(log, "utf8");
+  if (child.signalCode !== null) {
+    const seconds = ((performance.now() - start) / 1000).toFixed(0);
+    output += `\nended by ${child.signalCode} after ${seconds} s: ${words.join(" ")}\n`;
+  }
+  return { ok: code === 0, output };
+}
+
+/** A bun program of the repository as one step. */
+function program(name: string, file: string, args: string[] = []): Step {
+  return {
+    name,
+    async run() {
+      if (!existsSync(join(root, file))) return outcome(false, `${file} does not exist`);
+      const { ok, output } = await command(name, [process.execPath, join(root, file), ...args]);
+      return outcome(ok, output);
+    },
+  };
+}
+
+function zig(name: string, args: string[]): Promise<Finished> {
+  const file = findZig();
+  if (file === undefined) return Promise.resolve({ ok: false, output: "zig is not installed" });
+  return command(name, [file, ...args]);
+}
+
+const build: Step = {
+  name: "build",
+  async run() {
+    const { ok, output } = await command("build", [
+      process.execPath,
+      join(root, "scripts", "run.mjs"),
+      "build",
+    ]);
+    return outcome(ok, output, /^native build: .*$/m.exec(output)?.[0]);
+  },
+};
+
+const zigFormat: Step = {
+  name: "zig-fmt",
+  async run() {
+    const { ok, output } = await zig("zig-fmt", ["fmt", "--check", "zig", "generated"]);
+    return outcome(
+      ok,
+      ok ? "" : `these files are not in zig fmt's form (run: zig fmt zig generated):\n${output}`,
+    );
+  },
+};
+
+/** Reads "12/13 tests passed (1 skipped)" of zig's build summary. */
+export function zigCounts(output: string): Omit<Outcome, "output"> | undefined {
+  const counts = /Build Summary:.*?(\d+)\/(\d+) tests passed(?: \(([^)]*)\))?/.exec(output);
+  if (counts === null) return undefined;
+  const skipped = Number(/(\d+) skipped/.exec(counts[3] ?? "")?.[1] ?? 0);
+  const passed = Number(counts[1]);
+  return { passed, skipped, failed: Number(counts[2]) - passed - skipped };
+}
+
+const zigTests: Step = {
+  name: "zig",
+  async run() {
+    const args = ["build", "test", "--build-file", join(root, "zig", "build.zig"), "--summary", "all"];
+    const { ok, output } = await zig("zig", [...args, "--cache-dir", join(root, ".zig-cache")]);
+    const counts = zigCounts(output);
+    if (counts === undefined) return outcome(false, `${output}\nzig ran no tests`);
+    if (!ok && counts.failed === 0) counts.failed = 1;
+    return { ...counts, output };
+  },
+};
+
+/** Reads the totals of bun's JUnit report. */
+export function junitCounts(report: string): Omit<Outcome, "output"> | undefined {
+  const head = /<testsuites\b[^>]*>/.exec(report)?.[0];
+  if (head === undefined) return undefined;
+  const count = (name: string) => Number(new RegExp(`\\s${name}="(\\d+)"`).exec(head)?.[1] ?? 0);
+  const failed = count("failures") + count("errors");
+  return { passed: count("tests") - failed - count("skipped"), failed, skipped: count("skipped") };
+}
+
+async function bunTest(name: string, filters: string[], env: Env = {}): Promise<Outcome> {
+  if (!libraryIsCurrent()) return outcome(false, NO_LIBRARY);
+  const report = join(root, "build", "logs", `${name}.xml`);
+  rmSync(report, { force: true });
+  const flags = ["--timeout", String(TEST_LIMIT_MS), "--only-failures"];
+  const reporter = ["--reporter=junit", `--reporter-outfile=${report}`];
+  const { ok, output } = await command(
+    name,
+    [process.execPath, "test", ...flags, ...reporter, ...filters],
+    env,
+  );
+  const counts = existsSync(report) ? junitCounts(readFileSync(report, "utf8")) : undefined;
+  if (counts === undefined) return outcome(false, `${output}\nbun test ended without a report`);
+  // An error outside of any test, as in a file that does not load, fails the run but no test case.
+  if (!ok && counts.failed === 0) counts.failed = 1;
+  if (ok && counts.passed + counts.failed === 0) return outcome(false, `${output}\nbun test ran no test`);
+  return { ...counts, output };
+}
+
+function add(a: Outcome, b: Outcome): Outcome {
+  return {
+    passed: a.passed + b.passed,
+    failed: a.failed + b.failed,
+    skipped: a.skipped + b.skipped,
+    output: b.failed > 0 ? a.output + b.output : a.output,
+  };
+}
+
+const instructionSetTests: Step = {
+  name: "isa",
+  async run() {
+    let sum: Outcome = { passed: 0, failed: 0, skipped: 0, output: "" };
+    const { present, absent } = instructionSets();
+    for (const set of present) {
+      const result = await bunTest(`isa-${set}`, ["test/ops/"], { ZENSOR_ISA: set });
+      sum = add(sum, { ...result, output: `ZENSOR_ISA=${set}\n${result.output}\n` });
+    }
+    // One skip for each set that this processor lacks, so that the totals tell.
+    const lacking = absent.length > 0 ? `; not on this processor: ${absent.join(", ")}` : "";
+    return { ...sum, skipped: sum.skipped + absent.length, note: `${present.join(", ")}${lacking}` };
+  },
+};
+
+const examples: Step = {
+  name: "examples",
+  async run() {
+    const folder = join(root, "examples");
+    const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith(".ts")) : [];
+    if (files.length === 0) return outcome(false, "there is no examples/*.ts");
+    if (!libraryIsCurrent()) return outcome(false, NO_LIBRARY);
+    let sum: Outcome = { passed: 0, failed: 0, skipped: 0, output: "" };
+    for (const file of files.sort()) {
+      const { ok, output } = await command(`example-${file}`, [process.execPath, join(folder, file)]);
+      sum = add(sum, outcome(ok, `examples/${file}\n${output}\n`));
+    }
+    return sum;
+  },
+};
+
+const modules = "node_modules";
+
+/** All steps, in the order in which they run. */
+export const STEPS: readonly Step[] = [
+  program("generated", "codegen/main.ts", ["--check"]),
+  program("format", join(modules, "@biomejs", "biome", "bin", "biome"), [
+    "ci",
+    "--colors=off",
+    "--max-diagnostics=100",
+  ]),
+  program("imports", "codegen/verify/imports.ts"),
+  program("tidy", "codegen/verify/tidy.ts"),
+  program("types", join(modules, "typescript", "lib", "tsc.js"), ["--noEmit"]),
+  zigFormat,
+  build,
+  zigTests,
+  { name: "bun", run: () => bunTest("bun", []) },
+  instructionSetTests,
+  { name: "threads", run: () => bunTest("threads", ["test/ops/"], { ZENSOR_NUM_THREADS: "1" }) },
+  program("docs", join(modules, "typedoc", "bin", "typedoc")),
+  examples,
+];

@@ -1,0 +1,55 @@
+// The test driver: runs every check of the repository in order and ends with one line of totals.
+// `bun scripts/test.ts [step...]` runs some of the steps; each test and each other step counts one.
+
+import { type Outcome, STEPS, type Step } from "./test-steps.ts";
+
+const MAX_SHOWN_LINES = 400;
+
+function shown(output: string): string {
+  const lines = output.trimEnd().split("\n");
+  if (lines.length <= MAX_SHOWN_LINES) return lines.join("\n");
+  const half = MAX_SHOWN_LINES / 2;
+  const note = `... ${lines.length - MAX_SHOWN_LINES} lines left out, all of them in build/logs ...`;
+  return [...lines.slice(0, half), note, ...lines.slice(-half)].join("\n");
+}
+
+async function runStep(step: Step): Promise<Outcome> {
+  const start = performance.now();
+  let outcome: Outcome;
+  try {
+    outcome = await step.run();
+  } catch (error) {
+    outcome = { passed: 0, failed: 1, skipped: 0, output: Bun.inspect(error) };
+  }
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  const counts = totals(outcome) + (outcome.note === undefined ? "" : `; ${outcome.note}`);
+  const verdict = outcome.failed > 0 ? "FAIL" : "ok";
+  console.log(`${verdict.padEnd(5)}${step.name.padEnd(12)}${seconds.padStart(7)} s   ${counts}`);
+  if (outcome.failed > 0) console.log(`${shown(outcome.output).replace(/^/gm, "  | ")}`);
+  return outcome;
+}
+
+function totals({ passed, failed, skipped }: Outcome): string {
+  const text = `${passed} passed, ${failed} failed`;
+  return skipped > 0 ? `${text}, ${skipped} skipped` : text;
+}
+
+async function main(names: string[]): Promise<number> {
+  const unknown = names.filter((name) => !STEPS.some((step) => step.name === name));
+  if (unknown.length > 0) {
+    console.error(`no step ${unknown.join(", ")}; the steps are ${STEPS.map((step) => step.name).join(" ")}`);
+    return 2;
+  }
+  const sum: Outcome = { passed: 0, failed: 0, skipped: 0, output: "" };
+  for (const step of STEPS) {
+    if (names.length > 0 && !names.includes(step.name)) continue;
+    const outcome = await runStep(step);
+    sum.passed += outcome.passed;
+    sum.failed += outcome.failed;
+    sum.skipped += outcome.skipped;
+  }
+  console.log(totals(sum));
+  return sum.failed > 0 ? 1 : 0;
+}
+
+process.exitCode = await main(process.argv.slice(2));

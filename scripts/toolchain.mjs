@@ -1,0 +1,276 @@
+// Finds, installs and drives the tools of this repository: bun, zig and the native library.
+// Runs under node and under bun, and imports nothing that has to be installed first.
+
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const modules = join(root, "node_modules");
+const zigCache = join(root, ".zig-cache");
+const windows = process.platform === "win32";
+const exe = windows ? ".exe" : "";
+const zigPackage = `@zigc/${process.platform}-${process.arch}`;
+
+/** A failure that needs one line of text and no stack. */
+export class ToolError extends Error {}
+
+/** @param {string} file @returns {any} */
+function readJson(file) {
+  return JSON.parse(readFileSync(file, "utf8"));
+}
+
+/** @param {string} file */
+function isRealBinary(file) {
+  // A package whose install script was blocked leaves a text stub of a few hundred bytes in place of the program.
+  return existsSync(file) && statSync(file).size > 1e6;
+}
+
+/** @param {string} program */
+function starts(program) {
+  return spawnSync(program, ["--version"], { stdio: "ignore" }).status === 0;
+}
+
+/** @type {string | undefined} */
+let knownBun;
+
+/**
+ * The bun program of node_modules, or the one running this script.
+ * @returns {string | undefined}
+ */
+export function findBun() {
+  if (knownBun !== undefined) return knownBun;
+  const vendor = join(modules, "@oven");
+  const vendored = existsSync(vendor) ? readdirSync(vendor) : [];
+  // Faster builds before the ones for old processors; whichever starts on this machine is taken.
+  vendored.sort((a, b) => Number(a.includes("baseline")) - Number(b.includes("baseline")));
+  const candidates = [
+    join(modules, "bun", "bin", "bun.exe"),
+    ...vendored.map((name) => join(vendor, name, "bin", `bun${exe}`)),
+  ].filter(isRealBinary);
+  if (process.versions.bun !== undefined) candidates.push(process.execPath);
+  knownBun = candidates.find(starts);
+  return knownBun;
+}
+
+/** @returns {string | undefined} */
+export function findZig() {
+  const file = join(modules, zigPackage, "bin", `zig${exe}`);
+  return isRealBinary(file) ? file : undefined;
+}
+
+/**
+ * The environment for every tool: bun and zig first on PATH, all caches of zig inside the repository.
+ * @param {Record<string, string | undefined>} [extra]
+ */
+export function toolEnv(extra = {}) {
+  /** @type {Record<string, string | undefined>} */
+  const env = { ...process.env, ...extra };
+  const path = Object.keys(env).find((key) => key.toUpperCase() === "PATH") ?? "PATH";
+  env[path] = [...toolFolders(), join(modules, ".bin"), env[path] ?? ""].join(delimiter);
+  env.ZIG_LOCAL_CACHE_DIR = zigCache;
+  env.ZIG_GLOBAL_CACHE_DIR = join(zigCache, "global");
+  return env;
+}
+
+/** Folders in which `bun` and `zig` start the right programs. */
+function toolFolders() {
+  const bun = findBun();
+  const zig = findZig();
+  const folders = [bun, zig].filter((file) => file !== undefined).map((file) => dirname(file));
+  if (windows) return folders;
+  // bun may be installed under the name bun.exe: links give both their plain names.
+  const links = join(modules, ".zensor-bin");
+  try {
+    mkdirSync(links, { recursive: true });
+    if (bun !== undefined) link(bun, join(links, "bun"));
+    if (zig !== undefined) link(zig, join(links, "zig"));
+  } catch {
+    return folders; // a read-only node_modules: the folders themselves have to do
+  }
+  return [links, ...folders];
+}
+
+/** @param {string} target @param {string} file */
+function link(target, file) {
+  try {
+    symlinkSync(target, file);
+  } catch {
+    rmSync(file, { force: true });
+    symlinkSync(target, file);
+  }
+}
+
+/**
+ * @param {string[]} command
+ * @param {{ env?: Record<string, string | undefined>, quiet?: boolean }} [options]
+ * @returns {number} the exit status
+ */
+export function run(command, { env = process.env, quiet = false } = {}) {
+  const [program = "", ...args] = command;
+  const shell = windows && !/\.exe$/i.test(program);
+  const stdio = quiet ? "ignore" : "inherit";
+  const result = spawnSync(program, args, { cwd: root, stdio, shell, env });
+  if (result.error) throw new ToolError(`cannot start ${program}: ${result.error.message}`);
+  return result.status ?? 1;
+}
+
+/** What is missing from node_modules: nothing when every dependency is there in the locked version. */
+function missingPackages() {
+  const manifest = readJson(join(root, "package.json"));
+  const lockFile = join(root, "package-lock.json");
+  const locked = existsSync(lockFile) ? readJson(lockFile).packages : {};
+  const names = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+  return names.filter((name) => {
+    const file = join(modules, name, "package.json");
+    if (!existsSync(file)) return true;
+    const wanted = locked[`node_modules/${name}`]?.version;
+    return wanted !== undefined && readJson(file).version !== wanted;
+  });
+}
+
+/** The install command of the package manager that started this script. */
+function installer() {
+  const agent = process.env.npm_config_user_agent ?? "";
+  const execPath = process.env.npm_execpath ?? "";
+  const npmFlags = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
+  const bunFlags = ["install", "--ignore-scripts"];
+  if (process.versions.bun !== undefined) return [process.execPath, ...bunFlags];
+  if (agent.startsWith("bun/") && execPath !== "") return [execPath, ...bunFlags];
+  if (agent.startsWith("npm/") && execPath.endsWith(".js")) return [process.execPath, execPath, ...npmFlags];
+  return ["npm", ...npmFlags];
+}
+
+/** Caches move into the repository when the home folder cannot be written. */
+function installEnv() {
+  const cache = join(root, ".cache");
+  try {
+    accessSync(homedir(), constants.W_OK);
+    return process.env;
+  } catch {
+    return {
+      ...process.env,
+      npm_config_cache: join(cache, "npm"),
+      BUN_INSTALL_CACHE_DIR: join(cache, "bun"),
+    };
+  }
+}
+
+/** Installs the tools unless they are there already; no install script is needed or run. */
+export function ensureInstalled() {
+  let missing = missingPackages();
+  if (missing.length === 0 && findZig() !== undefined && findBun() !== undefined) return;
+  const command = installer();
+  console.log("installing the tools that package.json names (the first time about 650 MB on disk)");
+  const env = installEnv();
+  if (run(command, { env }) !== 0) throw new ToolError(`"${command.join(" ")}" failed`);
+  knownBun = undefined;
+  missing = missingPackages();
+  if (missing.length > 0) throw new ToolError(`still missing after the install: ${missing.join(", ")}`);
+  if (findZig() === undefined) installPlatformPackage(command, env);
+  if (findBun() === undefined)
+    throw new ToolError(`no bun program starts on ${process.platform}-${process.arch}`);
+}
+
+/**
+ * A lockfile written on one platform may lack the zig package of another: fetch it by name, in zig's version.
+ * @param {string[]} command
+ * @param {Record<string, string | undefined>} env
+ */
+function installPlatformPackage(command, env) {
+  const { version } = readJson(join(modules, "@zigc", "cli", "package.json"));
+  if (run([...command, "--no-save", `${zigPackage}@${version}`], { env }) !== 0 || findZig() === undefined) {
+    throw new ToolError(`there is no zig for this machine: ${zigPackage}@${version} cannot be installed`);
+  }
+}
+
+/**
+ * Every file under a folder, sorted, without the folders that zig makes.
+ * @param {string} folder
+ * @returns {string[]}
+ */
+function filesUnder(folder) {
+  if (!existsSync(folder)) return [];
+  const found = [];
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.name === ".zig-cache" || entry.name === "zig-out") continue;
+    const file = join(folder, entry.name);
+    if (entry.isDirectory()) found.push(...filesUnder(file));
+    else found.push(file);
+  }
+  return found.sort();
+}
+
+/** A digest over everything the native build reads. */
+function sourceDigest() {
+  const generated = filesUnder(join(root, "generated")).filter((file) => !/\.(ts|md|json)$/.test(file));
+  const hash = createHash("sha256").update(`${zigPackage} ${process.env.ZENSOR_ZIG_FLAGS ?? ""}`);
+  for (const file of [...filesUnder(join(root, "zig")), ...generated]) {
+    const content = readFileSync(file);
+    hash.update(`\0${relative(root, file)}\0${content.length}\0`).update(content);
+  }
+  return hash.digest("hex");
+}
+
+/** The native library's file, whether it exists or not. */
+export function libraryFile() {
+  if (windows) return join(root, "build", "bin", "zensor.dll");
+  return join(root, "build", "lib", `libzensor.${process.platform === "darwin" ? "dylib" : "so"}`);
+}
+
+const stampFile = join(root, "build", "stamp.txt");
+
+/** Whether the native library exists and was built from the sources as they are now. */
+export function libraryIsCurrent() {
+  return (
+    existsSync(libraryFile()) && existsSync(stampFile) && readFileSync(stampFile, "utf8") === sourceDigest()
+  );
+}
+
+/**
+ * Builds the native library when its sources changed since the last build.
+ * @param {{ force?: boolean }} [options]
+ * @returns {{ built: boolean, seconds: number, megabytes: number, file: string }}
+ */
+export function buildLibrary({ force = false } = {}) {
+  const zig = findZig();
+  if (zig === undefined) throw new ToolError("zig is not installed: run `npm install` or `bun install`");
+  const file = libraryFile();
+  if (!force && libraryIsCurrent())
+    return { built: false, seconds: 0, megabytes: statSync(file).size / 1e6, file };
+  const digest = sourceDigest();
+  const flags = (process.env.ZENSOR_ZIG_FLAGS ?? "").split(" ").filter((flag) => flag !== "");
+  const args = ["build", "--build-file", join(root, "zig", "build.zig"), "--prefix", join(root, "build")];
+  const start = performance.now();
+  const status = run([zig, ...args, "--cache-dir", zigCache, "-Doptimize=ReleaseFast", ...flags], {
+    env: toolEnv(),
+  });
+  const seconds = (performance.now() - start) / 1000;
+  if (status !== 0) throw new ToolError("the native library does not build (see above)");
+  if (!existsSync(file)) throw new ToolError(`zig build succeeded but made no ${relative(root, file)}`);
+  writeFileSync(stampFile, digest);
+  return { built: true, seconds, megabytes: statSync(file).size / 1e6, file };
+}
+
+/**
+ * One line about a build, for people.
+ * @param {{ built: boolean, seconds: number, megabytes: number, file: string }} result
+ */
+export function describeBuild({ built, seconds, megabytes, file }) {
+  const size = `${relative(root, file)} ${megabytes.toFixed(2)} MB`;
+  return built ? `native build: ${seconds.toFixed(1)} s, ${size}` : `native build: up to date, ${size}`;
+}

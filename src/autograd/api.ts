@@ -1,0 +1,301 @@
+/** What users call of autograd: modes, backward, grad, hooks. */
+import { gradMode, requiresGrad } from "../dispatch/mode.ts";
+import { detach } from "../dispatch/views.ts";
+import { setGeometry } from "../dispatch/out.ts";
+import { RuntimeError, TypeError, warn } from "../tensor/errors.ts";
+import { listText, sameSizes } from "../tensor/size.ts";
+import {
+  type BackwardOptions,
+  extraOf,
+  freshId,
+  type HookHandle,
+  Tensor,
+  VersionCounter,
+} from "../tensor/tensor.ts";
+import { run } from "./engine.ts";
+import { gradFnOf } from "./history.ts";
+import type { Node } from "./node.ts";
+
+/** A mode that lasts until it is disposed. */
+export interface ModeGuard {
+  [Symbol.dispose](): void;
+}
+
+function withMode<R>(enabled: boolean, body?: () => R): R | ModeGuard {
+  const before = gradMode.enabled;
+  gradMode.enabled = enabled;
+  if (body === undefined) {
+    return {
+      [Symbol.dispose](): void {
+        gradMode.enabled = before;
+      },
+    };
+  }
+  let result: R;
+  try {
+    result = body();
+  } catch (error) {
+    gradMode.enabled = before;
+    throw error;
+  }
+  if (result instanceof Promise) {
+    return result.finally(() => {
+      gradMode.enabled = before;
+    }) as R;
+  }
+  gradMode.enabled = before;
+  return result;
+}
+
+/** Turns recording off: `using _ = noGrad()`, or for the length of a callback. @torch torch.no_grad */
+export function noGrad(): ModeGuard;
+export function noGrad<R>(body: () => R): R;
+export function noGrad<R>(body?: () => R): R | ModeGuard {
+  return withMode(false, body);
+}
+
+/** Turns recording on, inside of `noGrad`. @torch torch.enable_grad */
+export function enableGrad(): ModeGuard;
+export function enableGrad<R>(body: () => R): R;
+export function enableGrad<R>(body?: () => R): R | ModeGuard {
+  return withMode(true, body);
+}
+
+/** Turns recording on or off. @torch torch.set_grad_enabled */
+export function setGradEnabled(mode: boolean): ModeGuard {
+  return withMode(mode) as ModeGuard;
+}
+
+/** @torch torch.is_grad_enabled */
+export function isGradEnabled(): boolean {
+  return gradMode.enabled;
+}
+
+function onesLike(t: Tensor): Tensor {
+  return t.newOnes(t._shape);
+}
+
+/** The gradient to start from; implicit only for single elements. */
+function startGradient(t: Tensor, given: Tensor | null | undefined, index: number): Tensor {
+  if (given === null || given === undefined) {
+    if (t._numel !== 1) throw new RuntimeError("grad can be implicitly created only for scalar outputs");
+    if (t.dtype.category !== 2) {
+      throw new RuntimeError(`grad can be implicitly created only for real scalar outputs but got torch.${t.dtype.name}`);
+    }
+    return onesLike(t);
+  }
+  if (!(given instanceof Tensor)) {
+    throw new TypeError(`gradients can be either Tensors or None, but got ${typeof given}`);
+  }
+  if (!sameSizes(given._shape, t._shape)) {
+    throw new RuntimeError(
+      `Mismatch in shape: grad_output[${index}] has a shape of ${given.shape} and output[${index}] has a shape of ` +
+        `${t.shape}.`,
+    );
+  }
+  return given;
+}
+
+const asList = (x: Tensor | readonly Tensor[]): readonly Tensor[] => (x instanceof Tensor ? [x] : x);
+
+/** Accumulates the gradients of all leaves of the graph. @torch torch.autograd.backward */
+export function backward(
+  tensors: Tensor | readonly Tensor[],
+  gradients?: Tensor | null | readonly (Tensor | null | undefined)[],
+  options: BackwardOptions = {},
+): void {
+  const roots = asList(tensors);
+  const given = Array.isArray(gradients) ? gradients : [gradients as Tensor | null | undefined];
+  requireGraph(roots);
+  const starts = roots.map((t, i) => startGradient(t, given[i], i));
+  const createGraph = options.createGraph ?? false;
+  const retainGraph = options.retainGraph ?? createGraph;
+  if (options.inputs === undefined) {
+    run(roots, starts, { retainGraph, createGraph, inputs: null });
+    return;
+  }
+  const inputs = asList(options.inputs);
+  if (inputs.length === 0) throw new RuntimeError("`inputs` argument to `backward()` cannot be empty.");
+  const grads = run(roots, starts, { retainGraph, createGraph, inputs });
+  inputs.forEach((t, i) => {
+    const g = grads[i];
+    if (g) t._grad = t._grad === null ? g : t._grad.add(g);
+  });
+}
+
+function requireGraph(roots: readonly Tensor[]): void {
+  roots.forEach((t, i) => {
+    if (!requiresGrad(t)) {
+      throw new RuntimeError(`element ${i} of tensors does not require grad and does not have a grad_fn`);
+    }
+  });
+}
+
+export interface GradOptions {
+  gradOutputs?: Tensor | readonly (Tensor | null)[];
+  retainGraph?: boolean;
+  createGraph?: boolean;
+  allowUnused?: boolean;
+  materializeGrads?: boolean;
+}
+
+/** The gradients of `outputs` with respect to `inputs`; leaves are left alone. @torch torch.autograd.grad */
+export function grad(
+  outputs: Tensor | readonly Tensor[],
+  inputs: Tensor | readonly Tensor[],
+  options: GradOptions = {},
+): (Tensor | null)[] {
+  const roots = asList(outputs);
+  const wanted = asList(inputs);
+  const given = options.gradOutputs instanceof Tensor ? [options.gradOutputs] : (options.gradOutputs ?? []);
+  requireGraph(roots);
+  const starts = roots.map((t, i) => startGradient(t, given[i], i));
+  const createGraph = options.createGraph ?? false;
+  const found = run(roots, starts, { retainGraph: options.retainGraph ?? createGraph, createGraph, inputs: wanted });
+  return found.map((g, i) => {
+    if (g !== null) return g;
+    const t = wanted[i] as Tensor;
+    if (options.materializeGrads) return t.newZeros(t._shape);
+    if (!(options.allowUnused ?? false)) {
+      throw new RuntimeError(
+        `The differentiated Tensor at index ${i} appears to not have been used in the graph. Set allow_unused=True if ` +
+          "this is the desired behavior.",
+      );
+    }
+    return null;
+  });
+}
+
+/** Behaviour of Tensor members; see the registration file. */
+export const members = {
+  gradFn: gradFnOf,
+  backward: (t: Tensor, gradient: Tensor | null | undefined, options?: BackwardOptions): void =>
+    backward(t, [gradient], options),
+  setGrad,
+  nonLeafGradWarning,
+  requiresGrad_,
+  retainGrad,
+  registerHook,
+  setData,
+  shallow,
+};
+
+function setGrad(t: Tensor, value: Tensor | null): void {
+  if (value === null || value === undefined) {
+    t._grad = null;
+    return;
+  }
+  if (!(value instanceof Tensor)) {
+    throw new TypeError(`assigned grad expected to be a Tensor or None but got grad of type ${typeof value}`);
+  }
+  if (value === t) throw new RuntimeError("can't assign Tensor as its own grad");
+  if (value.dtype !== t.dtype) {
+    throw new RuntimeError(
+      `attempting to assign a gradient with dtype '${value.dtype.cppName}' to a tensor with grad_dtype ` +
+        `'${t.dtype.scalarType}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). ` +
+        "You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype " +
+        "with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume " +
+        "they match.",
+    );
+  }
+  if (!sameSizes(value._shape, t._shape)) {
+    throw new RuntimeError(
+      `attempting to assign a gradient of size '${listText(value._shape)}' to a tensor of size '${listText(t._shape)}'. ` +
+        "Please ensure that the gradient and the tensor are the same size",
+    );
+  }
+  t._grad = value;
+}
+
+function nonLeafGradWarning(): void {
+  warn(
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be " +
+      "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, " +
+      "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access " +
+      "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.",
+  );
+}
+
+function requiresGrad_(t: Tensor, value: boolean): Tensor {
+  const own = requiresGrad(t);
+  if (gradFnOf(t) !== null) {
+    if (value) return t;
+    throw new RuntimeError(
+      "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph " +
+        "that doesn't require differentiation use var_no_grad = var.detach().",
+    );
+  }
+  if (value && t.dtype.category < 2) {
+    throw new RuntimeError("only Tensors of floating point dtype can require gradients");
+  }
+  if (own !== value || t._requiresGrad !== value) t._requiresGrad = value;
+  return t;
+}
+
+function retainGrad(t: Tensor): void {
+  if (!requiresGrad(t)) throw new RuntimeError("can't retain_grad on Tensor that has requires_grad=False");
+  const fn = gradFnOf(t) as Node | null;
+  if (fn === null) return;
+  const extra = extraOf(t);
+  if (extra.retainGrad) return;
+  extra.retainGrad = true;
+  fn.retained ??= new Map();
+  fn.retained.set(t._outputNr, t);
+}
+
+function registerHook(t: Tensor, hook: (grad: Tensor) => Tensor | null | undefined | void): HookHandle {
+  if (!requiresGrad(t)) throw new RuntimeError("cannot register a hook on a tensor that doesn't require gradient");
+  const id = freshId();
+  const fn = gradFnOf(t) as Node | null;
+  let remove: () => void;
+  if (fn === null) {
+    const extra = extraOf(t);
+    extra.hooks ??= new Map();
+    extra.hooks.set(id, hook);
+    remove = () => extra.hooks?.delete(id);
+  } else {
+    fn.preHooks ??= new Map();
+    fn.preHooks.set(id, { index: t._outputNr, hook });
+    remove = () => fn.preHooks?.delete(id);
+  }
+  return { remove, [Symbol.dispose]: remove };
+}
+
+/** Calls `hook` with the leaf after a gradient was added to it. @torch Tensor.register_post_accumulate_grad_hook */
+export function registerPostAccumulateGradHook(leaf: Tensor, hook: (leaf: Tensor) => void): HookHandle {
+  if (!requiresGrad(leaf) || gradFnOf(leaf) !== null) {
+    throw new RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors");
+  }
+  const id = freshId();
+  const extra = extraOf(leaf);
+  extra.postHooks ??= new Map();
+  extra.postHooks.set(id, hook);
+  const remove = (): void => {
+    extra.postHooks?.delete(id);
+  };
+  return { remove, [Symbol.dispose]: remove };
+}
+
+/** `x.data`: no history, and a version of its own. */
+function shallow(t: Tensor): Tensor {
+  const v = detach(t);
+  v._version = new VersionCounter();
+  return v;
+}
+
+/** `x.data = y` */
+function setData(t: Tensor, value: Tensor): void {
+  if (requiresGrad(t) && value.dtype.category < 2) {
+    throw new RuntimeError(
+      "data set to a tensor that requires gradients must be floating point or complex dtype",
+    );
+  }
+  value._storage.claims++;
+  t._storage.claims--;
+  t._storage = value._storage;
+  t.dtype = value.dtype;
+  t._bits = value._bits;
+  setGeometry(t, value._shape, value._strides, value._offset);
+  const node = t._extra?.accumulate as Node | null | undefined;
+  if (node) node.outputs = [{ shape: t._shape, dtype: t.dtype, meta: t._storage.kind === "meta" }];
+}

@@ -1,0 +1,175 @@
+/** Conversions and storage operators written with other operators. */
+import * as O from "../../generated/ops.ts";
+import { preservedStrides } from "../dispatch/allocate.ts";
+import { isContiguousIn } from "../dispatch/copy.ts";
+import { contiguousFormat, type MemoryFormat, preserveFormat } from "../dispatch/memory-format.ts";
+import { requiresGrad } from "../dispatch/mode.ts";
+import { resize as resizeStorage, setSource, storageOf } from "../dispatch/storage-ops.ts";
+import type { Device } from "../tensor/device.ts";
+import * as dtypes from "../tensor/dtype.ts";
+import type { DType } from "../tensor/dtype.ts";
+import { RuntimeError, TypeError } from "../tensor/errors.ts";
+import { sameSizes } from "../tensor/size.ts";
+import { Storage } from "../tensor/storage.ts";
+import { makeStrided, Tensor } from "../tensor/tensor.ts";
+
+export function contiguous(self: Tensor, format: MemoryFormat | null): Tensor {
+  const f = format ?? contiguousFormat;
+  if (f === preserveFormat) {
+    throw new RuntimeError("preserve memory format is unsupported by the contiguous operator");
+  }
+  return isContiguousIn(self, f) ? self : O.clone(self, f);
+}
+
+export function isContiguous(self: Tensor, format: MemoryFormat | null): boolean {
+  return isContiguousIn(self, format ?? contiguousFormat);
+}
+
+function convert(self: Tensor, dtype: DType, copy: boolean, format: MemoryFormat | null): Tensor {
+  const keeps = format === null || format === preserveFormat || isContiguousIn(self, format);
+  if (dtype === self.dtype && !copy && keeps) return self;
+  return O._to_copy(self, dtype, format);
+}
+
+export function toDtype(
+  self: Tensor,
+  dtype: DType,
+  _nonBlocking: boolean,
+  copy: boolean,
+  format: MemoryFormat | null,
+  device: Device | null,
+): Tensor {
+  return toDevice(self, device, dtype, false, copy, format);
+}
+
+export function toDevice(
+  self: Tensor,
+  device: Device | null,
+  dtype: DType | null,
+  _nonBlocking: boolean,
+  copy: boolean,
+  format: MemoryFormat | null,
+): Tensor {
+  const target = device?.type ?? self.device.type;
+  if (target !== self.device.type) {
+    if (target !== "meta") throw new RuntimeError("Cannot copy out of meta tensor; no data!");
+    return onMeta(self, dtype ?? self.dtype);
+  }
+  return convert(self, dtype ?? self.dtype, copy, format);
+}
+
+function onMeta(self: Tensor, dtype: DType): Tensor {
+  const nbytes = self._numel * dtype.itemsize;
+  return makeStrided(Storage.meta(nbytes), 0, self._shape, preservedStrides(self), dtype);
+}
+
+export function toOther(
+  self: Tensor,
+  other: Tensor,
+  _nonBlocking: boolean,
+  copy: boolean,
+  format: MemoryFormat | null,
+): Tensor {
+  return toDevice(self, other.device, other.dtype, false, copy, format);
+}
+
+export function typeAs(self: Tensor, other: Tensor): Tensor {
+  return convert(self, other.dtype, false, null);
+}
+
+export function typeOf(self: Tensor, dtype: DType): Tensor {
+  return convert(self, dtype, false, null);
+}
+
+const converter =
+  (dtype: DType) =>
+  (self: Tensor): Tensor =>
+    convert(self, dtype, false, null);
+
+export const double = converter(dtypes.float64);
+export const float = converter(dtypes.float32);
+export const half = converter(dtypes.float16);
+export const bfloat16 = converter(dtypes.bfloat16);
+export const long = converter(dtypes.int64);
+export const int = converter(dtypes.int32);
+export const short = converter(dtypes.int16);
+export const char = converter(dtypes.int8);
+export const byte = converter(dtypes.uint8);
+export const bool = converter(dtypes.bool);
+export const cfloat = converter(dtypes.complex64);
+export const cdouble = converter(dtypes.complex128);
+
+export function cpu(self: Tensor): Tensor {
+  return self;
+}
+
+export function isSetTo(self: Tensor, other: Tensor): boolean {
+  return (
+    self._storage === other._storage &&
+    self._offset === other._offset &&
+    sameSizes(self._shape, other._shape) &&
+    sameSizes(self._strides, other._strides)
+  );
+}
+
+export function resize_(self: Tensor, size: readonly number[], format: MemoryFormat | null): Tensor {
+  if (requiresGrad(self)) throw new RuntimeError("cannot resize variables that require grad");
+  if (format === preserveFormat) throw new RuntimeError("Unsupported memory format Preserve");
+  resizeStorage(self, size, format === contiguousFormat ? null : format);
+  return self;
+}
+
+export function resizeAs_(self: Tensor, template: Tensor, format: MemoryFormat | null): Tensor {
+  if (requiresGrad(self)) throw new RuntimeError("cannot resize variables that require grad");
+  const kept = format === preserveFormat ? null : format;
+  resizeStorage(self, template._shape, kept);
+  return self;
+}
+
+export function set_(
+  self: Tensor,
+  source: unknown,
+  storageOffset: number,
+  size: number | readonly number[] | null,
+  stride: number | readonly number[] | null,
+): Tensor {
+  const list = (x: number | readonly number[] | null): readonly number[] | null =>
+    typeof x === "number" ? [x] : x;
+  if (source === null || source === undefined) {
+    setSource(self, Storage.allocate(0), 0, [0], null);
+    return self;
+  }
+  if (source instanceof Tensor) {
+    if (source.dtype !== self.dtype) {
+      throw new RuntimeError(
+        `Could not set tensor of type ${source.dtype.cppName} to a tensor of type ${self.dtype.cppName}`,
+      );
+    }
+    const offset = size === null ? source._offset : storageOffset;
+    setSource(self, source._storage, offset, list(size) ?? source._shape, list(size) ? list(stride) : source._strides);
+    return self;
+  }
+  const found = storageOf(source);
+  if (found === null) throw new TypeError("set_(): argument 'source' must be a Tensor or a storage");
+  if (found.dtype !== null && found.dtype !== self.dtype) {
+    throw new RuntimeError("Expected a Storage of the tensor's own dtype");
+  }
+  const whole = Math.floor(found.storage.nbytes / self.dtype.itemsize);
+  setSource(self, found.storage, storageOffset, list(size) ?? [whole], list(stride));
+  return self;
+}
+
+export function detachInplace_(self: Tensor): Tensor {
+  if (self._base !== null) {
+    throw new RuntimeError(
+      "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, " +
+        "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be " +
+        "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in " +
+        "torch/optim/optimizer.py as a solution.",
+    );
+  }
+  self._gradFn = null;
+  self._outputNr = 0;
+  self._requiresGrad = false;
+  return self;
+}

@@ -1,0 +1,259 @@
+/** View operators written with other operators. */
+import * as O from "../../generated/ops.ts";
+import { contiguousFormat } from "../dispatch/memory-format.ts";
+import { resolveSize, viewStrides } from "../dispatch/view-geometry.ts";
+import * as views from "../dispatch/views.ts";
+import { IndexError, RuntimeError, warn } from "../tensor/errors.ts";
+import { listText, sameSizes } from "../tensor/size.ts";
+import { CONJ, NEG, type Tensor, wrapDim } from "../tensor/tensor.ts";
+
+export function reshape(self: Tensor, shape: readonly number[]): Tensor {
+  const size = resolveSize(shape, self._numel);
+  if (viewStrides(self, size) !== null) return O.view(self, size);
+  return O._unsafe_view(O.clone(self, contiguousFormat), size);
+}
+
+export function viewAs(self: Tensor, other: Tensor): Tensor {
+  return O.view(self, other._shape);
+}
+
+export function reshapeAs(self: Tensor, other: Tensor): Tensor {
+  return reshape(self, other._shape);
+}
+
+export function expandAs(self: Tensor, other: Tensor): Tensor {
+  return O.expand(self, other._shape, false);
+}
+
+export function broadcastTo(self: Tensor, size: readonly number[]): Tensor {
+  return O.expand(self, size, false);
+}
+
+const asList = (x: number | readonly number[]): readonly number[] => (typeof x === "number" ? [x] : x);
+
+export function movedim(
+  self: Tensor,
+  source: number | readonly number[],
+  destination: number | readonly number[],
+): Tensor {
+  const from = asList(source);
+  const to = asList(destination);
+  const rank = self._shape.length;
+  if (from.length !== to.length) {
+    throw new RuntimeError(
+      "movedim: Invalid source or destination dims: source " +
+        `(${listText(from)} dims) should contain the same number of dims as destination (${listText(to)} dims)`,
+    );
+  }
+  const src = from.map((d) => wrapDim(d, rank));
+  const dst = to.map((d) => wrapDim(d, rank));
+  if (new Set(src).size !== src.length) {
+    throw new RuntimeError(`movedim: repeated dim in \`source\` (${listText(from)})`);
+  }
+  if (new Set(dst).size !== dst.length) {
+    throw new RuntimeError(`movedim: repeated dim in \`destination\` (${listText(to)})`);
+  }
+  if (rank === 0) return O.alias(self);
+  const order = new Array<number>(rank).fill(-1);
+  src.forEach((d, i) => {
+    order[dst[i] as number] = d;
+  });
+  const rest = self._shape.map((_, d) => d).filter((d) => !src.includes(d));
+  let at = 0;
+  for (let d = 0; d < rank; d++) if (order[d] === -1) order[d] = rest[at++] as number;
+  return O.permute(self, order);
+}
+
+export function reverseDims(self: Tensor): Tensor {
+  const rank = self._shape.length;
+  if (rank !== 2 && rank !== 0) {
+    warn(
+      "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw " +
+        "an error in a future release. Consider `x.mT` to transpose batches of matrices or " +
+        "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
+    );
+  }
+  return O.permute(
+    self,
+    self._shape.map((_, d) => rank - 1 - d),
+  );
+}
+
+export function matrixTranspose(self: Tensor): Tensor {
+  if (self._shape.length < 2) {
+    throw new RuntimeError(
+      `tensor.mT is only supported on matrices or batches of matrices. Got ${self._shape.length}-D tensor.`,
+    );
+  }
+  return O.transpose(self, -2, -1);
+}
+
+export function narrow(self: Tensor, dim: number, start: number | Tensor, length: number): Tensor {
+  if (self._shape.length === 0) throw new RuntimeError("narrow() cannot be applied to a 0-dim tensor.");
+  const d = wrapDim(dim, self._shape.length);
+  const n = self._shape[d] as number;
+  if (length < 0) throw new RuntimeError("narrow(): length must be non-negative.");
+  const s = typeof start === "number" ? start : startOf(start);
+  if (s < -n || s > n) {
+    throw new IndexError(`start out of range (expected to be in range of [${-n}, ${n}], but got ${s})`);
+  }
+  const from = s < 0 ? s + n : s;
+  if (from + length > n) {
+    throw new RuntimeError(`start (${from}) + length (${length}) exceeds dimension size (${n}).`);
+  }
+  return O.slice(self, d, from, from + length, 1);
+}
+
+function startOf(start: Tensor): number {
+  if (start._shape.length !== 0 || start.dtype.category !== 1) {
+    throw new RuntimeError("start must be an 0-dim integral Tensor.");
+  }
+  return Number(start.item());
+}
+
+export function chunk(self: Tensor, chunks: number, dim: number): Tensor[] {
+  if (self._shape.length === 0) throw new RuntimeError("chunk expects at least a 1-dimensional tensor");
+  if (chunks <= 0) throw new RuntimeError(`chunk expects \`chunks\` to be greater than 0, got: ${chunks}`);
+  const n = self._shape[wrapDim(dim, self._shape.length)] as number;
+  const size = Math.ceil(n / chunks);
+  if (size === 0 && n === 0) return O.split_sizes(self, new Array(chunks).fill(0), dim);
+  return O.split(self, size, dim);
+}
+
+export function tensorSplit(self: Tensor, sections: number, dim: number): Tensor[] {
+  requireDims(self);
+  const d = wrapDim(dim, self._shape.length);
+  if (sections <= 0) throw new RuntimeError(`number of sections must be larger than 0, got ${sections}`);
+  const n = self._shape[d] as number;
+  const size = Math.floor(n / sections);
+  const longer = n % sections;
+  const parts: Tensor[] = [];
+  let at = 0;
+  for (let i = 0; i < sections; i++) {
+    const next = at + size + (i < longer ? 1 : 0);
+    parts.push(O.slice(self, d, at, next, 1));
+    at = next;
+  }
+  return parts;
+}
+
+function requireDims(self: Tensor): void {
+  if (self._shape.length === 0) {
+    throw new RuntimeError(
+      "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims",
+    );
+  }
+}
+
+export function tensorSplitAt(self: Tensor, indices: readonly number[], dim: number): Tensor[] {
+  requireDims(self);
+  const d = wrapDim(dim, self._shape.length);
+  const n = self._shape[d] as number;
+  const parts: Tensor[] = [];
+  let at = 0;
+  for (const i of [...indices, n]) {
+    parts.push(O.slice(self, d, at, i, 1));
+    at = i;
+  }
+  return parts;
+}
+
+export function tensorSplitBy(self: Tensor, by: Tensor, dim: number): Tensor[] {
+  requireDims(self);
+  if (by.dtype.name !== "int64") {
+    throw new RuntimeError(
+      `tensor_split expected tensor_indices_or_sections to have dtype of long, but got ${by.dtype.scalarType}`,
+    );
+  }
+  if (by._shape.length > 1) {
+    throw new RuntimeError(
+      "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got " +
+        `a tensor with ${by._shape.length} dims`,
+    );
+  }
+  if (by._shape.length === 0) return tensorSplit(self, Number(by.item()), dim);
+  return tensorSplitAt(self, by.tolist() as number[], dim);
+}
+
+export function flatten(self: Tensor, startDim: number, endDim: number): Tensor {
+  const rank = self._shape.length;
+  const a = wrapDim(startDim, rank);
+  const b = wrapDim(endDim, rank);
+  if (a > b) throw new RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim");
+  if (rank === 0) return reshape(self, [1]);
+  if (a === b) return self;
+  const middle = self._shape.slice(a, b + 1).reduce((x, y) => x * y, 1);
+  return reshape(self, [...self._shape.slice(0, a), middle, ...self._shape.slice(b + 1)]);
+}
+
+export function unflatten(self: Tensor, dim: number, sizes: readonly number[]): Tensor {
+  if (sizes.length === 0) throw new RuntimeError("unflatten: sizes must be non-empty");
+  const d = wrapDim(dim, self._shape.length);
+  const n = self._shape[d] as number;
+  let known = 1;
+  let unknown = -1;
+  sizes.forEach((s, i) => {
+    if (s === -1) unknown = i;
+    else known *= s;
+  });
+  const shape = [...sizes];
+  if (unknown >= 0 && known > 0 && n % known === 0) shape[unknown] = n / known;
+  if (shape.reduce((x, y) => x * y, 1) !== n) {
+    throw new RuntimeError(
+      `unflatten: Provided sizes ${listText(sizes)} don't multiply up to the size of dim ${d} (${n}) in the input tensor`,
+    );
+  }
+  return O.view(self, [...self._shape.slice(0, d), ...shape, ...self._shape.slice(d + 1)]);
+}
+
+export function ravel(self: Tensor): Tensor {
+  return reshape(self._contiguous ? self : O.clone(self, contiguousFormat), [-1]);
+}
+
+export function detach(self: Tensor): Tensor {
+  return views.detach(self);
+}
+
+export function real(self: Tensor): Tensor {
+  if (self.dtype.category !== 3) return self;
+  const plain = self._bits & CONJ ? O._conj(self) : self;
+  return O.select(O.view_as_real(plain), -1, 0);
+}
+
+export function imag(self: Tensor): Tensor {
+  if (self.dtype.category !== 3) {
+    throw new RuntimeError("imag is not implemented for tensors with non-complex dtypes.");
+  }
+  if (self._bits & CONJ) return O._neg_view(O.select(O.view_as_real(O._conj(self)), -1, 1));
+  return O.select(O.view_as_real(self), -1, 1);
+}
+
+export function conj(self: Tensor): Tensor {
+  return self.dtype.category === 3 ? O._conj(self) : self;
+}
+
+export function resolveConj(self: Tensor): Tensor {
+  return self._bits & CONJ ? O.clone(self, null) : self;
+}
+
+export function resolveNeg(self: Tensor): Tensor {
+  return self._bits & NEG ? O.clone(self, null) : self;
+}
+
+export function sumToSize(self: Tensor, size: readonly number[]): Tensor {
+  if (sameSizes(self._shape, size)) return self;
+  const lead = self._shape.length - size.length;
+  const fits = lead >= 0 && size.every((n, d) => n === self._shape[d + lead] || n === 1);
+  if (!fits) {
+    throw new RuntimeError(
+      `size {${listText(size)}} is not expandable to size {${listText(self._shape)}}.`,
+    );
+  }
+  const dims: number[] = [];
+  self._shape.forEach((n, d) => {
+    if (d < lead || (size[d - lead] === 1 && n !== 1)) dims.push(d);
+  });
+  const summed = self.sum(dims, { keepdim: true });
+  return lead > 0 ? O.view(summed, size) : summed;
+}
+

@@ -1,0 +1,153 @@
+/** Gradients of pointwise operators. */
+import { Complex, type Scalar, scalarToNumber, scalarValue } from "../tensor/complex.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { conj } from "./formulas.ts";
+
+type Operand = Tensor | Scalar;
+
+/** x / |x|, and 0 at 0. */
+export function sgn(x: Tensor): Tensor {
+  if (x.dtype.category === 3) {
+    const size = x.abs();
+    return x.div(size.maskedFill(size.eq(0), 1));
+  }
+  return x.gt(0).to(x.dtype).sub(x.lt(0).to(x.dtype));
+}
+
+export function tanhBackward(grad: Tensor, result: Tensor): Tensor {
+  return grad.mul(conj(result.mul(result).neg().add(1)));
+}
+
+export function sigmoidBackward(grad: Tensor, result: Tensor): Tensor {
+  return grad.mul(conj(result.neg().add(1).mul(result)));
+}
+
+/** The gradient where the result was above zero. */
+export function thresholdBackward(grad: Tensor, result: Tensor): Tensor {
+  return grad.maskedFill(result.le(0), 0);
+}
+
+export function mulBackward(grad: Tensor, other: Operand): Tensor {
+  return grad.mul(conj(other));
+}
+
+export function divSelfBackward(grad: Tensor, other: Operand, roundingMode: string | null): Tensor {
+  return roundingMode === null ? grad.div(conj(other)) : grad.mul(0);
+}
+
+export function divOtherBackward(grad: Tensor, self: Tensor, other: Tensor, roundingMode: string | null): Tensor {
+  if (roundingMode !== null) return otherZeros(grad, other);
+  return grad.neg().mul(conj(self.div(other).div(other)));
+}
+
+/** Zeros of the shape of the gradient: the engine sums them to the operand's shape. */
+export function otherZeros(grad: Tensor, _other: Operand): Tensor {
+  return grad.mul(0);
+}
+
+export function floorQuotient(self: Operand, other: Tensor): Tensor {
+  return asTensor(self, other).div(other, { roundingMode: "floor" });
+}
+
+export function truncQuotient(self: Tensor, other: Tensor): Tensor {
+  return self.div(other, { roundingMode: "trunc" });
+}
+
+function asTensor(x: Operand, like: Tensor): Tensor {
+  return x instanceof Tensor ? x : like.newFull([], x);
+}
+
+function isZero(x: Scalar): boolean {
+  const v = scalarValue(x);
+  return v instanceof Complex ? v.re === 0 && v.im === 0 : Number(v) === 0;
+}
+
+function less1(x: Scalar): Scalar {
+  const v = scalarValue(x);
+  return v instanceof Complex ? new Complex(v.re - 1, v.im) : scalarToNumber(x) - 1;
+}
+
+export function powBackward(grad: Tensor, self: Tensor, exponent: Scalar): Tensor {
+  if (isZero(exponent)) return grad.mul(0);
+  return grad.mul(conj(self.pow(less1(exponent)).mul(exponent)));
+}
+
+export function powBackwardSelf(grad: Tensor, self: Tensor, exponent: Tensor): Tensor {
+  const g = grad.mul(conj(self.pow(exponent.sub(1)).mul(exponent)));
+  return g.maskedFill(exponent.eq(0), 0);
+}
+
+export function powBackwardExponent(grad: Tensor, self: Operand, exponent: Tensor, result: Tensor): Tensor {
+  const base = asTensor(self, result);
+  const slope = conj(result.mul(base.log()));
+  const flat = exponent.dtype.category === 3 ? base.eq(0).logicalAnd(exponent.real().ge(0)) : zeroBase(base, exponent);
+  return grad.mul(slope.maskedFill(flat, 0));
+}
+
+function zeroBase(base: Tensor, exponent: Tensor): Tensor {
+  return base.eq(0).logicalAnd(exponent.ge(0));
+}
+
+/** Half of the gradient at ties. */
+export function extremumBackward(grad: Tensor, self: Tensor, other: Tensor, loses: Tensor): Tensor {
+  const shared = grad.mul(self.eq(other).to(grad.dtype).mul(-0.5).add(1));
+  return shared.maskedFill(loses, 0);
+}
+
+export function atan2Backward(grad: Tensor, self: Tensor, other: Tensor): (Tensor | null)[] {
+  const squares = self.mul(self).add(other.mul(other));
+  const inverse = squares.pow(-1).maskedFill(squares.eq(0), 0);
+  return [grad.mul(other.mul(inverse)), grad.mul(self.neg().mul(inverse))];
+}
+
+export function copysignBackward(grad: Tensor, self: Tensor, result: Tensor): Tensor {
+  const ratio = result.div(self).maskedFill(self.eq(0), 0);
+  return grad.mul(ratio);
+}
+
+export function oneMinus(x: Operand): Operand {
+  if (x instanceof Tensor) return x.neg().add(1);
+  const v = scalarValue(x);
+  return v instanceof Complex ? new Complex(1 - v.re, -v.im) : 1 - scalarToNumber(x);
+}
+
+/** Passed where the element lies strictly between the bounds. */
+export function clampBackward(grad: Tensor, self: Tensor, min: Operand | null, max: Operand | null): Tensor {
+  const strict = !(min instanceof Tensor) && !(max instanceof Tensor);
+  let g = grad;
+  if (min !== null) g = g.maskedFill(strict ? self.le(min) : self.lt(min), 0);
+  if (max !== null) g = g.maskedFill(strict ? self.ge(max) : self.gt(max), 0);
+  if (strict) return g;
+  return halveTies(halveTies(g, self, min), self, max);
+}
+
+function halveTies(g: Tensor, self: Tensor, bound: Operand | null): Tensor {
+  if (!(bound instanceof Tensor)) return g;
+  return g.mul(self.eq(bound).to(g.dtype).mul(-0.5).add(1));
+}
+
+export function clampBoundsBackward(
+  grad: Tensor,
+  self: Tensor,
+  min: Tensor | null,
+  max: Tensor | null,
+): (Tensor | null)[] {
+  const weight = (mask: Tensor, tie: Tensor): Tensor =>
+    mask.to(grad.dtype).add(tie.to(grad.dtype).mul(0.5));
+  let low: Tensor | null = null;
+  let high: Tensor | null = null;
+  if (min !== null) {
+    low = grad.mul(weight(self.lt(min), self.eq(min)));
+    if (max !== null) low = low.maskedFill(min.gt(max), 0);
+  }
+  if (max !== null) {
+    const over = min === null ? self.gt(max) : self.gt(max).logicalOr(min.gt(max));
+    high = grad.mul(weight(over, self.eq(max)));
+  }
+  return [low, high];
+}
+
+export function whereBackward(grad: Tensor, condition: Tensor, chosen: boolean): Tensor {
+  const mask = condition.ne(0);
+  return grad.maskedFill(chosen ? mask.logicalNot() : mask, 0);
+}

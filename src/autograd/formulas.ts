@@ -1,0 +1,259 @@
+/** Helpers that gradient formulas name, and what the engine needs of the operators. */
+import { emptyLike, isDense, preservedStrides } from "../dispatch/allocate.ts";
+import * as copy from "../dispatch/copy.ts";
+import * as views from "../dispatch/views.ts";
+import { gradMode } from "../dispatch/mode.ts";
+import { Complex, type Scalar } from "../tensor/complex.ts";
+import { sameSizes } from "../tensor/size.ts";
+import { makeStrided, Tensor } from "../tensor/tensor.ts";
+import { Storage } from "../tensor/storage.ts";
+import type { OutputMeta } from "./node.ts";
+import type { Region } from "./view-nodes.ts";
+
+export * from "./formulas-pointwise.ts";
+
+/** Sums a gradient over the dimensions that broadcasting added or stretched. */
+export function sumTo(grad: Tensor, shape: readonly number[]): Tensor {
+  if (sameSizes(grad._shape, shape)) return grad;
+  const lead = grad._shape.length - shape.length;
+  const dims: number[] = [];
+  for (let d = 0; d < grad._shape.length; d++) {
+    if (d < lead || (shape[d - lead] === 1 && grad._shape[d] !== 1)) dims.push(d);
+  }
+  const summed = dims.length > 0 ? grad.sum(dims, { keepdim: true }) : grad;
+  return lead > 0 ? summed.view(shape) : summed;
+}
+
+/** Makes a gradient fit the output that it belongs to: shape, realness and dtype. */
+export function conform(grad: Tensor, meta: OutputMeta): Tensor {
+  let g = grad;
+  if (!sameSizes(g._shape, meta.shape)) g = sumTo(g, meta.shape);
+  if (g.dtype === meta.dtype) return g;
+  if (g.dtype.category === 3 && meta.dtype.category !== 3) g = g.real();
+  return g.dtype === meta.dtype ? g : g.to(meta.dtype);
+}
+
+/** a + b; into `a` when it belongs to nobody else. */
+export function accumulate(a: Tensor, b: Tensor, inPlace: boolean): Tensor {
+  return inPlace ? a.add_(b) : a.add(b);
+}
+
+/** The first gradient of a leaf: its own bytes, in the leaf's layout. */
+export function firstGradient(leaf: Tensor, grad: Tensor, fresh: boolean): Tensor {
+  if (gradMode.enabled) return isDense(grad._shape, grad._strides) ? grad : grad.clone();
+  const wanted = preservedStrides(leaf);
+  if (fresh && grad._bits === 0 && sameSizes(grad._strides, wanted)) return grad;
+  const r = emptyLike(leaf, grad.dtype);
+  copy.copyInto(r, grad);
+  return r;
+}
+
+/** The elements of a region, as a tensor with the region's strides that starts at offset 0. */
+export function copyToRegion(grad: Tensor, region: Region): Tensor {
+  const r = regionTensor(region, grad);
+  copy.copyInto(r, grad);
+  return r;
+}
+
+function regionTensor(region: Region, like: Tensor): Tensor {
+  let reach = 0;
+  let empty = false;
+  region.shape.forEach((n, d) => {
+    if (n === 0) empty = true;
+    reach += (n - 1) * (region.strides[d] as number);
+  });
+  const nbytes = empty ? 0 : (reach + 1) * like.dtype.itemsize;
+  return makeStrided(Storage.allocate(nbytes), 0, region.shape, region.strides, like.dtype);
+}
+
+/** The part of a base's copy where a view lies. */
+export function sliceOf(whole: Tensor, base: Region, view: Region): Tensor {
+  return views.asView(whole, view.shape, view.strides, view.offset - base.offset);
+}
+
+/** The gradient of a strided view: added where the view read. */
+export function asStridedBackward(grad: Tensor, base: Region, view: Region): Tensor {
+  const low = Math.min(base.offset, view.offset);
+  const reach = (r: Region): number => {
+    let last = r.offset - low;
+    r.shape.forEach((n, d) => {
+      last += Math.max(0, n - 1) * (r.strides[d] as number);
+    });
+    return last + 1;
+  };
+  const size = Math.max(reach(base), reach(view));
+  const flat = grad.newZeros([size]);
+  const overlaps = !isDense(view.shape, view.strides);
+  if (overlaps) {
+    const index = positions(view, low);
+    flat.scatterAdd_(0, index, grad.reshape([-1]));
+  } else {
+    flat.asStrided(view.shape, view.strides, view.offset - low).copy_(grad);
+  }
+  return flat.asStrided(base.shape, base.strides, base.offset - low).div(repeats(base));
+}
+
+/** How often a region repeats each of its elements through strides of zero. */
+function repeats(region: Region): number {
+  let n = 1;
+  region.shape.forEach((size, d) => {
+    if (region.strides[d] === 0) n *= Math.max(1, size);
+  });
+  return n;
+}
+
+function positions(region: Region, low: number): Tensor {
+  const list: bigint[] = [];
+  const walk = (d: number, at: number): void => {
+    if (d === region.shape.length) {
+      list.push(BigInt(at));
+      return;
+    }
+    for (let i = 0; i < (region.shape[d] as number); i++) walk(d + 1, at + i * (region.strides[d] as number));
+  };
+  walk(0, region.offset - low);
+  return copy.indexTensor(list);
+}
+
+/** The conjugate of a number or a tensor; real values are themselves. */
+export function conj<T extends Tensor | Scalar>(x: T): T {
+  if (x instanceof Tensor) return (x.dtype.category === 3 ? x.conj() : x) as T;
+  return (x instanceof Complex ? new Complex(x.re, -x.im) : x) as T;
+}
+
+/** grad * k, without work for k = 1. */
+export function scaled(grad: Tensor, k: Scalar): Tensor {
+  return k === 1 ? grad : grad.mul(conj(k));
+}
+
+/** Undoes a permutation. */
+export function permuteBackward(grad: Tensor, dims: readonly number[]): Tensor {
+  const inverse = new Array<number>(dims.length);
+  dims.forEach((d, i) => {
+    inverse[d < 0 ? d + dims.length : d] = i;
+  });
+  return grad.permute(inverse);
+}
+
+/** Puts back the dimensions of size one that squeeze removed. */
+export function unsqueezeTo(grad: Tensor, shape: readonly number[]): Tensor {
+  return grad.view(shape);
+}
+
+/** The gradient of one element along a dimension. */
+export function selectBackward(grad: Tensor, shape: readonly number[], dim: number, index: number): Tensor {
+  const g = grad.newZeros(shape);
+  g.select(dim, index).copy_(grad);
+  return g;
+}
+
+export function sliceBackward(
+  grad: Tensor,
+  shape: readonly number[],
+  dim: number,
+  start: number | null,
+  end: number | null,
+  step: number,
+): Tensor {
+  const g = grad.newZeros(shape);
+  g.slice(dim, start, end, step).copy_(grad);
+  return g;
+}
+
+export function diagonalBackward(
+  grad: Tensor,
+  shape: readonly number[],
+  offset: number,
+  dim1: number,
+  dim2: number,
+): Tensor {
+  const g = grad.newZeros(shape);
+  g.diagonal(offset, dim1, dim2).copy_(grad);
+  return g;
+}
+
+export function unfoldBackward(
+  grad: Tensor,
+  shape: readonly number[],
+  dim: number,
+  size: number,
+  step: number,
+): Tensor {
+  const g = grad.newZeros(shape);
+  const count = grad._shape[dim < 0 ? dim + shape.length : dim] ?? 1;
+  if (shape.length === 0) return grad.reshape([]);
+  for (let i = 0; i < count; i++) {
+    const window = g.narrow(dim, i * step, size);
+    window.add_(grad.select(dim, i).movedim(-1, dim));
+  }
+  return g;
+}
+
+/** Puts the gradients of parts together; parts without one count as zero. */
+export function joinParts(
+  grads: readonly (Tensor | null)[],
+  shape: readonly number[],
+  dim: number,
+  sizes: readonly number[],
+): (Tensor | null)[] {
+  const some = grads.find((g) => g !== null && g !== undefined);
+  if (!some) return [null];
+  const g = some.newZeros(shape);
+  let at = 0;
+  sizes.forEach((n, i) => {
+    const part = grads[i];
+    if (part) g.narrow(dim, at, n).copy_(part);
+    at += n;
+  });
+  return [g];
+}
+
+export function unbindBackward(
+  grads: readonly (Tensor | null)[],
+  shape: readonly number[],
+  dim: number,
+): (Tensor | null)[] {
+  const some = grads.find((g) => g !== null && g !== undefined);
+  if (!some) return [null];
+  const g = some.newZeros(shape);
+  grads.forEach((part, i) => {
+    if (part) g.select(dim, i).copy_(part);
+  });
+  return [g];
+}
+
+/** The sizes that split() gave. */
+export function splitSizes(total: number, size: number): number[] {
+  const out: number[] = [];
+  for (let at = 0; at < total; at += size) out.push(Math.min(size, total - at));
+  return out.length === 0 ? [0] : out;
+}
+
+export function splitBackward(
+  grads: readonly (Tensor | null)[],
+  shape: readonly number[],
+  size: number,
+  dim: number,
+): (Tensor | null)[] {
+  const d = dim < 0 ? dim + shape.length : dim;
+  return joinParts(grads, shape, dim, splitSizes(shape[d] as number, size));
+}
+
+/** Zeros of a gradient's shape: nothing flows back, not even NaN. */
+export function zerosOf(grad: Tensor): Tensor {
+  return grad.newZeros(grad._shape);
+}
+
+/** The gradient of a strided view, of the tensor that it was taken from. */
+export function asStridedGrad(
+  grad: Tensor,
+  shape: readonly number[],
+  strides: readonly number[],
+  offset: number,
+  size: readonly number[],
+  stride: readonly number[],
+  storageOffset: number | null,
+): Tensor {
+  const view = { shape: size, strides: stride, offset: storageOffset ?? offset };
+  return asStridedBackward(grad, { shape, strides, offset }, view);
+}

@@ -1,0 +1,91 @@
+/** Nodes of the backward graph. */
+import type { DType } from "../tensor/dtype.ts";
+import { RuntimeError } from "../tensor/errors.ts";
+import type { GradientNode, Tensor } from "../tensor/tensor.ts";
+
+/** Gradients by position; null where there is none. */
+export type Gradients = (Tensor | null)[];
+
+/** What a gradient must look like: the shape and dtype of the output that it belongs to. */
+export interface OutputMeta {
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  readonly meta: boolean;
+}
+
+/** Where a gradient flows: an input of an earlier node. */
+export interface Edge {
+  readonly node: Node;
+  readonly index: number;
+}
+
+let sequence = 0;
+
+/** One step of the backward pass. */
+export abstract class Node implements GradientNode {
+  /** Later nodes run first. */
+  sequence = sequence++;
+  /** One for each differentiable argument; null where no gradient is needed. */
+  next: (Edge | null)[] = [];
+  /** One for each output of the forward operation. */
+  outputs: OutputMeta[] = [];
+  released = false;
+  /** Called with the gradients of the outputs before `apply`. */
+  preHooks: Map<number, { index: number; hook: (grad: Tensor) => Tensor | null | undefined | void }> | null = null;
+  /** Tensors that keep their gradient, by output. */
+  retained: Map<number, Tensor> | null = null;
+
+  abstract get name(): string;
+  abstract apply(grads: Gradients): Gradients;
+
+  /** torch's view of the edges: pairs of node and index. */
+  get nextFunctions(): readonly (readonly [Node | null, number])[] {
+    return this.next.map((e) => (e === null ? [null, 0] : [e.node, e.index]) as const);
+  }
+
+  needs(i: number): boolean {
+    return this.next[i] !== null && this.next[i] !== undefined;
+  }
+  needsList(): boolean[] {
+    return this.next.map((e) => e !== null);
+  }
+  nothing(): Gradients {
+    return this.next.map(() => null);
+  }
+  /** Drops what was saved. */
+  release(): void {
+    this.released = true;
+  }
+  toString(): string {
+    return `<${this.name}>`;
+  }
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return `<${this.name} object>`;
+  }
+}
+
+export function freedError(): never {
+  throw new RuntimeError(
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already " +
+      "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). " +
+      "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access " +
+      "saved tensors after calling backward.",
+    { code: "graph_freed" },
+  );
+}
+
+/** The end of a path: adds into a leaf's `grad`. */
+export class AccumulateGrad extends Node {
+  readonly leaf: Tensor;
+  constructor(leaf: Tensor) {
+    super();
+    this.sequence = Number.MAX_SAFE_INTEGER;
+    this.leaf = leaf;
+  }
+  override get name(): string {
+    return "AccumulateGrad";
+  }
+  override apply(): Gradients {
+    throw new RuntimeError("the engine accumulates");
+  }
+}

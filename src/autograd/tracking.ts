@@ -1,0 +1,168 @@
+/** What the generated operators call to record themselves. */
+import { checkOutGradients, setGeometry } from "../dispatch/out.ts";
+import { gradMode, requiresGrad } from "../dispatch/mode.ts";
+import { clone } from "../dispatch/copy.ts";
+import { RuntimeError } from "../tensor/errors.ts";
+import {
+  CREATION_MULTI_OUTPUT,
+  CREATION_NO_GRAD,
+  extraOf,
+  Tensor,
+} from "../tensor/tensor.ts";
+import { accumulatorOf, edgeOf, gradFnOf, metaOf } from "./history.ts";
+import { type Edge, type Node } from "./node.ts";
+import { type Saved, save } from "./saved.ts";
+import { CopySlices } from "./view-nodes.ts";
+
+/** True when an argument of any kind holds a tensor that needs gradients. */
+export function tracks(x: unknown): boolean {
+  if (x instanceof Tensor) return requiresGrad(x);
+  return Array.isArray(x) && x.some(tracks);
+}
+
+/** Connects a node to the nodes of its arguments. */
+export function connect(node: Node, args: readonly unknown[]): void {
+  const edges: (Edge | null)[] = [];
+  for (const x of args) {
+    if (x instanceof Tensor) edges.push(edgeOf(x));
+    else if (Array.isArray(x)) for (const t of x as Tensor[]) edges.push(edgeOf(t));
+    else edges.push(null);
+  }
+  node.next = edges;
+}
+
+function attach(t: Tensor, node: Node, index: number): void {
+  node.outputs[index] = metaOf(t);
+  if (t.dtype.category < 2) return;
+  t._gradFn = node;
+  t._outputNr = index;
+}
+
+/** Makes `result` the output of `node`; integer results carry no gradient. */
+export function record<R>(result: R, node: Node, skip?: readonly number[]): R {
+  if (result instanceof Tensor) attach(result, node, 0);
+  else {
+    (result as unknown as Tensor[]).forEach((t, i) => {
+      if (skip?.includes(i)) node.outputs[i] = metaOf(t);
+      else attach(t, node, i);
+    });
+  }
+  return result;
+}
+
+/** As `record`, for views: they also remember when their node was made. */
+export function recordView<R>(result: R, node: Node): R {
+  if (result instanceof Tensor) {
+    attach(result, node, 0);
+    result._viewVersion = result._version.value;
+  } else {
+    (result as unknown as Tensor[]).forEach((t, i) => {
+      attach(t, node, i);
+      t._viewVersion = t._version.value;
+      if (t._creation !== CREATION_NO_GRAD) t._creation = CREATION_MULTI_OUTPUT;
+    });
+  }
+  return result;
+}
+
+/** Keeps what an in-place operation is about to overwrite. */
+export function saveOriginal(self: Tensor): Saved {
+  const original = clone(self);
+  original._gradFn = gradFnOf(self);
+  original._outputNr = self._outputNr;
+  if (original._gradFn === null && requiresGrad(self)) {
+    original._requiresGrad = true;
+    extraOf(original).accumulate = accumulatorOf(self);
+  }
+  return save(original);
+}
+
+/** Refuses writes that autograd could not follow. */
+export function checkInplace(self: Tensor, others: readonly unknown[] = []): void {
+  if (!gradMode.enabled) return;
+  const own = requiresGrad(self);
+  if (!own && !tracks(others)) return;
+  if (self._base !== null) {
+    checkCreation(self);
+    if (own && gradFnOf(self._base) === null) {
+      throw new RuntimeError(
+        "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+        { code: "leaf" },
+      );
+    }
+  }
+  if (own && gradFnOf(self) === null) {
+    throw new RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.", {
+      code: "leaf",
+    });
+  }
+}
+
+function checkCreation(view: Tensor): void {
+  if (view._creation === CREATION_NO_GRAD) {
+    throw new RuntimeError(
+      "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use " +
+        "case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and " +
+        "the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both " +
+        "outside (if you want the inplace to be tracked).",
+      { code: "no_grad_view" },
+    );
+  }
+  if (view._creation === CREATION_MULTI_OUTPUT) {
+    const fn = gradFnOf(view);
+    const first =
+      fn === null
+        ? "A view"
+        : `Output ${view._outputNr} of ${fn.name.replace(/Backward\d*$/, "")} is a view and`;
+    const middle = fn === null ? "" : " is being modified inplace.";
+    throw new RuntimeError(
+      `${first}${middle} This view is the output of a function that returns multiple views. Such functions do not ` +
+        "allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place " +
+        "one.",
+      { code: "multi_output_view" },
+    );
+  }
+}
+
+/** After a recorded in-place operation: the tensor, or the base that it is a view of, gets a new node. */
+export function rebaseHistory(self: Tensor, node: Node): void {
+  node.outputs[0] = metaOf(self);
+  const base = self._base;
+  if (base === null) {
+    self._gradFn = node;
+    self._outputNr = 0;
+    return;
+  }
+  const outer = new CopySlices(base, self, node);
+  outer.next = [edgeOf(base), ...node.next.slice(1)];
+  outer.outputs = [metaOf(base)];
+  base._gradFn = outer;
+  base._outputNr = 0;
+  self._viewVersion = -1;
+  gradFnOf(self);
+}
+
+/** Gives `self` the geometry of a view of it (in-place view operators). */
+export function adoptGeometry(self: Tensor, view: Tensor): void {
+  setGeometry(self, view._shape, view._strides, view._offset);
+}
+
+export function checkOut(op: string, out: Tensor | readonly Tensor[], inputs: readonly unknown[]): void {
+  for (const o of out instanceof Tensor ? [out] : out) checkOutGradients(op, o, inputs);
+}
+
+/** After an `out` form: the written tensors have changed. */
+export function finishOut<R>(result: R, out: Tensor | readonly Tensor[]): R {
+  for (const o of out instanceof Tensor ? [out] : out) o._version.value++;
+  return result;
+}
+
+/** Marks what a factory made as a leaf that wants gradients. */
+export function leaf(t: Tensor, wanted: boolean): Tensor {
+  if (!wanted) return t;
+  if (t.dtype.category < 2) {
+    throw new RuntimeError("Only Tensors of floating point and complex dtype can require gradients");
+  }
+  t._requiresGrad = true;
+  return t;
+}

@@ -1,0 +1,154 @@
+/** New tensors, and the layout that results get. */
+import type { DType } from "../tensor/dtype.ts";
+import { RuntimeError } from "../tensor/errors.ts";
+import { contiguousStrides, listText, numelOf } from "../tensor/size.ts";
+import { Storage } from "../tensor/storage.ts";
+import { isContiguousGeometry, makeStrided, Tensor, VersionCounter } from "../tensor/tensor.ts";
+
+const MAX_BYTES = 2 ** 47;
+
+function bytesFor(numel: number, dtype: DType): number {
+  const n = numel * dtype.itemsize;
+  if (!(n < MAX_BYTES)) {
+    throw new RuntimeError(
+      `[enforce fail at alloc_cpu] DefaultCPUAllocator: can't allocate memory: you tried to allocate ${n} bytes.`,
+      { code: "out_of_memory" },
+    );
+  }
+  return n;
+}
+
+function storageFor(numel: number, dtype: DType, meta: boolean): Storage {
+  const n = bytesFor(numel, dtype);
+  return meta ? Storage.meta(n) : Storage.allocate(n);
+}
+
+/** An uninitialised row-major tensor. */
+export function empty(shape: readonly number[], dtype: DType, meta = false): Tensor {
+  const numel = numelOf(shape);
+  const strides = contiguousStrides(shape);
+  return new Tensor(storageFor(numel, dtype, meta), 0, shape, strides, dtype, numel, true, new VersionCounter());
+}
+
+/** An uninitialised tensor with the shape and the dense strides of another. */
+export function emptyWith(shape: readonly number[], strides: readonly number[], dtype: DType, meta = false): Tensor {
+  const numel = numelOf(shape);
+  return makeStrided(storageFor(numel, dtype, meta), 0, shape, strides, dtype);
+}
+
+/** True when the elements fill a block without gaps or overlaps, in some order of dimensions. */
+export function isDense(shape: readonly number[], strides: readonly number[]): boolean {
+  if (isContiguousGeometry(shape, strides)) return true;
+  const order: number[] = [];
+  for (let d = 0; d < shape.length; d++) if (shape[d] !== 1) order.push(d);
+  order.sort((a, b) => (strides[a] as number) - (strides[b] as number));
+  let step = 1;
+  for (const d of order) {
+    if (strides[d] !== step) return false;
+    step *= shape[d] as number;
+  }
+  return true;
+}
+
+/** The strides of `emptyLike`: those of a dense tensor, else dense in the order of its strides. */
+export function preservedStrides(t: Tensor): readonly number[] {
+  if (t._contiguous) return contiguousStrides(t._shape);
+  if (isDense(t._shape, t._strides)) return t._strides;
+  return strideOrder(t._shape, [t]);
+}
+
+/** An uninitialised tensor in the layout of another. */
+export function emptyLike(t: Tensor, dtype: DType = t.dtype): Tensor {
+  if (t._contiguous) {
+    const numel = t._numel;
+    const storage = storageFor(numel, dtype, t._storage.kind === "meta");
+    return new Tensor(storage, 0, t._shape, contiguousOf(t), dtype, numel, true, new VersionCounter());
+  }
+  return emptyWith(t._shape, preservedStrides(t), dtype, t._storage.kind === "meta");
+}
+
+/** Strides of a contiguous tensor, normalised where sizes of one left them arbitrary. */
+function contiguousOf(t: Tensor): readonly number[] {
+  for (let i = 0; i < t._shape.length; i++) {
+    if ((t._shape[i] as number) < 2) return contiguousStrides(t._shape);
+  }
+  return t._strides;
+}
+
+/**
+ * Dense strides in the order that the operands' strides suggest. Dimensions are sorted by insertion, the first operand
+ * that tells two dimensions apart decides; broadcast dimensions (stride 0) say nothing.
+ */
+export function strideOrder(shape: readonly number[], operands: readonly Tensor[]): number[] {
+  const rank = shape.length;
+  const perm: number[] = [];
+  for (let i = 0; i < rank; i++) perm.push(rank - 1 - i);
+  const aligned = operands.map((t) => alignStrides(t, shape));
+  for (let i = 1; i < rank; i++) {
+    let at = i;
+    for (let j = i - 1; j >= 0; j--) {
+      const verdict = compareDims(aligned, shape, perm[j] as number, perm[at] as number);
+      if (verdict > 0) {
+        const x = perm[j] as number;
+        perm[j] = perm[at] as number;
+        perm[at] = x;
+        at = j;
+      } else if (verdict < 0) break;
+    }
+  }
+  const strides = new Array<number>(rank);
+  let step = 1;
+  for (const d of perm) {
+    strides[d] = step;
+    step *= Math.max(1, shape[d] as number);
+  }
+  return strides;
+}
+
+function alignStrides(t: Tensor, shape: readonly number[]): number[] {
+  const lead = shape.length - t._shape.length;
+  return shape.map((_, d) => (d < lead || t._shape[d - lead] === 1 ? 0 : (t._strides[d - lead] as number)));
+}
+
+/** Positive when dimension `a` must lie outside of `b`, negative when inside, 0 when unknown. */
+function compareDims(aligned: number[][], shape: readonly number[], a: number, b: number): number {
+  for (const s of aligned) {
+    const x = s[a] as number;
+    const y = s[b] as number;
+    if (x === 0 || y === 0) continue;
+    if (x < y) return -1;
+    if (x > y) return 1;
+    if ((shape[a] as number) > (shape[b] as number)) return 1;
+  }
+  return 0;
+}
+
+/** The broadcast shape of two shapes. */
+export function broadcastShapes(a: readonly number[], b: readonly number[], op?: string): readonly number[] {
+  if (a === b) return a;
+  const rank = Math.max(a.length, b.length);
+  const out = new Array<number>(rank);
+  for (let i = 1; i <= rank; i++) {
+    const x = i <= a.length ? (a[a.length - i] as number) : 1;
+    const y = i <= b.length ? (b[b.length - i] as number) : 1;
+    if (x !== y && x !== 1 && y !== 1) {
+      throw new RuntimeError(
+        `The size of tensor a (${x}) must match the size of tensor b (${y}) at non-singleton dimension ${rank - i}`,
+        { op, code: "shape_mismatch" },
+      );
+    }
+    out[rank - i] = x === 1 ? y : x;
+  }
+  return out;
+}
+
+/** Sizes given by a user: integers, none negative. */
+export function checkSizes(sizes: readonly number[], op: string): void {
+  for (const n of sizes) {
+    if (!Number.isSafeInteger(n)) throw new RuntimeError(`${op}: sizes must be integers, got ${n}`, { op });
+    if (n < 0) {
+      throw new RuntimeError(`Trying to create tensor with negative dimension ${n}: ${listText(sizes)}`, { op });
+    }
+  }
+  if (sizes.length > 64) throw new RuntimeError(`${op}: tensors have at most 64 dimensions`, { op });
+}

@@ -1,0 +1,240 @@
+/** Binds what a user wrote to an overload's arguments: positional, then a trailing options object. */
+import { isScalar } from "../tensor/complex.ts";
+import { Device, toDevice } from "../tensor/device.ts";
+import { DType, toDType } from "../tensor/dtype.ts";
+import { TypeError } from "../tensor/errors.ts";
+import { Storage, UntypedStorage } from "../tensor/storage.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { MemoryFormat } from "./memory-format.ts";
+
+/** Marks an argument without a default. */
+export const REQUIRED: unique symbol = Symbol("required");
+
+type ArgRow = readonly [name: string, role: string, fallback: unknown];
+
+/** One way to call an operator. */
+export interface Overload {
+  readonly fn: (...args: never[]) => unknown;
+  readonly args: readonly ArgRow[];
+  readonly positional: number;
+  readonly out: boolean;
+}
+
+/** A refusal that a role gives; another overload may still fit. */
+const MISMATCH: unique symbol = Symbol("mismatch");
+
+function isOptions(x: unknown): x is Record<string, unknown> {
+  if (typeof x !== "object" || x === null) return false;
+  const proto = Object.getPrototypeOf(x);
+  return proto === Object.prototype || proto === null;
+}
+
+const isNumber = (x: unknown): boolean => typeof x === "number" || typeof x === "bigint";
+
+function isIntList(x: unknown): boolean {
+  return Array.isArray(x) && x.every((v) => typeof v === "number" || typeof v === "bigint" || isZeroDim(v));
+}
+
+function isZeroDim(x: unknown): x is Tensor {
+  return x instanceof Tensor && x._numel === 1 && x.dtype.category === 1;
+}
+
+function toInt(x: unknown): unknown {
+  if (typeof x === "number") return Number.isInteger(x) ? x : MISMATCH;
+  if (typeof x === "bigint") return Number(x);
+  if (isZeroDim(x)) return Number(x.item());
+  if (typeof x === "object" && x !== null && "value" in x && x.constructor.name === "Int") {
+    return Number((x as { value: number }).value);
+  }
+  return MISMATCH;
+}
+
+function toInts(x: unknown): unknown {
+  if (!isIntList(x)) return MISMATCH;
+  const list = (x as unknown[]).map(toInt);
+  return list.includes(MISMATCH) ? MISMATCH : list;
+}
+
+const CONVERT: Record<string, (x: unknown) => unknown> = {
+  Tensor: (x) => (x instanceof Tensor ? x : MISMATCH),
+  "Tensor|Scalar": (x) => (x instanceof Tensor || isScalar(x) ? x : MISMATCH),
+  TensorList: (x) => (Array.isArray(x) && x.every((t) => t instanceof Tensor) ? x : MISMATCH),
+  Scalar: (x) => (isScalar(x) ? x : isZeroDimValue(x)),
+  Dim: toInt,
+  Int: toInt,
+  Dims: (x) => (Array.isArray(x) ? toInts(x) : toInt(x)),
+  Size: toInts,
+  Sizes: (x) => (Array.isArray(x) ? toInts(x) : toInt(x) === MISMATCH ? MISMATCH : [toInt(x)]),
+  Float: (x) => (isNumber(x) ? Number(x) : isScalar(x) ? Number((x as { value?: number }).value ?? x) : MISMATCH),
+  Bool: (x) => (typeof x === "boolean" ? x : x === 0 || x === 1 ? x === 1 : MISMATCH),
+  String: (x) => (typeof x === "string" ? x : MISMATCH),
+  DType: (x) => (x instanceof DType ? x : typeof x === "string" ? toDType(x) : MISMATCH),
+  Device: (x) => (x instanceof Device || typeof x === "string" ? toDevice(x) : MISMATCH),
+  MemoryFormat: (x) => (x instanceof MemoryFormat ? x : MISMATCH),
+  Generator: (x) => (typeof x === "object" && x !== null && "manualSeed" in x ? x : MISMATCH),
+  Storage: (x) => (x instanceof Storage || x instanceof UntypedStorage || hasStorage(x) ? x : MISMATCH),
+  Index: (x) => x,
+  Any: (x) => x,
+};
+
+function hasStorage(x: unknown): boolean {
+  return typeof x === "object" && x !== null && "untypedStorage" in x;
+}
+
+function isZeroDimValue(x: unknown): unknown {
+  return x instanceof Tensor && x._numel === 1 && !x._requiresGrad ? x.item() : MISMATCH;
+}
+
+function convert(role: string, x: unknown): unknown {
+  if (role.endsWith("?")) {
+    if (x === null || x === undefined) return null;
+    return (CONVERT[role.slice(0, -1)] as (x: unknown) => unknown)(x);
+  }
+  return (CONVERT[role] as (x: unknown) => unknown)(x);
+}
+
+function isVariadic(role: string): boolean {
+  return role === "Size" || role === "Sizes";
+}
+
+/** The overload's argument list, or null when it does not fit. */
+function bind(overload: Overload, args: readonly unknown[], options: Record<string, unknown> | null): unknown[] | null {
+  const rows = overload.args;
+  const values = new Array<unknown>(rows.length + (overload.out ? 1 : 0));
+  const last = overload.positional - 1;
+  const variadic = last >= 0 && isVariadic((rows[last] as ArgRow)[1]);
+  const gathers = variadic && args.length > last && !Array.isArray(args[last]);
+  if (!gathers && args.length > overload.positional) return null;
+  for (let i = 0; i < rows.length; i++) {
+    const [name, role, fallback] = rows[i] as ArgRow;
+    let given: unknown;
+    if (i < overload.positional && i < args.length) {
+      given = gathers && i === last ? args.slice(last) : args[i];
+      if (options !== null && options[name] !== undefined) return null;
+    } else if (options !== null && options[name] !== undefined) {
+      given = options[name];
+    } else if (variadic && i === last && args.length === last && fallback === REQUIRED) {
+      given = [];
+    } else if (fallback === REQUIRED) return null;
+    else {
+      values[i] = fallback;
+      continue;
+    }
+    if (given === undefined) {
+      if (fallback === REQUIRED) return null;
+      values[i] = fallback;
+      continue;
+    }
+    const value = convert(role, given);
+    if (value === MISMATCH) return null;
+    values[i] = value;
+  }
+  if (options !== null && !knowsAll(overload, options)) return null;
+  if (overload.out) values[rows.length] = options?.out;
+  return values;
+}
+
+function knowsAll(overload: Overload, options: Record<string, unknown>): boolean {
+  for (const key of Object.keys(options)) {
+    if (options[key] === undefined) continue;
+    if (key === "out" ? !overload.out : !overload.args.some((a) => a[0] === key)) return false;
+  }
+  return true;
+}
+
+/** Calls the first overload that fits. */
+export function call(name: string, overloads: readonly Overload[], args: unknown[]): unknown {
+  let options: Record<string, unknown> | null = null;
+  let list = args;
+  const tail = args.length > 0 ? args[args.length - 1] : undefined;
+  if (isOptions(tail)) {
+    options = tail;
+    list = args.slice(0, -1);
+  }
+  for (const overload of overloads) {
+    const bound = bind(overload, list, options);
+    if (bound !== null) return (overload.fn as (...args: unknown[]) => unknown)(...bound);
+  }
+  throw invalid(name, args, overloads, options);
+}
+
+function typeName(x: unknown): string {
+  if (x === null) return "None";
+  if (Array.isArray(x)) return `list of [${x.slice(0, 4).map(typeName).join(", ")}]`;
+  if (typeof x === "object" || typeof x === "function") return (x as object).constructor?.name ?? "object";
+  if (typeof x === "number") return Number.isInteger(x) ? "int" : "float";
+  return typeof x === "boolean" ? "bool" : typeof x === "string" ? "str" : typeof x;
+}
+
+function invalid(
+  name: string,
+  args: readonly unknown[],
+  overloads: readonly Overload[],
+  options: Record<string, unknown> | null,
+): Error {
+  for (const key of Object.keys(options ?? {})) {
+    if (key !== "out" && !overloads.some((o) => o.args.some((a) => a[0] === key))) {
+      return new TypeError(`${name}() got an unexpected keyword argument '${key}'`, { op: name });
+    }
+  }
+  const got = args.map((a) => (isOptions(a) ? Object.keys(a).map((k) => `${k}=${typeName(a[k])}`) : typeName(a)));
+  const forms = overloads.map((o) => {
+    const list = o.args.map((a) => `${a[1]} ${a[0]}${a[2] === REQUIRED ? "" : ` = ${String(a[2])}`}`);
+    return `(${list.join(", ")}${o.out ? ", Tensor out = None" : ""})`;
+  });
+  const expected = forms.length === 1 ? forms[0] : `one of:\n * ${forms.join("\n * ")}`;
+  return new TypeError(
+    `${name}() received an invalid combination of arguments - got (${got.flat().join(", ")}), but expected ${expected}`,
+    { op: name },
+  );
+}
+
+/** Refuses an argument that should have been a tensor. */
+export function bad(op: string, name: string, value: unknown): never {
+  throw new TypeError(`${op}(): argument '${name}' must be Tensor, not ${typeName(value)}`, { op });
+}
+
+/** Accepts a number where a tensor or a number is taken. */
+export function operand(op: string, name: string, value: unknown): void {
+  if (!isScalar(value)) {
+    throw new TypeError(`${op}(): argument '${name}' must be Tensor or a number, not ${typeName(value)}`, { op });
+  }
+}
+
+export function operandOrNull(op: string, name: string, value: unknown): void {
+  if (value !== null) operand(op, name, value);
+}
+
+export function checkKeys(op: string, options: unknown, known: readonly string[]): void {
+  if (!isOptions(options)) {
+    throw new TypeError(`${op}() takes a trailing options object, not ${typeName(options)}`, { op });
+  }
+  for (const key of Object.keys(options)) {
+    if (!known.includes(key)) throw new TypeError(`${op}() got an unexpected keyword argument '${key}'`, { op });
+  }
+}
+
+/** One option, converted to its role, or its default. */
+export function option(
+  op: string,
+  options: Record<string, unknown>,
+  name: string,
+  role: string,
+  fallback: unknown,
+): unknown {
+  const given = options[name];
+  if (given === undefined) return fallback;
+  const value = convert(role, given);
+  if (value === MISMATCH) {
+    throw new TypeError(`${op}(): argument '${name}' must be ${role}, not ${typeName(given)}`, { op });
+  }
+  return value;
+}
+
+/** The `out` option: a tensor, or absent. */
+export function outOption(op: string, options: Record<string, unknown>): Tensor | undefined {
+  const out = options.out;
+  if (out === undefined || out === null) return undefined;
+  if (!(out instanceof Tensor)) bad(op, "out", out);
+  return out as Tensor;
+}

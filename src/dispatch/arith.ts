@@ -1,0 +1,276 @@
+/** Arithmetic operators whose checks or dtypes go beyond the common pointwise path. */
+import { K } from "../../generated/kernels.ts";
+
+import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
+import { bool, type DType } from "../tensor/dtype.ts";
+import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { empty } from "./allocate.ts";
+import { fill } from "./copy.ts";
+import {
+  binary,
+  general,
+  notImplemented,
+  type Operand,
+  type Pointwise,
+  RULES,
+  scalarAttr,
+  unary,
+} from "./pointwise.ts";
+import { resultType } from "./promotion.ts";
+
+const def = (name: string, kernel: Pointwise["kernel"], rule: Pointwise["rule"]): Pointwise => ({ name, kernel, rule });
+
+const ABS = def("abs", K.unary_abs, RULES.abs);
+const NEG = def("neg", K.unary_neg, RULES.arith);
+const RELU = def("relu", K.unary_relu, RULES.arith);
+const ISNAN = def("isnan", K.unary_isnan, RULES.compare);
+const ADD = def("add", K.binary_add, RULES.arith);
+const ADD_ALPHA = def("add", K.binary_add_alpha, RULES.arith);
+const SUB = def("sub", K.binary_sub, RULES.arith);
+const DIV = def("div", K.binary_div, RULES.float);
+const TRUNC_DIV = def("div", K.binary_trunc_divide, RULES.arith);
+const FLOOR_DIV = def("floor_divide", K.binary_floor_divide, RULES.arith);
+const REMAINDER = def("remainder", K.binary_remainder, RULES.arith);
+const FMOD = def("fmod", K.binary_fmod, RULES.arith);
+const POW = def("pow", K.binary_pow, RULES.arith);
+const MAXIMUM = def("maximum", K.binary_maximum, RULES.arith);
+const AND = def("bitwise_and", K.binary_bitwise_and, RULES.bitwise);
+const ATAN2 = def("atan2", K.binary_atan2, RULES.float);
+const COPYSIGN = def("copysign", K.binary_copysign, RULES.float);
+const LERP = def("lerp", K.ternary_lerp, RULES.same);
+const ADDCMUL = def("addcmul", K.ternary_addcmul, RULES.arith);
+const CLAMP = def("clamp", K.ternary_clamp, RULES.arith);
+const WHERE = def("where", K.ternary_where, RULES.arith);
+const LT = def("lt", K.binary_lt, RULES.compare);
+const LE = def("le", K.binary_le, RULES.compare);
+const GT = def("gt", K.binary_gt, RULES.compare);
+const GE = def("ge", K.binary_ge, RULES.compare);
+
+type Out = Tensor | undefined;
+
+export function abs(self: Tensor, out: Out, inplace: boolean): Tensor {
+  if (inplace && self.dtype.category === 3) {
+    throw new RuntimeError("In-place abs is not supported for complex tensors.");
+  }
+  if (self.dtype === bool) return unary(LOGICAL_IDENTITY, self, out, inplace);
+  return unary(ABS, self, out, inplace);
+}
+
+const LOGICAL_IDENTITY = def("abs", K.unary_convert, RULES.same);
+
+export function neg(self: Tensor, out: Out, inplace: boolean): Tensor {
+  if (self.dtype === bool) {
+    throw new NotImplementedError(
+      "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` " +
+        "or `logical_not()` operator instead.",
+    );
+  }
+  return unary(NEG, self, out, inplace);
+}
+
+export function relu(self: Tensor, out: Out, inplace: boolean): Tensor {
+  if (self.dtype === bool) throw new RuntimeError("Boolean inputs not supported for relu");
+  if (self.dtype.category === 3) notImplemented("clamp_min_scalar_cpu", self.dtype);
+  return unary(RELU, self, out, inplace);
+}
+
+export function isnan(self: Tensor): Tensor {
+  if (self.dtype.category < 2) return fill(empty(self._shape, bool, self._storage.kind === "meta"), false);
+  return unary(ISNAN, self);
+}
+
+function checkAlpha(result: DType, alpha: Scalar): void {
+  const kind = scalarKind(alpha);
+  if (kind === "bool" && result !== bool) throw new RuntimeError("Boolean alpha only supported for Boolean results.");
+  if (kind === "complex" && result.category < 3) {
+    throw new RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.");
+  }
+  if (kind === "float" && result.category < 2) {
+    throw new RuntimeError("For integral input tensors, argument alpha must not be a floating point number.");
+  }
+}
+
+function isOne(alpha: Scalar): boolean {
+  return alpha === 1 || (scalarKind(alpha) !== "complex" && scalarToNumber(alpha) === 1);
+}
+
+export function add(a: Operand, b: Operand, alpha: Scalar, out: Out, inplace: boolean): Tensor {
+  if (alpha === 1) return binary(ADD, a, b, out, inplace);
+  checkAlpha(resultType([a, b]), alpha);
+  if (isOne(alpha)) return binary(ADD, a, b, out, inplace);
+  return general(ADD_ALPHA, [a, b], out, inplace, () => scalarAttr(0, alpha));
+}
+
+function isBool(x: Operand): boolean {
+  return x instanceof Tensor ? x.dtype === bool : typeof x === "boolean";
+}
+
+function checkSub(a: Operand, b: Operand): void {
+  if (isBool(a) && isBool(b)) {
+    throw new NotImplementedError(
+      "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator " +
+        "instead.",
+    );
+  }
+  if (isBool(a) || isBool(b)) {
+    throw new NotImplementedError(
+      "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the " +
+        "`~` or `logical_not()` operator instead.",
+    );
+  }
+}
+
+function negated(alpha: Scalar): Scalar {
+  const v = scalarValue(alpha);
+  if (v instanceof Complex) return new Complex(-v.re, -v.im);
+  return typeof v === "bigint" ? -v : -Number(v);
+}
+
+export function sub(a: Operand, b: Operand, alpha: Scalar, out: Out, inplace: boolean): Tensor {
+  checkSub(a, b);
+  if (alpha === 1) return binary(SUB, a, b, out, inplace);
+  checkAlpha(resultType([a, b]), alpha);
+  if (isOne(alpha)) return binary(SUB, a, b, out, inplace);
+  return general(ADD_ALPHA, [a, b], out, inplace, () => scalarAttr(0, negated(alpha)));
+}
+
+export function rsub(self: Tensor, other: Operand, alpha: Scalar): Tensor {
+  return sub(other, self, alpha, undefined, false);
+}
+
+export function trueDivide(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
+  return binary(DIV, a, b, out, inplace);
+}
+
+export function div(a: Operand, b: Operand, mode: string | null, out: Out, inplace: boolean): Tensor {
+  if (mode === null) return binary(DIV, a, b, out, inplace);
+  if (mode === "floor") return floorDivide(a, b, out, inplace);
+  if (mode === "trunc") return binary(TRUNC_DIV, ...asDivisible("div_trunc_cpu", a, b), out, inplace);
+  throw new RuntimeError(
+    `div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '${mode}'`,
+  );
+}
+
+/** Bools have no division kernels; complex numbers have no rounding. */
+function asDivisible(kernel: string, a: Operand, b: Operand): [Operand, Operand] {
+  const d = resultType([a, b]);
+  if (d === bool || d.category === 3) notImplemented(kernel, d);
+  return [a, b];
+}
+
+export function floorDivide(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
+  return binary(FLOOR_DIV, ...asDivisible("div_floor_cpu", a, b), out, inplace);
+}
+
+export function remainder(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
+  return binary(REMAINDER, ...asDivisible("remainder_cpu", a, b), out, inplace);
+}
+
+export function fmod(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
+  return binary(FMOD, ...asDivisible("fmod_cpu", a, b), out, inplace);
+}
+
+export function pow(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
+  const common = resultType([a, b]);
+  if (common.category < 2 && !(b instanceof Tensor) && scalarToNumber(b) < 0) {
+    throw new RuntimeError("Integers to negative integer powers are not allowed.", { code: "negative_power" });
+  }
+  if (common === bool) notImplemented("pow", common);
+  return binary(POW, a, b, out, inplace);
+}
+
+function requireReal(op: string, a: Tensor, b: Tensor): void {
+  if (a.dtype.category === 3 || b.dtype.category === 3) {
+    throw new RuntimeError(`${op} not implemented for complex tensors.`);
+  }
+}
+
+export function maximum(a: Tensor, b: Tensor, out: Out): Tensor {
+  requireReal("maximum", a, b);
+  return binary(MAXIMUM, a, b, out);
+}
+
+function ordered(p: Pointwise, kernel: string) {
+  return (a: Operand, b: Operand, out: Out, inplace: boolean): Tensor => {
+    const d = resultType([a, b]);
+    if (d.category === 3) notImplemented(kernel, d);
+    return binary(p, a, b, out, inplace);
+  };
+}
+
+export const lt = ordered(LT, "lt_cpu");
+export const le = ordered(LE, "le_cpu");
+export const gt = ordered(GT, "gt_cpu");
+export const ge = ordered(GE, "ge_cpu");
+
+export function bitwiseAnd(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
+  const d = resultType([a, b]);
+  if (d.category >= 2) notImplemented("bitwise_and_cpu", d);
+  return binary(AND, a, b, out, inplace);
+}
+
+export function atan2(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
+  const d = resultType([a, b]);
+  if (d.category === 3) notImplemented("atan2_cpu", d);
+  return binary(ATAN2, a, b, out, inplace);
+}
+
+export function copysign(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
+  const d = resultType([a, b]);
+  if (d.category === 3) notImplemented("copysign_cpu", d);
+  return binary(COPYSIGN, a, b, out, inplace);
+}
+
+export function lerp(self: Tensor, end: Tensor, weight: Operand, out: Out, inplace: boolean): Tensor {
+  const wrong = (what: string, d: DType): never => {
+    throw new RuntimeError(`expected dtype ${self.dtype.cppName} for \`${what}\` but got dtype ${d.cppName}`);
+  };
+  if (end.dtype !== self.dtype) wrong("end", end.dtype);
+  if (weight instanceof Tensor && weight.dtype !== self.dtype) wrong("weight", weight.dtype);
+  if (self.dtype.category < 2) notImplemented("lerp_kernel_scalar", self.dtype);
+  return general(LERP, [self, end, weight], out, inplace, undefined, self.dtype);
+}
+
+export function addcmul(self: Tensor, a: Tensor, b: Tensor, value: Scalar, out: Out, inplace: boolean): Tensor {
+  const d = resultType([self, a, b]);
+  if (d === bool) notImplemented("addcmul_cpu_out", d);
+  return general(ADDCMUL, [self, a, b], out, inplace, () => scalarAttr(0, value));
+}
+
+const LOWEST: Record<string, Scalar> = {};
+
+/** The bound that bounds nothing. */
+function noBound(d: DType, high: boolean): Scalar {
+  if (d.category === 2) return high ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+  const key = `${d.name}${high}`;
+  if (LOWEST[key] === undefined) {
+    const bits = BigInt(8 * d.itemsize);
+    const top = d.isSigned ? 2n ** (bits - 1n) - 1n : 2n ** bits - 1n;
+    LOWEST[key] = high ? top : d.isSigned ? -top - 1n : 0n;
+  }
+  return LOWEST[key] as Scalar;
+}
+
+export function clamp(self: Tensor, min: Operand | null, max: Operand | null, out: Out, inplace: boolean): Tensor {
+  if (min === null && max === null) {
+    throw new RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None");
+  }
+  const d = resultType([self, min, max].filter((x): x is Operand => x !== null));
+  if (d.category === 3) throw new RuntimeError("clamp is not supported for complex types");
+  if (d === bool) notImplemented("clamp_cpu", d);
+  const nan = [min, max].some((x) => x !== null && !(x instanceof Tensor) && Number.isNaN(scalarToNumber(x)));
+  if (nan) return general(CLAMP, [self, Number.NaN, Number.NaN], out, inplace, undefined, d);
+  return general(CLAMP, [self, min ?? noBound(d, false), max ?? noBound(d, true)], out, inplace, undefined, d);
+}
+
+export function where(condition: Tensor, a: Operand, b: Operand, out: Out): Tensor {
+  if (condition.dtype !== bool && condition.dtype.name !== "uint8") {
+    throw new RuntimeError(
+      `where expected condition to be a boolean tensor, but got a tensor with dtype ${condition.dtype.scalarType}`,
+    );
+  }
+  const d = resultType([a, b]);
+  return general(WHERE, [condition, a, b], out, false, undefined, d);
+}
+

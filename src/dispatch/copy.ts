@@ -1,0 +1,166 @@
+/** Copies between tensors of any dtype and layout. */
+import { K } from "../../generated/kernels.ts";
+import * as frame from "../ffi/frame.ts";
+import { addressOf, copyBytes } from "../ffi/memory.ts";
+import type { Scalar } from "../tensor/complex.ts";
+import { Complex, scalarKind, scalarValue } from "../tensor/complex.ts";
+import { type DType, int64 } from "../tensor/dtype.ts";
+import { RuntimeError, warn } from "../tensor/errors.ts";
+import { listText } from "../tensor/size.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { empty, emptyLike, emptyWith } from "./allocate.ts";
+import { channelsLast, channelsLast3d, contiguousFormat, type MemoryFormat, preserveFormat } from "./memory-format.ts";
+import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
+
+/** The compute type that converts without losing what the destination can hold. */
+function conversionType(from: DType, to: DType): DType {
+  if (to.category === 1 && from.category >= 2 && to.itemsize < 4) return int64;
+  return to;
+}
+
+/** dst[...] = src, broadcasting; no autograd, no version bump. */
+export function copyInto(dst: Tensor, src: Tensor, op = "copy_"): Tensor {
+  if (dst._storage.kind === "meta") return dst;
+  if (src._storage.kind === "meta") throw new RuntimeError("Cannot copy out of meta tensor; no data!", { op });
+  requireNoInternalOverlap(dst, op);
+  requireNoPartialOverlap(dst, src, op);
+  transfer(dst, src);
+  return dst;
+}
+
+/** As `copyInto` for a destination that is known to be fresh. */
+export function transfer(dst: Tensor, src: Tensor): void {
+  if (dst._numel === 0) return;
+  if (dst.dtype === src.dtype && dst._bits === src._bits) {
+    frame.begin(2, dst.dtype.compute);
+    frame.operand(0, dst._address(), dst.dtype.id, dst._shape, dst._strides, 0);
+    frame.broadcastOperand(1, src._address(), src.dtype.id, src._shape, src._strides, dst._shape.length, 0);
+    K.copy_copy.run("copy_", dst.dtype.scalarType);
+    return;
+  }
+  if (src.dtype.category === 3 && dst.dtype.category < 3 && dst.dtype.category > 0) {
+    warn("Casting complex values to real discards the imaginary part");
+  }
+  const compute = conversionType(src.dtype, dst.dtype);
+  frame.begin(2, compute.compute);
+  frame.operand(0, dst._address(), dst.dtype.id, dst._shape, dst._strides, dst._bits);
+  frame.broadcastOperand(1, src._address(), src.dtype.id, src._shape, src._strides, dst._shape.length, src._bits);
+  K.unary_convert.run("copy_", compute.scalarType);
+}
+
+/** Refuses a source that does not broadcast to the destination. */
+export function requireExpandable(src: readonly number[], dst: readonly number[]): void {
+  const lead = dst.length - src.length;
+  const fail = (d: number): never => {
+    throw new RuntimeError(
+      lead < 0
+        ? `output with shape ${listText(dst)} doesn't match the broadcast shape ${listText(src)}`
+        : `The size of tensor a (${dst[d + lead]}) must match the size of tensor b (${src[d]}) at ` +
+            `non-singleton dimension ${d + lead}`,
+      { code: "shape_mismatch" },
+    );
+  };
+  if (lead < 0) {
+    if (src.slice(0, -lead).some((n) => n !== 1) || dst.length < src.length) fail(0);
+  }
+  for (let d = src.length - 1; d >= 0; d--) {
+    if (src[d] !== 1 && src[d] !== dst[d + lead]) fail(d);
+  }
+}
+
+/** A fresh tensor with the same elements; the layout is kept unless a format says otherwise. */
+export function clone(t: Tensor, format: MemoryFormat | null = null): Tensor {
+  const r = emptyInFormat(t, t.dtype, format ?? preserveFormat);
+  if (r._storage.kind !== "meta") {
+    if (t._bits === 0) transfer(r, t);
+    else resolve(r, t);
+  }
+  return r;
+}
+
+function resolve(dst: Tensor, src: Tensor): void {
+  if (dst._numel === 0) return;
+  frame.begin(2, dst.dtype.compute);
+  frame.operand(0, dst._address(), dst.dtype.id, dst._shape, dst._strides, 0);
+  frame.broadcastOperand(1, src._address(), src.dtype.id, src._shape, src._strides, dst._shape.length, src._bits);
+  K.unary_convert.run("clone", dst.dtype.scalarType);
+}
+
+/** An uninitialised tensor of a shape like `t`'s in a memory format. */
+export function emptyInFormat(t: Tensor, dtype: DType, format: MemoryFormat): Tensor {
+  if (format === preserveFormat) return emptyLike(t, dtype);
+  const meta = t._storage.kind === "meta";
+  const strides = formatStrides(t._shape, format);
+  return strides === null ? empty(t._shape, dtype, meta) : emptyWith(t._shape, strides, dtype, meta);
+}
+
+/** Strides of a shape in a memory format; null for row-major. */
+export function formatStrides(shape: readonly number[], format: MemoryFormat): readonly number[] | null {
+  if (format === contiguousFormat || format === preserveFormat) return null;
+  const rank = format === channelsLast ? 4 : 5;
+  if (shape.length !== rank) {
+    throw new RuntimeError(`required rank ${rank} tensor to use ${format.name} format`);
+  }
+  const order = rank === 4 ? [0, 2, 3, 1] : [0, 2, 3, 4, 1];
+  const strides = new Array<number>(rank);
+  let step = 1;
+  for (let i = rank - 1; i >= 0; i--) {
+    const d = order[i] as number;
+    strides[d] = step;
+    step *= Math.max(1, shape[d] as number);
+  }
+  return strides;
+}
+
+/** True when the tensor's strides are those of a memory format. */
+export function isContiguousIn(t: Tensor, format: MemoryFormat): boolean {
+  if (format === contiguousFormat || format === preserveFormat) return t._contiguous;
+  if (t._shape.length !== (format === channelsLast3d ? 5 : 4)) return false;
+  if (t._numel === 0) return true;
+  const wanted = formatStrides(t._shape, format) as readonly number[];
+  return t._shape.every((n, d) => n === 1 || wanted[d] === t._strides[d]);
+}
+
+/** The same elements in another dtype, in a fresh tensor. */
+export function cast(t: Tensor, dtype: DType, format: MemoryFormat | null = null): Tensor {
+  const r = emptyInFormat(t, dtype, format ?? preserveFormat);
+  if (r._storage.kind !== "meta") transfer(r, t);
+  return r;
+}
+
+/** `t` itself when it is row-major and plain, else a row-major copy. No autograd. */
+export function denseOf(t: Tensor): Tensor {
+  if (t._contiguous && t._bits === 0) return t;
+  return clone(t, contiguousFormat);
+}
+
+/** Row-major, in `dtype`, without bits: `t` itself when it is so already. */
+export function denseAs(t: Tensor, dtype: DType): Tensor {
+  return t.dtype === dtype ? denseOf(t) : cast(t, dtype, contiguousFormat);
+}
+
+/** Sets every element to a number that was checked to fit. */
+export function fill(t: Tensor, value: Scalar): Tensor {
+  if (t._numel === 0 || t._storage.kind === "meta") return t;
+  const v = scalarValue(value);
+  frame.begin(2, t.dtype.compute);
+  frame.operand(0, t._address(), t.dtype.id, t._shape, t._strides, t._bits);
+  const rank = t._shape.length;
+  if (v instanceof Complex) {
+    frame.broadcastOperand(1, frame.scratchFloat(1, v.re, v.im), 11, [], [], rank, 0);
+  } else if (typeof v === "bigint" || (scalarKind(value) === "int" && Math.abs(Number(v)) >= 2 ** 53)) {
+    frame.broadcastOperand(1, frame.scratchInt(1, BigInt.asIntN(64, BigInt(v))), 5, [], [], rank, 0);
+  } else {
+    frame.broadcastOperand(1, frame.scratchFloat(1, Number(v)), 9, [], [], rank, 0);
+  }
+  K.unary_convert.run("fill_", t.dtype.scalarType);
+  return t;
+}
+
+/** An int64 vector of known positions. */
+export function indexTensor(values: readonly bigint[]): Tensor {
+  const t = empty([values.length], int64);
+  const bytes = new BigInt64Array(values);
+  if (values.length > 0) copyBytes(t._address(), addressOf(bytes), 8 * values.length);
+  return t;
+}

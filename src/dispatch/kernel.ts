@@ -1,0 +1,54 @@
+/** A kernel of the native library, and what its statuses mean. */
+import { STATUS } from "../../generated/abi.ts";
+import { detail, frameAddress } from "../ffi/frame.ts";
+import { IndexError, NotImplementedError, OutOfMemoryError, RuntimeError } from "../tensor/errors.ts";
+
+export class Kernel {
+  /** `family.name` */
+  readonly path: string;
+  /** The call that reads the frame. */
+  readonly call: (frame: number) => number;
+  /** The call with addresses and a count, when there is one. */
+  readonly fast: ((...args: number[]) => number) | null;
+  /** Bit c is set when `fast` takes compute type c. */
+  readonly fastMask: number;
+
+  constructor(
+    path: string,
+    call: (frame: number) => number,
+    fast: ((...args: number[]) => number) | null,
+    fastMask: number,
+  ) {
+    this.path = path;
+    this.call = call;
+    this.fast = fast;
+    this.fastMask = fastMask;
+  }
+
+  /** Runs on the frame that was written; a status other than ok throws. */
+  run(op: string, scalarType = ""): void {
+    const status = this.call(frameAddress());
+    if (status !== 0) throwStatus(status, op, this.path, scalarType);
+  }
+}
+
+/** The error of a status, in torch's words. */
+export function throwStatus(status: number, op: string, path: string, scalarType: string): never {
+  switch (status) {
+    case STATUS.out_of_memory:
+      throw new OutOfMemoryError(`${op}: no memory for the work buffers`, { op });
+    case STATUS.unsupported:
+      throw new NotImplementedError(`"${path.split(".")[1]}_cpu" not implemented for '${scalarType}'`, { op });
+    case STATUS.index_out_of_bounds:
+      throw new IndexError(
+        `index ${detail(0)} is out of bounds for dimension ${detail(1)} with size ${detail(2)}`,
+        { op },
+      );
+    case STATUS.zero_division:
+      throw new RuntimeError("ZeroDivisionError", { op, code: "zero_division" });
+    case STATUS.negative_power:
+      throw new RuntimeError("Integers to negative integer powers are not allowed.", { op });
+    default:
+      throw new RuntimeError(`${op}: the native call failed with status ${status}`, { op });
+  }
+}

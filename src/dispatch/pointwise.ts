@@ -1,0 +1,239 @@
+/** The call path of pointwise operators: promotion, layout, checks, then one native call. */
+
+import * as frame from "../ffi/frame.ts";
+import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
+import { bool, type DType, toReal } from "../tensor/dtype.ts";
+import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
+import { listText, sameSizes } from "../tensor/size.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { broadcastShapes, empty, emptyLike, emptyWith, strideOrder } from "./allocate.ts";
+import { type Kernel, throwStatus } from "./kernel.ts";
+import { prepareOut } from "./out.ts";
+import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
+import { requireCast, resultType, toFloating } from "./promotion.ts";
+
+export type Operand = Tensor | Scalar;
+
+/** How an operator treats dtypes. */
+export interface Rule {
+  /** The dtype that operands are converted to, from their common dtype. */
+  readonly compute: (common: DType) => DType;
+  /** The dtype of the result, from the compute dtype. */
+  readonly result: (compute: DType) => DType;
+}
+
+const same = (d: DType): DType => d;
+const toBool = (): DType => bool;
+
+export const RULES = {
+  arith: { compute: same, result: same },
+  same: { compute: same, result: same },
+  bitwise: { compute: same, result: same },
+  float: { compute: toFloating, result: same },
+  compare: { compute: same, result: toBool },
+  bool: { compute: same, result: toBool },
+  abs: { compute: same, result: toReal },
+  none: { compute: same, result: same },
+} as const satisfies Record<string, Rule>;
+
+/** One pointwise operator: its name in messages, its kernel, its dtype rule. */
+export interface Pointwise {
+  readonly name: string;
+  readonly kernel: Kernel;
+  readonly rule: Rule;
+}
+
+function plain(t: Tensor, k: Kernel): boolean {
+  return t._contiguous && t._bits === 0 && t.dtype.native && (k.fastMask & (1 << t.dtype.compute)) !== 0;
+}
+
+/** `op(a)`; `out` receives the result when given, in place when it is `a` itself and `inplace` is set. */
+export function unary(p: Pointwise, a: Tensor, out?: Tensor, inplace = false): Tensor {
+  const k = p.kernel;
+  if (out === undefined && k.fast !== null && plain(a, k)) {
+    const compute = p.rule.compute(a.dtype);
+    if (compute === a.dtype && a._storage.kind !== "meta") {
+      const r = emptyLike(a, p.rule.result(compute));
+      if (a._numel > 0) {
+        const status = k.fast(a.dtype.compute, r._address(), a._address(), a._numel);
+        if (status !== 0) throwStatus(status, p.name, k.path, compute.scalarType);
+      }
+      return r;
+    }
+  } else if (out === a && inplace && k.fast !== null && plain(a, k) && a._numel > 0) {
+    const compute = p.rule.compute(a.dtype);
+    if (compute === a.dtype && p.rule.result(compute) === a.dtype && a._storage.kind !== "meta") {
+      const status = k.fast(a.dtype.compute, a._address(), a._address(), a._numel);
+      if (status !== 0) throwStatus(status, p.name, k.path, compute.scalarType);
+      return a;
+    }
+  }
+  return general(p, [a], out, inplace);
+}
+
+/** `op(a, b)` with broadcasting and promotion. */
+export function binary(p: Pointwise, a: Operand, b: Operand, out?: Tensor, inplace = false): Tensor {
+  if (
+    a instanceof Tensor &&
+    b instanceof Tensor &&
+    a.dtype === b.dtype &&
+    p.kernel.fast !== null &&
+    plain(a, p.kernel) &&
+    plain(b, p.kernel) &&
+    (a._shape === b._shape || sameSizes(a._shape, b._shape))
+  ) {
+    const dtype = a.dtype;
+    if (p.rule.compute(dtype) === dtype && a._storage.kind !== "meta") {
+      if (out === undefined) {
+        const r = emptyLike(a, p.rule.result(dtype));
+        quick(p, r, a, b);
+        return r;
+      }
+      if (canWriteQuickly(p, out, a, b)) {
+        quick(p, out, a, b);
+        return out;
+      }
+    }
+  }
+  return general(p, [a, b], out, inplace);
+}
+
+/** `out` is one of the operands, or has their layout in bytes of its own. */
+function canWriteQuickly(p: Pointwise, out: Tensor, a: Tensor, b: Tensor): boolean {
+  if (out.dtype !== p.rule.result(a.dtype) || !out._contiguous || out._bits !== 0) return false;
+  if (out !== a && !sameSizes(out._shape, a._shape)) return false;
+  return (out === a || out._storage !== a._storage) && (out === b || out._storage !== b._storage);
+}
+
+function quick(p: Pointwise, r: Tensor, a: Tensor, b: Tensor): void {
+  if (a._numel === 0) return;
+  const k = p.kernel;
+  const call = k.fast as (...args: number[]) => number;
+  const status = call(a.dtype.compute, r._address(), a._address(), b._address(), a._numel);
+  if (status !== 0) throwStatus(status, p.name, k.path, a.dtype.scalarType);
+}
+
+/** The general path: any operands, any layout. Attributes must be set by `setAttrs` just before the call. */
+export function general(
+  p: Pointwise,
+  operands: readonly Operand[],
+  out?: Tensor,
+  inplace = false,
+  setAttrs?: (compute: DType) => void,
+  computeDtype?: DType,
+  inputDtypes?: readonly (DType | null)[],
+): Tensor {
+  const compute = computeDtype ?? p.rule.compute(resultType(operands));
+  const result = p.rule.result(compute);
+  const shape = commonShape(operands, p.name);
+  const target = targetFor(p, operands, shape, result, out, inplace);
+  if (target._storage.kind === "meta" || target._numel === 0) return target;
+  launch(p, target, operands, compute, setAttrs, inputDtypes);
+  return target;
+}
+
+function commonShape(operands: readonly Operand[], op: string): readonly number[] {
+  let shape: readonly number[] | null = null;
+  for (const x of operands) {
+    if (!(x instanceof Tensor)) continue;
+    shape = shape === null ? x._shape : broadcastShapes(shape, x._shape, op);
+  }
+  return shape ?? [];
+}
+
+function targetFor(
+  p: Pointwise,
+  operands: readonly Operand[],
+  shape: readonly number[],
+  result: DType,
+  out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  const tensors = operands.filter((x) => x instanceof Tensor);
+  if (out === undefined) return freshResult(tensors, shape, result);
+  if (inplace) {
+    if (!sameSizes(out._shape, shape)) {
+      throw new RuntimeError(
+        `output with shape ${listText(out._shape)} doesn't match the broadcast shape ${listText(shape)}`,
+        { op: p.name, code: "shape_mismatch" },
+      );
+    }
+  }
+  requireCast(result, out.dtype);
+  if (!inplace) prepareOut(out, shape, () => layoutOf(tensors, shape));
+  requireNoInternalOverlap(out, p.name);
+  for (const t of tensors) requireNoPartialOverlap(out, t, p.name);
+  return out;
+}
+
+/** Row-major when every full operand is, else dense in the operands' order of strides. */
+export function layoutOf(tensors: readonly Tensor[], shape: readonly number[]): readonly number[] | null {
+  let contiguous = true;
+  for (const t of tensors) if (!t._contiguous || !sameSizes(t._shape, shape)) contiguous = false;
+  return contiguous ? null : strideOrder(shape, tensors);
+}
+
+function freshResult(tensors: readonly Tensor[], shape: readonly number[], dtype: DType): Tensor {
+  const meta = tensors.some((t) => t._storage.kind === "meta");
+  const strides = layoutOf(tensors, shape);
+  return strides === null ? empty(shape, dtype, meta) : emptyWith(shape, strides, dtype, meta);
+}
+
+function launch(
+  p: Pointwise,
+  target: Tensor,
+  operands: readonly Operand[],
+  compute: DType,
+  setAttrs?: (compute: DType) => void,
+  inputDtypes?: readonly (DType | null)[],
+): void {
+  const rank = target._shape.length;
+  frame.begin(operands.length + 1, compute.compute);
+  frame.operand(0, target._address(), target.dtype.id, target._shape, target._strides, target._bits);
+  for (let i = 0; i < operands.length; i++) {
+    const x = operands[i] as Operand;
+    if (x instanceof Tensor) {
+      frame.broadcastOperand(i + 1, x._address(), x.dtype.id, x._shape, x._strides, rank, x._bits);
+    } else {
+      scalarOperand(i + 1, x, rank, inputDtypes?.[i] ?? null);
+    }
+  }
+  setAttrs?.(compute);
+  p.kernel.run(p.name, compute.scalarType);
+}
+
+const FLOAT64 = 9;
+const INT64 = 5;
+const COMPLEX128 = 11;
+const NONE: readonly number[] = [];
+
+/** A scalar becomes a constant operand: a double, an int64 or a complex128 in the frame's scratch. */
+function scalarOperand(i: number, x: Scalar, rank: number, _dtype: DType | null): void {
+  const value = scalarValue(x);
+  let address: number;
+  let dtype: number;
+  if (value instanceof Complex) {
+    address = frame.scratchFloat(i, value.re, value.im);
+    dtype = COMPLEX128;
+  } else if (scalarKind(x) === "float" || (typeof value === "number" && Math.abs(value) < 2 ** 53)) {
+    address = frame.scratchFloat(i, scalarToNumber(x));
+    dtype = FLOAT64;
+  } else {
+    address = frame.scratchInt(i, BigInt.asIntN(64, BigInt(value)));
+    dtype = INT64;
+  }
+  frame.broadcastOperand(i, address, dtype, NONE, NONE, rank, 0);
+}
+
+/** Writes a scalar attribute (real and imaginary part) for a kernel's `params.scalar(i)`. */
+export function scalarAttr(i: number, x: Scalar): void {
+  const value = scalarValue(x);
+  frame.attr(2 * i, value instanceof Complex ? value.re : Number(value));
+  frame.attr(2 * i + 1, value instanceof Complex ? value.im : 0);
+}
+
+/** Refuses a compute dtype in the words of torch's dispatch macros. */
+export function notImplemented(kernelName: string, d: DType): never {
+  throw new NotImplementedError(`"${kernelName}" not implemented for '${d.scalarType}'`);
+}
+

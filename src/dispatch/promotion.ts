@@ -1,0 +1,142 @@
+/** Type promotion: the dtype that operands compute in. */
+import { isScalar, type Scalar, type ScalarKind, scalarKind } from "../tensor/complex.ts";
+import {
+  bfloat16,
+  bool,
+  complex64,
+  complex128,
+  type DType,
+  defaultComplex,
+  dtypes,
+  float16,
+  float32,
+  getDefaultDtype,
+  int16,
+  int64,
+  int8,
+  uint8,
+} from "../tensor/dtype.ts";
+import { NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.ts";
+import { Tensor } from "../tensor/tensor.ts";
+
+const UNSIGNED = new Set(["uint16", "uint32", "uint64"]);
+
+function promoteOnce(a: DType, b: DType): DType | undefined {
+  if (a === b) return a;
+  if (UNSIGNED.has(a.name) || UNSIGNED.has(b.name)) {
+    if (a.category >= 2 || b.category >= 2) return a.category > b.category ? a : b;
+    if (a === bool) return b;
+    if (b === bool) return a;
+    return undefined;
+  }
+  if (a.category !== b.category) return mixCategories(a, b);
+  if (a.category === 2) {
+    if (a.itemsize === b.itemsize) return a.itemsize === 2 ? float32 : undefined;
+    return a.itemsize > b.itemsize ? a : b;
+  }
+  if (a.category === 3) return complex128;
+  if ((a === uint8 && b === int8) || (a === int8 && b === uint8)) return int16;
+  return a.itemsize === b.itemsize ? a : a.itemsize > b.itemsize ? a : b;
+}
+
+function mixCategories(a: DType, b: DType): DType {
+  const [low, high] = a.category < b.category ? [a, b] : [b, a];
+  if (high.category === 3 && low.category === 2 && low.itemsize === 8) return complex128;
+  return high === complex64 ? complex64 : high;
+}
+
+const table: (DType | undefined)[] = [];
+for (const a of dtypes) for (const b of dtypes) table[a.id * 32 + b.id] = promoteOnce(a, b);
+
+/** The smallest dtype that both convert to. @torch torch.promote_types */
+export function promoteTypes(a: DType, b: DType): DType {
+  if (a === b) return a;
+  const found = table[a.id * 32 + b.id];
+  if (found === undefined) {
+    if (a.itemsize === 1 && a.category === 2) {
+      throw new RuntimeError(
+        `Promotion for Float8 Types is not supported, attempted to promote ${a.scalarType} and ${b.scalarType}`,
+      );
+    }
+    throw new RuntimeError(
+      "Promotion for uint16, uint32, uint64 types is not supported, " +
+        `attempted to promote ${a.scalarType} and ${b.scalarType}`,
+    );
+  }
+  return found;
+}
+
+/** The dtype that a Python number of this kind wraps to. */
+export function wrappedDtype(kind: ScalarKind): DType {
+  switch (kind) {
+    case "bool":
+      return bool;
+    case "int":
+      return int64;
+    case "float":
+      return getDefaultDtype();
+    default:
+      return defaultComplex();
+  }
+}
+
+/** A lower-priority operand counts only when its category is strictly higher. */
+function combine(higher: DType | null, lower: DType | null): DType | null {
+  if (higher === null) return lower;
+  if (lower === null || lower.category <= higher.category) return higher;
+  if (lower.category === 3 && higher === bfloat16) {
+    throw new NotImplementedError("zensor has no bcomplex32: a bfloat16 tensor cannot meet a complex operand here");
+  }
+  if (lower.category === 3 && higher === float16) {
+    throw new NotImplementedError("zensor has no complex32: a float16 tensor cannot meet a complex operand here");
+  }
+  // A real dtype of higher priority keeps its precision: float32 with a 0-dim complex128 is complex64.
+  if (lower.category === 3 && higher.category === 2) return higher.itemsize === 8 ? complex128 : complex64;
+  return promoteTypes(higher, lower);
+}
+
+/** The dtype of `a op b` and of longer lists. @torch torch.result_type */
+export function resultType(operands: readonly (Tensor | Scalar)[]): DType {
+  let dim: DType | null = null;
+  let zero: DType | null = null;
+  let wrapped: DType | null = null;
+  for (const x of operands) {
+    if (x instanceof Tensor) {
+      if (x._shape.length > 0) dim = dim === null ? x.dtype : promoteTypes(dim, x.dtype);
+      else zero = zero === null ? x.dtype : promoteTypes(zero, x.dtype);
+    } else if (isScalar(x)) {
+      const d = wrappedDtype(scalarKind(x));
+      wrapped = wrapped === null ? d : promoteTypes(wrapped, d);
+    } else {
+      throw new TypeError(`unsupported operand: expected a Tensor or a number, got ${describe(x)}`);
+    }
+  }
+  return combine(dim, combine(zero, wrapped)) ?? getDefaultDtype();
+}
+
+export function describe(x: unknown): string {
+  if (x === null) return "null";
+  if (typeof x !== "object") return typeof x;
+  return (x as object).constructor?.name ?? "object";
+}
+
+/** Whether a computed dtype may be written to another. @torch torch.can_cast */
+export function canCast(from: DType, to: DType): boolean {
+  if (from === to) return true;
+  if (from.category === 3 && to.category !== 3) return false;
+  if (from.category === 2 && to.category < 2) return false;
+  return !(from !== bool && to === bool);
+}
+
+export function requireCast(from: DType, to: DType): void {
+  if (!canCast(from, to)) {
+    throw new RuntimeError(
+      `result type ${from.scalarType} can't be cast to the desired output type ${to.scalarType}`,
+    );
+  }
+}
+
+/** Integers and bools compute in the default float dtype. */
+export function toFloating(d: DType): DType {
+  return d.category < 2 ? getDefaultDtype() : d;
+}

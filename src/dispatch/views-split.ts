@@ -1,0 +1,61 @@
+/** Views of the parts of a tensor. */
+import { RuntimeError } from "../tensor/errors.ts";
+import { listText } from "../tensor/size.ts";
+import { type Tensor, wrapDim } from "../tensor/tensor.ts";
+import { select, slice } from "./views.ts";
+
+/** Views of consecutive parts along a dimension. */
+export function splitWithSizes(self: Tensor, splitSizes: readonly number[], dim: number): Tensor[] {
+  if (self._shape.length === 0) throw new RuntimeError("split expects at least a 1-dimensional tensor");
+  const d = wrapDim(dim, self._shape.length);
+  const n = self._shape[d] as number;
+  let at = 0;
+  for (const s of splitSizes) {
+    if (s < 0) {
+      throw new RuntimeError(
+        `split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=${listText(splitSizes)}`,
+      );
+    }
+    at += s;
+  }
+  if (at !== n) {
+    throw new RuntimeError(
+      `split_with_sizes expects split_sizes to sum exactly to ${n} (input tensor's size at dimension ${d}), but got ` +
+        `split_sizes=${listText(splitSizes)}`,
+    );
+  }
+  at = 0;
+  return splitSizes.map((s) => {
+    const part = slice(self, d, at, at + s, 1);
+    at += s;
+    return part;
+  });
+}
+
+export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
+  if (self._shape.length === 0) throw new RuntimeError("split expects at least a 1-dimensional tensor");
+  if (splitSize < 0) {
+    throw new RuntimeError(`split expects split_size be non-negative, but got split_size=${splitSize}`);
+  }
+  const d = wrapDim(dim, self._shape.length);
+  const n = self._shape[d] as number;
+  if (splitSize === 0 && n !== 0) {
+    throw new RuntimeError(
+      `split_size can only be 0 if dimension size is 0, but got dimension size of ${n}`,
+    );
+  }
+  const count = splitSize === 0 ? 1 : Math.max(1, Math.ceil(n / splitSize));
+  const parts: Tensor[] = [];
+  for (let i = 0; i < count; i++) parts.push(slice(self, d, i * splitSize, Math.min(n, (i + 1) * splitSize), 1));
+  return parts;
+}
+
+export function unbind(self: Tensor, dim: number): Tensor[] {
+  if (self._shape.length === 0) throw new RuntimeError("Dimension specified as 0 but tensor has no dimensions");
+  const d = wrapDim(dim, self._shape.length);
+  const n = self._shape[d] as number;
+  const parts: Tensor[] = [];
+  for (let i = 0; i < n; i++) parts.push(select(self, d, i));
+  return parts;
+}
+

@@ -1,0 +1,332 @@
+/** Views: other sizes and strides over the same storage. Nothing is copied and nothing native is created. */
+import { complex64, complex128, type DType, toReal } from "../tensor/dtype.ts";
+import { IndexError, RuntimeError, TypeError, ValueError, warn } from "../tensor/errors.ts";
+import { listText, numelOf } from "../tensor/size.ts";
+import {
+  bytesNeeded,
+  CONJ,
+  CREATION_NO_GRAD,
+  extraOf,
+  isContiguousGeometry,
+  NEG,
+  Tensor,
+  wrapDim,
+} from "../tensor/tensor.ts";
+import { gradMode, requiresGrad } from "./mode.ts";
+import { resolveSize, viewStrides } from "./view-geometry.ts";
+
+/** A view of `self`: shares bytes and version, and remembers the root of the family. */
+export function asView(
+  self: Tensor,
+  shape: readonly number[],
+  strides: readonly number[],
+  offset: number,
+): Tensor {
+  const v = new Tensor(
+    self._storage,
+    offset,
+    shape,
+    strides,
+    self.dtype,
+    numelOf(shape),
+    isContiguousGeometry(shape, strides),
+    self._version,
+  );
+  v._bits = self._bits;
+  inherit(v, self);
+  return v;
+}
+
+function inherit(v: Tensor, self: Tensor): void {
+  v._base = self._base ?? self;
+  v._creation = self._creation;
+  v._viewVersion = self._version.value;
+  if (!gradMode.enabled && requiresGrad(self)) v._creation = CREATION_NO_GRAD;
+  const replay = self._extra?.replay;
+  if (replay) replayThrough(v, self, replay);
+}
+
+/** A view of a view with another dtype: replayed from the base through that view. */
+function replayThrough(v: Tensor, self: Tensor, replay: (base: Tensor) => Tensor): void {
+  const shape = v._shape;
+  const strides = v._strides;
+  const shift = v._offset - self._offset;
+  const start = self._offset;
+  extraOf(v).replay = (base) => replay(base).asStrided(shape, strides, start + shift);
+}
+
+export function alias(self: Tensor): Tensor {
+  return asView(self, self._shape, self._strides, self._offset);
+}
+
+/** Shares bytes and version, but is no view for autograd. */
+export function detach(self: Tensor): Tensor {
+  const v = new Tensor(
+    self._storage,
+    self._offset,
+    self._shape,
+    self._strides,
+    self.dtype,
+    self._numel,
+    self._contiguous,
+    self._version,
+  );
+  v._bits = self._bits;
+  return v;
+}
+
+export function view(self: Tensor, size: readonly number[]): Tensor {
+  const shape = resolveSize(size, self._numel);
+  const strides = viewStrides(self, shape);
+  if (strides === null) {
+    throw new RuntimeError(
+      "view size is not compatible with input tensor's size and stride (at least one dimension spans across two " +
+        "contiguous subspaces). Use .reshape(...) instead.",
+      { op: "view" },
+    );
+  }
+  return asView(self, shape, strides, self._offset);
+}
+
+export function asStrided(
+  self: Tensor,
+  size: readonly number[],
+  stride: readonly number[],
+  storageOffset: number | null,
+): Tensor {
+  if (size.length !== stride.length) {
+    throw new RuntimeError(
+      `mismatch in length of strides and shape`,
+    );
+  }
+  if (stride.some((s) => s < 0)) {
+    throw new RuntimeError(
+      `as_strided: Negative strides are not supported at the moment, got strides: ${listText(stride)}`,
+    );
+  }
+  if (size.some((n) => n < 0)) {
+    throw new RuntimeError(`Trying to create tensor with negative dimension ${size.find((n) => n < 0)}: ${listText(size)}`);
+  }
+  const offset = storageOffset ?? self._offset;
+  if (offset < 0) throw new RuntimeError(`Tensor: invalid storage offset ${offset}`);
+  requireInBounds(self, size, stride, offset);
+  return asView(self, [...size], [...stride], offset);
+}
+
+/** Refuses a region that reaches beyond the storage. */
+export function requireInBounds(
+  self: Tensor,
+  size: readonly number[],
+  stride: readonly number[],
+  offset: number,
+): void {
+  const item = self.dtype.itemsize;
+  const needed = bytesNeeded(size, stride, offset, item);
+  if (needed > self._storage.nbytes) {
+    throw new RuntimeError(
+      `setStorage: sizes ${listText(size)}, strides ${listText(stride)}, storage offset ${offset}, and itemsize ` +
+        `${item} requiring a storage size of ${needed} are out of bounds for storage of size ${self._storage.nbytes}`,
+    );
+  }
+}
+
+export function expand(self: Tensor, size: readonly number[]): Tensor {
+  const have = self._shape;
+  const lead = size.length - have.length;
+  if (lead < 0) {
+    throw new RuntimeError(
+      `expand(torch.${self.dtype.scalarType}Tensor{${listText(have)}}, size=${listText(size)}): the number of sizes ` +
+        `provided (${size.length}) must be greater or equal to the number of dimensions in the tensor (${have.length})`,
+    );
+  }
+  const shape = new Array<number>(size.length);
+  const strides = new Array<number>(size.length);
+  for (let d = size.length - 1; d >= 0; d--) {
+    const own = d >= lead ? (have[d - lead] as number) : 1;
+    let wanted = size[d] as number;
+    if (wanted === -1) {
+      if (d < lead) {
+        throw new RuntimeError(
+          `The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension ${d}`,
+        );
+      }
+      wanted = own;
+    }
+    if (wanted !== own && own !== 1) {
+      throw new RuntimeError(
+        `The expanded size of the tensor (${wanted}) must match the existing size (${own}) at non-singleton ` +
+          `dimension ${d}.  Target sizes: ${listText(size)}.  Tensor sizes: ${listText(have)}`,
+        { code: "shape_mismatch" },
+      );
+    }
+    if (wanted < 0) throw new RuntimeError(`expand: invalid size ${wanted}`);
+    shape[d] = wanted;
+    strides[d] = expandedStride(self, d - lead, wanted, own, strides, shape, d);
+  }
+  return asView(self, shape, strides, self._offset);
+}
+
+function expandedStride(
+  self: Tensor,
+  at: number,
+  wanted: number,
+  own: number,
+  strides: number[],
+  shape: number[],
+  d: number,
+): number {
+  if (at >= 0) return wanted === own ? (self._strides[at] as number) : 0;
+  if (wanted !== 1) return 0;
+  return d + 1 < shape.length ? (shape[d + 1] as number) * (strides[d + 1] as number) : 1;
+}
+
+export function transpose(self: Tensor, dim0: number, dim1: number): Tensor {
+  const rank = self._shape.length;
+  const a = wrapDim(dim0, rank);
+  const b = wrapDim(dim1, rank);
+  if (rank === 0) return alias(self);
+  const shape = [...self._shape];
+  const strides = [...self._strides];
+  [shape[a], shape[b]] = [shape[b] as number, shape[a] as number];
+  [strides[a], strides[b]] = [strides[b] as number, strides[a] as number];
+  return asView(self, shape, strides, self._offset);
+}
+
+export function t(self: Tensor): Tensor {
+  if (self._shape.length > 2) {
+    throw new RuntimeError(`t() expects a tensor with <= 2 dimensions, but self is ${self._shape.length}D`);
+  }
+  return self._shape.length < 2 ? alias(self) : transpose(self, 0, 1);
+}
+
+export function permute(self: Tensor, dims: readonly number[]): Tensor {
+  const rank = self._shape.length;
+  if (dims.length !== rank) {
+    throw new RuntimeError(
+      "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired " +
+        `ordering of dimensions i.e. input.dim() = ${rank} is not equal to len(dims) = ${dims.length}`,
+    );
+  }
+  const order = dims.map((d) => wrapDim(d, rank));
+  if (new Set(order).size !== rank) throw new RuntimeError("permute(): duplicate dims are not allowed.");
+  const shape = order.map((d) => self._shape[d] as number);
+  const strides = order.map((d) => self._strides[d] as number);
+  return asView(self, shape, strides, self._offset);
+}
+
+export function squeezeAll(self: Tensor): Tensor {
+  return squeeze(self, null);
+}
+
+export function squeeze(self: Tensor, dims: number | readonly number[] | null): Tensor {
+  const rank = self._shape.length;
+  const list = dims === null ? self._shape.map((_, d) => d) : typeof dims === "number" ? [dims] : dims;
+  const drop = new Set<number>();
+  for (const d of list) {
+    const w = wrapDim(d, rank);
+    if (dims !== null && drop.has(w)) throw new RuntimeError(`dim ${w} appears multiple times in the list of dims`);
+    drop.add(w);
+  }
+  const keep: number[] = [];
+  for (let d = 0; d < rank; d++) if (!(drop.has(d) && self._shape[d] === 1)) keep.push(d);
+  return asView(
+    self,
+    keep.map((d) => self._shape[d] as number),
+    keep.map((d) => self._strides[d] as number),
+    self._offset,
+  );
+}
+
+export function unsqueeze(self: Tensor, dim: number): Tensor {
+  const rank = self._shape.length;
+  const d = wrapDim(dim, rank + 1);
+  const shape = [...self._shape];
+  const strides = [...self._strides];
+  const stride = d < rank ? (shape[d] as number) * (strides[d] as number) : 1;
+  shape.splice(d, 0, 1);
+  strides.splice(d, 0, stride);
+  return asView(self, shape, strides, self._offset);
+}
+
+export function select(self: Tensor, dim: number, index: number): Tensor {
+  const rank = self._shape.length;
+  if (rank === 0) throw new IndexError("select() cannot be applied to a 0-dim tensor.");
+  const d = wrapDim(dim, rank);
+  const n = self._shape[d] as number;
+  if (index < -n || index >= n) {
+    throw new IndexError(
+      `select(): index ${index} out of range for tensor of size ${listText(self._shape)} at dimension ${d}`,
+    );
+  }
+  const i = index < 0 ? index + n : index;
+  const shape = [...self._shape];
+  const strides = [...self._strides];
+  const offset = self._offset + i * (strides[d] as number);
+  shape.splice(d, 1);
+  strides.splice(d, 1);
+  return asView(self, shape, strides, offset);
+}
+
+/** A basic slice; bounds are clamped as Python does. */
+export function slice(
+  self: Tensor,
+  dim: number,
+  start: number | null,
+  end: number | null,
+  step: number,
+): Tensor {
+  const rank = self._shape.length;
+  if (rank === 0) throw new RuntimeError("slice() cannot be applied to a 0-dim tensor.");
+  const d = wrapDim(dim, rank);
+  if (step <= 0) throw new ValueError("step must be greater than zero");
+  const n = self._shape[d] as number;
+  const clamp = (v: number): number => Math.min(n, Math.max(0, v < 0 ? v + n : v));
+  const from = clamp(start ?? 0);
+  const to = Math.max(from, clamp(end ?? n));
+  const shape = [...self._shape];
+  const strides = [...self._strides];
+  const stride = strides[d] as number;
+  shape[d] = Math.ceil((to - from) / step);
+  strides[d] = stride * step;
+  return asView(self, shape, strides, self._offset + from * stride);
+}
+
+export function diagonal(self: Tensor, offset: number, dim1: number, dim2: number): Tensor {
+  const rank = self._shape.length;
+  const a = wrapDim(dim1, rank);
+  const b = wrapDim(dim2, rank);
+  if (a === b) {
+    throw new RuntimeError(`diagonal dimensions cannot be identical ${dim1}, ${dim2}`);
+  }
+  const rows = self._shape[a] as number;
+  const cols = self._shape[b] as number;
+  const size = Math.max(0, offset >= 0 ? Math.min(rows, cols - offset) : Math.min(rows + offset, cols));
+  const sa = self._strides[a] as number;
+  const sb = self._strides[b] as number;
+  const shift = size === 0 ? 0 : offset >= 0 ? offset * sb : -offset * sa;
+  const keep = self._shape.map((_, d) => d).filter((d) => d !== a && d !== b);
+  return asView(
+    self,
+    [...keep.map((d) => self._shape[d] as number), size],
+    [...keep.map((d) => self._strides[d] as number), sa + sb],
+    self._offset + shift,
+  );
+}
+
+export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor {
+  const rank = self._shape.length;
+  const d = wrapDim(dimension, rank);
+  const n = rank === 0 ? 1 : (self._shape[d] as number);
+  if (size < 0) throw new RuntimeError(`size is ${size} but must be >= 0`);
+  if (size > n) {
+    throw new RuntimeError(`maximum size for tensor at dimension ${d} is ${n} but size is ${size}`);
+  }
+  if (step <= 0) throw new RuntimeError(`step is ${step} but must be > 0`);
+  if (rank === 0) return asView(self, [size], [1], self._offset);
+  const shape = [...self._shape, size];
+  const strides = [...self._strides, self._strides[d] as number];
+  shape[d] = Math.floor((n - size) / step) + 1;
+  strides[d] = (self._strides[d] as number) * step;
+  return asView(self, shape, strides, self._offset);
+}
+

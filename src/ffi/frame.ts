@@ -1,0 +1,119 @@
+/** The call frame of this thread: one block of f64 fields that a kernel reads. See zig/src/core/frame.zig. */
+import { FRAME } from "../../generated/abi.ts";
+import { windowOn } from "./memory.ts";
+import { native, textAt } from "./library.ts";
+
+let capacity = 8;
+let address = 0;
+let fields: Float64Array = new Float64Array(0);
+let words: BigInt64Array = new BigInt64Array(0);
+
+function open(operands: number): void {
+  const next = native.zs_frame_create(operands);
+  if (next === 0) throw new Error("zensor: no memory for a call frame");
+  if (address !== 0) native.zs_frame_destroy(address, capacity);
+  address = next;
+  capacity = operands;
+  const window = windowOn(address, (FRAME.OPERANDS + operands * FRAME.OPERAND_SIZE) * 8);
+  fields = new Float64Array(window);
+  words = new BigInt64Array(window);
+}
+open(capacity);
+
+/** Starts a call: how many operands follow, and the compute type. */
+export function begin(operands: number, compute: number): void {
+  if (operands > capacity) open(Math.max(operands, 2 * capacity));
+  fields[0] = operands;
+  fields[1] = compute;
+}
+
+/** Writes operand `i`: where element 0 is, its dtype's id, sizes, strides in elements, and flag bits. */
+export function operand(
+  i: number,
+  data: number,
+  dtype: number,
+  shape: readonly number[],
+  strides: readonly number[],
+  flags: number,
+): void {
+  const at = FRAME.OPERANDS + i * FRAME.OPERAND_SIZE;
+  const f = fields;
+  const rank = shape.length;
+  f[at] = data;
+  f[at + 1] = dtype;
+  f[at + 2] = rank;
+  f[at + 3] = flags;
+  for (let d = 0; d < rank; d++) {
+    f[at + FRAME.SHAPE + d] = shape[d] as number;
+    f[at + FRAME.STRIDES + d] = strides[d] as number;
+  }
+}
+
+/** Writes operand `i` of a pointwise call: its strides broadcast to a rank, aligned at the last dimension. */
+export function broadcastOperand(
+  i: number,
+  data: number,
+  dtype: number,
+  shape: readonly number[],
+  strides: readonly number[],
+  rank: number,
+  flags: number,
+): void {
+  const at = FRAME.OPERANDS + i * FRAME.OPERAND_SIZE;
+  const f = fields;
+  f[at] = data;
+  f[at + 1] = dtype;
+  f[at + 2] = rank;
+  f[at + 3] = flags;
+  const lead = rank - shape.length;
+  const s = at + FRAME.STRIDES;
+  for (let d = 0; d < lead; d++) f[s + d] = 0;
+  for (let d = lead; d < rank; d++) f[s + d] = shape[d - lead] === 1 ? 0 : (strides[d - lead] as number);
+}
+
+/** Sets attribute `i`. */
+export function attr(i: number, value: number): void {
+  fields[FRAME.ATTRS + i] = value;
+}
+
+/** Address of scratch slot `i` (16 bytes each) after writing a double to it. */
+export function scratchFloat(i: number, re: number, im = 0): number {
+  const at = FRAME.SCRATCH + 2 * i;
+  fields[at] = re;
+  fields[at + 1] = im;
+  return address + 8 * at;
+}
+
+/** Address of scratch slot `i` after writing an int64 to it. */
+export function scratchInt(i: number, value: bigint): number {
+  const at = FRAME.SCRATCH + 2 * i;
+  words[at] = value;
+  return address + 8 * at;
+}
+
+/** Number `i` of the detail that a failed call left. */
+export function detail(i: number): number {
+  return fields[FRAME.DETAIL + i] as number;
+}
+
+/** The frame's address: what every kernel takes. */
+export function frameAddress(): number {
+  return address;
+}
+
+/** The instruction set in use: `baseline`, `avx2`, `avx512` or `neon`. */
+export function instructionSet(): string {
+  return textAt(native.zs_isa() as number);
+}
+
+const LEVELS: Record<string, number> = { baseline: 2, avx2: 3, avx512: 4, neon: 0 };
+
+function start(): void {
+  const wanted = process.env.ZENSOR_ISA;
+  const level = wanted === undefined || wanted === "" ? 0 : LEVELS[wanted];
+  if (level === undefined) throw new Error(`zensor: ZENSOR_ISA=${wanted} is none of ${Object.keys(LEVELS).join(" ")}`);
+  const threads = Number(process.env.ZENSOR_NUM_THREADS ?? 0);
+  if (!Number.isInteger(threads) || threads < 0) throw new Error("zensor: ZENSOR_NUM_THREADS must be a count");
+  if (native.zs_init(level, threads) !== 0) throw new Error(`zensor: this CPU has no ${wanted}`);
+}
+start();

@@ -1,0 +1,80 @@
+/** Native bytes: allocation whose lifetime the collector knows, and direct reads and writes. */
+import { read, toArrayBuffer } from "bun:ffi";
+import { addressOf, native } from "./library.ts";
+
+/** An object whose reachability keeps bytes alive. */
+export type Anchor = ArrayBuffer | NodeJS.TypedArray | object | null;
+
+const releaseBlock = native.zs_release_function();
+const releaseMap = native.zs_release_mapping_function();
+const MAX_BUFFER = 2 ** 32;
+const BIG_BLOCK = 32 * 2 ** 20;
+let liveAfterCollection = 0;
+
+/** Bytes up to this many live in JavaScript memory. */
+export const TINY_BYTES = 512;
+
+/** A small zeroed block in JavaScript memory. Its buffer must never be touched: that would move it. */
+export function allocateTiny(nbytes: number): Float64Array {
+  return new Float64Array((nbytes + 7) >> 3);
+}
+
+function collectIfNeeded(nbytes: number): void {
+  if (nbytes < BIG_BLOCK) return;
+  const live = native.zs_live_bytes();
+  if (live + nbytes > Math.max(512 * 2 ** 20, 2 * liveAfterCollection)) {
+    Bun.gc(true);
+    liveAfterCollection = native.zs_live_bytes();
+  }
+}
+
+/** Address of a fresh native block, 0 when memory cannot be had. */
+export function allocateBlock(nbytes: number): number {
+  collectIfNeeded(nbytes);
+  let address = native.zs_alloc(nbytes);
+  if (address === 0) {
+    Bun.gc(true);
+    native.zs_empty_cache();
+    address = native.zs_alloc(nbytes);
+  }
+  return address;
+}
+
+/** Makes the collector own a native block: it counts the bytes and returns the block when unreachable. */
+export function ownBlock(address: number, nbytes: number): ArrayBuffer {
+  const length = Math.min(nbytes, MAX_BUFFER);
+  return toArrayBuffer(address as never, 0, length, address as never, releaseBlock as never);
+}
+
+/** Makes the collector own a file mapping made by the native library. */
+export function ownMapping(address: number, nbytes: number, handle: number): ArrayBuffer {
+  const length = Math.min(nbytes, MAX_BUFFER);
+  return toArrayBuffer(address as never, 0, length, handle as never, releaseMap as never);
+}
+
+/** Gives the bytes back at once and detaches every typed array over them. */
+export function releaseAnchor(anchor: Anchor): void {
+  if (anchor instanceof ArrayBuffer) anchor.transfer(0);
+}
+
+/** A window on native bytes, at most 4 GiB. The caller keeps the owner reachable. */
+export function windowOn(address: number, nbytes: number): ArrayBuffer {
+  return toArrayBuffer(address as never, 0, nbytes);
+}
+
+/** Copies bytes between addresses; they may overlap. */
+export function copyBytes(to: number, from: number, nbytes: number): void {
+  if (nbytes > 0) native.zs_copy(to, from, nbytes);
+}
+
+export function fillBytes(to: number, value: number, nbytes: number): void {
+  if (nbytes > 0) native.zs_set(to, value, nbytes);
+}
+
+/** Direct reads: `peek.f32(address, byteOffset)`. */
+export const peek = read as unknown as Record<
+  "u8" | "i8" | "u16" | "i16" | "u32" | "i32" | "f32" | "f64",
+  (address: number, offset: number) => number
+> & { u64: (address: number, offset: number) => bigint; i64: (address: number, offset: number) => bigint };
+
+export { addressOf };

@@ -1,0 +1,12 @@
+/** The registration file: gives the low rooms what they need from the rooms above them. */
+import { installMethods } from "../generated/methods.ts";
+import { members } from "./autograd/api.ts";
+import * as composites from "./autograd/composites.ts";
+import * as formulas from "./autograd/formulas.ts";
+import * as registry from "./autograd/registry.ts";
+import { late, Tensor } from "./tensor/tensor.ts";
+
+Object.assign(registry.composites, composites);
+Object.assign(registry.formulas, formulas);
+Object.assign(late, members);
+installMethods(Tensor.prototype);

@@ -1,0 +1,211 @@
+// Batches of file work done by the native library: write, size and map many files in one call, with several threads,
+// at once or in the background.
+import { addressOf, native } from "../ffi/library.ts";
+import { OSError, systemError } from "./errors.ts";
+
+const SLOTS = 10;
+const SLOT = {
+  path: 0,
+  data: 1,
+  nbytes: 2,
+  flags: 3,
+  offset: 4,
+  status: 5,
+  address: 6,
+  fileSize: 7,
+  fd: 8,
+  mapped: 9,
+} as const;
+
+/** What a job does; bits that can be combined. */
+export const JobFlag = {
+  write: 1,
+  create: 2,
+  exclusive: 4,
+  noFollow: 8,
+  map: 16,
+  shared: 32,
+  writable: 64,
+  fsync: 128,
+  replace: 256,
+  grow: 512,
+  keepFd: 1024,
+  populate: 2048,
+} as const;
+
+/** One piece of work on one file. */
+export interface FileJob {
+  /** Absolute or relative path; null asks for anonymous shared memory. */
+  path: string | null;
+  flags: number;
+  /** Bytes to write or to map; -1 maps the whole file. */
+  nbytes: number;
+  /** Address of the bytes to write. */
+  data?: number;
+  /** Where in the file. */
+  offset?: number;
+  /** Kept reachable until the work is done. */
+  keep?: unknown;
+}
+
+/** What became of a job. */
+export interface JobResult {
+  /** 0, or a negative status. */
+  status: number;
+  /** Address of the mapping, 0 when there is none. */
+  address: number;
+  /** Length of the mapping in bytes. */
+  mapped: number;
+  /** Size of the file in bytes. */
+  fileSize: number;
+  /** Open descriptor, -1 when none was kept. */
+  fd: number;
+}
+
+const STATUS = {
+  tooSmall: -10001,
+  exists: -10002,
+  symlink: -10003,
+  badJob: -10004,
+  unsupported: -10005,
+  cancelled: -10006,
+  notAFile: -10007,
+} as const;
+
+/** The error for a job that failed. */
+export function jobError(job: FileJob, result: JobResult): Error {
+  const path = job.path ?? "<anonymous memory>";
+  switch (result.status) {
+    case STATUS.tooSmall:
+      return new OSError(
+        `file <${path}> size <${result.fileSize}> is smaller than the required mapping size <${(job.offset ?? 0) + job.nbytes}>`,
+        { path, code: "too_small" },
+      );
+    case STATUS.exists:
+      return new OSError(`The file ${path} already exists.`, { path, errno: 17, code: "EEXIST" });
+    case STATUS.symlink:
+      return new OSError(`Refusing to write memory-mapped tensor through symlink ${path}.`, { path, code: "symlink" });
+    case STATUS.unsupported:
+      return new OSError("mapping files is not supported on this platform yet", { path, code: "unsupported" });
+    case STATUS.cancelled:
+      return new DOMException("The operation was aborted.", "AbortError");
+    case STATUS.notAFile:
+      return new OSError(`${path} is not a regular file`, { path, code: "not_a_file" });
+    case STATUS.badJob:
+      return new OSError(`bad arguments for ${path}`, { path, code: "bad_job" });
+    default:
+      return systemError(-result.status, path);
+  }
+}
+
+/** A list of jobs that runs as one native call. */
+export class FileJobs {
+  private readonly jobs: FileJob[] = [];
+  private table = new Float64Array(0);
+  private paths = new Uint8Array(0);
+
+  get length(): number {
+    return this.jobs.length;
+  }
+
+  /** Adds a job; its number is its place in `result`. */
+  add(job: FileJob): number {
+    if (job.path?.includes("\0")) throw new OSError("embedded null byte in a file name", { path: job.path });
+    return this.jobs.push(job) - 1;
+  }
+
+  job(index: number): FileJob {
+    return this.jobs[index] as FileJob;
+  }
+
+  private layOut(): void {
+    const { jobs } = this;
+    const text = jobs.map((job) => job.path ?? "").join("\0");
+    this.paths = new TextEncoder().encode(`${text}\0`);
+    const base = addressOf(this.paths);
+    this.table = new Float64Array(Math.max(jobs.length, 1) * SLOTS);
+    let at = 0;
+    for (const [i, job] of jobs.entries()) {
+      const row = i * SLOTS;
+      this.table[row + SLOT.path] = job.path === null ? 0 : base + at;
+      this.table[row + SLOT.data] = job.data ?? 0;
+      this.table[row + SLOT.nbytes] = job.nbytes;
+      this.table[row + SLOT.flags] = job.flags;
+      this.table[row + SLOT.offset] = job.offset ?? 0;
+      this.table[row + SLOT.status] = STATUS.cancelled;
+      at = this.paths.indexOf(0, at) + 1;
+    }
+  }
+
+  /** Runs all jobs now. Returns how many failed. */
+  run(threads = 1): number {
+    if (this.jobs.length === 0) return 0;
+    this.layOut();
+    return native.zs_io_run(addressOf(this.table), this.jobs.length, threads);
+  }
+
+  /**
+   * Runs all jobs in the background.
+   * @returns how many failed
+   */
+  async runInBackground(threads = 1, options: BackgroundOptions = {}): Promise<number> {
+    if (this.jobs.length === 0) return 0;
+    options.signal?.throwIfAborted();
+    this.layOut();
+    const handle = native.zs_io_start(addressOf(this.table), this.jobs.length, Math.max(1, threads));
+    if (handle === 0) return this.run(threads);
+    let reported = 0;
+    for (;;) {
+      const done = native.zs_io_done(handle);
+      if (done !== reported) {
+        reported = done;
+        options.onProgress?.(done, this.jobs.length);
+      }
+      if (done >= this.jobs.length) break;
+      if (options.signal?.aborted) native.zs_io_cancel(handle);
+      await Bun.sleep(1);
+    }
+    const failed = native.zs_io_finish(handle);
+    options.signal?.throwIfAborted();
+    return failed;
+  }
+
+  result(index: number): JobResult {
+    const row = index * SLOTS;
+    return {
+      status: this.table[row + SLOT.status] as number,
+      address: this.table[row + SLOT.address] as number,
+      mapped: this.table[row + SLOT.mapped] as number,
+      fileSize: this.table[row + SLOT.fileSize] as number,
+      fd: this.table[row + SLOT.fd] as number,
+    };
+  }
+
+  /** Gives back every mapping of this batch: for a batch of which some job failed. */
+  unmapAll(): void {
+    for (let i = 0; i < this.jobs.length; i++) {
+      const { address, mapped } = this.result(i);
+      if (mapped > 0) native.zs_io_unmap(address, mapped);
+      this.table[i * SLOTS + SLOT.mapped] = 0;
+    }
+  }
+
+  /** Throws the first failure, after giving back what the others mapped. */
+  throwFirstFailure(): void {
+    for (let i = 0; i < this.jobs.length; i++) {
+      const result = this.result(i);
+      if (result.status === 0) continue;
+      const error = jobError(this.job(i), result);
+      this.unmapAll();
+      throw error;
+    }
+  }
+}
+
+/** For work that goes on beside the program. */
+export interface BackgroundOptions {
+  /** Called with the number of finished files and of all files. */
+  onProgress?: (done: number, total: number) => void;
+  /** Stops before the next file. */
+  signal?: AbortSignal;
+}

@@ -1,0 +1,99 @@
+// Mapped files as storages: bytes that the operating system reads when they are touched and writes back by itself.
+import { resolve } from "node:path";
+import { native } from "../ffi/library.ts";
+import { ownMapping } from "../ffi/memory.ts";
+import { Storage } from "../tensor/storage.ts";
+import { FileJobs, JobFlag, type JobResult, jobError } from "./file-jobs.ts";
+
+/** How a file is mapped: read and write through, or read with changes kept private to this process. */
+export type MapMode = "r+" | "r" | "c";
+
+const ENOMEM = -12;
+
+/** What is known about the mapping behind a storage; `storage.source`. */
+export class MappedFile {
+  constructor(
+    /** Absolute path; null for anonymous shared memory. */
+    readonly path: string | null,
+    readonly mode: MapMode,
+    /** Length of the mapping. */
+    readonly nbytes: number,
+    private readonly address: number,
+  ) {}
+
+  /** Writes changed pages to the file and waits for the disk. */
+  flush(): void {
+    if (this.mode === "r+" && this.path !== null) native.zs_io_sync(this.address, this.nbytes);
+  }
+}
+
+/** The file behind a storage, null when it is no mapping. */
+export function mappedFileOf(storage: Storage): MappedFile | null {
+  return storage.source instanceof MappedFile ? storage.source : null;
+}
+
+/** Flags of a job that maps in this mode. */
+export function mapFlags(mode: MapMode): number {
+  return mode === "r+" ? JobFlag.map | JobFlag.shared | JobFlag.writable : JobFlag.map;
+}
+
+/** A storage over what a job mapped. An empty file gives an empty storage. */
+export function storageOf(result: JobResult, path: string | null, mode: MapMode): Storage {
+  if (result.mapped === 0) return Storage.allocate(0);
+  const anchor = ownMapping(result.address, result.mapped, result.mapped);
+  const source = new MappedFile(path, mode, result.mapped, result.address);
+  return Storage.mapped(result.address, result.mapped, anchor, source);
+}
+
+/** A file to map. */
+export interface MapRequest {
+  path: string;
+  /** Bytes needed; -1 for the whole file. A shorter file is an error. */
+  nbytes: number;
+}
+
+/** Maps many files with one native call. All or none: a failure gives back the others. */
+export function mapFiles(requests: readonly MapRequest[], mode: MapMode, threads = 1): Storage[] {
+  const paths = requests.map((request) => resolve(request.path));
+  for (let attempt = 0; ; attempt++) {
+    const jobs = new FileJobs();
+    for (const [i, request] of requests.entries()) {
+      jobs.add({ path: paths[i] as string, nbytes: request.nbytes, flags: mapFlags(mode) });
+    }
+    if (jobs.run(threads) !== 0) {
+      // Unreachable tensors may still hold mappings: collect them once before giving up.
+      if (attempt === 0 && requests.some((_, i) => jobs.result(i).status === ENOMEM)) {
+        jobs.unmapAll();
+        Bun.gc(true);
+        continue;
+      }
+      jobs.throwFirstFailure();
+    }
+    return requests.map((_, i) => storageOf(jobs.result(i), paths[i] as string, mode));
+  }
+}
+
+/** Maps one file. */
+export function mapFile(path: string, mode: MapMode, nbytes = -1): Storage {
+  return mapFiles([{ path, nbytes }], mode)[0] as Storage;
+}
+
+/** Shared memory without a name, zero-filled. */
+export function anonymousStorage(nbytes: number): Storage {
+  if (nbytes === 0) return Storage.allocate(0);
+  const jobs = new FileJobs();
+  jobs.add({ path: null, nbytes, flags: JobFlag.map | JobFlag.shared | JobFlag.writable });
+  if (jobs.run() !== 0) throw jobError(jobs.job(0), jobs.result(0));
+  return storageOf(jobs.result(0), null, "r+");
+}
+
+/** Makes (or opens) a file of at least `nbytes`, sparse where nothing was written, and maps it. */
+export function sparseFile(path: string, nbytes: number, options: { existsok?: boolean } = {}): Storage {
+  if (nbytes === 0) return Storage.allocate(0);
+  const jobs = new FileJobs();
+  const exclusive = options.existsok === false ? JobFlag.exclusive : 0;
+  const flags = mapFlags("r+") | JobFlag.create | JobFlag.grow | JobFlag.noFollow | exclusive;
+  jobs.add({ path: resolve(path), nbytes, flags });
+  if (jobs.run() !== 0) throw jobError(jobs.job(0), jobs.result(0));
+  return storageOf(jobs.result(0), resolve(path), "r+");
+}

@@ -1,0 +1,241 @@
+// Reads the structure of a memory-mapped directory. Nothing is skipped silently: a file, a directory or a value that
+// the metadata names and that is not there is an error.
+import { existsSync, lstatSync, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { ValueError } from "../tensor/errors.ts";
+import { FileNotFoundError, FormatError, guarded } from "./errors.ts";
+import { encodeKey, isSafeRawName } from "./keys.ts";
+import type { DirectoryMeta, LeafMeta } from "./memmap-meta.ts";
+import { readMeta } from "./memmap-meta.ts";
+import type { PythonJson, PythonJsonObject } from "./python-json.ts";
+
+/** A tensor on disk. */
+export interface LeafNode {
+  kind: "leaf";
+  path: string;
+  meta: LeafMeta;
+  nbytes: number;
+}
+
+/** A directory that holds a TensorDict. */
+export interface TensorDictNode {
+  kind: "tensordict";
+  path: string;
+  className: string;
+  batchSize: readonly number[];
+  device: string | null;
+  names: readonly (string | null)[] | null;
+  entries: Map<string, LeafNode | DirectoryNode>;
+}
+
+/** A directory with one sub-directory per stacked TensorDict. */
+export interface LazyNode {
+  kind: "lazy";
+  path: string;
+  stackDim: number;
+  stackDimName: string | null;
+  members: DirectoryNode[];
+}
+
+/** A directory of a tensorclass: its fields are in `_tensordict`. */
+export interface TensorClassNode {
+  kind: "tensorclass";
+  path: string;
+  className: string;
+  /** Python's module and class name. */
+  qualified: string;
+  extras: PythonJsonObject;
+  inner: TensorDictNode;
+}
+
+/** A value that is no tensor. `pickle` names the file that holds it when JSON could not. */
+export interface NonTensorNode {
+  kind: "nonTensor";
+  path: string;
+  className: "NonTensorData" | "MetaData";
+  data: PythonJson;
+  pickle: string | null;
+}
+
+/** A stack of values. */
+export interface NonTensorStackNode {
+  kind: "nonTensorStack";
+  path: string;
+  stackDim: number;
+  device: string | null;
+  data: PythonJson;
+  pickle: string | null;
+}
+
+/** What a directory holds. */
+export type DirectoryNode = TensorDictNode | LazyNode | TensorClassNode | NonTensorNode | NonTensorStackNode;
+
+/** How to read. */
+export interface ReadOptions {
+  /** Only this sub-tree: "a/b" or ["a", "b"]. */
+  subpath?: string | readonly string[];
+  /** Deepest nesting of directories. */
+  maxDepth?: number;
+  /** Most entries in all directories together. */
+  maxEntries?: number;
+}
+
+/** What reading may still use up; `entries` is shared by all directories. */
+class Budget {
+  constructor(
+    private readonly total: { entries: number },
+    private readonly depth: number,
+  ) {}
+
+  /** For the directories inside `path`. */
+  deeper(path: string): Budget {
+    if (this.depth <= 0) throw new FormatError("directories are nested too deeply", path);
+    return new Budget(this.total, this.depth - 1);
+  }
+
+  spend(entries: number, path: string): void {
+    this.total.entries -= entries;
+    if (this.total.entries < 0) throw new FormatError("too many entries", path);
+  }
+}
+
+/** The directory of a sub-tree. */
+export function subtreePath(prefix: string, subpath: string | readonly string[]): string {
+  const keys = typeof subpath === "string" ? subpath.split("/") : subpath;
+  let path = resolve(prefix);
+  for (const key of keys) path = childDirectory(path, key);
+  if (!existsSync(join(path, "meta.json"))) {
+    const shown = typeof subpath === "string" ? `'${subpath}'` : `(${keys.map((key) => `'${key}'`).join(", ")})`;
+    throw new ValueError(`No tensordict found under subpath ${shown} (missing meta.json in ${path}).`);
+  }
+  return path;
+}
+
+/** Reads the whole structure below `prefix`; no tensor is mapped yet. */
+export function readDirectory(prefix: string, options: ReadOptions = {}): DirectoryNode {
+  const path = options.subpath === undefined ? resolve(prefix) : subtreePath(prefix, options.subpath);
+  return readNode(path, new Budget({ entries: options.maxEntries ?? 10_000_000 }, options.maxDepth ?? 128));
+}
+
+function readNode(path: string, budget: Budget): DirectoryNode {
+  const metaPath = join(path, "meta.json");
+  const bytes = guarded(metaPath, () => readFileSync(metaPath));
+  return build(path, readMeta(bytes, metaPath), budget);
+}
+
+function build(path: string, meta: DirectoryMeta, budget: Budget): DirectoryNode {
+  switch (meta.kind) {
+    case "tensordict":
+      return readLevelNode(path, meta, budget);
+    case "lazy":
+      return readLazy(path, meta, budget);
+    case "tensorclass": {
+      const inner = readNode(join(path, "_tensordict"), budget.deeper(path));
+      if (inner.kind !== "tensordict") throw new FormatError("_tensordict holds no TensorDict", path);
+      const { className, qualified, extras } = meta;
+      return { kind: "tensorclass", path, className, qualified, extras, inner };
+    }
+    case "nonTensor": {
+      const pickle = join(path, "other.pickle");
+      if (!meta.hasData && !existsSync(pickle)) throw new FileNotFoundError(pickle);
+      const { className, data } = meta;
+      return { kind: "nonTensor", path, className, data, pickle: meta.hasData ? null : pickle };
+    }
+    case "nonTensorStack": {
+      const { data, stackDim, device } = meta;
+      // Written by Python when some value is not JSON; an ordinary stack has a list here.
+      const pickle = data === "pickle.pkl" ? join(path, "pickle.pkl") : null;
+      if (pickle !== null && !existsSync(pickle)) throw new FileNotFoundError(pickle);
+      return { kind: "nonTensorStack", path, stackDim, device, data, pickle };
+    }
+  }
+}
+
+function readLevelNode(
+  path: string,
+  meta: Extract<DirectoryMeta, { kind: "tensordict" }>,
+  budget: Budget,
+): TensorDictNode {
+  const inner = budget.deeper(path);
+  const leaves = new Map<string, LeafNode>();
+  const collections = new Map<string, DirectoryNode>();
+  inner.spend(meta.entries.size, path);
+  for (const [key, entry] of meta.entries) {
+    if (entry.kind === "collection") {
+      collections.set(key, readNode(childDirectory(path, key), inner));
+      continue;
+    }
+    if (entry.isNested) {
+      throw new FormatError(`entry ${JSON.stringify(key)} is a nested tensor, which zensor does not have`, path);
+    }
+    const nbytes = entry.shape.reduce((product, n) => product * n, entry.dtype.itemsize);
+    leaves.set(key, { kind: "leaf", path: leafPath(path, key), meta: entry, nbytes });
+  }
+  // Python loads all tensors first, then what has a directory of its own.
+  const entries = new Map<string, LeafNode | DirectoryNode>([...leaves, ...collections]);
+  const { className, batchSize, device, names } = meta;
+  return { kind: "tensordict", path, className, batchSize, device, names, entries };
+}
+
+function leafPath(path: string, key: string): string {
+  const encoded = encodeKey(key);
+  const usual = join(path, `${encoded}.memmap`);
+  if (encoded !== key && isSafeRawName(key, true) && !existsSync(usual)) {
+    const old = join(path, `${key}.memmap`);
+    if (existsSync(old)) return old;
+  }
+  return usual;
+}
+
+function childDirectory(path: string, key: string): string {
+  const encoded = encodeKey(key);
+  const usual = join(path, encoded);
+  if (encoded !== key && isSafeRawName(key) && !existsSync(usual)) {
+    const old = join(path, key);
+    if (existsSync(old)) return old;
+  }
+  return usual;
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function readLazy(path: string, meta: Extract<DirectoryMeta, { kind: "lazy" }>, budget: Budget): LazyNode {
+  const members: DirectoryNode[] = [];
+  const inner = budget.deeper(path);
+  while (isDirectory(join(path, String(members.length)))) {
+    members.push(readNode(join(path, String(members.length)), inner));
+    inner.spend(1, path);
+  }
+  if (members.length === 0) throw new FormatError("a lazy stack without members", path);
+  // The format has no count; a gap means that a member was lost.
+  const next = join(path, String(members.length + 1));
+  if (isDirectory(next)) throw new FileNotFoundError(join(path, String(members.length)));
+  return { kind: "lazy", path, stackDim: meta.stackDim, stackDimName: meta.stackDimName, members };
+}
+
+/** Every tensor below a node. */
+export function* leavesOf(node: DirectoryNode): Generator<LeafNode> {
+  switch (node.kind) {
+    case "tensordict":
+      for (const entry of node.entries.values()) {
+        if (entry.kind === "leaf") yield entry;
+        else yield* leavesOf(entry);
+      }
+      return;
+    case "lazy":
+      for (const member of node.members) yield* leavesOf(member);
+      return;
+    case "tensorclass":
+      yield* leavesOf(node.inner);
+      return;
+    default:
+      return;
+  }
+}
+
+/** True when the file or directory itself is a symbolic link. */
+export function isSymbolicLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+}

@@ -1,0 +1,255 @@
+// Writes memory-mapped directories: one file per tensor, one `meta.json` per level, all files in one native batch.
+import { lstatSync, mkdirSync, rmSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { addressOf } from "../ffi/library.ts";
+import type { DType } from "../tensor/dtype.ts";
+import { KeyError, RuntimeError } from "../tensor/errors.ts";
+import { Storage } from "../tensor/storage.ts";
+import { guarded, OSError } from "./errors.ts";
+import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
+import { encodeKey, keyProblem } from "./keys.ts";
+import { mapFlags, mappedFileOf, storageOf } from "./mapping.ts";
+import {
+  type CollectionMeta,
+  type LeafMeta,
+  LOST_KEYS,
+  lazyText,
+  levelText,
+  nonTensorStackText,
+  nonTensorText,
+  tensorclassText,
+} from "./memmap-meta.ts";
+import type { PythonJson, PythonJsonObject } from "./python-json.ts";
+import type { TensorBytes } from "./tensor-bytes.ts";
+
+/** A tensor to be saved. */
+export interface LeafWrite {
+  kind: "leaf";
+  dtype: DType;
+  shape: readonly number[];
+  /** Device of the source, kept for information. */
+  device: string;
+  /** What to write; null makes a zero-filled sparse file, or maps an existing one as it is. */
+  bytes: TensorBytes | null;
+  /** Receives the mapped bytes. */
+  onMapped?: (storage: Storage) => void;
+}
+
+/** A directory to be written. */
+export type DirectoryWrite =
+  | {
+      kind: "tensordict";
+      typeName: string;
+      batchSize: readonly number[];
+      device: string | null;
+      names: readonly (string | null)[] | null;
+      entries: Map<string, LeafWrite | DirectoryWrite>;
+      /** Keys that were added after the first save. */
+      late?: ReadonlySet<string>;
+    }
+  | { kind: "lazy"; typeName: string; stackDim: number; stackDimName: string | null; members: DirectoryWrite[] }
+  | { kind: "tensorclass"; typeName: string; qualified: string; extras: PythonJsonObject; inner: DirectoryWrite }
+  | { kind: "nonTensor"; typeName: "NonTensorData" | "MetaData"; data: PythonJson | undefined; files?: ExtraFile[] }
+  | {
+      kind: "nonTensorStack";
+      typeName: "NonTensorStack";
+      data: PythonJson;
+      stackDim: number;
+      device: string | null;
+      files?: ExtraFile[];
+    };
+
+/** A file written beside `meta.json`. */
+export interface ExtraFile {
+  name: string;
+  bytes: Uint8Array;
+}
+
+/** How to write. */
+export interface WriteOptions {
+  /** Encode keys that are no safe file names. */
+  robustKey?: boolean;
+  /** False: an existing tensor file is an error. */
+  existsok?: boolean;
+  /** Flush every file to the disk. */
+  fsync?: boolean;
+  numThreads?: number;
+}
+
+/** A batch that is laid out and checked, but not yet run. */
+export class DirectoryWriter {
+  private readonly jobs = new FileJobs();
+  private readonly mapped: { job: number; leaf: LeafWrite; path: string }[] = [];
+  private readonly metas: { path: string; bytes: Uint8Array }[] = [];
+  private readonly ready: (() => void)[] = [];
+  private readonly stale: string[] = [];
+
+  constructor(
+    root: DirectoryWrite,
+    prefix: string,
+    private readonly options: WriteOptions = {},
+  ) {
+    const path = resolve(prefix);
+    guarded(path, () => mkdirSync(path, { recursive: true }));
+    this.node(root, path);
+    // Metadata comes last, so that it never names a tensor that was not written yet.
+    for (const { path: file, bytes } of this.metas) this.small(file, bytes);
+  }
+
+  /** Number of files. */
+  get files(): number {
+    return this.jobs.length;
+  }
+
+  /** Writes and maps everything. */
+  run(): void {
+    this.finish(this.jobs.run(this.options.numThreads ?? 1));
+  }
+
+  /** Writes and maps everything while the program goes on. The sources must not change until then. */
+  async runInBackground(options: BackgroundOptions = {}): Promise<void> {
+    this.finish(await this.jobs.runInBackground(this.options.numThreads ?? 1, options));
+  }
+
+  private finish(failed: number): void {
+    if (failed !== 0) this.jobs.throwFirstFailure();
+    for (const path of this.stale) rmSync(path, { recursive: true, force: true });
+    for (const { job, leaf, path } of this.mapped) leaf.onMapped?.(storageOf(this.jobs.result(job), path, "r+"));
+    for (const done of this.ready) done();
+  }
+
+  private node(node: DirectoryWrite, path: string): void {
+    switch (node.kind) {
+      case "tensordict":
+        this.level(node, path);
+        return;
+      case "lazy":
+        for (const [i, member] of node.members.entries()) this.child(member, join(path, String(i)));
+        this.dropStaleMembers(path, node.members.length);
+        this.meta(path, lazyText(node.stackDim, node.stackDimName));
+        return;
+      case "tensorclass":
+        this.child(node.inner, join(path, "_tensordict"));
+        this.meta(path, tensorclassText(node.qualified, node.extras));
+        return;
+      case "nonTensor":
+        for (const file of node.files ?? []) this.metas.push({ path: join(path, file.name), bytes: file.bytes });
+        this.meta(path, nonTensorText(node.typeName, node.data));
+        return;
+      case "nonTensorStack":
+        for (const file of node.files ?? []) this.metas.push({ path: join(path, file.name), bytes: file.bytes });
+        this.meta(path, nonTensorStackText(node.data, node.stackDim, node.device));
+        return;
+    }
+  }
+
+  // The format stores no count of members, so those of an earlier, longer stack would be read back as well.
+  private dropStaleMembers(path: string, count: number): void {
+    for (let i = count; ; i++) {
+      const member = join(path, String(i));
+      if (!statSync(join(member, "meta.json"), { throwIfNoEntry: false })) return;
+      this.stale.push(member);
+    }
+  }
+
+  private child(node: DirectoryWrite, path: string): void {
+    makeDirectory(path);
+    this.node(node, path);
+  }
+
+  private meta(path: string, text: string): void {
+    this.metas.push({ path: join(path, "meta.json"), bytes: new TextEncoder().encode(text) });
+  }
+
+  private level(node: Extract<DirectoryWrite, { kind: "tensordict" }>, path: string): void {
+    const names = new Map<string, string>([["meta.json", ""]]);
+    const entries = new Map<string, LeafMeta | CollectionMeta>();
+    for (const [key, entry] of node.entries) {
+      const leaf = entry.kind === "leaf";
+      const name = this.fileName(key, leaf ? ".memmap" : "", names, node.names !== null);
+      if (leaf) {
+        const { dtype, shape, device } = entry;
+        entries.set(key, { kind: "leaf", dtype, shape, device, isNested: false });
+        this.leaf(entry, join(path, name));
+      } else {
+        entries.set(key, { kind: "collection", type: entry.typeName });
+        this.child(entry, join(path, name));
+      }
+    }
+    const { batchSize, device, names: dimNames } = node;
+    this.meta(path, levelText({ entries, batchSize, device, names: dimNames }, node.late));
+  }
+
+  private fileName(key: string, extension: string, used: Map<string, string>, named: boolean): string {
+    if (LOST_KEYS.has(key) || (key === "_names" && named)) {
+      throw new KeyError(`The key '${key}' cannot be saved: meta.json uses this name itself. Rename the entry first.`);
+    }
+    const robust = this.options.robustKey !== false;
+    const problem = keyProblem(key, extension);
+    if (problem !== null) throw new KeyError(`The key ${JSON.stringify(key)} cannot be saved: ${problem}.`);
+    if (!robust && encodeKey(key) !== key && /[/\\\0]|^\.{0,2}$/.test(key)) {
+      throw new KeyError(`The key ${JSON.stringify(key)} is no file name; save it with robustKey.`);
+    }
+    const name = (robust ? encodeKey(key) : key) + extension;
+    const folded = process.platform === "linux" ? name : name.normalize("NFC").toLowerCase();
+    const other = used.get(folded);
+    if (other !== undefined) {
+      const whom = other === "" ? "the metadata" : `the key ${JSON.stringify(other)}`;
+      throw new KeyError(`The key ${JSON.stringify(key)} cannot be saved: its file ${name} is that of ${whom}.`);
+    }
+    used.set(folded, key);
+    return name;
+  }
+
+  private leaf(leaf: LeafWrite, path: string): void {
+    const nbytes = leaf.shape.reduce((product, n) => product * n, leaf.dtype.itemsize);
+    if (!Number.isSafeInteger(nbytes)) throw new RuntimeError(`${path}: ${nbytes} bytes are too many for a file`);
+    if (nbytes === 0) {
+      this.ready.push(() => leaf.onMapped?.(Storage.allocate(0)));
+      return;
+    }
+    const { bytes } = leaf;
+    const exclusive = this.options.existsok === false ? JobFlag.exclusive : 0;
+    const own = bytes === null ? null : mappedFileOf(bytes.keep._storage);
+    const storage = bytes?.keep._storage;
+    if (own?.path === path && own.mode === "r+" && !exclusive && bytes?.address === storage?.ptr) {
+      // The bytes are this very file's.
+      this.ready.push(() => leaf.onMapped?.(storage as Storage));
+      return;
+    }
+    const common = JobFlag.create | JobFlag.noFollow | exclusive | (leaf.onMapped ? mapFlags("r+") : JobFlag.writable);
+    const fsync = this.options.fsync ? JobFlag.fsync : 0;
+    const work = bytes === null ? JobFlag.grow : JobFlag.write | JobFlag.replace;
+    const job = this.jobs.add({
+      path,
+      nbytes,
+      flags: common | fsync | work,
+      data: bytes?.address ?? 0,
+      keep: bytes?.keep,
+    });
+    if (leaf.onMapped) this.mapped.push({ job, leaf, path });
+  }
+
+  private small(path: string, bytes: Uint8Array): void {
+    const fsync = this.options.fsync ? JobFlag.fsync : 0;
+    const flags = JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | JobFlag.writable | fsync;
+    this.jobs.add({ path, nbytes: bytes.length, flags, data: addressOf(bytes), keep: bytes });
+  }
+}
+
+function makeDirectory(path: string): void {
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EEXIST") {
+      guarded(path, () => {
+        throw error;
+      });
+    }
+    const stat = lstatSync(path);
+    if (stat.isSymbolicLink()) {
+      throw new OSError(`Refusing to write memory-mapped tensor through symlink ${path}.`, { path, code: "symlink" });
+    }
+    if (!stat.isDirectory()) throw new OSError(`${path} exists and is no directory`, { path, errno: 20 });
+  }
+}

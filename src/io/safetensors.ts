@@ -1,0 +1,195 @@
+// Safetensors files: lazy reading through one mapping, and writing the bytes that Python's safetensors writes.
+import { closeSync, fstatSync, openSync, readSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { copyBytes } from "../ffi/memory.ts";
+import { Storage } from "../tensor/storage.ts";
+import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
+import { FormatError, guarded } from "./errors.ts";
+import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
+import { mapFile } from "./mapping.ts";
+import { nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
+import {
+  headerLength,
+  layoutOrder,
+  readHeader,
+  type SafetensorsEntry,
+  type SafetensorsHeader,
+  safetensorsCode,
+  writeHeader,
+} from "./safetensors-header.ts";
+
+/** Reads and checks the header of a file without touching its data. */
+export function readSafetensorsHeader(path: string): SafetensorsHeader {
+  const fd = guarded(path, () => openSync(path, "r"));
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFile()) throw new FormatError("not a regular file", path);
+    const first = new Uint8Array(8);
+    const got = readSync(fd, first, 0, 8, 0);
+    const length = headerLength(first.subarray(0, got), stat.size, path);
+    const json = new Uint8Array(length);
+    let at = 0;
+    while (at < length) {
+      const n = readSync(fd, json, at, length - at, 8 + at);
+      if (n === 0) throw new FormatError("the file ends inside its header", path);
+      at += n;
+    }
+    return readHeader(json, stat.size, path);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** An open safetensors file whose tensors are views of one mapping, made when asked for. */
+export class SafetensorsFile {
+  readonly path: string;
+  readonly header: SafetensorsHeader;
+  private storage: Storage | null = null;
+
+  constructor(path: string) {
+    this.path = resolve(path);
+    this.header = readSafetensorsHeader(this.path);
+  }
+
+  /** Names, in the order of the header. */
+  keys(): string[] {
+    return [...this.header.entries.keys()];
+  }
+
+  get metadata(): ReadonlyMap<string, string> {
+    return this.header.metadata;
+  }
+
+  /** What the header says about one tensor. */
+  entry(name: string): SafetensorsEntry {
+    const entry = this.header.entries.get(name);
+    if (entry === undefined) throw new FormatError(`no tensor named ${JSON.stringify(name)}`, this.path);
+    return entry;
+  }
+
+  /** One tensor. Its bytes are read when they are used; writing to it does not change the file. */
+  tensor(name: string): Tensor {
+    const entry = this.entry(name);
+    const nbytes = entry.end - entry.begin;
+    if (nbytes === 0) return makeContiguous(Storage.allocate(0), entry.shape, entry.dtype);
+    this.storage ??= mapFile(this.path, "c", this.size());
+    const address = this.storage.ptr + this.header.dataStart + entry.begin;
+    // Files of other writers may put wide elements at odd addresses; kernels want them aligned.
+    const alignment = entry.dtype.isComplex ? entry.dtype.itemsize / 2 : entry.dtype.itemsize;
+    if (address % alignment !== 0) {
+      const copy = Storage.allocate(nbytes);
+      copyBytes(copy.ptr, address, nbytes);
+      return makeContiguous(copy, entry.shape, entry.dtype);
+    }
+    return makeContiguous(Storage.borrow(address, nbytes, this.storage), entry.shape, entry.dtype);
+  }
+
+  /** All tensors by name. */
+  tensors(): Map<string, Tensor> {
+    return new Map(this.keys().map((name) => [name, this.tensor(name)]));
+  }
+
+  private size(): number {
+    let end = 0;
+    for (const entry of this.header.entries.values()) end = Math.max(end, entry.end);
+    return this.header.dataStart + end;
+  }
+}
+
+/** Tensors by name, as an object or a Map. */
+export type NamedTensors = Readonly<Record<string, Tensor>> | ReadonlyMap<string, Tensor>;
+
+/** All tensors of a file by name; data is read lazily. @torch safetensors.torch.load_file */
+export function loadSafetensors(path: string): Record<string, Tensor> {
+  const result: Record<string, Tensor> = Object.create(null);
+  for (const [name, tensor] of new SafetensorsFile(path).tensors()) result[name] = tensor;
+  return result;
+}
+
+/** What may be said about a save. */
+export interface SaveOptions {
+  /** Strings kept in the header. */
+  metadata?: Readonly<Record<string, string>> | ReadonlyMap<string, string> | null;
+  /** Threads that write. */
+  numThreads?: number;
+  /** Flush to the disk before returning. */
+  fsync?: boolean;
+}
+
+interface Plan {
+  jobs: FileJobs;
+  temporary: string;
+  path: string;
+}
+
+function pairs<T>(named: Readonly<Record<string, T>> | ReadonlyMap<string, T>): [string, T][] {
+  return named instanceof Map ? [...named] : Object.entries(named as Record<string, T>);
+}
+
+function plan(tensors: NamedTensors, path: string, options: SaveOptions): Plan {
+  const items = pairs<Tensor>(tensors).map(([name, tensor]) => {
+    if (name === "__metadata__") throw new FormatError("a tensor cannot be named __metadata__", path);
+    if (safetensorsCode(tensor.dtype) === undefined) {
+      throw new FormatError(`tensor ${JSON.stringify(name)}: safetensors has no dtype for ${tensor.dtype}`, path);
+    }
+    const bytes: TensorBytes = nativeBytes(tensor);
+    return { name, dtype: tensor.dtype, shape: [...tensor.shape], nbytes: bytes.nbytes, bytes };
+  });
+  const ordered = layoutOrder(items);
+  const header = writeHeader(ordered, options.metadata == null ? null : pairs(options.metadata));
+  const full = resolve(path);
+  // Written beside the target and renamed: readers that mapped the old file keep it whole.
+  const temporary = `${full}.tmp-${process.pid}-${Math.random().toString(36).slice(2, 10)}`;
+  const jobs = new FileJobs();
+  const fsync = options.fsync ? JobFlag.fsync : 0;
+  const flags = JobFlag.write | JobFlag.noFollow;
+  guarded(temporary, () => writeFileSync(temporary, header, { flag: "wx" }));
+  let at = header.length;
+  for (const item of ordered) {
+    if (item.nbytes > 0) {
+      jobs.add({
+        path: temporary,
+        data: item.bytes.address,
+        nbytes: item.nbytes,
+        offset: at,
+        flags: flags | fsync,
+        keep: item.bytes.keep,
+      });
+    }
+    at += item.nbytes;
+  }
+  return { jobs, temporary, path: full };
+}
+
+function finish({ jobs, temporary, path }: Plan, failed: number): void {
+  try {
+    if (failed !== 0) jobs.throwFirstFailure();
+    guarded(path, () => renameSync(temporary, path));
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Writes tensors to one file, which is replaced when it is complete. @torch safetensors.torch.save_file */
+export function saveSafetensors(tensors: NamedTensors, path: string, options: SaveOptions = {}): void {
+  const work = plan(tensors, path, options);
+  finish(work, work.jobs.run(options.numThreads ?? 1));
+}
+
+/** Like `saveSafetensors`, in the background; the tensors must not change until it is done. */
+export async function saveSafetensorsAsync(
+  tensors: NamedTensors,
+  path: string,
+  options: SaveOptions & BackgroundOptions = {},
+): Promise<void> {
+  const work = plan(tensors, path, options);
+  let failed = 0;
+  try {
+    failed = await work.jobs.runInBackground(options.numThreads ?? 1, options);
+  } catch (error) {
+    rmSync(work.temporary, { force: true });
+    throw error;
+  }
+  finish(work, failed);
+}

@@ -1,0 +1,84 @@
+/** Complex scalars and the markers that force a JavaScript number to be an int or a float. */
+
+/** A complex number: `complex(1, 2)` is 1+2j. @torch complex (the Python scalar) */
+export class Complex {
+  readonly re: number;
+  readonly im: number;
+  constructor(re: number, im = 0) {
+    this.re = re;
+    this.im = im;
+  }
+  /** Python's text: `(1+2j)`. */
+  toString(): string {
+    const sign = this.im < 0 || Object.is(this.im, -0) ? "-" : "+";
+    return `(${text(this.re)}${sign}${text(Math.abs(this.im))}j)`;
+  }
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return this.toString();
+  }
+  equals(other: Complex): boolean {
+    return this.re === other.re && this.im === other.im;
+  }
+}
+
+function text(x: number): string {
+  if (Number.isNaN(x)) return "nan";
+  if (!Number.isFinite(x)) return x < 0 ? "-inf" : "inf";
+  return Object.is(x, -0) ? "-0" : String(x);
+}
+
+/** A number that is an int whatever its value: `int(2)`. */
+export class Int {
+  readonly value: number | bigint;
+  constructor(value: number | bigint) {
+    this.value = value;
+  }
+}
+
+/** A number that is a float whatever its value: `float(2)`. */
+export class Float {
+  readonly value: number;
+  constructor(value: number) {
+    this.value = value;
+  }
+}
+
+/** What may stand where torch takes a Python number. */
+export type Scalar = number | bigint | boolean | Complex | Int | Float;
+
+/** The kind of a Python number: it decides promotion. */
+export type ScalarKind = "bool" | "int" | "float" | "complex";
+
+export function isScalar(value: unknown): value is Scalar {
+  const t = typeof value;
+  if (t === "number" || t === "bigint" || t === "boolean") return true;
+  return value instanceof Complex || value instanceof Int || value instanceof Float;
+}
+
+/** Integer-valued numbers are ints, all others floats; -0 is a float. */
+export function scalarKind(value: Scalar): ScalarKind {
+  switch (typeof value) {
+    case "number":
+      return Number.isInteger(value) && !Object.is(value, -0) ? "int" : "float";
+    case "bigint":
+      return "int";
+    case "boolean":
+      return "bool";
+    default:
+      return value instanceof Complex ? "complex" : value instanceof Int ? "int" : "float";
+  }
+}
+
+/** The real value as a double; a complex number must be handled before. */
+export function scalarToNumber(value: Scalar): number {
+  if (typeof value === "number") return value;
+  if (typeof value === "boolean") return value ? 1 : 0;
+  if (typeof value === "bigint") return Number(value);
+  if (value instanceof Complex) return value.re;
+  return Number(value.value);
+}
+
+/** The plain JavaScript value behind the markers. */
+export function scalarValue(value: Scalar): number | bigint | boolean | Complex {
+  return value instanceof Int || value instanceof Float ? value.value : value;
+}

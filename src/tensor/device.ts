@@ -1,0 +1,56 @@
+/** Where a tensor's bytes are. */
+import { RuntimeError } from "./errors.ts";
+
+/** A device: `cpu`, `meta` (shapes without bytes) or `cuda:0`. @torch torch.device */
+export class Device {
+  readonly type: "cpu" | "cuda" | "meta";
+  readonly index: number | null;
+  constructor(type: "cpu" | "cuda" | "meta", index: number | null) {
+    this.type = type;
+    this.index = index;
+  }
+  toString(): string {
+    return this.index === null ? this.type : `${this.type}:${this.index}`;
+  }
+  /** Python's text: `device(type='cpu')`. */
+  repr(): string {
+    return this.index === null
+      ? `device(type='${this.type}')`
+      : `device(type='${this.type}', index=${this.index})`;
+  }
+  equals(other: Device): boolean {
+    return this.type === other.type && this.index === other.index;
+  }
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return this.repr();
+  }
+}
+
+export const CPU = new Device("cpu", null);
+export const META = new Device("meta", null);
+
+export type DeviceLike = Device | string;
+
+/** Checks a device before it is used; installed by the cuda room. */
+export const deviceChecks: { cuda: (device: Device) => void } = {
+  cuda: () => {
+    throw new RuntimeError("zensor was loaded without its CUDA support", { code: "cuda" });
+  },
+};
+
+/** Reads a device name. A CUDA device without a usable driver is an error. */
+export function toDevice(value: DeviceLike): Device {
+  if (value instanceof Device) return value;
+  if (value === "cpu" || value === "cpu:0") return CPU;
+  if (value === "meta") return META;
+  const m = /^cuda(?::(\d+))?$/.exec(value);
+  if (m !== null) {
+    const device = new Device("cuda", m[1] === undefined ? 0 : Number(m[1]));
+    deviceChecks.cuda(device);
+    return device;
+  }
+  throw new RuntimeError(
+    `Expected one of cpu, cuda, meta device type at start of device string: ${String(value).split(":")[0]}`,
+    { code: "device" },
+  );
+}

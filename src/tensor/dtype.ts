@@ -1,0 +1,142 @@
+/** Element types: the objects that users see, their sizes and categories. */
+import { DTYPES } from "../../generated/abi.ts";
+import { TypeError } from "./errors.ts";
+
+/** bool < integral < floating < complex: promotion crosses these only upwards. */
+export type Category = 0 | 1 | 2 | 3;
+
+/** An element type, for example `float32`. Printed as `torch.float32`. @torch torch.dtype */
+export class DType {
+  /** Number used by the native library. */
+  readonly id: number;
+  readonly name: string;
+  /** Bytes per element. */
+  readonly itemsize: number;
+  readonly category: Category;
+  /** The C++ scalar type's name, as torch's messages give it: `Float`. */
+  readonly scalarType: string;
+  /** The C++ type's name used in some messages: `float`. */
+  readonly cppName: string;
+  /** The native library computes elements of this dtype in this compute type. */
+  readonly compute: number;
+  /** True when bytes of this dtype are the compute type's own. */
+  readonly native: boolean;
+  readonly isSigned: boolean;
+
+  constructor(row: (typeof DTYPES)[number]) {
+    this.id = row.id;
+    this.name = row.name;
+    this.itemsize = row.itemsize;
+    this.category = row.category as Category;
+    this.scalarType = row.scalarType;
+    this.cppName = row.cppName;
+    this.compute = row.compute;
+    this.native = row.native;
+    this.isSigned = row.signed;
+  }
+  /** @torch torch.dtype.is_floating_point */
+  get isFloatingPoint(): boolean {
+    return this.category === 2;
+  }
+  /** @torch torch.dtype.is_complex */
+  get isComplex(): boolean {
+    return this.category === 3;
+  }
+  toString(): string {
+    return `torch.${this.name}`;
+  }
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return this.toString();
+  }
+  toJSON(): string {
+    return this.toString();
+  }
+}
+
+/** All dtypes, by id. */
+export const dtypes: readonly DType[] = DTYPES.map((row) => new DType(row));
+
+const byName = new Map<string, DType>();
+for (const d of dtypes) byName.set(d.name, d);
+const ALIASES: Record<string, string> = {
+  float: "float32",
+  double: "float64",
+  half: "float16",
+  short: "int16",
+  int: "int32",
+  long: "int64",
+  cfloat: "complex64",
+  cdouble: "complex128",
+};
+for (const [alias, name] of Object.entries(ALIASES)) byName.set(alias, byName.get(name) as DType);
+
+/** The dtype of a name such as `"float32"`, `"torch.float32"` or `"double"`; undefined when there is none. */
+export function dtypeByName(name: string): DType | undefined {
+  return byName.get(name.startsWith("torch.") ? name.slice(6) : name);
+}
+
+function named(name: string): DType {
+  return byName.get(name) as DType;
+}
+
+export const bool = named("bool");
+export const uint8 = named("uint8");
+export const int8 = named("int8");
+export const int16 = named("int16");
+export const int32 = named("int32");
+export const int64 = named("int64");
+export const float16 = named("float16");
+export const bfloat16 = named("bfloat16");
+export const float32 = named("float32");
+export const float64 = named("float64");
+export const complex64 = named("complex64");
+export const complex128 = named("complex128");
+export const uint16 = named("uint16");
+export const uint32 = named("uint32");
+export const uint64 = named("uint64");
+export const float8_e4m3fn = named("float8_e4m3fn");
+export const float8_e5m2 = named("float8_e5m2");
+
+/** A dtype, or its name. */
+export type DTypeLike = DType | string;
+
+/** Accepts a dtype or its name; anything else is an error. */
+export function toDType(value: DTypeLike): DType {
+  if (value instanceof DType) return value;
+  const found = typeof value === "string" ? byName.get(value.replace(/^torch\./, "")) : undefined;
+  if (found === undefined) throw new TypeError(`unknown dtype ${JSON.stringify(value)}`);
+  return found;
+}
+
+let current = float32;
+
+/** The dtype of new floating-point tensors. @torch torch.get_default_dtype */
+export function getDefaultDtype(): DType {
+  return current;
+}
+
+/** @torch torch.set_default_dtype */
+export function setDefaultDtype(dtype: DTypeLike): void {
+  const d = toDType(dtype);
+  if (d.category !== 2 || d.itemsize === 1) {
+    throw new TypeError(
+      `only floating-point types are supported as the default type: float16, bfloat16, float32, float64`,
+    );
+  }
+  current = d;
+}
+
+/** The complex dtype whose parts are the default dtype. */
+export function defaultComplex(): DType {
+  return current === float64 ? complex128 : complex64;
+}
+
+/** The dtype of the real and imaginary parts; other dtypes give themselves. */
+export function toReal(d: DType): DType {
+  return d === complex64 ? float32 : d === complex128 ? float64 : d;
+}
+
+/** The complex dtype that holds a real dtype's values. */
+export function toComplex(d: DType): DType {
+  return d === float64 || d === complex128 ? complex128 : complex64;
+}

@@ -1,0 +1,145 @@
+/** The classes that zensor throws: torch's classes by name, each carrying the brand, a code and the op. */
+
+const BRAND = Symbol.for("zensor.error");
+
+/** What every error of zensor carries beside its message. */
+export interface ZensorErrorFields {
+  /** Stable machine-readable reason, for example `"shape_mismatch"`. */
+  code: string;
+  /** The operator that refused, when one did. */
+  op: string | undefined;
+}
+
+interface Details {
+  code?: string | undefined;
+  op?: string | undefined;
+  cause?: unknown;
+}
+
+function brand(error: Error, name: string, fallback: string, details: Details | undefined): void {
+  const fields = error as Error & ZensorErrorFields & { [BRAND]?: true };
+  fields.name = name;
+  fields.code = details?.code ?? fallback;
+  fields.op = details?.op;
+  if (details?.cause !== undefined) fields.cause = details.cause;
+  Object.defineProperty(fields, BRAND, { value: true });
+}
+
+/** The brand: true for every error that zensor throws, also those extending TypeError and RangeError. */
+export class ZensorError extends Error {
+  declare code: string;
+  declare op: string | undefined;
+  constructor(message: string, details?: Details) {
+    super(message);
+    brand(this, "ZensorError", "error", details);
+  }
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== ZensorError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return typeof value === "object" && value !== null && (value as { [BRAND]?: true })[BRAND] === true;
+  }
+}
+
+/** @torch RuntimeError */
+export class RuntimeError extends ZensorError {
+  constructor(message: string, details?: Details) {
+    super(message);
+    brand(this, "RuntimeError", "runtime", details);
+  }
+}
+
+/** An operator has no kernel for this dtype. @torch NotImplementedError */
+export class NotImplementedError extends RuntimeError {
+  constructor(message: string, details?: Details) {
+    super(message);
+    brand(this, "NotImplementedError", "not_implemented", details);
+  }
+}
+
+/** Memory could not be had. @torch torch.OutOfMemoryError */
+export class OutOfMemoryError extends RuntimeError {
+  constructor(message: string, details?: Details) {
+    super(message);
+    brand(this, "OutOfMemoryError", "out_of_memory", details);
+  }
+}
+
+/** A dimension or an index lies outside of its range. @torch IndexError */
+export class IndexError extends ZensorError {
+  constructor(message: string, details?: Details) {
+    super(message);
+    brand(this, "IndexError", "index", details);
+  }
+}
+
+/** @torch ValueError */
+export class ValueError extends ZensorError {
+  constructor(message: string, details?: Details) {
+    super(message);
+    brand(this, "ValueError", "value", details);
+  }
+}
+
+/** A key is not in a dictionary. @torch KeyError */
+export class KeyError extends ZensorError {
+  constructor(message: string, details?: Details) {
+    super(message);
+    brand(this, "KeyError", "key", details);
+  }
+}
+
+/** An attribute does not exist. @torch AttributeError */
+export class AttributeError extends ZensorError {
+  constructor(message: string, details?: Details) {
+    super(message);
+    brand(this, "AttributeError", "attribute", details);
+  }
+}
+
+/** A tensor was used after it was disposed. */
+export class DisposedError extends RuntimeError {
+  constructor(message: string, details?: Details) {
+    super(message);
+    brand(this, "DisposedError", "disposed", details);
+  }
+}
+
+/** An argument has the wrong type. Extends the global TypeError. @torch TypeError */
+class TypeErrorOfZensor extends TypeError {
+  declare code: string;
+  declare op: string | undefined;
+  constructor(message: string, details?: Details) {
+    super(message);
+    brand(this, "TypeError", "type", details);
+  }
+}
+
+/** A number does not fit. Extends the global RangeError. */
+class RangeErrorOfZensor extends RangeError {
+  declare code: string;
+  declare op: string | undefined;
+  constructor(message: string, details?: Details) {
+    super(message);
+    brand(this, "RangeError", "range", details);
+  }
+}
+
+export { RangeErrorOfZensor as RangeError, TypeErrorOfZensor as TypeError };
+
+const warned = new Set<string>();
+let policy: "once" | "always" | "never" = "once";
+
+/** How often the same warning is reported: once per program (default), always, or never. */
+export function setWarningPolicy(next: "once" | "always" | "never"): void {
+  policy = next;
+  warned.clear();
+}
+
+/** Reports a warning through `process.emitWarning`, once per text unless the policy says otherwise. */
+export function warn(text: string, type = "UserWarning"): void {
+  if (policy === "never") return;
+  if (policy === "once") {
+    if (warned.has(text)) return;
+    warned.add(text);
+  }
+  process.emitWarning(text, type);
+}

@@ -1,0 +1,65 @@
+/** Shapes. */
+
+/** A shape: a frozen array of sizes that prints as `torch.Size([2, 3])`. @torch torch.Size */
+export class Size extends Array<number> {
+  static override get [Symbol.species](): ArrayConstructor {
+    return Array;
+  }
+  /** Builds a frozen Size from a list of sizes. */
+  static of(...sizes: number[]): Size {
+    return Size.fromList(sizes);
+  }
+  static fromList(sizes: ArrayLike<number>): Size {
+    const n = sizes.length;
+    const s = new Size(n);
+    for (let i = 0; i < n; i++) s[i] = sizes[i] as number;
+    return Object.freeze(s) as Size;
+  }
+  /** Number of elements. @torch torch.Size.numel */
+  numel(): number {
+    let n = 1;
+    for (let i = 0; i < this.length; i++) n *= this[i] as number;
+    return n;
+  }
+  override toString(): string {
+    return `torch.Size([${this.join(", ")}])`;
+  }
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return this.toString();
+  }
+}
+
+/** The shape of 0-dim tensors. */
+export const SCALAR_SIZE = Size.fromList([]);
+
+export function numelOf(sizes: ArrayLike<number>): number {
+  let n = 1;
+  for (let i = 0; i < sizes.length; i++) n *= sizes[i] as number;
+  return n;
+}
+
+/** Row-major strides; empty dimensions count as one. */
+export function contiguousStrides(sizes: ArrayLike<number>): number[] {
+  const n = sizes.length;
+  const strides = new Array<number>(n);
+  let step = 1;
+  for (let i = n - 1; i >= 0; i--) {
+    strides[i] = step;
+    const size = sizes[i] as number;
+    if (size > 1) step *= size;
+  }
+  return strides;
+}
+
+export function sameSizes(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
+  if (a === b) return true;
+  const n = a.length;
+  if (n !== b.length) return false;
+  for (let i = 0; i < n; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+/** `[2, 3]`, as torch prints sizes in messages. */
+export function listText(sizes: ArrayLike<number>): string {
+  return `[${Array.prototype.join.call(sizes, ", ")}]`;
+}

@@ -1,0 +1,215 @@
+/** Untyped bytes shared by a tensor and its views. */
+import {
+  type Anchor,
+  addressOf,
+  allocateBlock,
+  allocateTiny,
+  copyBytes,
+  fillBytes,
+  ownBlock,
+  peek,
+  releaseAnchor,
+  TINY_BYTES,
+  windowOn,
+} from "../ffi/memory.ts";
+import { CPU, type Device, META } from "./device.ts";
+import { DisposedError, IndexError, OutOfMemoryError, RuntimeError } from "./errors.ts";
+
+/** Who owns the bytes. */
+export type StorageKind = "tiny" | "heap" | "mapped" | "borrowed" | "meta";
+
+/**
+ * A block of bytes. `ptr` is the one place that knows where they are: a tiny block moves once, when it is
+ * exported, so nobody else keeps an address.
+ */
+export class Storage {
+  ptr: number;
+  nbytes: number;
+  anchor: Anchor;
+  kind: StorageKind;
+  resizable: boolean;
+  /** Tensors, saved tensors, gradients and dictionary entries that hold these bytes. */
+  claims = 0;
+  /** What made this storage, when it is more than memory (the file of a mapping). */
+  source: object | null = null;
+
+  constructor(ptr: number, nbytes: number, anchor: Anchor, kind: StorageKind) {
+    this.ptr = ptr;
+    this.nbytes = nbytes;
+    this.anchor = anchor;
+    this.kind = kind;
+    this.resizable = kind === "tiny" || kind === "heap";
+  }
+
+  /** Fresh bytes, not cleared unless they are tiny. */
+  static allocate(nbytes: number): Storage {
+    if (nbytes <= TINY_BYTES) {
+      if (nbytes === 0) return new Storage(0, 0, null, "tiny");
+      const tiny = allocateTiny(nbytes);
+      return new Storage(addressOf(tiny), nbytes, tiny, "tiny");
+    }
+    const address = allocateBlock(nbytes);
+    if (address === 0) {
+      throw new OutOfMemoryError(
+        `[enforce fail at alloc_cpu] DefaultCPUAllocator: can't allocate memory: you tried to allocate ${nbytes} bytes.`,
+      );
+    }
+    return new Storage(address, nbytes, ownBlock(address, nbytes), "heap");
+  }
+
+  /** Bytes owned by somebody else, kept alive by `anchor`. */
+  static borrow(address: number, nbytes: number, anchor: Anchor): Storage {
+    return new Storage(address, nbytes, anchor, "borrowed");
+  }
+
+  /** Bytes of a mapping; `anchor` unmaps them when it is collected or transferred. */
+  static mapped(address: number, nbytes: number, anchor: Anchor, source: object): Storage {
+    const s = new Storage(address, nbytes, anchor, "mapped");
+    s.source = source;
+    return s;
+  }
+
+  /** A size without bytes. */
+  static meta(nbytes: number): Storage {
+    return new Storage(0, nbytes, null, "meta");
+  }
+
+  get device(): Device {
+    return this.kind === "meta" ? META : CPU;
+  }
+
+  /** Grows or shrinks, keeping the bytes that fit; new bytes are not cleared. */
+  resize(nbytes: number): void {
+    if (!this.resizable) throw new RuntimeError("Trying to resize storage that is not resizable");
+    if (nbytes === this.nbytes) return;
+    const next = Storage.allocate(nbytes);
+    copyBytes(next.ptr, this.ptr, Math.min(nbytes, this.nbytes));
+    const old = this.anchor;
+    const wasHeap = this.kind === "heap";
+    this.ptr = next.ptr;
+    this.nbytes = nbytes;
+    this.anchor = next.anchor;
+    this.kind = next.kind;
+    if (wasHeap && !this.exported) releaseAnchor(old);
+  }
+
+  /** True once a typed array over these bytes was handed out. */
+  exported = false;
+
+  /** The bytes as an ArrayBuffer that stays valid: a tiny block moves out of the collector's memory first. */
+  buffer(): ArrayBuffer {
+    if (this.kind === "tiny" && this.nbytes > 0) {
+      const address = allocateBlock(this.nbytes);
+      if (address === 0) throw new OutOfMemoryError("no memory for an exported block");
+      copyBytes(address, this.ptr, this.nbytes);
+      this.ptr = address;
+      this.anchor = ownBlock(address, this.nbytes);
+      this.kind = "heap";
+    }
+    this.exported = true;
+    if (this.anchor instanceof ArrayBuffer) return this.anchor;
+    return this.nbytes === 0 ? new ArrayBuffer(0) : windowOn(this.ptr, this.nbytes);
+  }
+
+  claim(): void {
+    this.claims++;
+  }
+
+  /** Gives up one claim; the last one returns the bytes at once. */
+  release(): void {
+    if (this.claims > 0 && --this.claims === 0) this.free();
+  }
+
+  private free(): void {
+    const anchor = this.anchor;
+    this.anchor = null;
+    this.nbytes = 0;
+    this.ptr = 0;
+    this.resizable = false;
+    if (this.kind === "heap" || this.kind === "mapped") releaseAnchor(anchor);
+    this.kind = "tiny";
+  }
+}
+
+/** What a disposed tensor points at: any use of its bytes is an error. */
+class DisposedStorage extends Storage {
+  constructor() {
+    super(0, 0, null, "tiny");
+    Object.defineProperty(this, "ptr", {
+      get(): number {
+        throw new DisposedError("this tensor was disposed");
+      },
+    });
+  }
+}
+
+export const DISPOSED: Storage = new DisposedStorage();
+
+/** The untyped view of a tensor's bytes. @torch torch.UntypedStorage */
+export class UntypedStorage {
+  readonly storage: Storage;
+  constructor(storage: Storage) {
+    this.storage = storage;
+  }
+  /** Size in bytes. */
+  nbytes(): number {
+    return this.storage.nbytes;
+  }
+  size(): number {
+    return this.storage.nbytes;
+  }
+  get length(): number {
+    return this.storage.nbytes;
+  }
+  get device(): Device {
+    return this.storage.device;
+  }
+  /** Address of the first byte. */
+  dataPtr(): number {
+    this.storage.buffer();
+    return this.storage.ptr;
+  }
+  /** The byte at an index; negative indices count from the end. */
+  at(index: number): number {
+    return peek.u8(this.storage.ptr, checkedIndex(index, this.storage.nbytes));
+  }
+  /** Writes one byte value everywhere. */
+  fill_(value: number): this {
+    fillBytes(this.storage.ptr, value & 255, this.storage.nbytes);
+    return this;
+  }
+  /** A copy of the bytes. */
+  clone(): UntypedStorage {
+    const copy = Storage.allocate(this.storage.nbytes);
+    copyBytes(copy.ptr, this.storage.ptr, this.storage.nbytes);
+    return new UntypedStorage(copy);
+  }
+  /** Changes the size in bytes; kept bytes keep their values. */
+  resize_(nbytes: number): this {
+    if (!Number.isSafeInteger(nbytes) || nbytes < 0) throw new RuntimeError(`invalid storage size ${nbytes}`);
+    this.storage.resize(nbytes);
+    return this;
+  }
+  tolist(): number[] {
+    const n = this.storage.nbytes;
+    const out = new Array<number>(n);
+    for (let i = 0; i < n; i++) out[i] = peek.u8(this.storage.ptr, i);
+    return out;
+  }
+  toString(): string {
+    const lines = this.tolist().map((b) => ` ${b}`);
+    const tail = `[torch.storage.UntypedStorage(device=${this.device}) of size ${this.storage.nbytes}]`;
+    return [...lines, tail].join("\n");
+  }
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return this.toString();
+  }
+}
+
+export function checkedIndex(index: number, size: number): number {
+  const i = index < 0 ? index + size : index;
+  if (!Number.isInteger(i) || i < 0 || i >= size) {
+    throw new IndexError(`index ${index} out of range for storage of size ${size}`);
+  }
+  return i;
+}

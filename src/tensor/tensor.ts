@@ -1,0 +1,466 @@
+/**
+ * The Tensor object: a storage, an offset, sizes, strides and a dtype, plus what autograd attaches. Operators are not
+ * written here: they are generated and installed on the prototype.
+ */
+import type { TensorMethods } from "../../generated/methods.ts";
+import { Complex, type Scalar } from "./complex.ts";
+import type { Device } from "./device.ts";
+import type { DType } from "./dtype.ts";
+import { IndexError, RuntimeError } from "./errors.ts";
+import { contiguousStrides, numelOf, sameSizes, Size } from "./size.ts";
+import { DISPOSED, type Storage, UntypedStorage } from "./storage.ts";
+
+/** Counts writes to a family of views; shared by base, views and `detach()`, not by `.data`. */
+export class VersionCounter {
+  value = 0;
+}
+
+/** Conjugate and negative bits: applied when the elements are read. */
+export const CONJ = 1;
+export const NEG = 2;
+
+/** How a view came to be, which decides what writing to it means. */
+export const CREATION_DEFAULT = 0;
+export const CREATION_MULTI_OUTPUT = 1;
+export const CREATION_NO_GRAD = 2;
+
+/** What autograd's engine offers to a Tensor; implemented in the autograd room. */
+export interface GradientNode {
+  readonly name: string;
+}
+
+/** Rare autograd state, made on demand. */
+export interface AutogradExtra {
+  retainGrad: boolean;
+  hooks: Map<number, (grad: Tensor) => Tensor | null | undefined | void> | null;
+  postHooks: Map<number, (leaf: Tensor) => void> | null;
+  accumulate: GradientNode | null;
+  /** Replays this view on its base where plain strides cannot (another dtype). */
+  replay: ((base: Tensor) => Tensor) | null;
+}
+
+/** Behaviour that higher rooms install. */
+export interface TensorLate {
+  repr: (t: Tensor) => string;
+  gradFn: (t: Tensor) => GradientNode | null;
+  backward: (t: Tensor, gradient: Tensor | null | undefined, options?: BackwardOptions) => void;
+  setGrad: (t: Tensor, grad: Tensor | null) => void;
+  nonLeafGradWarning: (t: Tensor) => void;
+  requiresGrad_: (t: Tensor, value: boolean) => Tensor;
+  retainGrad: (t: Tensor) => void;
+  registerHook: (t: Tensor, hook: (grad: Tensor) => Tensor | null | undefined | void) => HookHandle;
+  setData: (t: Tensor, value: Tensor) => void;
+  item: (t: Tensor) => number | boolean | Complex;
+  bigint: (t: Tensor) => bigint;
+  tolist: (t: Tensor) => NestedList;
+  at: (t: Tensor, index: readonly unknown[]) => Tensor;
+  setAt: (t: Tensor, index: unknown, value: unknown) => Tensor;
+  shallow: (t: Tensor) => Tensor;
+  storage: (t: Tensor) => unknown;
+  typedArray: (t: Tensor) => NodeJS.TypedArray;
+}
+
+export interface BackwardOptions {
+  retainGraph?: boolean;
+  createGraph?: boolean;
+  inputs?: Tensor | Tensor[];
+}
+
+export interface HookHandle {
+  remove(): void;
+  [Symbol.dispose](): void;
+}
+
+/** Nested arrays of plain values. */
+export type NestedList = number | boolean | Complex | NestedList[];
+
+/** Filled once by the registration file. */
+export const late = {} as TensorLate;
+
+let nextId = 1;
+
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the generated interface carries the operators' types
+export interface Tensor extends TensorMethods {}
+
+/** A strided, multi-dimensional array over shared storage. @torch torch.Tensor */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: see above
+export class Tensor {
+  /** @internal */ _storage: Storage;
+  /** @internal Offset of element 0, in elements. */ _offset: number;
+  /** @internal Never written to. */ _shape: readonly number[];
+  /** @internal Never written to. */ _strides: readonly number[];
+  /** Element type. */
+  dtype: DType;
+  /** @internal */ _numel: number;
+  /** @internal Row-major without gaps. */ _contiguous: boolean;
+  /** @internal CONJ and NEG. */ _bits = 0;
+  /** @internal */ _version: VersionCounter;
+  /** @internal Root of the view family, null for a tensor that is no view. */ _base: Tensor | null = null;
+  /** @internal */ _creation = CREATION_DEFAULT as number;
+  /** @internal Set on leaves by the user; results follow their `_gradFn`. */ _requiresGrad = false;
+  /** @internal */ _gradFn: GradientNode | null = null;
+  /** @internal */ _outputNr = 0;
+  /** @internal Version of the family when `_gradFn` of this view was made. */ _viewVersion = 0;
+  /** @internal */ _grad: Tensor | null = null;
+  /** @internal */ _extra: AutogradExtra | null = null;
+  /** @internal */ _size: Size | null = null;
+
+  /** @internal Tensors are made by factories and operators. */
+  constructor(
+    storage: Storage,
+    offset: number,
+    shape: readonly number[],
+    strides: readonly number[],
+    dtype: DType,
+    numel: number,
+    contiguous: boolean,
+    version: VersionCounter,
+  ) {
+    this._storage = storage;
+    this._offset = offset;
+    this._shape = shape;
+    this._strides = strides;
+    this.dtype = dtype;
+    this._numel = numel;
+    this._contiguous = contiguous;
+    this._version = version;
+    storage.claims++;
+  }
+
+  /** Sizes, as a frozen array. @torch Tensor.shape */
+  get shape(): Size {
+    let s = this._size;
+    if (s === null) {
+      s = Size.fromList(this._shape);
+      this._size = s;
+    }
+    return s;
+  }
+  /** The shape, or the size of one dimension. @torch Tensor.size */
+  size(): Size;
+  size(dim: number): number;
+  size(dim?: number): Size | number {
+    if (dim === undefined) return this.shape;
+    return this._shape[wrapDim(dim, this._shape.length)] as number;
+  }
+  /** Strides in elements, or the stride of one dimension. @torch Tensor.stride */
+  stride(): readonly number[];
+  stride(dim: number): number;
+  stride(dim?: number): readonly number[] | number {
+    if (dim === undefined) return Object.freeze(this._strides.slice()) as readonly number[];
+    return this._strides[wrapDim(dim, this._shape.length)] as number;
+  }
+  get ndim(): number {
+    return this._shape.length;
+  }
+  /** Number of dimensions. @torch Tensor.dim */
+  dim(): number {
+    return this._shape.length;
+  }
+  /** Number of elements. @torch Tensor.numel */
+  numel(): number {
+    return this._numel;
+  }
+  nelement(): number {
+    return this._numel;
+  }
+  get length(): number {
+    if (this._shape.length === 0) throw new TypeError("len() of a 0-d tensor");
+    return this._shape[0] as number;
+  }
+  /** Bytes per element. @torch Tensor.itemsize */
+  get itemsize(): number {
+    return this.dtype.itemsize;
+  }
+  elementSize(): number {
+    return this.dtype.itemsize;
+  }
+  /** Bytes of the elements. @torch Tensor.nbytes */
+  get nbytes(): number {
+    return this._numel * this.dtype.itemsize;
+  }
+  /** Offset of element 0 in its storage, in elements. @torch Tensor.storage_offset */
+  storageOffset(): number {
+    return this._offset;
+  }
+  /** Address of element 0. The bytes stay there from now on. @torch Tensor.data_ptr */
+  dataPtr(): number {
+    if (this._storage.kind === "tiny") this._storage.buffer();
+    return this._numel === 0 ? 0 : this._address();
+  }
+  /** @internal Address of element 0, for the next native call only. */
+  _address(): number {
+    return this._storage.ptr + this._offset * this.dtype.itemsize;
+  }
+  /** The bytes behind this tensor and its views. @torch Tensor.untyped_storage */
+  untypedStorage(): UntypedStorage {
+    return new UntypedStorage(this._storage);
+  }
+  get device(): Device {
+    return this._storage.device;
+  }
+  get layout(): string {
+    return "torch.strided";
+  }
+  get isCpu(): boolean {
+    return this._storage.kind !== "meta";
+  }
+  get isCuda(): boolean {
+    return false;
+  }
+  get isMeta(): boolean {
+    return this._storage.kind === "meta";
+  }
+  isFloatingPoint(): boolean {
+    return this.dtype.category === 2;
+  }
+  isComplex(): boolean {
+    return this.dtype.category === 3;
+  }
+  isSigned(): boolean {
+    return this.dtype.isSigned;
+  }
+  isConj(): boolean {
+    return (this._bits & CONJ) !== 0;
+  }
+  isNeg(): boolean {
+    return (this._bits & NEG) !== 0;
+  }
+  /** Writes seen by this tensor's family of views. @torch Tensor._version */
+  get version(): number {
+    return this._version.value;
+  }
+  /** True for a view made by an operator (not by detach, data or a dtype change). @torch Tensor._is_view */
+  isView(): boolean {
+    return this._base !== null;
+  }
+
+  /** @torch Tensor.requires_grad */
+  get requiresGrad(): boolean {
+    return this._requiresGrad || this._gradFn !== null || (this._base?.requiresGrad ?? false);
+  }
+  set requiresGrad(value: boolean) {
+    late.requiresGrad_(this, value);
+  }
+  /** Asks for gradients of this leaf. @torch Tensor.requires_grad_ */
+  requiresGrad_(value = true): this {
+    return late.requiresGrad_(this, value) as this;
+  }
+  /** The node that made this tensor, null for leaves. @torch Tensor.grad_fn */
+  get gradFn(): GradientNode | null {
+    return late.gradFn(this);
+  }
+  /** True when no operation on a graph made this tensor. @torch Tensor.is_leaf */
+  get isLeaf(): boolean {
+    return late.gradFn(this) === null;
+  }
+  /** Position among the outputs of `gradFn`. @torch Tensor.output_nr */
+  get outputNr(): number {
+    return this._outputNr;
+  }
+  /** The gradient accumulated by `backward()`, or null. @torch Tensor.grad */
+  get grad(): Tensor | null {
+    if (this._grad === null && this._gradFn !== null && !(this._extra?.retainGrad ?? false)) {
+      late.nonLeafGradWarning(this);
+    }
+    return this._grad;
+  }
+  set grad(value: Tensor | null) {
+    late.setGrad(this, value);
+  }
+  /** Keeps the gradient of a tensor that is no leaf. @torch Tensor.retain_grad */
+  retainGrad(): void {
+    late.retainGrad(this);
+  }
+  get retainsGrad(): boolean {
+    return this._extra?.retainGrad ?? false;
+  }
+  /** Calls `hook` with each gradient of this tensor; what it returns replaces it. @torch Tensor.register_hook */
+  registerHook(hook: (grad: Tensor) => Tensor | null | undefined | void): HookHandle {
+    return late.registerHook(this, hook);
+  }
+  /** Computes the gradients of the leaves of this tensor's graph. @torch Tensor.backward */
+  backward(gradient?: Tensor | null, options?: BackwardOptions): void {
+    late.backward(this, gradient, options);
+  }
+  /** The same elements without history and with a version of their own. @torch Tensor.data */
+  get data(): Tensor {
+    return late.shallow(this);
+  }
+  set data(value: Tensor) {
+    late.setData(this, value);
+  }
+
+  /** The one element as a JavaScript value. @torch Tensor.item */
+  item(): number | boolean | Complex {
+    return late.item(this);
+  }
+  /** The one element of an integer tensor as a bigint. */
+  bigint(): bigint {
+    return late.bigint(this);
+  }
+  /** Nested arrays of the elements. @torch Tensor.tolist */
+  tolist(): NestedList {
+    return late.tolist(this);
+  }
+  /** Python's `x[...]`: numbers, slices, strings such as "1:3", null, booleans, tensors, arrays. */
+  at(...index: unknown[]): Tensor {
+    return late.at(this, index);
+  }
+  /** Python's `x[index] = value`; `index` is one index or an array of them. */
+  setAt(index: unknown, value: Tensor | Scalar | NestedList): this {
+    late.setAt(this, index, value);
+    return this;
+  }
+  /** A typed array over the same memory; the tensor must be contiguous. */
+  typedArray(): NodeJS.TypedArray {
+    return late.typedArray(this);
+  }
+  /** The typed storage. @torch Tensor.storage */
+  storage(): TypedStorageLike {
+    return late.storage(this) as TypedStorageLike;
+  }
+
+  *[Symbol.iterator](): IterableIterator<Tensor> {
+    if (this._shape.length === 0) throw new TypeError("iteration over a 0-d tensor");
+    const n = this._shape[0] as number;
+    for (let i = 0; i < n; i++) yield late.at(this, [i]);
+  }
+  toString(): string {
+    return late.repr(this);
+  }
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return late.repr(this);
+  }
+  [Symbol.toPrimitive](hint: "number" | "string" | "default"): number | string | boolean {
+    if (hint === "string") return late.repr(this);
+    if (hint === "number") {
+      const value = late.item(this);
+      if (value instanceof Complex) throw new TypeError("a complex tensor has no number");
+      return Number(value);
+    }
+    throw new TypeError("use a.add(b) for a + b, a.eq(b) for a == b: operators do not work on tensors");
+  }
+  /** @internal What basic indexing returns; classes that outlive indexing replace it. */
+  _derive(view: Tensor): Tensor {
+    return view;
+  }
+  /** Gives up this tensor's claim on its bytes; the last claim returns them at once. */
+  [Symbol.dispose](): void {
+    if (this._storage === DISPOSED) return;
+    const s = this._storage;
+    this._storage = DISPOSED;
+    s.release();
+  }
+  dispose(): void {
+    this[Symbol.dispose]();
+  }
+}
+
+/** What `Tensor.storage()` gives. */
+export interface TypedStorageLike {
+  readonly dtype: DType;
+  readonly length: number;
+  at(index: number): number | boolean | Complex;
+  tolist(): (number | boolean | Complex)[];
+  size(): number;
+  dataPtr(): number;
+}
+
+/** Autograd's rare state of a tensor, made when first needed. */
+export function extraOf(t: Tensor): AutogradExtra {
+  let extra = t._extra;
+  if (extra === null) {
+    extra = { retainGrad: false, hooks: null, postHooks: null, accumulate: null, replay: null };
+    t._extra = extra;
+  }
+  return extra;
+}
+
+/** A number that no other object has had. */
+export function freshId(): number {
+  return nextId++;
+}
+
+/** A dimension counted from the end when negative. `rank` 0 counts as 1. */
+export function wrapDim(dim: number, rank: number, op?: string): number {
+  const n = rank === 0 ? 1 : rank;
+  if (!Number.isInteger(dim) || dim < -n || dim >= n) {
+    throw new IndexError(
+      `Dimension out of range (expected to be in range of [${-n}, ${n - 1}], but got ${dim})`,
+      { op },
+    );
+  }
+  return dim < 0 ? dim + n : dim;
+}
+
+/** Row-major without gaps; dimensions of size one do not matter. */
+export function isContiguousGeometry(shape: readonly number[], strides: readonly number[]): boolean {
+  let step = 1;
+  for (let i = shape.length - 1; i >= 0; i--) {
+    const n = shape[i] as number;
+    if (n === 0) return true;
+    if (n !== 1) {
+      if (strides[i] !== step) return contiguousWhenEmpty(shape);
+      step *= n;
+    }
+  }
+  return true;
+}
+
+function contiguousWhenEmpty(shape: readonly number[]): boolean {
+  return shape.includes(0);
+}
+
+/** A fresh contiguous tensor over a storage of its own. */
+export function makeContiguous(storage: Storage, shape: readonly number[], dtype: DType): Tensor {
+  return new Tensor(
+    storage,
+    0,
+    shape,
+    contiguousStrides(shape),
+    dtype,
+    numelOf(shape),
+    true,
+    new VersionCounter(),
+  );
+}
+
+/** A tensor with given strides over a storage. */
+export function makeStrided(
+  storage: Storage,
+  offset: number,
+  shape: readonly number[],
+  strides: readonly number[],
+  dtype: DType,
+): Tensor {
+  return new Tensor(
+    storage,
+    offset,
+    shape,
+    strides,
+    dtype,
+    numelOf(shape),
+    isContiguousGeometry(shape, strides),
+    new VersionCounter(),
+  );
+}
+
+/** Bytes that a strided region needs from the start of its storage. */
+export function bytesNeeded(
+  shape: readonly number[],
+  strides: readonly number[],
+  offset: number,
+  itemsize: number,
+): number {
+  let last = offset;
+  for (let i = 0; i < shape.length; i++) {
+    if (shape[i] === 0) return 0;
+    last += ((shape[i] as number) - 1) * (strides[i] as number);
+  }
+  return (last + 1) * itemsize;
+}
+
+export function requireSameShape(a: Tensor, b: Tensor, message: string): void {
+  if (!sameSizes(a._shape, b._shape)) throw new RuntimeError(message);
+}

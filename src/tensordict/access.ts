@@ -1,0 +1,207 @@
+// Reading, writing, listing and removing entries, nested keys included.
+import { KeyError, RuntimeError } from "../tensor/errors.ts";
+import { sameSizes } from "../tensor/size.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { isNumberLike, isSource, sourceEntries, toEntry } from "./convert.ts";
+import { InplaceWriteError, KeyThroughLeafError, keyPath, keyText, missingKey } from "./keys.ts";
+import { Collection, entriesOf, isNonTensor, make, requireUnlocked, shapeOf, stateOf, type Td } from "./state.ts";
+import { tensor } from "./tensor-ops.ts";
+import type { Entry, IterationOptions, NestedKey } from "./types.ts";
+
+/** The collection that holds the last key of a path, and that key. */
+export function resolvePath(td: Td, path: readonly string[]): [Td, string] {
+  let at = td;
+  for (let i = 0; i < path.length - 1; i++) {
+    const key = path[i] as string;
+    const entry = at._own(key);
+    if (entry === undefined) throw missingKey(key, at._className, at._keys());
+    if (!(entry instanceof Collection) || isNonTensor(entry)) throw throughLeaf(key, entry, path[i + 1] as string);
+    at = entry;
+  }
+  return [at, path[path.length - 1] as string];
+}
+
+function throughLeaf(key: string, entry: Entry, next: string): KeyThroughLeafError {
+  const what = entry instanceof Tensor ? "Tensor" : entry._className;
+  return new KeyThroughLeafError(`'${key}' is a ${what}, not a tensordict, so it has no entry '${next}'.`);
+}
+
+/** The entry under a key, undefined when it is not there. */
+export function findEntry(td: Td, key: NestedKey): Entry | undefined {
+  if (typeof key === "string") return td._own(key);
+  let at: Entry = td;
+  for (const part of keyPath(key)) {
+    if (!(at instanceof Collection) || isNonTensor(at)) return undefined;
+    const next: Entry | undefined = at._own(part);
+    if (next === undefined) return undefined;
+    at = next;
+  }
+  return at;
+}
+
+/** The entry under a key; a missing one is an error. */
+export function requireEntry(td: Td, key: NestedKey): Entry {
+  const [holder, last] = resolvePath(td, keyPath(key));
+  const entry = holder._own(last);
+  if (entry === undefined) throw missingKey(last, holder._className, holder._keys());
+  return entry;
+}
+
+/** Sets an entry; levels that are missing are made. */
+export function setEntry(td: Td, key: NestedKey, value: unknown): void {
+  const path = keyPath(key);
+  requireUnlocked(td);
+  let at = td;
+  for (let i = 0; i < path.length - 1; i++) {
+    const part = path[i] as string;
+    let next = at._own(part);
+    if (next === undefined) {
+      next = make.tensordict(new Map(), stateOf(at));
+      requireUnlocked(at);
+      at._put(part, next);
+      next = at._own(part) as Entry;
+    }
+    if (!(next instanceof Collection) || isNonTensor(next)) throw throughLeaf(part, next, path[i + 1] as string);
+    at = next;
+  }
+  requireUnlocked(at);
+  const last = path[path.length - 1] as string;
+  at._put(last, toEntry(value, stateOf(at), last));
+}
+
+/** Writes into the storage of an existing entry. */
+export function setInPlace(td: Td, key: NestedKey, value: unknown): void {
+  const [holder, last] = resolvePath(td, keyPath(key));
+  const entry = holder._own(last);
+  if (entry === undefined) throw missingKey(last, holder._className, holder._keys());
+  writeInto(holder, last, entry, value);
+}
+
+function writeInto(holder: Td, key: string, entry: Entry, value: unknown): void {
+  if (holder._kind === "lazy") {
+    writeMembers(holder, key, entry, value);
+    return;
+  }
+  if (entry instanceof Tensor) {
+    const source = value instanceof Tensor ? value : tensor(value);
+    if (!sameSizes(source._shape, entry._shape)) throw misfit(holder, key, source, entry);
+    entry.copy_(source);
+    return;
+  }
+  if (isNonTensor(entry)) {
+    const next = toEntry(value, stateOf(holder), key) as Td;
+    (entry as unknown as { _assign(other: Td): void })._assign(next);
+    return;
+  }
+  if (value instanceof Collection) updateInPlace(entry, value as Td);
+  else if (isSource(value)) updateInPlace(entry, value);
+  else throw new RuntimeError(`the entry ${key} is a ${entry._className}: it can only be updated with another one`);
+}
+
+// What a lazy stack reads is a copy: writing goes to its members.
+function writeMembers(holder: Td, key: string, entry: Entry, value: unknown): void {
+  const { members, stackDim } = holder as unknown as { members: Td[]; stackDim: number };
+  const source = toEntry(value, stateOf(holder), key);
+  if (source instanceof Tensor && !sameSizes(source._shape, shapeOf(entry))) throw misfit(holder, key, source, entry);
+  const parts = (source as Td).unbind(stackDim) as readonly Entry[];
+  for (const [i, member] of members.entries()) writeInto(member, key, member._own(key) as Entry, parts[i]);
+}
+
+function misfit(holder: Td, key: string, value: Entry, entry: Entry): InplaceWriteError {
+  return new InplaceWriteError(
+    `Failed to update '${key}' in tensordict ${holder}: the value of shape ${shapeOf(value)} does not fit ` +
+      `the entry of shape ${shapeOf(entry)}`,
+  );
+}
+
+/** What `update` takes. */
+export type UpdateSource = Td | Record<string, unknown> | ReadonlyMap<string, unknown>;
+
+function pairsOf(source: UpdateSource): Iterable<[string, unknown]> {
+  return source instanceof Collection ? entriesOf(source) : sourceEntries(source as Record<string, unknown>);
+}
+
+/** Adds and replaces entries; nested TensorDicts are merged. */
+export function updateTd(td: Td, source: UpdateSource, clone: boolean): void {
+  requireUnlocked(td);
+  for (const [key, value] of pairsOf(source)) {
+    const own = td._own(key);
+    const mergeable = own instanceof Collection && !isNonTensor(own);
+    if (mergeable && (value instanceof Collection ? !isNonTensor(value) : isSource(value))) {
+      updateTd(own, value as UpdateSource, clone);
+      continue;
+    }
+    setEntry(td, key, clone && (value instanceof Tensor || value instanceof Collection) ? (value as Td).clone() : value);
+  }
+}
+
+/** Writes into existing entries; a key that is missing is an error. */
+export function updateInPlace(td: Td, source: UpdateSource): void {
+  const pairs = [...pairsOf(source)];
+  for (const [key] of pairs) {
+    if (td._own(key) === undefined) throw new KeyError(`The key ${key} was not found in the dest tensordict.`);
+  }
+  for (const [key, value] of pairs) writeInto(td, key, td._own(key) as Entry, value);
+}
+
+/** Removes an entry. */
+export function deleteEntry(td: Td, key: NestedKey): void {
+  const [holder, last] = resolvePath(td, keyPath(key));
+  requireUnlocked(holder);
+  if (holder._own(last) === undefined) throw missingKey(last, holder._className, holder._keys());
+  holder._drop(last);
+}
+
+/** Renames an entry, which moves to the end. */
+export function renameKey(td: Td, before: NestedKey, after: NestedKey, safe: boolean): void {
+  const entry = requireEntry(td, before);
+  if (safe && findEntry(td, after) !== undefined) {
+    throw new KeyError(`key ${keyText(keyPath(after))} already present in TensorDict.`);
+  }
+  requireUnlocked(td);
+  if (keyText(keyPath(before)) === keyText(keyPath(after))) return;
+  setEntry(td, after, entry);
+  deleteEntry(td, before);
+}
+
+/** A path and the entry under it. */
+export type PathEntry = readonly [readonly string[], Entry];
+
+function* walk(td: Td, prefix: readonly string[], nested: boolean, leavesOnly: boolean): Generator<PathEntry> {
+  for (const [key, entry] of entriesOf(td)) {
+    const path = prefix.length === 0 ? [key] : [...prefix, key];
+    const branch = entry instanceof Collection && !isNonTensor(entry);
+    // Children come before the TensorDict that holds them.
+    if (branch && nested) yield* walk(entry, path, true, leavesOnly);
+    if (leavesOnly && entry instanceof Collection) continue;
+    yield [path, entry];
+  }
+}
+
+/** Paths and entries in the order of insertion, children before their parent. */
+export function listEntries(td: Td, options: IterationOptions): PathEntry[] {
+  const list = [...walk(td, [], options.includeNested === true, options.leavesOnly === true)];
+  if (options.sort === true) {
+    const text = (path: readonly string[]) => path.join(".");
+    list.sort(([a], [b]) => (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0));
+  }
+  return list;
+}
+
+/** Every tensor of the tree with its path; of a lazy stack those of its members. */
+export function* tensorsOf(td: Td, prefix: readonly string[] = []): Generator<[readonly string[], Tensor]> {
+  if (td._kind === "lazy") {
+    for (const member of (td as unknown as { members: Td[] }).members) yield* tensorsOf(member, prefix);
+    return;
+  }
+  for (const [key, entry] of entriesOf(td)) {
+    const path = [...prefix, key];
+    if (entry instanceof Tensor) yield [path, entry];
+    else if (!isNonTensor(entry)) yield* tensorsOf(entry, path);
+  }
+}
+
+/** True when `value` can fill entries: a number or a tensor. */
+export function isFill(value: unknown): boolean {
+  return value instanceof Tensor || isNumberLike(value);
+}

@@ -1,0 +1,21 @@
+// Tensorclasses by name, so that files can be loaded as the class they were saved from.
+import type { NewState, Td } from "./state.ts";
+import type { Entry } from "./types.ts";
+
+/** What loading needs of a tensorclass. */
+export interface RegisteredClass {
+  /** @internal */
+  _wrap(entries: Map<string, Entry>, state: NewState, qualified: string): Td;
+}
+
+const classes = new Map<string, RegisteredClass>();
+
+/** Makes a class known under its name; the last one of a name wins. */
+export function registerClass(name: string, found: RegisteredClass): void {
+  classes.set(name, found);
+}
+
+/** The class of that name. */
+export function classByName(name: string): RegisteredClass | undefined {
+  return classes.get(name);
+}

@@ -1,0 +1,158 @@
+// Turns what users pass as values into entries: tensors, collections, wrapped values; checks them against the batch.
+import { Complex, Float, Int } from "../tensor/complex.ts";
+import type { Device } from "../tensor/device.ts";
+import { RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
+import { Size } from "../tensor/size.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { pythonString } from "./keys.ts";
+import { settings } from "./settings.ts";
+import { Collection, make, type NewState, stateOf, type Td } from "./state.ts";
+import { tensor } from "./tensor-ops.ts";
+import type { Entry } from "./types.ts";
+
+/** True for values that stand for one number. */
+export function isNumberLike(value: unknown): boolean {
+  switch (typeof value) {
+    case "number":
+    case "bigint":
+    case "boolean":
+      return true;
+    case "object":
+      return value instanceof Complex || value instanceof Int || value instanceof Float;
+    default:
+      return false;
+  }
+}
+
+function isNumberArray(value: readonly unknown[], depth = 0): boolean {
+  if (depth > 64) return false;
+  return value.every((item) => (Array.isArray(item) ? isNumberArray(item, depth + 1) : isNumberLike(item)));
+}
+
+/** Objects that become nested TensorDicts: literals, objects without a prototype, Maps. */
+export function isSource(value: unknown): value is Record<string, unknown> | ReadonlyMap<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  if (value instanceof Map) return true;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** Keys and values of a source. */
+export function sourceEntries(source: Record<string, unknown> | ReadonlyMap<string, unknown>): [string, unknown][] {
+  return source instanceof Map ? [...source] : Object.entries(source);
+}
+
+/** A TensorDict from an object or a Map. */
+export function fromSource(source: Record<string, unknown> | ReadonlyMap<string, unknown>, state: NewState): Td {
+  const td = make.tensordict(new Map(), state);
+  for (const [key, value] of sourceEntries(source)) td._put(key, toEntry(value, state, key));
+  return td;
+}
+
+/** The entry that `value` becomes under `key` in a collection of that state. */
+export function toEntry(value: unknown, state: NewState, key: string): Entry {
+  if (value instanceof Tensor) return placeTensor(value, state, key);
+  if (value instanceof Collection) return placeCollection(value as Td, state, key);
+  if (isNumberLike(value)) return placeTensor(tensor(value), state, key, true);
+  if (Array.isArray(value)) return arrayEntry(value, state, key);
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return placeTensor(tensor(value), state, key);
+  if (isSource(value)) return fromSource(value, state);
+  if (value === undefined) throw new TypeError(`undefined is no value for key ${pythonString(key)}; use null`);
+  return make.nonTensor(value, { ...state, names: null });
+}
+
+function arrayEntry(value: readonly unknown[], state: NewState, key: string): Entry {
+  if (isNumberArray(value)) return placeTensor(tensor(value), state, key);
+  if (value.length > 0 && value.every((item) => item instanceof Tensor)) {
+    throw new TypeError(`an array of tensors is no value for key ${pythonString(key)}; stack them first`);
+  }
+  if (!settings.listToStack) return make.nonTensor(value, { ...state, names: null });
+  // Each item of the array is one element of the first batch dimension.
+  const size = state.batchSize;
+  if (size.length > 0 && size[0] === value.length) {
+    return make.nonTensorStack(value, { ...state, batchSize: Size.fromList(size.slice(0, 1)), names: null });
+  }
+  if (size.length === 0) {
+    return make.nonTensorStack(value, { ...state, batchSize: Size.fromList([value.length]), names: null });
+  }
+  throw mismatch(size, Size.fromList([value.length]), key, false);
+}
+
+function mismatch(batchSize: Size, shape: Size, key: string, scalar: boolean): RuntimeError {
+  const hint = scalar
+    ? " Python scalars are stored as 0-dim tensors: to store a scalar in a tensordict with a non-empty batch size, " +
+      "expand it to the batch size or wrap it in NonTensorData (in a tensorclass, the nocast option stores scalars as they are)."
+    : "";
+  return new RuntimeError(
+    `batch dimension mismatch, got self.batch_size=${batchSize} and value.shape=${shape} for key ${pythonString(key)}. ` +
+      `The leading dimensions of a value must match the batch size.${hint}`,
+    { code: "batch_mismatch" },
+  );
+}
+
+/** True when `shape` begins with `batch`. */
+export function startsWith(shape: readonly number[], batch: readonly number[]): boolean {
+  if (shape.length < batch.length) return false;
+  for (let i = 0; i < batch.length; i++) if (shape[i] !== batch[i]) return false;
+  return true;
+}
+
+function placeTensor(value: Tensor, state: NewState, key: string, scalar = false): Tensor {
+  if (!startsWith(value._shape, state.batchSize)) throw mismatch(state.batchSize, value.shape, key, scalar);
+  return moved(value, state.device);
+}
+
+function moved(value: Tensor, device: Device | null): Tensor {
+  return device === null || value.device.equals(device) ? value : value.to(device);
+}
+
+function placeCollection(value: Td, state: NewState, key: string): Td {
+  const batch = state.batchSize;
+  if (value._kind === "nonTensor" && value._batchSize.length < batch.length) {
+    return value._like(new Map(), stateOf(value, { batchSize: batch }));
+  }
+  let result = value;
+  if (!startsWith(value._batchSize, batch)) {
+    if (value._batchSize.length >= batch.length || value._kind === "nonTensorStack") {
+      throw mismatch(batch, value._batchSize, key, false);
+    }
+    // Too short a batch: the same entries under the longer one, in an object of its own.
+    const entries = new Map<string, Entry>();
+    for (const inner of value._keys()) {
+      entries.set(inner, toEntry(value._own(inner), { ...state, device: value._device }, inner));
+    }
+    result = value._like(entries, stateOf(value, { batchSize: batch, names: null }));
+  }
+  if (state.device !== null && !isSame(result._device, state.device)) result = result.to(state.device) as Td;
+  return result;
+}
+
+function isSame(a: Device | null, b: Device): boolean {
+  return a?.equals(b) ?? false;
+}
+
+/** Checks that every entry fits a batch size that is being set. */
+export function checkBatch(td: Collection, batchSize: Size): void {
+  for (const key of td._keys()) {
+    const entry = td._own(key) as Entry;
+    const shape = entry instanceof Tensor ? entry.shape : entry._batchSize;
+    if (startsWith(shape, batchSize)) continue;
+    if (!(entry instanceof Tensor) && shape.length < batchSize.length && startsWith(batchSize, shape)) {
+      checkBatch(entry, batchSize);
+      continue;
+    }
+    const what = entry instanceof Tensor ? "Tensor" : "TensorDict";
+    throw new RuntimeError(
+      `the ${what} ${key} has shape ${shape} which is incompatible with the batch-size ${batchSize}.`,
+      { code: "batch_mismatch" },
+    );
+  }
+}
+
+/** The error for a source that is no dictionary. */
+export function badSource(source: unknown): ValueError {
+  const name = source === null ? "NoneType" : Array.isArray(source) ? "list" : (source as object)?.constructor?.name;
+  return new ValueError(
+    `A TensorDict source is expected to be a TensorDictBase sub-type or a Mapping, found type(source)=<class '${name}'>.`,
+  );
+}

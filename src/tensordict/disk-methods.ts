@@ -1,0 +1,192 @@
+// Methods that save and load collections as memory-mapped directories.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { BackgroundOptions } from "../io/file-jobs.ts";
+import { encodeKey, keyProblem } from "../io/keys.ts";
+import { LOST_KEYS } from "../io/memmap-meta.ts";
+import type { DTypeLike } from "../tensor/dtype.ts";
+import { AttributeError, KeyError, RuntimeError } from "../tensor/errors.ts";
+import { startsWith } from "./convert.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { keyPath, keyText } from "./keys.ts";
+import { lockTd } from "./locking.ts";
+import { MemoryMappedTensor } from "./mapped-tensor.ts";
+import { type LoadOptions, loadTree } from "./memmap-load.ts";
+import { type MemmapOptions, rewriteMeta, Save } from "./memmap-save.ts";
+import { Collection, make, stateOf, type Td } from "./state.ts";
+import type { NestedKey, Schema } from "./types.ts";
+
+/** A result that comes later. */
+export class TensorDictFuture<T> implements PromiseLike<T> {
+  constructor(private readonly promise: Promise<T>) {}
+  /** The result. @torch TensorDictFuture.result */
+  result(): Promise<T> {
+    return this.promise;
+  }
+  // biome-ignore lint/suspicious/noThenProperty: awaiting the future gives its result
+  then<A = T, B = never>(
+    done?: ((value: T) => A | PromiseLike<A>) | null,
+    failed?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): PromiseLike<A | B> {
+    return this.promise.then(done, failed);
+  }
+}
+
+/** Options of a save that may return before it is done. */
+export interface EarlyOptions extends MemmapOptions {
+  /** Return a future at once and write in the background. */
+  returnEarly?: boolean;
+}
+
+/** Saving and loading. */
+export abstract class DiskMethods<S extends Schema = Schema> extends Collection<S> {
+  /** True when its tensors are memory-mapped by `memmap`. @torch TensorDict.is_memmap */
+  isMemmap(): boolean {
+    return this._disk !== null && this._locked;
+  }
+
+  /** Its directory. @torch TensorDict.saved_path */
+  get savedPath(): string {
+    const path = this._disk?.path ?? null;
+    if (!this.isMemmap() || path === null) {
+      const memmap = this.isMemmap() ? "True" : "False";
+      throw new AttributeError(`The tensordict has no saved path (memmap=${memmap}, path=${path ?? "None"}).`);
+    }
+    return path;
+  }
+
+  /**
+   * Writes all tensors to `prefix` (or into anonymous shared memory) and gives a locked collection over these files;
+   * this one stays as it is. @torch TensorDict.memmap
+   */
+  memmap(prefix: string | null | undefined, options: EarlyOptions & { returnEarly: true }): TensorDictFuture<this>;
+  memmap(prefix?: string | null, options?: MemmapOptions): this;
+  memmap(prefix?: string | null, options: EarlyOptions = {}): this | TensorDictFuture<this> {
+    return this.#save(prefix, options, { like: false, inplace: false });
+  }
+
+  /** Like `memmap`, but the entries of this collection are replaced by the mapped ones. @torch TensorDict.memmap_ */
+  memmap_(prefix: string | null | undefined, options: EarlyOptions & { returnEarly: true }): TensorDictFuture<this>;
+  memmap_(prefix?: string | null, options?: MemmapOptions): this;
+  memmap_(prefix?: string | null, options: EarlyOptions = {}): this | TensorDictFuture<this> {
+    return this.#save(prefix, options, { like: false, inplace: true });
+  }
+
+  /** Files of the same shapes and dtypes, zero-filled and sparse; nothing is copied. @torch TensorDict.memmap_like */
+  memmapLike(prefix?: string | null, options: MemmapOptions = {}): this {
+    return this.#save(prefix, options, { like: true, inplace: false }) as this;
+  }
+
+  /** `memmap` in the background, with progress. The tensors must not change until it is done. */
+  async memmapAsync(prefix: string | null, options: MemmapOptions & BackgroundOptions = {}): Promise<this> {
+    const save = new Save(this as unknown as Td, prefix, options, { like: false, inplace: false });
+    return (await save.runInBackground(options)) as unknown as this;
+  }
+
+  /** Saves to a directory. @torch TensorDict.save */
+  save(prefix: string, options: MemmapOptions = {}): this {
+    return this.#save(prefix, { existsok: true, ...options }, { like: false, inplace: false }) as this;
+  }
+
+  #save(
+    prefix: string | null | undefined,
+    options: EarlyOptions,
+    mode: { like: boolean; inplace: boolean },
+  ): this | TensorDictFuture<this> {
+    const save = new Save(this as unknown as Td, prefix, options, mode);
+    if (options.returnEarly) return new TensorDictFuture(save.runInBackground({}) as unknown as Promise<this>);
+    return save.run() as unknown as this;
+  }
+
+  /** Replaces the entries by those of a directory. @torch TensorDict.load_memmap_ */
+  loadMemmap_(prefix: string, options: LoadOptions = {}): this {
+    const wasMapped = this.isMemmap();
+    const self = this as unknown as Td;
+    if (this._locked) self.unlock_();
+    loadTree(prefix, { ...options, out: self });
+    if (wasMapped) {
+      this._disk = { path: prefix, late: new Set(), robustKey: true };
+      lockTd(this);
+    }
+    return this;
+  }
+
+  /** Reads structure and tensors from its directory again. @torch TensorDict.memmap_refresh_ */
+  memmapRefresh_(): this {
+    const path = this._disk?.path ?? null;
+    if (!this.isMemmap() || path === null) {
+      throw new RuntimeError("Cannot refresh a TensorDict that is not memory mapped or has no path associated.");
+    }
+    return this.loadMemmap_(path);
+  }
+
+  /** Adds a zero-filled tensor to a memory-mapped TensorDict, on disk too. @torch TensorDict.make_memmap */
+  makeMemmap(key: NestedKey, shape: readonly number[], options: { dtype?: DTypeLike } = {}): MemoryMappedTensor {
+    const [holder, last] = this.#levelFor(keyPath(key));
+    if (!startsWith(shape, holder._batchSize)) {
+      throw new RuntimeError(
+        `batch dimension mismatch, got self.batch_size=${holder._batchSize} and value.shape=torch.Size([${shape.join(", ")}]) ` +
+          `for key '${last}'. The leading dimensions of a value must match the batch size.`,
+      );
+    }
+    const filename = this.#leafFile(holder, last);
+    const made = MemoryMappedTensor.empty(shape, { ...options, ...(filename === null ? {} : { filename }) });
+    this.#adopt(holder, last, made);
+    return made;
+  }
+
+  /** Adds a copy of a tensor to a memory-mapped TensorDict, on disk too. @torch TensorDict.make_memmap_from_tensor */
+  makeMemmapFromTensor(key: NestedKey, tensor: Tensor, options: { copyData?: boolean } = {}): MemoryMappedTensor {
+    const made = this.makeMemmap(key, tensor.shape, { dtype: tensor.dtype });
+    if (options.copyData !== false) made.copy_(tensor.detach());
+    return made;
+  }
+
+  #adopt(holder: Td, key: string, value: Tensor): void {
+    holder._put(key, value);
+    holder._disk?.late.add(key);
+    rewriteMeta(holder);
+  }
+
+  #leafFile(holder: Td, key: string): string | null {
+    const problem = keyProblem(key, ".memmap");
+    if (LOST_KEYS.has(key) || problem !== null) {
+      throw new KeyError(`The key '${key}' cannot be saved: ${problem ?? "meta.json uses this name itself"}.`);
+    }
+    const path = holder._disk?.path ?? null;
+    return path === null ? null : join(path, `${encodeKey(key)}.memmap`);
+  }
+
+  #levelFor(path: readonly string[]): [Td, string] {
+    let at = this as unknown as Td;
+    if (!at.isMemmap()) throw new RuntimeError("Can only make a memmap tensor within a memory-mapped tensordict.");
+    for (const part of path.slice(0, -1)) {
+      let next = at._own(part);
+      if (next === undefined) {
+        next = make.tensordict(new Map(), stateOf(at));
+        const directory = at._disk?.path == null ? null : join(at._disk.path, encodeKey(part));
+        if (directory !== null) mkdirSync(directory);
+        next._disk = { path: directory, late: new Set(), robustKey: true };
+        at._put(part, next);
+        at._disk?.late.add(part);
+        rewriteMeta(next as Td);
+        rewriteMeta(at);
+        lockUnderParent(next as Td, at);
+      }
+      if (next instanceof Tensor) throw new KeyError(`'${part}' is a Tensor, not a tensordict.`);
+      at = next as Td;
+    }
+    const last = path.at(-1) as string;
+    if (at._own(last) !== undefined) {
+      throw new RuntimeError(
+        `The key ${keyText(path)} already exists within the target tensordict. Delete that entry before overwriting it.`,
+      );
+    }
+    return [at, last];
+  }
+}
+
+function lockUnderParent(child: Td, parent: Td): void {
+  lockTd(child);
+  child._holders.push(new WeakRef(parent));
+}

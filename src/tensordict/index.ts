@@ -1,0 +1,57 @@
+// The TensorDict room: what other rooms and programs use of it.
+import { loadTree, type LoadOptions } from "./memmap-load.ts";
+import { TensorDictBase } from "./base.ts";
+import { lazyStackTds, maybeDenseStackTds } from "./stacking.ts";
+import type { Td } from "./state.ts";
+import { loader } from "./tensorclass.ts";
+import { TensorDict } from "./tensordict.ts";
+import type { CollectionOptions, Schema } from "./types.ts";
+
+export { InplaceWriteError, KeyThroughLeafError, unravelKey, unravelKeyList } from "./keys.ts";
+export { LazyStackedTensorDict } from "./lazy.ts";
+export { type EarlyOptions, TensorDictFuture } from "./disk-methods.ts";
+export { MemoryMappedTensor, type FromTensorOptions, type MappedOptions } from "./mapped-tensor.ts";
+export { type LoadOptions, PickledData } from "./memmap-load.ts";
+export type { MemmapOptions } from "./memmap-save.ts";
+export { fromModule, type ModuleLike, toModule } from "./module.ts";
+export { MetaData, NonTensorData, NonTensorStack } from "./non-tensor.ts";
+export type { ApplyOptions } from "./pointwise.ts";
+export {
+  getDefaultsToNull,
+  getTensorDictPrintoptions,
+  lazyLegacy,
+  listToStack,
+  type PrintOptions,
+  type Restorable,
+  setGetDefaultsToNull,
+  setLazyLegacy,
+  setListToStack,
+  setTensorDictPrintoptions,
+} from "./settings.ts";
+export { catTds, denseStack, maybeDenseStackTds, stackTds } from "./stacking.ts";
+export { isNonTensor, isTensorCollection } from "./state.ts";
+export { type Fields, isTensorclass, registerTensorClass, tensorclass, type TensorClass, TensorClassBase } from "./tensorclass.ts";
+export type * from "./types.ts";
+export { TensorDict, TensorDictBase };
+
+/** Stacks without copying. @torch tensordict.lazy_stack */
+export function lazyStack(list: readonly Td[], dim = 0): Td {
+  return lazyStackTds(list, dim);
+}
+
+/** Dense where possible, lazy elsewhere. @torch tensordict.maybe_dense_stack */
+export function maybeDenseStack(list: readonly Td[], dim = 0): Td {
+  return maybeDenseStackTds(list, dim);
+}
+
+/** Loads a memory-mapped directory. @torch tensordict.load_memmap */
+export function loadMemmap<S extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<S> {
+  return loadTree(prefix, options) as unknown as TensorDict<S>;
+}
+
+/** A TensorDict from an object. @torch tensordict.make_tensordict */
+export function makeTensordict(source: Record<string, unknown>, options: CollectionOptions = {}): Td {
+  return new TensorDict(source, options) as unknown as Td;
+}
+
+loader.load = loadTree;

@@ -1,0 +1,174 @@
+// Indexing of the batch: `td.at(0)`, `td.at(slice(0, 2))`, `td.at(mask)`, and writing through an index.
+import { IndexError, TypeError } from "../tensor/errors.ts";
+import { Size } from "../tensor/size.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { isSource, sourceEntries, toEntry } from "./convert.ts";
+import type { LazyLike } from "./lazy.ts";
+import { applyShape } from "./shape.ts";
+import { Collection, type DimNames, entriesOf, isNonTensor, make, requireUnlocked, stateOf, type Td } from "./state.ts";
+import { tensor, zeros } from "./tensor-ops.ts";
+
+const SLICE_TEXT = /^\s*(-?\d*\s*:\s*-?\d*(\s*:\s*-?\d*)?|\.\.\.)\s*$/;
+
+/** True for strings that are slices, not keys. */
+export function isSliceText(text: string): boolean {
+  return SLICE_TEXT.test(text);
+}
+
+function maskDims(index: unknown): number | null {
+  if (index instanceof Tensor) return index.dtype.name === "bool" ? index.ndim : 1;
+  if (Array.isArray(index)) {
+    let depth = 0;
+    let item: unknown = index;
+    while (Array.isArray(item)) {
+      depth++;
+      item = item[0];
+    }
+    return typeof item === "boolean" ? depth : 1;
+  }
+  return null;
+}
+
+/** How many batch dimensions one part of an index uses up. */
+function consumed(part: unknown): number {
+  if (part === null || typeof part === "boolean" || part === "...") return 0;
+  return maskDims(part) ?? 1;
+}
+
+/** Replaces the ellipsis, so that it ends where the batch ends, and refuses indices that reach beyond. */
+function normalize(index: readonly unknown[], rank: number): unknown[] {
+  for (const part of index) {
+    if (Array.isArray(part) && part.some((item) => typeof item === "string")) {
+      throw new TypeError("new(): invalid data type 'str'");
+    }
+    if (part === undefined) throw new TypeError("undefined is no index; use null for a new dimension");
+  }
+  const used = index.reduce<number>((n, part) => n + consumed(part), 0);
+  if (used > rank) throw new IndexError(`too many indices for tensor of dimension ${rank}`);
+  const dots = index.indexOf("...");
+  if (dots < 0) return [...index];
+  if (index.indexOf("...", dots + 1) >= 0) {
+    throw new IndexError("an index can only have a single ellipsis ('...')");
+  }
+  return [...index.slice(0, dots), ...new Array<string>(rank - used).fill(":"), ...index.slice(dots + 1)];
+}
+
+function indexedSize(shape: readonly number[], index: readonly unknown[]): readonly number[] {
+  return zeros([1], { dtype: "bool" }).expand(shape.length === 0 ? [] : [...shape]).at(...index)._shape;
+}
+
+function emptyScalar(shape: readonly number[], index: readonly unknown[]): readonly number[] {
+  return shape.length === 0 ? zeros([], { dtype: "bool" }).at(...index)._shape : indexedSize(shape, index);
+}
+
+function indexedNames(names: DimNames, index: readonly unknown[]): DimNames {
+  if (names === null) return null;
+  const out: (string | null)[] = [];
+  let at = 0;
+  for (const part of index) {
+    if (part === null || typeof part === "boolean") out.push(null);
+    else if (typeof part === "number") at++;
+    else if (maskDims(part) !== null) return null;
+    else out.push(names[at++] ?? null);
+  }
+  return [...out, ...names.slice(at)];
+}
+
+function lazyIndex(td: LazyLike, index: readonly unknown[]): Td | null {
+  const { stackDim, members } = td;
+  // Only plain numbers and slices say by themselves which dimension they are about.
+  if (index.some((part) => typeof part !== "number" && typeof part !== "string" && !isSliceObject(part))) return null;
+  const own = index[stackDim];
+  const rest = [...index.slice(0, stackDim), ...index.slice(stackDim + 1)];
+  const inner = (member: Td) => (rest.length === 0 ? member : indexTd(member, rest));
+  const before = index.slice(0, stackDim).filter((part) => typeof part === "number").length;
+  if (own === undefined) return make.lazy(members.map(inner), stackDim - before, td.stackDimName);
+  const positions = tensor(members.map((_, i) => i)).at(own);
+  if (typeof own === "number") return inner(members[Number(positions.item())] as Td);
+  const picked = (positions.tolist() as number[]).map((i) => inner(members[i] as Td));
+  return picked.length === 0 ? null : make.lazy(picked, stackDim - before, td.stackDimName);
+}
+
+function isSliceObject(part: unknown): boolean {
+  return typeof part === "object" && part !== null && !(part instanceof Tensor) && !Array.isArray(part);
+}
+
+// An index of no parts means everything, also for tensors.
+function tensorIndex(index: readonly unknown[]): unknown {
+  return index.length === 0 ? "..." : index;
+}
+
+/** Python's `td[index]`. */
+export function indexTd(td: Td, index: readonly unknown[]): Td {
+  const parts = normalize(index, td._batchSize.length);
+  return applyShape(td, {
+    tensor: (t) => t.at(...parts),
+    size: (shape) => emptyScalar(shape, parts),
+    names: (names) => indexedNames(names, parts),
+    lazy: (lazy) => lazyIndex(lazy, parts),
+  });
+}
+
+/** Python's `td[index] = value`. */
+export function writeIndex(td: Td, index: readonly unknown[], value: unknown): void {
+  const parts = normalize(index, td._batchSize.length);
+  if (value instanceof Collection || isSource(value)) writeEntries(td, parts, value as Td);
+  else writeFill(td, parts, value);
+}
+
+function writeFill(td: Td, index: readonly unknown[], value: unknown): void {
+  if (td._kind === "lazy") {
+    const part = indexTd(td, index);
+    for (const [, entry] of entriesOf(part)) if (entry instanceof Tensor) entry.copy_(tensor(value).expand(entry._shape));
+    writeEntries(td, index, part);
+    return;
+  }
+  for (const [, entry] of entriesOf(td)) {
+    if (entry instanceof Tensor) entry.setAt(tensorIndex(index), value as number);
+    else if (!isNonTensor(entry)) writeFill(entry, index, value);
+  }
+}
+
+function writeEntries(td: Td, index: readonly unknown[], value: Td | Record<string, unknown>): void {
+  if (td._kind === "lazy") {
+    (td as unknown as LazyLike).writeAt(index, value as Td);
+    return;
+  }
+  if (isNonTensor(td)) {
+    (td as unknown as { _assignAt(index: readonly unknown[], value: Td): void })._assignAt(index, value as Td);
+    return;
+  }
+  const pairs = value instanceof Collection ? [...entriesOf(value)] : sourceEntries(value);
+  for (const [key, item] of pairs) {
+    let own = td._own(key);
+    if (own === undefined) {
+      // A key that only the source has is made, zero outside of the index.
+      requireUnlocked(td);
+      own = blankFor(td, index, item, key);
+      td._put(key, own);
+      own = td._own(key);
+    }
+    if (own instanceof Tensor) own.setAt(tensorIndex(index), item as Tensor);
+    else if (isNonTensor(own)) writeNonTensor(td, key, own as Td, index, item);
+    else writeIndex(own as Td, index, item);
+  }
+}
+
+function writeNonTensor(td: Td, key: string, own: Td, index: readonly unknown[], item: unknown): void {
+  const size = Size.fromList(emptyScalar(td._batchSize, index));
+  const value = toEntry(item, stateOf(td, { batchSize: size, device: null, names: null }), key) as Td;
+  const stack = own._kind === "nonTensorStack" ? own : (own as unknown as { toStack(): Td }).toStack();
+  (stack as unknown as { _assignAt(index: readonly unknown[], value: Td): void })._assignAt(index, value);
+  if (stack !== own) td._put(key, stack);
+}
+
+function blankFor(td: Td, index: readonly unknown[], item: unknown, key: string): Tensor | Td {
+  const size = Size.fromList(emptyScalar(td._batchSize, index));
+  const entry = toEntry(item, stateOf(td, { batchSize: size, names: null }), key);
+  if (entry instanceof Tensor) {
+    const feature = entry._shape.slice(size.length);
+    return zeros([...td._batchSize, ...feature], { dtype: entry.dtype, device: entry.device });
+  }
+  if (isNonTensor(entry)) return make.nonTensor(null, stateOf(td, { names: null }));
+  return make.tensordict(new Map(), stateOf(td));
+}

@@ -1,0 +1,269 @@
+// Saves collections as memory-mapped directories, or moves them into anonymous shared memory.
+import { writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type CollectionMeta, type LeafMeta, levelText, nonTensorStackText, nonTensorText } from "../io/memmap-meta.ts";
+import { type DirectoryWrite, DirectoryWriter, type LeafWrite } from "../io/memmap-write.ts";
+import { encodeKey } from "../io/keys.ts";
+import { anonymousStorage, mappedFileOf } from "../io/mapping.ts";
+import { isPythonJson, type PythonJson } from "../io/python-json.ts";
+import { nativeBytes } from "../io/tensor-bytes.ts";
+import type { BackgroundOptions } from "../io/file-jobs.ts";
+import { CPU } from "../tensor/device.ts";
+import { RuntimeError, TypeError } from "../tensor/errors.ts";
+import type { Storage } from "../tensor/storage.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import type { LazyLike } from "./lazy.ts";
+import { lockTd } from "./locking.ts";
+import { MemoryMappedTensor, otherFile } from "./mapped-tensor.ts";
+import { nestedValues } from "./printing.ts";
+import { entriesOf, make, stateOf, type Td } from "./state.ts";
+import { valuesOf } from "./stacking.ts";
+import type { Entry } from "./types.ts";
+
+/** How a collection is saved. */
+export interface MemmapOptions {
+  /** Copy tensors that are mapped from another place; otherwise they are an error. */
+  copyExisting?: boolean;
+  /** Threads that write files. */
+  numThreads?: number;
+  /** False: existing tensor files are an error. */
+  existsok?: boolean;
+  /** Encode keys that are no safe file names. */
+  robustKey?: boolean;
+  /** Flush every file to the disk before it counts as written. */
+  fsync?: boolean;
+}
+
+/** What is to be written, and how the result is made once it is. */
+interface Plan {
+  write: DirectoryWrite;
+  build(): Td;
+}
+
+interface Context {
+  options: MemmapOptions;
+  /** Only shapes are taken, bytes stay zero. */
+  like: boolean;
+  inplace: boolean;
+}
+
+/** A tensor's future in a directory. */
+function planLeaf(t: Tensor, path: string, context: Context): { write: LeafWrite; build(): Tensor } {
+  let storage: Storage | null = null;
+  if (t instanceof MemoryMappedTensor && !context.like) {
+    const own = mappedFileOf(t._storage)?.path ?? null;
+    if (own !== null && own !== path && context.options.copyExisting !== true) throw otherFile(own);
+  }
+  const write: LeafWrite = {
+    kind: "leaf",
+    dtype: t.dtype,
+    shape: t._shape,
+    device: String(t.device),
+    bytes: context.like ? null : nativeBytes(t),
+    onMapped: (mapped) => {
+      storage = mapped;
+    },
+  };
+  const build = () => {
+    if (storage === t._storage && t instanceof MemoryMappedTensor) return t;
+    return MemoryMappedTensor._over(storage as unknown as Storage, [...t._shape], t.dtype);
+  };
+  return { write, build };
+}
+
+function planEntries(td: Td, path: string, context: Context): { entries: Map<string, LeafWrite | DirectoryWrite>; build(): Map<string, Entry> } {
+  const entries = new Map<string, LeafWrite | DirectoryWrite>();
+  const builders: [string, () => Entry][] = [];
+  const robust = context.options.robustKey !== false;
+  for (const [key, entry] of entriesOf(td)) {
+    const name = robust ? encodeKey(key) : key;
+    const plan = entry instanceof Tensor
+      ? planLeaf(entry, join(path, `${name}.memmap`), context)
+      : planTree(entry as Td, join(path, name), context);
+    entries.set(key, plan.write);
+    builders.push([key, plan.build]);
+  }
+  return { entries, build: () => new Map(builders.map(([key, build]) => [key, build()])) };
+}
+
+function settle(td: Td, entries: Map<string, Entry>, path: string | null, context: Context): Td {
+  const result = context.inplace ? td : td._like(entries, stateOf(td, { device: CPU }));
+  if (context.inplace) {
+    for (const [key, entry] of entries) td._put(key, entry);
+    td._device = CPU;
+  }
+  result._disk = { path, late: new Set(), robustKey: context.options.robustKey !== false };
+  return result;
+}
+
+function planTree(td: Td, path: string, context: Context): Plan {
+  switch (td._kind) {
+    case "lazy": {
+      const lazy = td as unknown as LazyLike;
+      const members = lazy.members.map((member, i) => planTree(member, join(path, String(i)), context));
+      const { stackDim, stackDimName } = lazy;
+      const write: DirectoryWrite = {
+        kind: "lazy", typeName: td._className, stackDim, stackDimName, members: members.map((member) => member.write),
+      };
+      return { write, build: () => settleLazy(td, members.map((member) => member.build()), path, context) };
+    }
+    case "nonTensor":
+    case "nonTensorStack":
+      return planValue(td, path, context);
+    case "tensorclass": {
+      const inner = planEntries(td, join(path, "_tensordict"), context);
+      const qualified = (td as unknown as { _qualifiedName: string })._qualifiedName;
+      const level: DirectoryWrite = {
+        kind: "tensordict", typeName: "TensorDict", batchSize: td._batchSize, device: "cpu", names: td._names, entries: inner.entries,
+      };
+      const write: DirectoryWrite = { kind: "tensorclass", typeName: td._className, qualified, extras: new Map(), inner: level };
+      return { write, build: () => settle(td, inner.build(), path, context) };
+    }
+    default: {
+      const inner = planEntries(td, path, context);
+      const write: DirectoryWrite = {
+        kind: "tensordict", typeName: "TensorDict", batchSize: td._batchSize, device: "cpu", names: td._names, entries: inner.entries,
+      };
+      return { write, build: () => settle(td, inner.build(), path, context) };
+    }
+  }
+}
+
+function settleLazy(td: Td, members: Td[], path: string | null, context: Context): Td {
+  const lazy = td as unknown as LazyLike;
+  const result = context.inplace ? td : make.lazy(members, lazy.stackDim, lazy.stackDimName);
+  result._device = CPU;
+  result._disk = { path, late: new Set(), robustKey: context.options.robustKey !== false };
+  return result;
+}
+
+interface ValueLike {
+  value_: unknown;
+  values_: readonly unknown[];
+  _raw?: PythonJson;
+  _rawFor?: unknown;
+  _onChange: (() => void) | null;
+  stackDim: number;
+}
+
+/** The JSON of a wrapped value; anything that JSON cannot hold is an error. */
+function valueJson(td: Td): PythonJson {
+  const held = td as unknown as ValueLike;
+  const stack = td._kind === "nonTensorStack";
+  // What was read and not changed is written back exactly, 2.0 as 2.0.
+  if (held._raw !== undefined && held._rawFor === (stack ? held.values_ : held.value_)) return held._raw;
+  const data = stack ? nestedValues(valuesOf(td), td._batchSize) : held.value_;
+  if (!isPythonJson(data)) {
+    throw new TypeError(
+      `a ${td._className} is saved as JSON: null, booleans, numbers, strings, arrays and objects of these. ` +
+        "Store other values in tensors or as strings.",
+    );
+  }
+  return data;
+}
+
+function valueText(td: Td): string {
+  if (td._kind === "nonTensorStack") {
+    const device = td._device === null ? null : String(td._device);
+    return nonTensorStackText(valueJson(td), (td as unknown as ValueLike).stackDim, device);
+  }
+  return nonTensorText(td._className as "NonTensorData", valueJson(td));
+}
+
+function planValue(td: Td, path: string, context: Context): Plan {
+  const data = valueJson(td);
+  const write: DirectoryWrite =
+    td._kind === "nonTensorStack"
+      ? {
+          kind: "nonTensorStack", typeName: "NonTensorStack", data, stackDim: (td as unknown as ValueLike).stackDim,
+          device: td._device === null ? null : String(td._device),
+        }
+      : { kind: "nonTensor", typeName: td._className as "NonTensorData" | "MetaData", data };
+  const build = () => {
+    const result = context.inplace ? td : td._like(new Map(), stateOf(td));
+    followFile(result, path);
+    return result;
+  };
+  return { write, build };
+}
+
+/** Keeps the file of a wrapped value current when the value is replaced in place. */
+export function followFile(td: Td, path: string): void {
+  (td as unknown as ValueLike)._onChange = () => writeFileSync(join(path, "meta.json"), valueText(td));
+}
+
+/** Moves a tree into anonymous shared memory. */
+function anonymousTree(td: Td, context: Context): Td {
+  if (td._kind === "lazy") {
+    return settleLazy(td, (td as unknown as LazyLike).members.map((member) => anonymousTree(member, context)), null, context);
+  }
+  if (td._kind === "nonTensor" || td._kind === "nonTensorStack") return td;
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of entriesOf(td)) {
+    if (!(entry instanceof Tensor)) entries.set(key, anonymousTree(entry as Td, context));
+    else if (context.like) entries.set(key, MemoryMappedTensor._over(anonymousStorage(entry.nbytes), [...entry._shape], entry.dtype));
+    else entries.set(key, MemoryMappedTensor.fromTensor(entry));
+  }
+  return settle(td, entries, null, context);
+}
+
+function requireSavable(td: Td): void {
+  if (td._kind === "nonTensor" || td._kind === "nonTensorStack") return;
+  if (td._device?.type === "meta") throw new RuntimeError("tensors on the meta device have no bytes to save");
+}
+
+/** A save that is laid out but not yet begun. */
+export class Save {
+  private readonly plan: Plan | null;
+  private readonly writer: DirectoryWriter | null;
+  private readonly context: Context;
+
+  constructor(
+    private readonly td: Td,
+    prefix: string | null | undefined,
+    options: MemmapOptions,
+    mode: { like: boolean; inplace: boolean },
+  ) {
+    requireSavable(td);
+    this.context = { options, ...mode };
+    const path = prefix ?? td._disk?.path ?? null;
+    if (path === null) {
+      this.plan = null;
+      this.writer = null;
+      return;
+    }
+    const target = resolve(path);
+    this.plan = planTree(td, target, this.context);
+    this.writer = new DirectoryWriter(this.plan.write, target, options);
+  }
+
+  run(): Td {
+    this.writer?.run();
+    return this.done();
+  }
+
+  async runInBackground(options: BackgroundOptions): Promise<Td> {
+    await this.writer?.runInBackground(options);
+    return this.done();
+  }
+
+  private done(): Td {
+    const result = this.plan === null ? anonymousTree(this.td, this.context) : this.plan.build();
+    lockTd(result);
+    return result;
+  }
+}
+
+/** Writes `meta.json` of one level again, after its set of entries changed. */
+export function rewriteMeta(td: Td): void {
+  const disk = td._disk;
+  if (disk === null || disk.path === null) return;
+  const entries = new Map<string, LeafMeta | CollectionMeta>();
+  for (const [key, entry] of entriesOf(td)) {
+    if (entry instanceof Tensor) {
+      entries.set(key, { kind: "leaf", dtype: entry.dtype, shape: entry._shape, device: "cpu", isNested: false });
+    } else entries.set(key, { kind: "collection", type: entry._className });
+  }
+  const text = levelText({ entries, batchSize: td._batchSize, device: "cpu", names: td._names }, disk.late);
+  writeFileSync(join(disk.path, "meta.json"), text);
+}

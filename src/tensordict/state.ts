@@ -1,0 +1,143 @@
+// What every TensorDict is at its core: batch size, device, names, locks, and a small protocol to reach its entries.
+// The operations are functions over this protocol; the classes above turn them into methods.
+import { type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
+import { RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
+import { Size } from "../tensor/size.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import type { TensorDictBase } from "./base.ts";
+import type { Entry, Schema, SizeLike } from "./types.ts";
+
+/** Names of batch dimensions; null when none has one. */
+export type DimNames = readonly (string | null)[] | null;
+
+/** The kinds of collections that operations tell apart. */
+export type CollectionKind = "tensordict" | "lazy" | "tensorclass" | "nonTensor" | "nonTensorStack";
+
+/** Where a collection lives on disk. */
+export interface DiskState {
+  /** Its directory; null for anonymous shared memory. */
+  path: string | null;
+  /** Keys added after the directory was first written. */
+  late: Set<string>;
+  robustKey: boolean;
+}
+
+/** State of a collection that is made from another one. */
+export interface NewState {
+  batchSize: Size;
+  device: Device | null;
+  names: DimNames;
+}
+
+/** Common part of all collections. */
+export abstract class Collection<S extends Schema = Schema> {
+  /** @internal The schema exists for the compiler only. */
+  declare readonly _schema: S;
+  /** @internal */ _batchSize: Size;
+  /** @internal */ _device: Device | null;
+  /** @internal */ _names: DimNames;
+  /** @internal */ _locked = false;
+  /** @internal Locked collections that hold this one. */ _holders: WeakRef<Collection>[] = [];
+  /** @internal What `using` takes back. */ _undo: (() => void) | null = null;
+  /** @internal */ _disk: DiskState | null = null;
+
+  constructor(state: NewState) {
+    this._batchSize = state.batchSize;
+    this._device = state.device;
+    this._names = state.names;
+  }
+
+  /** @internal */ abstract get _kind(): CollectionKind;
+  /** @internal Name in messages. */ abstract get _className(): string;
+  /** @internal */ abstract _keys(): Iterable<string>;
+  /** @internal */ abstract _own(key: string): Entry | undefined;
+  /** @internal Stores an entry that was checked. */ abstract _put(key: string, entry: Entry): void;
+  /** @internal */ abstract _drop(key: string): void;
+  /** @internal The same kind of collection around other entries. */
+  abstract _like(entries: Map<string, Entry>, state: NewState): Td;
+}
+
+/** Any collection with its methods. */
+// biome-ignore lint/suspicious/noExplicitAny: operations work on every schema
+export type Td = TensorDictBase<any>;
+
+/** Makes collections; filled by the classes, so that operations need not import them. */
+export const make = {} as {
+  tensordict(entries: Map<string, Entry>, state: NewState): Td;
+  lazy(members: Td[], stackDim: number, name: string | null): Td;
+  nonTensor(value: unknown, state: NewState, className?: string): Td;
+  nonTensorStack(values: readonly unknown[], state: NewState, stackDim?: number): Td;
+};
+
+/** True for TensorDicts, tensorclasses, lazy stacks and wrapped values. @torch tensordict.is_tensor_collection */
+export function isTensorCollection(value: unknown): value is Td {
+  return value instanceof Collection;
+}
+
+/** True for wrapped values. @torch tensordict.is_non_tensor */
+export function isNonTensor(value: unknown): boolean {
+  return value instanceof Collection && (value._kind === "nonTensor" || value._kind === "nonTensorStack");
+}
+
+/** Keys and entries of one level, in order. */
+export function* entriesOf(td: Collection): Generator<[string, Entry]> {
+  for (const key of td._keys()) yield [key, td._own(key) as Entry];
+}
+
+/** Batch size, device and names of `td`, some of them replaced. */
+export function stateOf(td: Collection, change: Partial<NewState> = {}): NewState {
+  return { batchSize: td._batchSize, device: td._device, names: td._names, ...change };
+}
+
+/** Reads a size from a list or a number. */
+export function toSize(value: SizeLike | undefined | null): Size {
+  if (value === undefined || value === null) return Size.fromList([]);
+  if (value instanceof Size) return value;
+  const list = typeof value === "number" ? [value] : value;
+  if (!Array.isArray(list) || !list.every((n) => Number.isSafeInteger(n))) {
+    throw new ValueError("batch size was not specified when creating the TensorDict instance and it could not be retrieved from source.");
+  }
+  return Size.fromList(list as number[]);
+}
+
+/** Reads a device; null and undefined mean none. */
+export function toDeviceOrNull(value: DeviceLike | null | undefined): Device | null {
+  return value === null || value === undefined ? null : toDevice(value);
+}
+
+/** Checks names against the number of batch dimensions; all-null names are no names. */
+export function toNames(names: readonly (string | null)[] | null | undefined, rank: number): DimNames {
+  if (names === null || names === undefined) return null;
+  if (names.length !== rank) {
+    throw new ValueError(`the length of the dimension names must match the number of batch dimensions: got ${names.length} names for ${rank}.`);
+  }
+  if (names.every((name) => name === null)) return null;
+  const used = names.filter((name) => name !== null);
+  if (new Set(used).size !== used.length) throw new ValueError("Some dimension names are non-unique.");
+  for (const name of names) {
+    if (name !== null && typeof name !== "string") throw new TypeError("dimension names are strings or null");
+  }
+  return [...names];
+}
+
+/** Refuses changes of a locked collection. */
+export function requireUnlocked(td: Collection): void {
+  if (td._locked) {
+    throw new RuntimeError(
+      "Cannot modify locked TensorDict. For in-place modification, consider using the `set_()` method and make sure the key is present.",
+      { code: "locked" },
+    );
+  }
+}
+
+/** A dimension of a batch of `rank` dimensions, counted from the end when negative; null outside of it. */
+export function wrapBatchDim(dim: number, rank: number): number | null {
+  if (!Number.isInteger(dim)) return null;
+  const wrapped = dim < 0 ? dim + rank : dim;
+  return wrapped >= 0 && wrapped < rank ? wrapped : null;
+}
+
+/** The shape a value has in messages and checks. */
+export function shapeOf(entry: Entry): Size {
+  return entry instanceof Tensor ? entry.shape : entry._batchSize;
+}

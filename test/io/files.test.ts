@@ -1,0 +1,159 @@
+// File jobs and mappings: what they do, what they refuse, and that nothing is left behind.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { addressOf, native } from "../../src/ffi/library.ts";
+import { FileNotFoundError, OSError } from "../../src/io/errors.ts";
+import { FileJobs, JobFlag } from "../../src/io/file-jobs.ts";
+import { anonymousStorage, mapFile, mapFiles, mappedFileOf, sparseFile } from "../../src/io/mapping.ts";
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "zensor-io-"));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function bytesAt(storage: { buffer(): ArrayBuffer }): Uint8Array {
+  return new Uint8Array(storage.buffer());
+}
+
+describe("file jobs", () => {
+  test("write many files with threads, in one call", () => {
+    const jobs = new FileJobs();
+    const data = Uint8Array.from({ length: 4096 }, (_, i) => i % 251);
+    for (let i = 0; i < 40; i++) {
+      const flags = JobFlag.write | JobFlag.create;
+      jobs.add({ path: join(dir, `m${i}`), nbytes: 100 * i, data: addressOf(data), flags, keep: data });
+    }
+    expect(jobs.run(3)).toBe(0);
+    for (let i = 0; i < 40; i++) expect(readFileSync(join(dir, `m${i}`))).toEqual(Buffer.from(data.subarray(0, 100 * i)));
+  });
+
+  test("a batch goes on after a failure and names it", () => {
+    const jobs = new FileJobs();
+    const data = new Uint8Array(8);
+    const flags = JobFlag.write | JobFlag.create;
+    jobs.add({ path: join(dir, "no", "such", "directory"), nbytes: 8, data: addressOf(data), flags });
+    jobs.add({ path: join(dir, "fine"), nbytes: 8, data: addressOf(data), flags });
+    expect(jobs.run()).toBe(1);
+    expect(statSync(join(dir, "fine")).size).toBe(8);
+    expect(() => jobs.throwFirstFailure()).toThrow(FileNotFoundError);
+  });
+
+  test("symbolic links are not followed when asked", () => {
+    writeFileSync(join(dir, "target"), "untouched");
+    symlinkSync(join(dir, "target"), join(dir, "link"));
+    const data = new Uint8Array(4);
+    const jobs = new FileJobs();
+    jobs.add({
+      path: join(dir, "link"),
+      nbytes: 4,
+      data: addressOf(data),
+      flags: JobFlag.write | JobFlag.create | JobFlag.noFollow,
+    });
+    expect(jobs.run()).toBe(1);
+    expect(() => jobs.throwFirstFailure()).toThrow("Refusing to write memory-mapped tensor through symlink");
+    expect(readFileSync(join(dir, "target"), "utf8")).toBe("untouched");
+  });
+
+  test("an existing file can be an error", () => {
+    writeFileSync(join(dir, "there"), "x");
+    expect(() => sparseFile(join(dir, "there"), 10, { existsok: false })).toThrow(`The file ${join(dir, "there")} already exists.`);
+  });
+
+  test("replacing a file of another size keeps old mappings whole", () => {
+    const path = join(dir, "replaced");
+    writeFileSync(path, Buffer.alloc(8192, 7));
+    const old = mapFile(path, "r+");
+    const jobs = new FileJobs();
+    const data = new Uint8Array(16).fill(1);
+    const flags = JobFlag.write | JobFlag.create | JobFlag.replace;
+    jobs.add({ path, nbytes: 16, data: addressOf(data), flags });
+    expect(jobs.run()).toBe(0);
+    expect(statSync(path).size).toBe(16);
+    expect(bytesAt(old).every((b) => b === 7)).toBe(true);
+  });
+
+  test("in the background, with progress and abort", async () => {
+    const jobs = new FileJobs();
+    const data = new Uint8Array(1 << 16);
+    for (let i = 0; i < 8; i++) {
+      jobs.add({ path: join(dir, `b${i}`), nbytes: data.length, data: addressOf(data), flags: JobFlag.write | JobFlag.create, keep: data });
+    }
+    const seen: number[] = [];
+    expect(await jobs.runInBackground(2, { onProgress: (done) => seen.push(done) })).toBe(0);
+    expect(seen.at(-1)).toBe(8);
+    const aborted = AbortSignal.abort();
+    expect(jobs.runInBackground(1, { signal: aborted })).rejects.toThrow();
+  });
+
+  test("bad arguments have a status, not a crash", () => {
+    expect(native.zs_io_run(3, 1, 1)).toBe(-1);
+    expect(native.zs_io_run(Number.NaN, 1, 1)).toBe(-1);
+    expect(native.zs_io_done(0)).toBe(-1);
+    expect(native.zs_io_unmap(-1, 5)).toBeLessThan(0);
+    const jobs = new FileJobs();
+    jobs.add({ path: join(dir, "bad"), nbytes: -3, flags: JobFlag.map });
+    expect(jobs.run()).toBe(1);
+    expect(() => jobs.throwFirstFailure()).toThrow("bad arguments");
+    expect(() => jobs.add({ path: "a\0b", nbytes: 0, flags: 0 })).toThrow("null byte");
+  });
+});
+
+describe("mappings", () => {
+  test("shared mappings write through, private ones do not", () => {
+    const path = join(dir, "modes");
+    writeFileSync(path, Buffer.alloc(64));
+    bytesAt(mapFile(path, "c"))[0] = 9;
+    bytesAt(mapFile(path, "r"))[1] = 9;
+    expect(readFileSync(path).subarray(0, 2)).toEqual(Buffer.from([0, 0]));
+    bytesAt(mapFile(path, "r+"))[0] = 9;
+    expect(readFileSync(path)[0]).toBe(9);
+  });
+
+  test("a file that is too small is an error and stays as it is", () => {
+    const path = join(dir, "small");
+    writeFileSync(path, Buffer.alloc(4));
+    expect(() => mapFile(path, "r+", 40)).toThrow(`file <${path}> size <4> is smaller than the required mapping size <40>`);
+    expect(statSync(path).size).toBe(4);
+    truncateSync(path, 0);
+    expect(() => mapFile(path, "r+", 4)).toThrow("smaller than");
+  });
+
+  test("many files are mapped all or none", () => {
+    const before = native.zs_io_live_maps();
+    writeFileSync(join(dir, "x1"), Buffer.alloc(10));
+    const requests = [
+      { path: join(dir, "x1"), nbytes: 10 },
+      { path: join(dir, "missing"), nbytes: 10 },
+    ];
+    expect(() => mapFiles(requests, "r+")).toThrow(FileNotFoundError);
+    expect(native.zs_io_live_maps()).toBe(before);
+  });
+
+  test("directories and pipes are refused", () => {
+    expect(() => mapFile(dir, "r")).toThrow(OSError);
+    expect(() => mapFile("/dev/zero", "r", 10)).toThrow();
+  });
+
+  test("a sparse file of hundreds of gigabytes takes no space", () => {
+    const storage = anonymousStorage(1_000_000 * 3 * 480 * 480);
+    expect(storage.nbytes).toBe(691_200_000_000);
+    expect(mappedFileOf(storage)?.path).toBeNull();
+    const path = join(dir, "sparse");
+    sparseFile(path, 2 ** 36);
+    expect(statSync(path).size).toBe(2 ** 36);
+    expect(statSync(path).blocks).toBeLessThan(100);
+  });
+
+  test("the collector gives mappings back", () => {
+    const path = join(dir, "collected");
+    writeFileSync(path, Buffer.alloc(1 << 20));
+    Bun.gc(true);
+    const before = native.zs_io_live_maps();
+    for (let i = 0; i < 300; i++) bytesAt(mapFile(path, "c"))[0] = i;
+    Bun.gc(true);
+    expect(native.zs_io_live_maps()).toBeLessThan(before + 150);
+  });
+});

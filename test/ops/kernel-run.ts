@@ -1,0 +1,324 @@
+// Runs one row of the kernel fixtures against the library and says what differs.
+import type { Adapter, Any, Fn } from "../conformance/adapter.ts";
+import { NoSuchOp } from "../conformance/adapter.ts";
+import type { Code } from "../conformance/case-types.ts";
+import { contiguousStrides, numelOf } from "../conformance/case-types.ts";
+import {
+  cotangentBytes,
+  ITEM_SIZE,
+  isComplexCode,
+  positions,
+  readElements,
+} from "../conformance/elements.ts";
+import { digest, packed } from "./kernel-digest.ts";
+import { storageOf, windowOf } from "./kernel-inputs.ts";
+
+export interface Bound {
+  ulp?: number;
+  rtol?: number;
+  atol?: number;
+}
+
+export type Arg = string | number | null | { f?: number; dt?: string } | Arg[];
+
+/** How an op is called; see scripts/oracle/kernel_ops.py. */
+export interface OpSpec {
+  fn: string;
+  args: Arg[];
+  kw?: Record<string, unknown>;
+  doms?: Record<string, string>;
+  tol: Bound;
+  half?: Bound;
+  cplx?: Bound;
+  shapes?: Record<string, string>;
+  index?: string;
+  first?: boolean;
+}
+
+export interface Row {
+  o: string;
+  d: Code;
+  n: number;
+  l: string;
+  f: "f" | "i" | "o" | "g";
+  t?: Code;
+  rd?: Code[];
+  rs?: number[][];
+  h?: string[];
+  v?: (number | string)[][];
+  a?: number[];
+  s?: boolean | number;
+  e?: [string, string];
+}
+
+const SHAPES: Record<number, [number, number]> = {
+  0: [0, 3],
+  1: [1, 1],
+  7: [1, 7],
+  63: [7, 9],
+  64: [8, 8],
+  65: [5, 13],
+  1000: [25, 40],
+  70000: [250, 280],
+};
+const GRADIENT: Bound = { rtol: 1e-4, atol: 1e-5 };
+const HALF_GRADIENT: Bound = { rtol: 2e-2, atol: 2e-2 };
+const EPS: Partial<Record<Code, number>> = { f16: 2 ** -10, bf16: 2 ** -7, f32: 2 ** -23, f64: 2 ** -52 };
+const TINY: Partial<Record<Code, number>> = {
+  f16: 2 ** -14,
+  bf16: 2 ** -126,
+  f32: 2 ** -126,
+  f64: 2 ** -1022,
+};
+
+function isHalf(c: Code): boolean {
+  return c === "f16" || c === "bf16";
+}
+
+function shapeOf(kind: string, n: number): number[] {
+  const [a, b] = SHAPES[n];
+  const c = Math.min(a, 16) + 1;
+  const shapes: Record<string, number[]> = {
+    same: [a, b],
+    mat: [b, c],
+    bias: [c],
+    rows: [a],
+    cols: [b],
+    wt: [c, b],
+    acc: [a, c],
+    flat: [a * b],
+    b3x: [a, b],
+    b3y: [b, c],
+  };
+  return shapes[kind];
+}
+
+/** The operands of one row. */
+class Operands {
+  readonly leaves: Any[] = [];
+  private readonly made = new Map<string, unknown>();
+
+  constructor(
+    private readonly a: Adapter,
+    private readonly spec: OpSpec,
+    private readonly row: Row,
+  ) {}
+
+  arg(v: Arg): unknown {
+    if (Array.isArray(v)) return v.map((x) => this.arg(x));
+    if (v === null || typeof v === "number") return v;
+    if (typeof v === "object")
+      return v.dt !== undefined ? this.a.dtype(this.row.t as Code) : this.a.float(v.f as number);
+    if (!this.made.has(v)) this.made.set(v, this.make(v));
+    return this.made.get(v);
+  }
+
+  private tensor(dt: Code, dom: string, k: number, layout: string, shape: number[]): Any {
+    const w = windowOf(dom.includes(":") ? "c" : layout, shape);
+    return this.a.tensor(this.a.storage(storageOf(dt, dom, k, w.stored)), dt, shape, w.strides, w.offset);
+  }
+
+  private indexDomain(): string {
+    const [a, b] = SHAPES[this.row.n];
+    const kind = this.spec.index as string;
+    return `${kind.slice(0, 3)}:${Math.max(kind.endsWith("1") ? b : a, 1)}`;
+  }
+
+  private make(name: string): unknown {
+    const { row, spec } = this;
+    const kind = spec.shapes?.[name] ?? "same";
+    let shape = shapeOf(kind, row.n);
+    if (name === "m") return this.tensor("bool", "mask", 3, "c", shape);
+    if (name === "i") return this.tensor("i64", this.indexDomain(), 4, "c", shape);
+    let layout = name === "x" ? row.l[0] : name === "y" ? (row.l[1] ?? "c") : "c";
+    const floating = isComplexCode(row.d) || row.d in EPS;
+    if (name === "y" && layout === "k") return floating ? 1.5 : 3;
+    if (name === "y" && layout === "r") {
+      shape = [SHAPES[row.n][1]];
+      layout = "c";
+    }
+    const t = this.tensor(row.d, spec.doms?.[name] as string, "xyz".indexOf(name), layout, shape);
+    if (row.f === "g" && floating) {
+      this.a.requireGrad(t);
+      this.leaves.push({ name, t });
+    }
+    return kind === "b3x" || kind === "b3y" ? t.unsqueeze(0).expand(2, -1, -1) : t;
+  }
+
+  /** Tensors that require grad in the order x, y, z. */
+  gradLeaves(): Any[] {
+    return this.leaves.sort((p, q) => (p.name < q.name ? -1 : 1)).map((p) => p.t);
+  }
+}
+
+const KEYWORD: Record<string, string> = { rounding_mode: "roundingMode" };
+
+function kwargs(spec: OpSpec): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(spec.kw ?? {}).map(([k, v]) => [KEYWORD[k] ?? k, v]));
+}
+
+/** Ops that exist only as methods. */
+const METHODS = new Set(["to", "copy", "fill", "zero"]);
+
+interface Answer {
+  results: unknown[];
+  /** Digest whole storages instead of windows. */
+  whole: boolean;
+}
+
+function outTensor(a: Adapter, code: Code, shape: number[], wanted: string): Any {
+  const flat = shape.length !== 1 && shape.length !== 2;
+  const layout = wanted === "x" || flat ? "c" : wanted;
+  const w = flat
+    ? { stored: numelOf(shape), strides: contiguousStrides(shape), offset: 0 }
+    : windowOf(layout, shape);
+  return a.tensor(a.storage(storageOf(code, "small", 8, w.stored)), code, shape, w.strides, w.offset);
+}
+
+function runForm(a: Adapter, spec: OpSpec, row: Row): Answer {
+  const operands = new Operands(a, spec, row);
+  const args = spec.args.map((v) => operands.arg(v));
+  const kw = kwargs(spec);
+  const extra = Object.keys(kw).length > 0 ? [kw] : [];
+  if (row.f === "i") {
+    const self = args[0] as Any;
+    const name = `${spec.fn.split(".").at(-1)}_`;
+    const r = a.method(self, name)(...args.slice(1), ...extra);
+    if (r !== self) throw new Error(`${name} did not return self`);
+    return { results: [self], whole: true };
+  }
+  const f: Fn = METHODS.has(spec.fn) ? (self, ...rest) => a.method(self, spec.fn)(...rest) : a.fn(spec.fn);
+  if (row.f === "o") {
+    // A row without results is an error row: what out looks like does not matter there.
+    const out = outTensor(
+      a,
+      row.rd?.[0] ?? row.d,
+      row.rs?.[0] ?? shapeOf("same", row.n),
+      row.l[row.l.length - 1],
+    );
+    f(...args, { ...kw, out });
+    return { results: [out], whole: true };
+  }
+  const r = f(...args, ...extra);
+  const list = Array.isArray(r) ? Array.from(r) : [r];
+  const results = spec.first ? list.slice(0, 1) : list;
+  if (row.f !== "g") return { results, whole: false };
+  const s = a.snapshot(results[0]);
+  const n = numelOf(s.shape);
+  const cotangent = a.tensor(
+    a.storage(cotangentBytes(s.code, n, 0)),
+    s.code,
+    s.shape,
+    contiguousStrides(s.shape),
+    0,
+  );
+  const grads = a.gradients([results[0]], operands.gradLeaves(), [cotangent]);
+  return { results: grads.filter((g) => g !== null && g !== undefined), whole: false };
+}
+
+/** Positions that are sampled out of n elements. */
+export function sampledPositions(n: number): number[] {
+  if (n <= 16) return Array.from({ length: n }, (_, i) => i);
+  const at = new Set([0, 1]);
+  for (let j = 1; j < 9; j++) at.add(Math.floor((j * (n - 1)) / 9));
+  for (let j = n - 6; j < n; j++) at.add(j);
+  return [...at].sort((p, q) => p - q);
+}
+
+function parse(x: number | string): number {
+  return typeof x === "number" ? x : x === "nan" ? Number.NaN : x === "inf" ? Infinity : -Infinity;
+}
+
+function boundFor(spec: OpSpec, row: Row, code: Code): Bound {
+  if (row.f === "g") return isHalf(row.d) || isHalf(code) ? HALF_GRADIENT : GRADIENT;
+  if (isComplexCode(row.d)) return spec.cplx ?? { ulp: 16, atol: 1e-6, ...spec.tol };
+  if (isHalf(row.d)) return spec.half ?? { ulp: 1 };
+  return spec.tol;
+}
+
+/** |got - want| that is let through. */
+function allowance(bound: Bound, part: Code, magnitude: number): number {
+  const step = Math.max(magnitude, TINY[part] as number) * (EPS[part] as number);
+  return (bound.atol ?? 0) + (bound.rtol ?? 0) * magnitude + (bound.ulp ?? 0) * step;
+}
+
+function compareSamples(spec: OpSpec, row: Row, i: number, code: Code, values: Float64Array): string | null {
+  const want = (row.v as (number | string)[][])[i].map(parse);
+  const part = code === "c64" ? "f32" : code === "c128" ? "f64" : code;
+  const width = isComplexCode(code) ? 2 : 1;
+  const bound = boundFor(spec, row, code);
+  const at = sampledPositions(values.length / width);
+  for (const [j, p] of at.entries()) {
+    const pair = want.slice(j * width, (j + 1) * width);
+    const size = Math.hypot(...pair.filter(Number.isFinite));
+    for (let c = 0; c < width; c++) {
+      const [got, expected] = [values[p * width + c], pair[c]];
+      if (Object.is(got, expected) || got === expected || (Number.isNaN(got) && Number.isNaN(expected)))
+        continue;
+      if (Math.abs(got - expected) <= allowance(bound, part, size)) continue;
+      return `[${p}] is ${got}, expected ${expected}`;
+    }
+  }
+  let total = 0;
+  for (const v of values) if (Number.isFinite(v)) total += Math.abs(v);
+  const sum = (row.a as number[])[i];
+  const slack = isHalf(row.d) || isHalf(code) ? 2e-2 : 1e-4;
+  return Math.abs(total - sum) <= slack * Math.abs(sum) + 1e-5
+    ? null
+    : `magnitudes sum to ${total}, expected ${sum}`;
+}
+
+function compareResult(
+  a: Adapter,
+  spec: OpSpec,
+  row: Row,
+  got: unknown,
+  i: number,
+  whole: boolean,
+): string | null {
+  if (row.s !== undefined) return got === row.s ? null : `${String(got)}, expected ${row.s}`;
+  if (!a.isTensor(got)) return `${typeof got} result, expected a tensor`;
+  const s = a.snapshot(got);
+  const [code, shape] = [(row.rd as Code[])[i], (row.rs as number[][])[i]];
+  if (s.code !== code) return `dtype ${s.code}, expected ${code}`;
+  if (s.shape.join() !== shape.join()) return `shape [${s.shape}], expected [${shape}]`;
+  if (row.v !== undefined) return compareSamples(spec, row, i, code, readElements(s) as Float64Array);
+  const size = ITEM_SIZE[code];
+  const bytes = whole ? s.bytes : packed(s.bytes, size, positions(s.shape, s.stride, s.offset));
+  const have = digest(code, bytes);
+  const want = (row.h as string[])[i];
+  return have === want ? null : `digest ${have}, expected ${want}`;
+}
+
+function errorDifference(a: Adapter, row: Row, error: unknown): string | null {
+  const [type, text] = row.e as [string, string];
+  const message = (error as Error).message ?? String(error);
+  if (!a.isLibraryError(error)) return `not an error of the library: ${message}`;
+  if (!a.errorClasses(error).includes(type))
+    return `${a.errorClasses(error)[0]}, expected ${type}: ${message}`;
+  return message.startsWith(text) ? null : `message "${message.split("\n")[0]}", expected "${text}"`;
+}
+
+/** What is wrong with a row, null when nothing is. */
+export function runRow(a: Adapter, spec: OpSpec, row: Row): string | null {
+  let answer: Answer;
+  try {
+    answer = runForm(a, spec, row);
+  } catch (e) {
+    if (e instanceof NoSuchOp) return e.message;
+    if (row.e !== undefined) return errorDifference(a, row, e);
+    return `raised ${String(e).split("\n")[0]}`;
+  }
+  if (row.e !== undefined) return `no error, expected ${row.e[0]}: ${row.e[1]}`;
+  const count = row.rd?.length ?? 1;
+  if (answer.results.length !== count) return `${answer.results.length} results, expected ${count}`;
+  for (const [i, r] of answer.results.entries()) {
+    const wrong = compareResult(a, spec, row, r, i, answer.whole);
+    if (wrong !== null) return count > 1 ? `result ${i}: ${wrong}` : wrong;
+  }
+  return null;
+}
+
+export function rowName(row: Row): string {
+  return `${row.d}${row.t ? `>${row.t}` : ""} n=${row.n} ${row.l}`;
+}

@@ -1,0 +1,150 @@
+// Damaged and malicious directories: one clear error each, and nothing outside the directory is touched.
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { FileNotFoundError } from "../../src/io/errors.ts";
+import { MemoryMappedTensor, TensorDict } from "../../src/tensordict/index.ts";
+import { temporaryDirectory, unpack } from "./helpers.ts";
+
+const room = temporaryDirectory();
+afterAll(room.remove);
+let count = 0;
+
+function copyOf(name: string): string {
+  return unpack(name, join(room.path, String(count++)));
+}
+
+function edit(path: string, change: (text: string) => string): void {
+  writeFileSync(path, change(readFileSync(path, "utf8")));
+}
+
+describe("tensor files", () => {
+  test("missing", () => {
+    const path = copyOf("plain");
+    rmSync(join(path, "a.memmap"));
+    expect(() => TensorDict.loadMemmap(path)).toThrow(FileNotFoundError);
+  });
+  test("truncated: an error, and the file stays as it is", () => {
+    const path = copyOf("plain");
+    truncateSync(join(path, "a.memmap"), 4);
+    expect(() => TensorDict.loadMemmap(path)).toThrow(/size <4> is smaller than the required mapping size <24>/);
+    expect(statSync(join(path, "a.memmap")).size).toBe(4);
+  });
+  test("longer than needed is accepted", () => {
+    const path = copyOf("plain");
+    writeFileSync(join(path, "b.memmap"), Buffer.alloc(40));
+    expect(TensorDict.loadMemmap(path).at("b").tolist()).toEqual([0, 0]);
+  });
+  test("a directory in place of a file", () => {
+    const path = copyOf("plain");
+    rmSync(join(path, "a.memmap"));
+    mkdirSync(join(path, "a.memmap"));
+    expect(() => TensorDict.loadMemmap(path)).toThrow();
+  });
+});
+
+describe("meta.json", () => {
+  const changes: [string, (text: string) => string, RegExp][] = [
+    ["huge shape", (t) => t.replace("[2, 3]", "[2, 1152921504606846976]"), /shape is not a list|too large/],
+    ["shape beyond the file", (t) => t.replace("[2, 3]", "[2, 4503599627370]"), /smaller than the required mapping size/],
+    ["overflowing shape", (t) => t.replace("[2, 3]", "[2, 9007199254740991, 9]"), /too large/],
+    ["negative size", (t) => t.replace("[2, 3]", "[2, -3]"), /shape is not a list/],
+    ["fractional size", (t) => t.replace("[2, 3]", "[2, 3.5]"), /shape is not a list/],
+    ["too many dimensions", (t) => t.replace("[2, 3]", `[${"1, ".repeat(64)}1]`), /shape is not a list/],
+    ["unknown dtype", (t) => t.replace("torch.float32", "torch.float999"), /unsupported dtype "torch.float999"/],
+    ["dtype without torch", (t) => t.replace("torch.float32", "float32"), /unsupported dtype/],
+    ["batch size mismatch", (t) => t.replace('"shape": [2], "device": "cpu", "_type"', '"shape": [3], "device": "cpu", "_type"'), /does not begin with the batch size/],
+    ["no batch size", (t) => t.replace(/"shape": \[2\], "device": "cpu", "_type"/, '"_type"'), /Could not find the class TensorDict/],
+    ["newer format", (t) => t.replace('"_format_version": 1', '"_format_version": 99'), /was saved in the format version 99/],
+    ["no type", (t) => t.replace('"_type"', '"_kind"'), /_type is missing/],
+    ["duplicate keys", (t) => t.replace('{"a"', '{"b": {}, "a"'), /duplicate key/],
+    ["not JSON", () => "{", /text ends|expected/],
+    ["a list", () => "[]", /expected an object/],
+    ["truncated", (t) => t.slice(0, 100), /text ends|expected/],
+    ["deep", () => "[".repeat(1_000_000), /nesting exceeds/],
+    ["entry is a number", (t) => t.replace('{"a"', '{"z": 3, "a"'), /neither a tensor nor a directory/],
+    ["entry is a directory that is missing", (t) => t.replace('{"a"', '{"z": {"type": "TensorDict"}, "a"'), /No such file or directory/],
+  ];
+  for (const [what, change, reason] of changes) {
+    test(what, () => {
+      const path = copyOf("plain");
+      edit(join(path, "meta.json"), change);
+      expect(() => TensorDict.loadMemmap(path)).toThrow(reason);
+    });
+  }
+  test("missing", () => {
+    expect(() => TensorDict.loadMemmap(join(room.path, "nonexistent"))).toThrow(
+      `[Errno 2] No such file or directory: '${join(room.path, "nonexistent", "meta.json")}'`,
+    );
+  });
+  test("keys that point outside are names inside", () => {
+    const path = copyOf("plain");
+    const outside = join(path, "..", "outside");
+    mkdirSync(outside, { recursive: true });
+    writeFileSync(join(outside, "meta.json"), readFileSync(join(path, "meta.json")));
+    edit(join(path, "meta.json"), (t) => t.replace('{"a"', '{"../outside": {"type": "TensorDict"}, "a"'));
+    expect(() => TensorDict.loadMemmap(path)).toThrow(FileNotFoundError);
+    edit(join(path, "meta.json"), (t) => t.replace('"../outside": {"type": "TensorDict"}', '"..": {"type": "TensorDict"}'));
+    expect(() => TensorDict.loadMemmap(path)).toThrow(FileNotFoundError);
+  });
+  test("a directory that contains itself ends", () => {
+    const path = copyOf("plain");
+    edit(join(path, "meta.json"), (t) => t.replace('{"a"', '{"loop": {"type": "TensorDict"}, "a"'));
+    symlinkSync(path, join(path, "loop"));
+    expect(() => TensorDict.loadMemmap(path)).toThrow(/nested too deeply|symbolic links|File name too long/);
+  });
+  test("a lazy stack with a lost member", () => {
+    const path = copyOf("lazy");
+    rmSync(join(path, "0"), { recursive: true });
+    expect(() => TensorDict.loadMemmap(path)).toThrow();
+  });
+});
+
+describe("saving", () => {
+  test("refuses symbolic links inside the target", () => {
+    const td = new TensorDict({ a: [1, 2], n: { b: [3] } });
+    const path = join(room.path, "links");
+    mkdirSync(path);
+    writeFileSync(join(room.path, "victim"), "untouched");
+    symlinkSync(join(room.path, "victim"), join(path, "a.memmap"));
+    expect(() => td.memmap(path)).toThrow("Refusing to write memory-mapped tensor through symlink");
+    expect(readFileSync(join(room.path, "victim"), "utf8")).toBe("untouched");
+    rmSync(join(path, "a.memmap"));
+    symlinkSync(room.path, join(path, "n2"));
+    expect(() => new TensorDict({ n2: { b: 1 } }).memmap(path)).toThrow("through symlink");
+  });
+  test("keys that Python loses or cannot name are errors", () => {
+    const target = join(room.path, "keys");
+    for (const key of ["shape", "device", "_type"]) {
+      expect(() => new TensorDict(new Map([[key, 1]])).memmap(target)).toThrow(`The key '${key}' cannot be saved`);
+    }
+    expect(() => new TensorDict({ "meta.json": { v: 1 } }).memmap(target)).toThrow("that of the metadata");
+    expect(() => new TensorDict({ ["k".repeat(300)]: 1 }).memmap(target)).toThrow("more than 255");
+    expect(() => new TensorDict({ "s\ud800": 1 }).memmap(target)).toThrow("surrogate");
+    expect(() => new TensorDict(new Map<string, unknown>([["a", 1], ["a.memmap", { b: 1 }]])).memmap(target)).toThrow("its file a.memmap is that of");
+    expect(() => new TensorDict({ "../x": 1 }).memmap(target, { robustKey: false })).toThrow("no file name");
+    expect(existsSync(join(room.path, "x.memmap"))).toBe(false);
+  });
+  test("values that JSON cannot hold are errors", () => {
+    expect(() => new TensorDict({ d: new Date() }).memmap(join(room.path, "date"))).toThrow("saved as JSON");
+  });
+  test("existing files can be an error", () => {
+    const path = join(room.path, "exists");
+    new TensorDict({ a: [1] }).memmap(path);
+    expect(() => new TensorDict({ a: [1] }).memmap(path, { existsok: false })).toThrow(`The file ${join(path, "a.memmap")} already exists.`);
+  });
+  test("a shorter lazy stack over a longer one loads as the shorter one", () => {
+    const path = join(room.path, "lazies");
+    const member = (x: number) => new TensorDict({ a: [x] });
+    TensorDict.lazyStack([member(1), member(2), member(3)]).memmap(path);
+    TensorDict.lazyStack([member(1), member(2)]).memmap(path);
+    expect(TensorDict.loadMemmap(path).batchSize).toEqual([2] as never);
+  });
+});
+
+test("from a file that is too small: an error, not a longer file", () => {
+  const path = join(room.path, "raw.memmap");
+  writeFileSync(path, Buffer.alloc(8));
+  expect(() => MemoryMappedTensor.fromFilename(path, { shape: [20] })).toThrow("smaller than");
+  expect(statSync(path).size).toBe(8);
+});

@@ -1,0 +1,108 @@
+//! Builds libzensor: one object of kernels for each instruction set, one root that chooses among them.
+const std = @import("std");
+
+const Variant = struct { name: []const u8, lanes: u16, model: *const std.Target.Cpu.Model };
+
+const x86_variants = [_]Variant{
+    .{ .name = "v2", .lanes = 4, .model = &std.Target.x86.cpu.x86_64_v2 },
+    .{ .name = "v3", .lanes = 8, .model = &std.Target.x86.cpu.x86_64_v3 },
+    .{ .name = "v4", .lanes = 16, .model = &std.Target.x86.cpu.x86_64_v4 },
+};
+const arm_variants = [_]Variant{
+    .{ .name = "neon", .lanes = 4, .model = &std.Target.aarch64.cpu.generic },
+};
+
+fn variants_of(arch: std.Target.Cpu.Arch) []const Variant {
+    return switch (arch) {
+        .x86_64 => &x86_variants,
+        .aarch64 => &arm_variants,
+        else => @panic("zensor is built for x86_64 and aarch64"),
+    };
+}
+
+const Shared = struct { abi: *std.Build.Module, ops: *std.Build.Module };
+
+fn shared_modules(b: *std.Build, target: std.Build.ResolvedTarget, optimize: std.builtin.OptimizeMode) Shared {
+    const options: std.Build.Module.CreateOptions = .{ .target = target, .optimize = optimize };
+    var abi = options;
+    abi.root_source_file = b.path("../generated/abi.zig");
+    var ops = options;
+    ops.root_source_file = b.path("../generated/ops.zig");
+    return .{ .abi = b.createModule(abi), .ops = b.createModule(ops) };
+}
+
+fn module(
+    b: *std.Build,
+    path: []const u8,
+    query: std.Target.Query,
+    optimize: std.builtin.OptimizeMode,
+    variant: Variant,
+    only: ?[]const u8,
+) *std.Build.Module {
+    const target = b.resolveTargetQuery(query);
+    const m = b.createModule(.{
+        .root_source_file = b.path(path),
+        .target = target,
+        .optimize = optimize,
+        .link_libc = true,
+        .strip = optimize != .Debug,
+        .pic = true,
+    });
+    const shared = shared_modules(b, target, optimize);
+    m.addImport("abi", shared.abi);
+    m.addImport("ops", shared.ops);
+    const cfg = b.addOptions();
+    cfg.addOption([]const u8, "variant", variant.name);
+    cfg.addOption(u16, "lanes", variant.lanes);
+    cfg.addOption(?[]const u8, "only", only);
+    m.addOptions("cfg", cfg);
+    return m;
+}
+
+pub fn build(b: *std.Build) void {
+    const optimize = b.option(std.builtin.OptimizeMode, "optimize", "Default: ReleaseFast") orelse .ReleaseFast;
+    var query = b.standardTargetOptionsQueryOnly(.{});
+    const arch = query.cpu_arch orelse b.graph.host.result.cpu.arch;
+    const os = query.os_tag orelse b.graph.host.result.os.tag;
+    query.cpu_arch = arch;
+    query.os_tag = os;
+    if (os == .linux and query.abi == null) {
+        query.abi = if (b.graph.host.result.abi.isMusl()) .musl else .gnu;
+    }
+    // An old C library keeps the build usable on every distribution of the last decade.
+    if (os == .linux and query.abi == .gnu) query.glibc_version = .{ .major = 2, .minor = 17, .patch = 0 };
+    const variants = variants_of(arch);
+    // One variant builds three times faster; such a library claims no other.
+    const only = b.option([]const u8, "only", "Development: build one variant (v2, v3, v4)");
+    query.cpu_model = .{ .explicit = variants[0].model };
+    const lib = b.addLibrary(.{
+        .name = "zensor",
+        .linkage = .dynamic,
+        .root_module = module(b, "src/root.zig", query, optimize, variants[0], only),
+        .use_llvm = true,
+    });
+    for (variants) |v| {
+        if (only) |wanted| if (!std.mem.eql(u8, wanted, v.name)) continue;
+        var q = query;
+        q.cpu_model = .{ .explicit = v.model };
+        const object = b.addObject(.{
+            .name = b.fmt("kernels_{s}", .{v.name}),
+            .root_module = module(b, "src/kernels_root.zig", q, optimize, v, only),
+            .use_llvm = true,
+        });
+        object.bundle_compiler_rt = false;
+        lib.root_module.addObject(object);
+    }
+    b.installArtifact(lib);
+    add_tests(b, query, variants);
+}
+
+/// Unit tests run with safety on, for the baseline and for the best set that the machine has.
+fn add_tests(b: *std.Build, query: std.Target.Query, variants: []const Variant) void {
+    const step = b.step("test", "Run the Zig unit tests");
+    const tests = b.addTest(.{
+        .root_module = module(b, "src/tests.zig", query, .ReleaseSafe, variants[0], null),
+        .use_llvm = true,
+    });
+    step.dependOn(&b.addRunArtifact(tests).step);
+}

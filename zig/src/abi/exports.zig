@@ -1,0 +1,242 @@
+//! The library's exported functions: the operators, by a loop over the schema's table, and the services.
+const std = @import("std");
+const abi = @import("abi");
+const ops = @import("ops");
+const cfg = @import("cfg");
+const alloc = @import("../core/alloc.zig");
+const dt = @import("../core/dtype.zig");
+const families = @import("../cpu/families.zig");
+const files = @import("../io/files.zig");
+const fr = @import("../core/frame.zig");
+const isa = @import("../core/isa.zig");
+const manifest = @import("manifest.zig");
+const threads = @import("../core/threads.zig");
+const Table = @import("../cpu/table.zig").Table;
+
+/// The table of a variant that this build holds.
+fn table_of(comptime name: []const u8) *const Table {
+    const present = cfg.only orelse name;
+    return @extern(*const Table, .{ .name = "zs_table_" ++ present, .visibility = .hidden });
+}
+
+var level: isa.Level = .baseline;
+var table: *const Table = undefined;
+
+export fn zs_init(wanted: u32, thread_count: u32) i32 {
+    const best = isa.best();
+    if (comptime isa.is_x86) {
+        const chosen: isa.Level = switch (wanted) {
+            2 => .baseline,
+            3 => .avx2,
+            4 => .avx512,
+            else => best,
+        };
+        if (@intFromEnum(chosen) > @intFromEnum(best)) return @intFromEnum(abi.Status.unsupported);
+        level = chosen;
+        table = switch (chosen) {
+            .baseline => table_of("v2"),
+            .avx2 => table_of("v3"),
+            .avx512 => table_of("v4"),
+        };
+    } else {
+        table = table_of("neon");
+    }
+    if (thread_count > 0) threads.set_num_threads(thread_count);
+    return 0;
+}
+
+export fn zs_isa() [*:0]const u8 {
+    return isa.name(level);
+}
+
+export fn zs_best_isa() u32 {
+    return @intFromEnum(isa.best());
+}
+
+export fn zs_abi_hash() [*:0]const u8 {
+    return abi.hash;
+}
+
+export fn zs_manifest() [*:0]const u8 {
+    return manifest.text;
+}
+
+export fn zs_set_num_threads(n: u32) i32 {
+    threads.set_num_threads(@max(1, n));
+    return 0;
+}
+
+export fn zs_get_num_threads() u32 {
+    return threads.num_threads();
+}
+
+fn frame_bytes(operands: u32) usize {
+    return @sizeOf(abi.Frame) + @as(usize, operands) * @sizeOf(abi.Operand);
+}
+
+export fn zs_frame_create(operands: u32) f64 {
+    const p = alloc.alloc(frame_bytes(operands)) orelse return 0;
+    @memset(p[0..frame_bytes(operands)], 0);
+    return @floatFromInt(@intFromPtr(p));
+}
+
+export fn zs_frame_destroy(address: f64, _: u32) void {
+    zs_free(address);
+}
+
+export fn zs_alloc(nbytes: f64) f64 {
+    if (!(nbytes >= 0 and nbytes < 0x1p48)) return 0;
+    const p = alloc.alloc(@intFromFloat(nbytes)) orelse return 0;
+    return @floatFromInt(@intFromPtr(p));
+}
+
+export fn zs_free(address: f64) void {
+    const a: usize = @intFromFloat(address);
+    if (a != 0) alloc.dealloc(@ptrFromInt(a));
+}
+
+/// Called by the collector, from any thread; `block` is the block itself.
+fn release_block(_: ?*anyopaque, block: ?*anyopaque) callconv(.c) void {
+    if (block) |b| alloc.dealloc(@ptrCast(b));
+}
+
+export fn zs_release_function() f64 {
+    return @floatFromInt(@intFromPtr(&release_block));
+}
+
+export fn zs_empty_cache() void {
+    alloc.empty_cache();
+}
+
+export fn zs_live_bytes() f64 {
+    return @floatFromInt(alloc.stat(0));
+}
+
+export fn zs_stat(which: u32) f64 {
+    return @floatFromInt(alloc.stat(which));
+}
+
+export fn zs_reset_peak() void {
+    alloc.reset_peak();
+}
+
+export fn zs_fail_alloc_after(n: f64) void {
+    alloc.set_fail_after(@intFromFloat(n));
+}
+
+export fn zs_copy(to: [*]u8, from: [*]const u8, n: f64) void {
+    const count: usize = @intFromFloat(n);
+    @memmove(to[0..count], from[0..count]);
+}
+
+export fn zs_set(to: [*]u8, value: u32, n: f64) void {
+    @memset(to[0..@intFromFloat(n)], @truncate(value));
+}
+
+export fn zs_compare(a: [*]const u8, b: [*]const u8, n: f64) i32 {
+    const count: usize = @intFromFloat(n);
+    return if (std.mem.eql(u8, a[0..count], b[0..count])) 0 else 1;
+}
+
+export fn zs_read_numbers(from: [*]const u8, dtype: u32, n: f64, to: [*]f64) i32 {
+    const d: abi.DType = @enumFromInt(@as(u8, @intCast(dtype)));
+    const count: usize = @intFromFloat(n);
+    switch (d) {
+        inline .complex64, .complex128 => |k| {
+            const src: [*]align(1) const dt.Stored(k) = @ptrCast(from);
+            for (0..count) |i| {
+                to[2 * i] = src[i].re;
+                to[2 * i + 1] = src[i].im;
+            }
+        },
+        inline else => |k| {
+            const src: [*]align(1) const dt.Stored(k) = @ptrCast(from);
+            for (0..count) |i| to[i] = dt.load(k, .f64, src[i]);
+        },
+    }
+    return 0;
+}
+
+export fn zs_write_numbers(to: [*]u8, dtype: u32, n: f64, from: [*]const f64) i32 {
+    const d: abi.DType = @enumFromInt(@as(u8, @intCast(dtype)));
+    const count: usize = @intFromFloat(n);
+    switch (d) {
+        inline .complex64, .complex128 => |k| {
+            const dst: [*]align(1) dt.Stored(k) = @ptrCast(to);
+            for (0..count) |i| dst[i] = .{ .re = @floatCast(from[2 * i]), .im = @floatCast(from[2 * i + 1]) };
+        },
+        inline else => |k| {
+            const dst: [*]align(1) dt.Stored(k) = @ptrCast(to);
+            for (0..count) |i| dst[i] = dt.store(k, .f64, from[i]);
+        },
+    }
+    return 0;
+}
+
+fn tuned_call(comptime index: usize) Table.Call {
+    return struct {
+        fn call(f: *fr.Frame) callconv(.c) i32 {
+            return table.calls[index](f);
+        }
+    }.call;
+}
+
+fn plain_call(comptime k: ops.Kernel) Table.Call {
+    const Family = @field(families.plain, k.family);
+    if (!@hasDecl(Family, k.name)) @compileError("schema op kernel '" ++ k.family ++ "." ++ k.name ++ "' has no Zig body");
+    const function = @field(Family, k.name);
+    return struct {
+        fn call(f: *fr.Frame) callconv(.c) i32 {
+            return @intFromEnum(@as(abi.Status, function(f)));
+        }
+    }.call;
+}
+
+/// Operator calls take the frame's address as a number.
+fn by_number(comptime call: Table.Call) fn (f64) callconv(.c) i32 {
+    return struct {
+        fn go(address: f64) callconv(.c) i32 {
+            return call(@ptrFromInt(@as(usize, @intFromFloat(address))));
+        }
+    }.go;
+}
+
+fn Fast1(comptime index: usize) type {
+    return struct {
+        fn unary(code: u32, out: usize, a: usize, n: f64) callconv(.c) i32 {
+            return table.fasts[index](code, out, &.{ a, 0, 0 }, @intFromFloat(n));
+        }
+        fn binary(code: u32, out: usize, a: usize, b: usize, n: f64) callconv(.c) i32 {
+            return table.fasts[index](code, out, &.{ a, b, 0 }, @intFromFloat(n));
+        }
+        fn ternary(code: u32, out: usize, a: usize, b: usize, c: usize, n: f64) callconv(.c) i32 {
+            return table.fasts[index](code, out, &.{ a, b, c }, @intFromFloat(n));
+        }
+    };
+}
+
+comptime {
+    @setEvalBranchQuota(200_000);
+    for (ops.kernels, 0..) |k, i| {
+        const is_plain = @hasDecl(families.plain, k.family);
+        if (!is_plain and !@hasDecl(families.tuned, k.family)) {
+            @compileError("schema op kernel family '" ++ k.family ++ "' has no Zig file in families.zig");
+        }
+        const call = if (is_plain) plain_call(k) else tuned_call(i);
+        @export(&by_number(call), .{ .name = k.symbol });
+    }
+    for (ops.fast, 0..) |k, i| {
+        const F = Fast1(i);
+        switch (k.arity) {
+            1 => @export(&F.unary, .{ .name = k.symbol }),
+            2 => @export(&F.binary, .{ .name = k.symbol }),
+            else => @export(&F.ternary, .{ .name = k.symbol }),
+        }
+    }
+    for (.{
+        "zs_io_run",      "zs_io_start", "zs_io_done",    "zs_io_cancel",   "zs_io_finish",
+        "zs_io_unmap",    "zs_io_sync",  "zs_io_reserve", "zs_io_live_maps", "zs_io_live_bytes",
+        "zs_release_mapping_function",
+    }) |name| @export(&@field(files, name), .{ .name = name });
+    _ = threads;
+}

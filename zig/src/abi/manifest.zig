@@ -1,0 +1,53 @@
+//! The shared tables as this library was compiled, as JSON: a test compares it with what TypeScript believes.
+const std = @import("std");
+const abi = @import("abi");
+const ops = @import("ops");
+const dt = @import("../core/dtype.zig");
+
+fn number(comptime n: anytype) []const u8 {
+    return std.fmt.comptimePrint("{d}", .{n});
+}
+
+fn struct_text(comptime T: type) []const u8 {
+    var s: []const u8 = "{\"size\":" ++ number(@sizeOf(T)) ++ ",\"align\":" ++ number(@alignOf(T)) ++ ",\"fields\":{";
+    for (@typeInfo(T).@"struct".fields, 0..) |f, i| {
+        if (i > 0) s = s ++ ",";
+        s = s ++ "\"" ++ f.name ++ "\":" ++ number(@offsetOf(T, f.name));
+    }
+    return s ++ "}}";
+}
+
+fn enum_text(comptime T: type) []const u8 {
+    var s: []const u8 = "{";
+    for (@typeInfo(T).@"enum".fields, 0..) |f, i| {
+        if (i > 0) s = s ++ ",";
+        s = s ++ "\"" ++ f.name ++ "\":" ++ number(f.value);
+    }
+    return s ++ "}";
+}
+
+fn sizes_text() []const u8 {
+    var s: []const u8 = "{";
+    for (@typeInfo(abi.DType).@"enum".fields, 0..) |f, i| {
+        if (i > 0) s = s ++ ",";
+        s = s ++ "\"" ++ f.name ++ "\":" ++ number(@sizeOf(dt.Stored(@enumFromInt(f.value))));
+    }
+    return s ++ "}";
+}
+
+fn kernels_text() []const u8 {
+    var s: []const u8 = "[";
+    for (ops.kernels, 0..) |k, i| {
+        if (i > 0) s = s ++ ",";
+        s = s ++ "\"" ++ k.family ++ "." ++ k.name ++ "\"";
+    }
+    return s ++ "]";
+}
+
+pub const text: [:0]const u8 = blk: {
+    @setEvalBranchQuota(1_000_000);
+    break :blk "{\"hash\":\"" ++ abi.hash ++ "\",\"frame\":" ++ struct_text(abi.Frame) ++
+        ",\"operand\":" ++ struct_text(abi.Operand) ++ ",\"dtypes\":" ++ enum_text(abi.DType) ++
+        ",\"sizes\":" ++ sizes_text() ++ ",\"computes\":" ++ enum_text(abi.Compute) ++
+        ",\"statuses\":" ++ enum_text(abi.Status) ++ ",\"kernels\":" ++ kernels_text() ++ "}";
+};

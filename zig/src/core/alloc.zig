@@ -1,0 +1,237 @@
+//! The caching allocator of CPU memory. Freed blocks are kept by size class and handed out again, so that a loop
+//! over tensors costs no page faults. Sizes round as torch's caching allocator rounds them, and so do the
+//! statistics. Safe to call from any thread; the collector may release a block from a thread of its own.
+const std = @import("std");
+const builtin = @import("builtin");
+
+const small_limit = 1 << 20;
+const large_limit = 10 << 20;
+const large_round = 2 << 20;
+const min_round = 512;
+const alignment = 64;
+const header_size = 64;
+/// Cached bytes beyond this go back to the system.
+const cache_limit: usize = 1 << 30;
+
+const Header = extern struct {
+    magic: u64,
+    rounded: usize,
+    requested: usize,
+    next: ?*Header,
+};
+const magic_live: u64 = 0x7a656e736f72_0001;
+const magic_free: u64 = 0x7a656e736f72_0002;
+
+const small_classes = small_limit / min_round + 1;
+const large_slots = 256;
+
+var lock: std.atomic.Value(u32) = .init(0);
+var small: [small_classes]?*Header = @splat(null);
+var large: [large_slots]?*Header = @splat(null);
+
+var live: usize = 0;
+var requested_live: usize = 0;
+var peak: usize = 0;
+var cached: usize = 0;
+var allocations: usize = 0;
+var frees: usize = 0;
+var fail_after: i64 = -1;
+
+fn acquire() void {
+    while (lock.cmpxchgWeak(0, 1, .acquire, .monotonic) != null) std.atomic.spinLoopHint();
+}
+
+fn release() void {
+    lock.store(0, .release);
+}
+
+/// Block sizes: multiples of 512 bytes, from 10 MiB on multiples of 2 MiB.
+pub fn round(n: usize) usize {
+    const unit: usize = if (n < large_limit) min_round else large_round;
+    return std.mem.alignForward(usize, @max(n, 1), unit);
+}
+
+/// A block of at least `n` bytes, aligned to 64, not cleared; null when memory cannot be had.
+pub fn alloc(n: usize) ?[*]u8 {
+    if (n > 1 << 48) return null;
+    const rounded = round(n);
+    acquire();
+    if (fail_after >= 0) {
+        fail_after -= 1;
+        if (fail_after < 0) {
+            release();
+            return null;
+        }
+    }
+    const reused = take(rounded);
+    release();
+    const header = reused orelse fresh(rounded) orelse return null;
+    header.magic = magic_live;
+    header.requested = n;
+    acquire();
+    live += header.rounded;
+    requested_live += n;
+    peak = @max(peak, live);
+    allocations += 1;
+    release();
+    return @as([*]u8, @ptrCast(header)) + header_size;
+}
+
+fn take(rounded: usize) ?*Header {
+    if (rounded <= small_limit) {
+        const slot = &small[rounded / min_round];
+        const h = slot.* orelse return null;
+        slot.* = h.next;
+        cached -= h.rounded;
+        return h;
+    }
+    // Large blocks are few: the first one of the same size serves.
+    for (&large) |*slot| {
+        const h = slot.* orelse continue;
+        if (h.rounded == rounded) {
+            slot.* = null;
+            cached -= h.rounded;
+            return h;
+        }
+    }
+    return null;
+}
+
+fn fresh(rounded: usize) ?*Header {
+    const total = rounded + header_size;
+    const raw: [*]u8 = if (builtin.os.tag == .windows)
+        @ptrCast(_aligned_malloc(total, alignment) orelse return null)
+    else blk: {
+        var p: ?*anyopaque = null;
+        if (posix_memalign(&p, alignment, total) != 0) return null;
+        break :blk @ptrCast(p orelse return null);
+    };
+    const header: *Header = @ptrCast(@alignCast(raw));
+    header.rounded = rounded;
+    header.next = null;
+    return header;
+}
+
+extern "c" fn posix_memalign(out: *?*anyopaque, alignment: usize, size: usize) c_int;
+extern "c" fn _aligned_malloc(size: usize, alignment: usize) ?*anyopaque;
+extern "c" fn _aligned_free(p: *anyopaque) void;
+extern "c" fn free(p: *anyopaque) void;
+
+fn give_back(h: *Header) void {
+    h.magic = 0;
+    if (builtin.os.tag == .windows) _aligned_free(@ptrCast(h)) else free(@ptrCast(h));
+}
+
+/// Takes a block back. A second release of the same block is ignored.
+pub fn dealloc(block: [*]u8) void {
+    const h: *Header = @ptrCast(@alignCast(block - header_size));
+    acquire();
+    if (h.magic != magic_live) {
+        release();
+        return;
+    }
+    h.magic = magic_free;
+    live -= h.rounded;
+    requested_live -= h.requested;
+    frees += 1;
+    const kept = keep(h);
+    release();
+    if (!kept) give_back(h);
+}
+
+fn keep(h: *Header) bool {
+    if (cached + h.rounded > cache_limit) return false;
+    if (h.rounded <= small_limit) {
+        const slot = &small[h.rounded / min_round];
+        h.next = slot.*;
+        slot.* = h;
+        cached += h.rounded;
+        return true;
+    }
+    for (&large) |*slot| {
+        if (slot.* != null) continue;
+        slot.* = h;
+        cached += h.rounded;
+        return true;
+    }
+    return false;
+}
+
+/// Returns all cached blocks to the system.
+pub fn empty_cache() void {
+    acquire();
+    var first: ?*Header = null;
+    for (&small) |*slot| {
+        while (slot.*) |h| {
+            slot.* = h.next;
+            h.next = first;
+            first = h;
+        }
+    }
+    for (&large) |*slot| {
+        if (slot.*) |h| {
+            slot.* = null;
+            h.next = first;
+            first = h;
+        }
+    }
+    cached = 0;
+    release();
+    while (first) |h| {
+        first = h.next;
+        give_back(h);
+    }
+}
+
+pub fn stat(which: u32) usize {
+    acquire();
+    defer release();
+    return switch (which) {
+        0 => live,
+        1 => peak,
+        2 => cached,
+        3 => allocations,
+        4 => frees,
+        5 => requested_live,
+        else => 0,
+    };
+}
+
+pub fn reset_peak() void {
+    acquire();
+    defer release();
+    peak = live;
+}
+
+/// Testing: lets `n` more allocations pass and fails the one after; negative: none.
+pub fn set_fail_after(n: i64) void {
+    acquire();
+    defer release();
+    fail_after = n;
+}
+
+test "blocks are reused and counted" {
+    const before = stat(0);
+    const a = alloc(1000).?;
+    try std.testing.expectEqual(before + 1024, stat(0));
+    dealloc(a);
+    dealloc(a);
+    try std.testing.expectEqual(before, stat(0));
+    const b = alloc(700).?;
+    const c = alloc(1001).?;
+    try std.testing.expectEqual(a, c);
+    dealloc(b);
+    dealloc(c);
+}
+
+test "sizes round as torch rounds them" {
+    try std.testing.expectEqual(@as(usize, 512), round(1));
+    try std.testing.expectEqual(@as(usize, 382 << 20), round(400_000_000));
+}
+
+test "a failing allocation is reported" {
+    set_fail_after(0);
+    try std.testing.expect(alloc(64) == null);
+    const p = alloc(64).?;
+    dealloc(p);
+}

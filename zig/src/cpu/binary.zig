@@ -1,0 +1,218 @@
+//! Pointwise kernels of two inputs. Each body is written once for scalars and vectors.
+const std = @import("std");
+const abi = @import("abi");
+const cm = @import("vmath_complex.zig");
+const dt = @import("../core/dtype.zig");
+const fr = @import("../core/frame.zig");
+const integer = @import("integer.zig");
+const iter = @import("../core/iter.zig");
+const pw = @import("pointwise.zig");
+const unary = @import("unary.zig");
+const vm = @import("vmath.zig");
+
+const Compute = abi.Compute;
+const Params = pw.Params;
+const width = unary.width;
+
+inline fn cx(comptime c: Compute) bool {
+    return comptime dt.is_complex(dt.Computed(c));
+}
+
+inline fn is_float(comptime c: Compute) bool {
+    return c == .f32 or c == .f64;
+}
+
+pub const add = struct {
+    pub const arity = 2;
+    pub const computes = pw.everything;
+    pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        if (comptime cx(c)) return .{ .re = a.re + b.re, .im = a.im + b.im };
+        if (comptime is_float(c)) return a + b;
+        if (c == .b8) return a | b;
+        return a +% b;
+    }
+};
+
+/// a + alpha * b, alpha in attribute 0.
+pub const add_alpha = struct {
+    pub const arity = 2;
+    pub const computes = pw.everything;
+    pub inline fn apply(comptime c: Compute, p: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        const alpha = p.scalar(c, 0);
+        if (comptime cx(c)) {
+            const s = cm.mul(alpha, b);
+            return .{ .re = a.re + s.re, .im = a.im + s.im };
+        }
+        const k: @TypeOf(a) = if (@typeInfo(@TypeOf(a)) == .vector) @splat(alpha) else alpha;
+        if (comptime is_float(c)) return a + k * b;
+        if (c == .b8) return a | (k & b);
+        return a +% k *% b;
+    }
+};
+
+pub const sub = struct {
+    pub const arity = 2;
+    pub const computes = pw.all_numbers;
+    pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        if (comptime cx(c)) return .{ .re = a.re - b.re, .im = a.im - b.im };
+        return if (comptime is_float(c)) a - b else a -% b;
+    }
+};
+
+pub const mul = struct {
+    pub const arity = 2;
+    pub const computes = pw.everything;
+    pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        if (comptime cx(c)) return cm.mul(a, b);
+        if (comptime is_float(c)) return a * b;
+        if (c == .b8) return a & b;
+        return a *% b;
+    }
+};
+
+/// True division.
+pub const div = struct {
+    pub const arity = 2;
+    pub const computes = pw.inexact;
+    pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        return if (comptime cx(c)) cm.div(a, b) else a / b;
+    }
+};
+
+/// Rounds towards minus infinity (Python's //).
+pub const floor_divide = Division("floor_divide");
+/// Rounds towards zero.
+pub const trunc_divide = Division("trunc_divide");
+/// Python's %: the result has the divisor's sign.
+pub const remainder = Division("remainder");
+/// C's %: the result has the dividend's sign.
+pub const fmod = Division("fmod");
+
+fn Division(comptime name: []const u8) type {
+    return struct {
+        pub const arity = 2;
+        pub const computes = pw.all_real;
+        pub fn lanes(comptime c: Compute) usize {
+            return if (is_float(c)) pw.vector_lanes(c) else 1;
+        }
+        /// An integer divisor of zero must be found before any division runs.
+        pub fn check(comptime c: Compute, f: *fr.Frame, space: *const iter.Space) abi.Status {
+            if (comptime is_float(c)) return .ok;
+            return if (integer.has_zero(c, f, space, 2)) .zero_division else .ok;
+        }
+        pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+            if (comptime !is_float(c)) return @field(integer, name)(a, b);
+            if (comptime std.mem.eql(u8, name, "trunc_divide")) return @trunc(a / b);
+            return @field(vm, name)(a, b);
+        }
+    };
+}
+
+pub const pow = struct {
+    pub const arity = 2;
+    pub const computes = pw.all_numbers;
+    pub fn lanes(comptime c: Compute) usize {
+        return if (is_float(c)) pw.vector_lanes(c) else 1;
+    }
+    pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        if (comptime cx(c)) return cm.pow(a, b);
+        return if (comptime is_float(c)) vm.pow(a, b) else integer.pow(a, b);
+    }
+};
+
+pub const maximum = Extremum(true);
+pub const minimum = Extremum(false);
+
+fn Extremum(comptime larger: bool) type {
+    return struct {
+        pub const arity = 2;
+        pub const computes = pw.all_real ++ [_]Compute{.b8};
+        pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+            if (comptime is_float(c)) return if (larger) vm.maximum(a, b) else vm.minimum(a, b);
+            return if (larger) pw.select(a > b, a, b) else pw.select(a < b, a, b);
+        }
+    };
+}
+
+const Order = enum { eq, ne, lt, le, gt, ge };
+
+fn Comparison(comptime order: Order) type {
+    const ordered = order != .eq and order != .ne;
+    return struct {
+        pub const arity = 2;
+        pub const computes = if (ordered) pw.all_real ++ [_]Compute{.b8} else pw.everything;
+        pub fn Out(comptime _: Compute) Compute {
+            return .b8;
+        }
+        pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) pw.Value(u8, width(@TypeOf(a))) {
+            if (comptime cx(c)) {
+                const same = a.re == b.re and a.im == b.im;
+                return @intFromBool(if (order == .eq) same else !same);
+            }
+            return pw.bytes_of(switch (order) {
+                .eq => a == b,
+                .ne => a != b,
+                .lt => a < b,
+                .le => a <= b,
+                .gt => a > b,
+                .ge => a >= b,
+            });
+        }
+    };
+}
+
+pub const eq = Comparison(.eq);
+pub const ne = Comparison(.ne);
+pub const lt = Comparison(.lt);
+pub const le = Comparison(.le);
+pub const gt = Comparison(.gt);
+pub const ge = Comparison(.ge);
+
+const Logic = enum { both, either, one };
+
+fn Logical(comptime logic: Logic) type {
+    return struct {
+        pub const arity = 2;
+        pub const computes = pw.everything;
+        pub fn Out(comptime _: Compute) Compute {
+            return .b8;
+        }
+        pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) pw.Value(u8, width(@TypeOf(a))) {
+            const x = truth(c, a);
+            const y = truth(c, b);
+            return switch (logic) {
+                .both => x & y,
+                .either => x | y,
+                .one => x ^ y,
+            };
+        }
+        inline fn truth(comptime c: Compute, a: anytype) pw.Value(u8, width(@TypeOf(a))) {
+            if (comptime cx(c)) return @intFromBool(a.re != 0 or a.im != 0);
+            return pw.bytes_of(a != pw.constant(@TypeOf(a), 0));
+        }
+    };
+}
+
+pub const logical_and = Logical(.both);
+pub const logical_or = Logical(.either);
+
+pub const bitwise_and = struct {
+    pub const arity = 2;
+    pub const computes = pw.integers ++ [_]Compute{.b8};
+    pub inline fn apply(comptime _: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        return a & b;
+    }
+};
+
+pub const atan2 = RealFloat("atan2");
+pub const copysign = RealFloat("copysign");
+
+fn RealFloat(comptime name: []const u8) type {
+    return struct {
+        pub const arity = 2;
+        pub const computes = pw.floats;
+        pub inline fn apply(comptime _: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+            return @field(vm, name)(a, b);
+        }
+    };
+}

@@ -1,0 +1,176 @@
+//! Moves blocks of elements between memory (any dtype, any strides) and L1-sized buffers of a compute type.
+const std = @import("std");
+const abi = @import("abi");
+const dt = @import("../core/dtype.zig");
+const fr = @import("../core/frame.zig");
+const iter = @import("../core/iter.zig");
+
+const Compute = abi.Compute;
+const DType = abi.DType;
+
+/// Elements per block: all buffers of a four-operand call stay in L1.
+pub const block = 1024;
+
+fn Run(comptime c: Compute) type {
+    return *const fn (dst: [*]align(1) dt.Computed(c), src: [*]const u8, stride: isize, n: usize) void;
+}
+
+fn load_run(comptime d: DType, comptime c: Compute) Run(c) {
+    return struct {
+        fn run(dst: [*]align(1) dt.Computed(c), bytes: [*]const u8, stride: isize, n: usize) void {
+            const src: [*]align(1) const dt.Stored(d) = @ptrCast(bytes);
+            if (stride == 1) {
+                for (0..n) |i| dst[i] = dt.load(d, c, src[i]);
+            } else if (stride == 0) {
+                const x = dt.load(d, c, src[0]);
+                for (0..n) |i| dst[i] = x;
+            } else {
+                var at: isize = 0;
+                for (0..n) |i| {
+                    dst[i] = dt.load(d, c, @as([*]align(1) const dt.Stored(d), @ptrFromInt(address(src, at)))[0]);
+                    at += stride;
+                }
+            }
+        }
+    }.run;
+}
+
+inline fn address(p: anytype, elements: isize) usize {
+    const size = @sizeOf(@typeInfo(@TypeOf(p)).pointer.child);
+    return @intFromPtr(p) +% @as(usize, @bitCast(elements * size));
+}
+
+fn store_run(comptime d: DType, comptime c: Compute) Run(c) {
+    return struct {
+        fn run(src: [*]align(1) dt.Computed(c), bytes: [*]const u8, stride: isize, n: usize) void {
+            const dst: [*]align(1) dt.Stored(d) = @ptrCast(@constCast(bytes));
+            if (stride == 1) {
+                for (0..n) |i| dst[i] = dt.store(d, c, src[i]);
+            } else {
+                var at: isize = 0;
+                for (0..n) |i| {
+                    @as([*]align(1) dt.Stored(d), @ptrFromInt(address(dst, at)))[0] = dt.store(d, c, src[i]);
+                    at += stride;
+                }
+            }
+        }
+    }.run;
+}
+
+const dtype_count = @typeInfo(DType).@"enum".fields.len;
+
+fn table(comptime c: Compute, comptime make: anytype) [dtype_count]Run(c) {
+    var t: [dtype_count]Run(c) = undefined;
+    for (@typeInfo(DType).@"enum".fields) |f| t[f.value] = make(@as(DType, @enumFromInt(f.value)), c);
+    return t;
+}
+
+/// One operand of a pointwise call, read or written block by block in the order of the space.
+pub fn Stream(comptime c: Compute) type {
+    const T = dt.Computed(c);
+    return struct {
+        const Self = @This();
+        const loads = table(c, load_run);
+        const stores = table(c, store_run);
+
+        view: fr.View,
+        cursor: iter.Cursor,
+        dense: bool,
+        constant: bool,
+        buffer: [*]T,
+        filled: usize = 0,
+
+        pub fn init(f: *fr.Frame, space: *const iter.Space, k: usize, start: usize, buffer: [*]T) Self {
+            const v = fr.view(f, k);
+            const native = v.dtype == dt.native_dtype(c) and v.flags == 0;
+            return .{
+                .view = v,
+                .cursor = iter.Cursor.init(space, k, start),
+                .dense = native and space.is_dense(k),
+                .constant = space.is_constant(k),
+                .buffer = buffer,
+            };
+        }
+
+        /// The next `n` elements as compute values, without a copy where memory already holds them so.
+        pub fn read(s: *Self, n: usize) [*]const T {
+            if (s.dense) {
+                const at: [*]T = @ptrFromInt(@intFromPtr(s.view.data) +% @as(usize, @bitCast(s.cursor.offset * @sizeOf(T))));
+                s.cursor.offset += @intCast(n);
+                return at;
+            }
+            if (s.constant) {
+                if (s.filled < n) s.fill(block);
+                return s.buffer;
+            }
+            s.gather(n);
+            return s.buffer;
+        }
+
+        fn fill(s: *Self, n: usize) void {
+            loads[@intFromEnum(s.view.dtype)](s.buffer, s.view.data, 0, n);
+            s.apply_flags(n);
+            s.filled = n;
+        }
+
+        fn gather(s: *Self, n: usize) void {
+            const size = dt.size_of(s.view.dtype);
+            const load = loads[@intFromEnum(s.view.dtype)];
+            const stride = s.cursor.space.strides[s.cursor.k][0];
+            var done: usize = 0;
+            while (done < n) {
+                const run = s.cursor.run(n - done);
+                load(s.buffer + done, at_offset(s.view.data, s.cursor.offset, size), stride, run);
+                s.cursor.advance(run);
+                done += run;
+            }
+            s.apply_flags(n);
+        }
+
+        fn apply_flags(s: *Self, n: usize) void {
+            if (s.view.flags == 0) return;
+            const conj = s.view.flags & fr.flag_conj != 0;
+            const neg = s.view.flags & fr.flag_neg != 0;
+            for (s.buffer[0..n]) |*x| {
+                if (comptime dt.is_complex(T)) {
+                    if (conj) x.im = -x.im;
+                    if (neg) x.* = .{ .re = -x.re, .im = -x.im };
+                } else if (comptime @typeInfo(T) == .float) {
+                    if (neg) x.* = -x.*;
+                } else if (neg) {
+                    x.* = 0 -% x.*;
+                }
+            }
+        }
+
+        /// Where the next `n` results may be computed to: memory itself, or the buffer.
+        pub fn target(s: *Self) [*]T {
+            if (!s.dense) return s.buffer;
+            return @ptrFromInt(@intFromPtr(s.view.data) +% @as(usize, @bitCast(s.cursor.offset * @sizeOf(T))));
+        }
+
+        /// Moves on after `n` results were computed to `target()`.
+        pub fn commit(s: *Self, n: usize) void {
+            if (s.dense) {
+                s.cursor.offset += @intCast(n);
+                return;
+            }
+            s.apply_flags(n);
+            const size = dt.size_of(s.view.dtype);
+            const store = stores[@intFromEnum(s.view.dtype)];
+            const stride = s.cursor.space.strides[s.cursor.k][0];
+            var done: usize = 0;
+            while (done < n) {
+                const run = s.cursor.run(n - done);
+                store(s.buffer + done, at_offset(s.view.data, s.cursor.offset, size), stride, run);
+                s.cursor.advance(run);
+                done += run;
+            }
+        }
+    };
+}
+
+inline fn at_offset(data: [*]u8, elements: isize, size: usize) [*]u8 {
+    const bytes = elements * @as(isize, @intCast(size));
+    return @ptrFromInt(@intFromPtr(data) +% @as(usize, @bitCast(bytes)));
+}

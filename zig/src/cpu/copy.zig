@@ -1,0 +1,151 @@
+//! Copies between tensors of one dtype: by bytes, in tiles where one side is transposed.
+const std = @import("std");
+const abi = @import("abi");
+const fr = @import("../core/frame.zig");
+const iter = @import("../core/iter.zig");
+const dt = @import("../core/dtype.zig");
+const parallel = @import("../core/parallel.zig");
+
+const grain = 32768;
+
+/// Operand 0 receives operand 1, which is broadcast to its shape.
+pub fn copy(f: *fr.Frame) abi.Status {
+    const space = iter.Space.init(f, 2);
+    if (space.total == 0) return .ok;
+    switch (dt.size_of(fr.view(f, 0).dtype)) {
+        1 => run(u8, f, &space),
+        2 => run(u16, f, &space),
+        4 => run(u32, f, &space),
+        8 => run(u64, f, &space),
+        16 => run(u128, f, &space),
+        else => return .unsupported,
+    }
+    return .ok;
+}
+
+fn run(comptime T: type, f: *fr.Frame, space: *const iter.Space) void {
+    const dst: usize = @intFromPtr(fr.view(f, 0).data);
+    const src: usize = @intFromPtr(fr.view(f, 1).data);
+    if (space.is_dense(0) and space.is_dense(1)) {
+        const Job = struct {
+            dst: usize,
+            src: usize,
+            fn part(j: @This(), begin: usize, end: usize) void {
+                const n = (end - begin) * @sizeOf(T);
+                const d: [*]u8 = @ptrFromInt(j.dst + begin * @sizeOf(T));
+                const s: [*]const u8 = @ptrFromInt(j.src + begin * @sizeOf(T));
+                @memmove(d[0..n], s[0..n]);
+            }
+        };
+        return parallel.parallel_for(space.total, grain, Job{ .dst = dst, .src = src }, Job.part);
+    }
+    const Job = struct {
+        space: *const iter.Space,
+        dst: usize,
+        src: usize,
+        tiled: bool,
+        fn part(j: @This(), begin: usize, end: usize) void {
+            if (j.tiled) planes(T, j.space, j.dst, j.src, begin, end) else runs(T, j.space, j.dst, j.src, begin, end);
+        }
+    };
+    const tiled = is_transposed(space);
+    const total = if (tiled) space.total / space.sizes[0] else space.total;
+    const step = if (tiled) @max(1, grain / space.sizes[0]) else grain;
+    parallel.parallel_for(total, step, Job{ .space = space, .dst = dst, .src = src, .tiled = tiled }, Job.part);
+}
+
+/// The destination runs along dimension 0, the source along dimension 1.
+fn is_transposed(s: *const iter.Space) bool {
+    if (s.rank < 2 or s.strides[0][0] != 1) return false;
+    return s.strides[1][1] == 1 and s.strides[1][0] != 1 and s.sizes[0] >= 8 and s.sizes[1] >= 8;
+}
+
+inline fn at(comptime T: type, base: usize, offset: isize) *align(1) T {
+    return @ptrFromInt(base +% @as(usize, @bitCast(offset * @sizeOf(T))));
+}
+
+/// Rows [begin, end) of the space without dimension 0, in tiles of dimensions 0 and 1.
+fn planes(comptime T: type, s: *const iter.Space, dst: usize, src: usize, begin: usize, end: usize) void {
+    const rows = s.sizes[1];
+    var row = begin;
+    while (row < end) {
+        const first = row % rows;
+        const count = @min(rows - first, end - row);
+        var d: isize = @as(isize, @intCast(first)) * s.strides[0][1];
+        var o: isize = @as(isize, @intCast(first)) * s.strides[1][1];
+        var rest = row / rows;
+        for (2..s.rank) |k| {
+            const i: isize = @intCast(rest % s.sizes[k]);
+            rest /= s.sizes[k];
+            d += i * s.strides[0][k];
+            o += i * s.strides[1][k];
+        }
+        tile_plane(T, s, at(T, dst, d), at(T, src, o), count);
+        row += count;
+    }
+}
+
+const tile = 16;
+
+fn tile_plane(comptime T: type, s: *const iter.Space, dst: *align(1) T, src: *align(1) T, rows: usize) void {
+    const d: usize = @intFromPtr(dst);
+    const o: usize = @intFromPtr(src);
+    const cols = s.sizes[0];
+    const ds = s.strides[0][1];
+    const ss = s.strides[1][0];
+    var c: usize = 0;
+    while (c < cols) : (c += tile) {
+        const cn = @min(tile, cols - c);
+        var r: usize = 0;
+        while (r < rows) : (r += tile) {
+            const rn = @min(tile, rows - r);
+            var buffer: [tile][tile]T = undefined;
+            for (0..cn) |j| {
+                const from: [*]align(1) const T = @ptrCast(at(T, o, @as(isize, @intCast(c + j)) * ss + @as(isize, @intCast(r))));
+                if (rn == tile) {
+                    inline for (0..tile) |i| buffer[i][j] = from[i];
+                } else for (0..rn) |i| {
+                    buffer[i][j] = from[i];
+                }
+            }
+            for (0..rn) |i| {
+                const to: [*]align(1) T = @ptrCast(at(T, d, @as(isize, @intCast(r + i)) * ds + @as(isize, @intCast(c))));
+                if (cn == tile) {
+                    inline for (0..tile) |j| to[j] = buffer[i][j];
+                } else for (0..cn) |j| {
+                    to[j] = buffer[i][j];
+                }
+            }
+        }
+    }
+}
+
+fn runs(comptime T: type, s: *const iter.Space, dst: usize, src: usize, begin: usize, end: usize) void {
+    var to = iter.Cursor.init(s, 0, begin);
+    var from = iter.Cursor.init(s, 1, begin);
+    const ds = s.strides[0][0];
+    const ss = s.strides[1][0];
+    var done = begin;
+    while (done < end) {
+        const n = to.run(end - done);
+        if (ds == 1 and ss == 1) {
+            const d: [*]align(1) T = @ptrCast(at(T, dst, to.offset));
+            const o: [*]align(1) const T = @ptrCast(at(T, src, from.offset));
+            if (n < 16) {
+                for (0..n) |i| d[i] = o[i];
+            } else @memmove(d[0..n], o[0..n]);
+        } else if (ds == 1 and ss == 0) {
+            const d: [*]align(1) T = @ptrCast(at(T, dst, to.offset));
+            const x = at(T, src, from.offset).*;
+            for (0..n) |i| d[i] = x;
+        } else {
+            for (0..n) |i| {
+                const k: isize = @intCast(i);
+                at(T, dst, to.offset + k * ds).* = at(T, src, from.offset + k * ss).*;
+            }
+        }
+        to.advance(n);
+        from.advance(n);
+        done += n;
+    }
+}

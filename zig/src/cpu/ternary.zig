@@ -1,0 +1,80 @@
+//! Pointwise kernels of three inputs.
+const std = @import("std");
+const abi = @import("abi");
+const cm = @import("vmath_complex.zig");
+const dt = @import("../core/dtype.zig");
+const pw = @import("pointwise.zig");
+const unary = @import("unary.zig");
+const vm = @import("vmath.zig");
+
+const Compute = abi.Compute;
+const Params = pw.Params;
+
+inline fn cx(comptime c: Compute) bool {
+    return comptime dt.is_complex(dt.Computed(c));
+}
+
+inline fn is_float(comptime c: Compute) bool {
+    return c == .f32 or c == .f64;
+}
+
+/// where(condition, a, b)
+pub const where = struct {
+    pub const arity = 3;
+    pub const computes = pw.everything;
+    pub fn In(comptime c: Compute, comptime i: usize) Compute {
+        return if (i == 0) .b8 else c;
+    }
+    pub inline fn apply(comptime c: Compute, _: Params, m: anytype, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        if (comptime cx(c)) return if (m != 0) a else b;
+        return pw.select(m != pw.constant(@TypeOf(m), 0), a, b);
+    }
+};
+
+/// self + value * a * b, value in attribute 0.
+pub const addcmul = struct {
+    pub const arity = 3;
+    pub const computes = pw.all_numbers;
+    pub inline fn apply(comptime c: Compute, p: Params, s: anytype, a: @TypeOf(s), b: @TypeOf(s)) @TypeOf(s) {
+        const value = p.scalar(c, 0);
+        if (comptime cx(c)) {
+            const x = cm.mul(cm.mul(value, a), b);
+            return .{ .re = s.re + x.re, .im = s.im + x.im };
+        }
+        const k: @TypeOf(s) = if (@typeInfo(@TypeOf(s)) == .vector) @splat(value) else value;
+        return if (comptime is_float(c)) s + k * a * b else s +% k *% a *% b;
+    }
+};
+
+/// start + weight * (end - start), from the nearer end.
+pub const lerp = struct {
+    pub const arity = 3;
+    pub const computes = pw.inexact;
+    pub inline fn apply(comptime c: Compute, _: Params, s: anytype, e: @TypeOf(s), w: @TypeOf(s)) @TypeOf(s) {
+        if (comptime cx(c)) {
+            const d = .{ .re = e.re - s.re, .im = e.im - s.im };
+            const diff: @TypeOf(s) = .{ .re = d.re, .im = d.im };
+            if (w.re * w.re + w.im * w.im < 0.25) {
+                const x = cm.mul(w, diff);
+                return .{ .re = s.re + x.re, .im = s.im + x.im };
+            }
+            const x = cm.mul(diff, .{ .re = 1 - w.re, .im = -w.im });
+            return .{ .re = e.re - x.re, .im = e.im - x.im };
+        }
+        const half = pw.constant(@TypeOf(s), 0.5);
+        const one = pw.constant(@TypeOf(s), 1);
+        const d = e - s;
+        return pw.select(@abs(w) < half, s + w * d, e - d * (one - w));
+    }
+};
+
+/// min(max(x, low), high); NaN in any operand stays.
+pub const clamp = struct {
+    pub const arity = 3;
+    pub const computes = pw.all_real;
+    pub inline fn apply(comptime c: Compute, _: Params, x: anytype, low: @TypeOf(x), high: @TypeOf(x)) @TypeOf(x) {
+        if (comptime is_float(c)) return vm.minimum(vm.maximum(x, low), high);
+        const m = pw.select(x > low, x, low);
+        return pw.select(m < high, m, high);
+    }
+};

@@ -1,0 +1,127 @@
+//! Pointwise kernels of one input. Each body is written once for scalars and vectors.
+const std = @import("std");
+const abi = @import("abi");
+const cm = @import("vmath_complex.zig");
+const dt = @import("../core/dtype.zig");
+const pw = @import("pointwise.zig");
+const vm = @import("vmath.zig");
+
+const Compute = abi.Compute;
+const Params = pw.Params;
+
+inline fn cx(comptime c: Compute) bool {
+    return comptime dt.is_complex(dt.Computed(c));
+}
+
+inline fn real_of(comptime c: Compute) Compute {
+    return switch (c) {
+        .c64 => .f32,
+        .c128 => .f64,
+        else => c,
+    };
+}
+
+/// A function of floats with a real and a complex form.
+fn Inexact(comptime name: []const u8) type {
+    return struct {
+        pub const arity = 1;
+        pub const computes = pw.inexact;
+        pub inline fn apply(comptime c: Compute, _: Params, x: anytype) @TypeOf(x) {
+            return if (comptime cx(c)) @field(cm, name)(x) else @field(vm, name)(x);
+        }
+    };
+}
+
+/// A function of real floats only.
+fn RealFloat(comptime name: []const u8) type {
+    return struct {
+        pub const arity = 1;
+        pub const computes = pw.floats;
+        pub inline fn apply(comptime _: Compute, _: Params, x: anytype) @TypeOf(x) {
+            return @field(vm, name)(x);
+        }
+    };
+}
+
+pub const exp = Inexact("exp");
+pub const log = Inexact("log");
+pub const sqrt = Inexact("sqrt");
+pub const tanh = Inexact("tanh");
+pub const sigmoid = Inexact("sigmoid");
+pub const sin = Inexact("sin");
+pub const cos = Inexact("cos");
+
+pub const abs = struct {
+    pub const arity = 1;
+    pub const computes = pw.all_numbers;
+    pub fn Out(comptime c: Compute) Compute {
+        return real_of(c);
+    }
+    pub inline fn apply(comptime c: Compute, _: Params, x: anytype) pw.Value(dt.Computed(real_of(c)), width(@TypeOf(x))) {
+        if (comptime cx(c)) return cm.abs(x);
+        if (c == .u64) return x;
+        if (c == .i32 or c == .i64) {
+            const zero: @TypeOf(x) = if (@typeInfo(@TypeOf(x)) == .vector) @splat(0) else 0;
+            return pw.select(x < zero, zero -% x, x);
+        }
+        return @abs(x);
+    }
+};
+
+pub fn width(comptime T: type) usize {
+    return if (@typeInfo(T) == .vector) @typeInfo(T).vector.len else 1;
+}
+
+pub const neg = struct {
+    pub const arity = 1;
+    pub const computes = pw.all_numbers;
+    pub inline fn apply(comptime c: Compute, _: Params, x: anytype) @TypeOf(x) {
+        if (comptime cx(c)) return .{ .re = -x.re, .im = -x.im };
+        if (comptime c == .f32 or c == .f64) return -x;
+        return pw.constant(@TypeOf(x), 0) -% x;
+    }
+};
+
+pub const relu = struct {
+    pub const arity = 1;
+    pub const computes = pw.all_real;
+    pub inline fn apply(comptime c: Compute, _: Params, x: anytype) @TypeOf(x) {
+        if (c == .u64) return x;
+        const zero = pw.constant(@TypeOf(x), 0);
+        // NaN must stay: only what compares as not above zero and is a number becomes zero.
+        return pw.select(x <= zero, zero, x);
+    }
+};
+
+pub const isnan = struct {
+    pub const arity = 1;
+    pub const computes = pw.inexact;
+    pub fn Out(comptime _: Compute) Compute {
+        return .b8;
+    }
+    pub inline fn apply(comptime c: Compute, _: Params, x: anytype) pw.Value(u8, width(@TypeOf(x))) {
+        if (comptime cx(c)) return @intFromBool(x.re != x.re or x.im != x.im);
+        return pw.bytes_of(x != x);
+    }
+};
+
+pub const logical_not = struct {
+    pub const arity = 1;
+    pub const computes = pw.everything;
+    pub fn Out(comptime _: Compute) Compute {
+        return .b8;
+    }
+    pub inline fn apply(comptime c: Compute, _: Params, x: anytype) pw.Value(u8, width(@TypeOf(x))) {
+        if (comptime cx(c)) return @intFromBool(x.re == 0 and x.im == 0);
+        return pw.bytes_of(x == pw.constant(@TypeOf(x), 0));
+    }
+};
+
+/// The value itself: conversions between dtypes are the driver's work.
+pub const convert = struct {
+    pub const arity = 1;
+    pub const computes = pw.everything;
+    pub inline fn apply(comptime _: Compute, _: Params, x: anytype) @TypeOf(x) {
+        return x;
+    }
+};

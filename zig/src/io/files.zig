@@ -1,0 +1,426 @@
+//! Files and mappings: batches of jobs that open, write, size and map files, alone or with several threads.
+//! Everything outside is hostile: each job ends with a status (0, -errno, or one of our own codes below -10000), nothing panics.
+//! Addresses and sizes cross the boundary as f64, exact below 2^53, so that the other side never needs a BigInt.
+const std = @import("std");
+const builtin = @import("builtin");
+
+const c = std.c;
+const posix_host = builtin.os.tag != .windows and builtin.os.tag != .wasi;
+
+/// Status codes that are not an errno.
+const status_too_small: f64 = -10001;
+const status_exists: f64 = -10002;
+const status_symlink: f64 = -10003;
+const status_bad_job: f64 = -10004;
+const status_unsupported: f64 = -10005;
+const status_cancelled: f64 = -10006;
+const status_not_a_file: f64 = -10007;
+
+/// What a job does, as bits of `Job.flags`.
+const Flag = struct {
+    const write: u32 = 1; // write `nbytes` from `data` at `offset`
+    const create: u32 = 2; // make the file when it is missing
+    const exclusive: u32 = 4; // the file must not exist
+    const no_follow: u32 = 8; // refuse a symbolic link as the last component
+    const map: u32 = 16; // map `nbytes` (or the whole file when -1)
+    const shared: u32 = 32; // the mapping writes through; otherwise it is copy-on-write
+    const writable: u32 = 64; // open for writing
+    const fsync: u32 = 128; // flush before the job counts as done
+    const replace: u32 = 256; // an existing file of another size is unlinked first, so that old mappings of it stay whole
+    const grow: u32 = 512; // a shorter file is extended to `nbytes` (sparse)
+    const keep_fd: u32 = 1024; // leave the descriptor open and report it
+    const populate: u32 = 2048; // fault the mapping in at once
+};
+
+/// One job as it lies in memory: ten doubles, the last five written by us.
+pub const Job = extern struct {
+    path: f64, // address of a zero-terminated path; 0 asks for anonymous shared memory
+    data: f64, // address of the bytes to write
+    nbytes: f64, // how many bytes; -1 with `map` means the whole file
+    flags: f64,
+    offset: f64, // where in the file to write, and from where to map (page aligned)
+    status: f64,
+    address: f64,
+    file_size: f64,
+    fd: f64,
+    mapped: f64, // length of the mapping, 0 when nothing was mapped
+};
+
+var live_maps = std.atomic.Value(i64).init(0);
+var live_bytes = std.atomic.Value(i64).init(0);
+
+const Failure = error{Failed};
+
+fn lastError() f64 {
+    return -@as(f64, @floatFromInt(c._errno().*));
+}
+
+fn errnoOf(e: c.E) f64 {
+    return -@as(f64, @floatFromInt(@intFromEnum(e)));
+}
+
+/// A size or an address that came as a double; null when it is no non-negative integer below 2^53.
+fn whole(value: f64) ?usize {
+    if (!(value >= 0) or value > 9007199254740991.0 or @trunc(value) != value) return null;
+    return @intFromFloat(value);
+}
+
+fn openFile(path: [*:0]const u8, flags: u32, exclusive: bool) c_int {
+    var o: c.O = .{ .CLOEXEC = true, .NONBLOCK = true, .NOCTTY = true };
+    o.ACCMODE = if (flags & (Flag.writable | Flag.write) != 0) .RDWR else .RDONLY;
+    if (flags & Flag.create != 0) o.CREAT = true;
+    if (exclusive) o.EXCL = true;
+    if (flags & Flag.no_follow != 0) o.NOFOLLOW = true;
+    while (true) {
+        const fd = c.open(path, o, @as(c_uint, 0o644));
+        if (fd >= 0 or c._errno().* != @intFromEnum(c.E.INTR)) return fd;
+    }
+}
+
+fn openStatus(flags: u32) f64 {
+    const code = lastError();
+    if (code == errnoOf(.EXIST)) return status_exists;
+    if (flags & Flag.no_follow != 0 and code == errnoOf(.LOOP)) return status_symlink;
+    return code;
+}
+
+fn anonymousFile() c_int {
+    if (builtin.os.tag == .linux) return c.memfd_create("zensor", 1);
+    return -1;
+}
+
+fn sizeOf(fd: c_int) i64 {
+    return c.lseek(fd, 0, c.SEEK.END);
+}
+
+fn resize(job: *Job, fd: c_int, size: usize) Failure!void {
+    while (c.ftruncate(fd, @intCast(size)) != 0) {
+        if (c._errno().* == @intFromEnum(c.E.INTR)) continue;
+        job.status = lastError();
+        return error.Failed;
+    }
+    job.file_size = @floatFromInt(size);
+}
+
+fn writeAll(job: *Job, fd: c_int, data: [*]const u8, nbytes: usize, offset: usize) Failure!void {
+    // Large writes go in pieces so that a signal or a full disk is noticed between them.
+    const piece: usize = 16 << 20;
+    var done: usize = 0;
+    while (done < nbytes) {
+        const n = c.pwrite(fd, data + done, @min(piece, nbytes - done), @intCast(offset + done));
+        if (n < 0) {
+            if (c._errno().* == @intFromEnum(c.E.INTR)) continue;
+            job.status = lastError();
+            return error.Failed;
+        }
+        if (n == 0) {
+            job.status = errnoOf(.NOSPC);
+            return error.Failed;
+        }
+        done += @intCast(n);
+    }
+    job.file_size = @max(job.file_size, @as(f64, @floatFromInt(offset + nbytes)));
+}
+
+fn mapDescriptor(job: *Job, fd: c_int, length: usize, flags: u32, offset: usize) Failure!void {
+    if (length == 0) return;
+    var m: c.MAP = .{ .TYPE = if (flags & Flag.shared != 0) .SHARED else .PRIVATE };
+    if (@hasField(c.MAP, "NORESERVE")) m.NORESERVE = true;
+    if (@hasField(c.MAP, "POPULATE") and flags & Flag.populate != 0) m.POPULATE = true;
+    if (fd < 0) m.ANONYMOUS = true;
+    const address = c.mmap(null, length, .{ .READ = true, .WRITE = true }, m, fd, @intCast(offset));
+    if (address == c.MAP_FAILED) {
+        job.status = lastError();
+        return error.Failed;
+    }
+    job.address = @floatFromInt(@intFromPtr(address));
+    job.mapped = @floatFromInt(length);
+    _ = live_maps.fetchAdd(1, .monotonic);
+    _ = live_bytes.fetchAdd(@intCast(length), .monotonic);
+}
+
+fn openForJob(job: *Job, path: [*:0]const u8, flags: u32, wanted: ?usize) Failure!c_int {
+    var fd = openFile(path, flags, flags & Flag.exclusive != 0);
+    if (fd < 0) {
+        job.status = openStatus(flags);
+        return error.Failed;
+    }
+    errdefer _ = c.close(fd);
+    var size = sizeOf(fd);
+    if (size < 0 or size == std.math.maxInt(i64)) {
+        job.status = status_not_a_file;
+        return error.Failed;
+    }
+    if (flags & Flag.replace != 0 and size != 0 and (wanted == null or size != @as(i64, @intCast(wanted.?)))) {
+        const fresh = replaceFile(path, flags);
+        if (fresh < 0) {
+            job.status = openStatus(flags);
+            return error.Failed;
+        }
+        _ = c.close(fd);
+        fd = fresh;
+        size = 0;
+    }
+    job.file_size = @floatFromInt(size);
+    return fd;
+}
+
+fn replaceFile(path: [*:0]const u8, flags: u32) c_int {
+    if (c.unlink(path) != 0 and c._errno().* != @intFromEnum(c.E.NOENT)) return -1;
+    return openFile(path, flags | Flag.create, true);
+}
+
+fn runPosix(job: *Job) Failure!void {
+    const bits = whole(job.flags) orelse return badJob(job);
+    const flags: u32 = @truncate(bits);
+    const path_address = whole(job.path) orelse return badJob(job);
+    const offset = whole(job.offset) orelse return badJob(job);
+    const wanted: ?usize = if (job.nbytes == -1) null else (whole(job.nbytes) orelse return badJob(job));
+    if (flags & Flag.write != 0 and (wanted == null or (job.data == 0 and wanted.? > 0))) return badJob(job);
+
+    const fd = if (path_address == 0) anonymousFile() else try openForJob(job, @ptrFromInt(path_address), flags, wanted);
+    if (fd < 0 and path_address == 0 and wanted == null) return badJob(job);
+    var keep = false;
+    defer if (fd >= 0 and !keep) {
+        _ = c.close(fd);
+    };
+    if (fd >= 0) try fillDescriptor(job, fd, flags, wanted, offset, path_address == 0);
+    if (flags & Flag.map != 0) {
+        const length = wanted orelse (@as(usize, @intFromFloat(job.file_size)) -| offset);
+        try mapDescriptor(job, fd, length, flags, offset);
+    }
+    if (flags & Flag.keep_fd != 0) {
+        keep = true;
+        job.fd = @floatFromInt(fd);
+    }
+    job.status = 0;
+}
+
+fn fillDescriptor(job: *Job, fd: c_int, flags: u32, wanted: ?usize, offset: usize, anonymous: bool) Failure!void {
+    if (flags & Flag.write != 0) {
+        const data = whole(job.data) orelse return badJob(job);
+        if (wanted.? > 0) try writeAll(job, fd, @ptrFromInt(data), wanted.?, offset);
+    }
+    if (wanted) |nbytes| {
+        const end: f64 = @floatFromInt(offset + nbytes);
+        if (job.file_size < end) {
+            if (flags & Flag.grow == 0 and !anonymous) {
+                job.status = status_too_small;
+                return error.Failed;
+            }
+            try resize(job, fd, offset + nbytes);
+        }
+    }
+    if (flags & Flag.fsync != 0 and c.fsync(fd) != 0) {
+        job.status = lastError();
+        return error.Failed;
+    }
+}
+
+fn badJob(job: *Job) Failure {
+    job.status = status_bad_job;
+    return error.Failed;
+}
+
+fn runJob(job: *Job) bool {
+    job.address = 0;
+    job.file_size = 0;
+    job.fd = -1;
+    job.mapped = 0;
+    if (!posix_host) {
+        job.status = status_unsupported;
+        return false;
+    }
+    runPosix(job) catch return false;
+    return true;
+}
+
+/// A batch that several threads share. Jobs are claimed one by one, in order.
+const Batch = struct {
+    jobs: [*]Job,
+    count: u32,
+    next: std.atomic.Value(u32) = .init(0),
+    done: std.atomic.Value(u32) = .init(0),
+    failed: std.atomic.Value(u32) = .init(0),
+    cancelled: std.atomic.Value(bool) = .init(false),
+    threads: [max_threads]?std.Thread = @splat(null),
+    spawned: u32 = 0,
+
+    fn work(self: *Batch) void {
+        while (true) {
+            const i = self.next.fetchAdd(1, .monotonic);
+            if (i >= self.count) return;
+            if (self.cancelled.load(.monotonic)) {
+                self.jobs[i].status = status_cancelled;
+                _ = self.failed.fetchAdd(1, .monotonic);
+            } else if (!runJob(&self.jobs[i])) {
+                _ = self.failed.fetchAdd(1, .monotonic);
+            }
+            _ = self.done.fetchAdd(1, .release);
+        }
+    }
+
+    fn spawn(self: *Batch, wanted: u32) void {
+        while (self.spawned < @min(wanted, max_threads)) : (self.spawned += 1) {
+            self.threads[self.spawned] = std.Thread.spawn(.{ .stack_size = 256 << 10 }, work, .{self}) catch return;
+        }
+    }
+
+    fn join(self: *Batch) void {
+        for (self.threads[0..self.spawned]) |thread| if (thread) |t| t.join();
+    }
+};
+
+const max_threads = 64;
+
+fn jobsAt(address: f64, count: u32) ?[*]Job {
+    const a = whole(address) orelse return null;
+    if (count > 0 and (a == 0 or a % @alignOf(Job) != 0)) return null;
+    return if (count == 0) @ptrFromInt(@alignOf(Job)) else @ptrFromInt(a);
+}
+
+/// Runs `count` jobs with up to `threads` threads, the caller among them. Returns how many failed, -1 for a bad argument.
+pub fn zs_io_run(jobs: f64, count: u32, threads: u32) callconv(.c) i32 {
+    var batch: Batch = .{ .jobs = jobsAt(jobs, count) orelse return -1, .count = count };
+    batch.spawn(@min(threads, count) -| 1);
+    batch.work();
+    batch.join();
+    return @intCast(batch.failed.load(.monotonic));
+}
+
+/// Starts the jobs in the background. Returns a handle, 0 when it could not start.
+pub fn zs_io_start(jobs: f64, count: u32, threads: u32) callconv(.c) f64 {
+    const list = jobsAt(jobs, count) orelse return 0;
+    const batch = std.heap.c_allocator.create(Batch) catch return 0;
+    batch.* = .{ .jobs = list, .count = count };
+    batch.spawn(@max(@min(threads, count), 1));
+    if (batch.spawned == 0) {
+        std.heap.c_allocator.destroy(batch);
+        return 0;
+    }
+    return @floatFromInt(@intFromPtr(batch));
+}
+
+fn batchAt(handle: f64) ?*Batch {
+    const a = whole(handle) orelse return null;
+    return if (a == 0) null else @ptrFromInt(a);
+}
+
+/// How many jobs of a background batch have ended so far.
+pub fn zs_io_done(handle: f64) callconv(.c) i32 {
+    const batch = batchAt(handle) orelse return -1;
+    return @intCast(batch.done.load(.acquire));
+}
+
+/// Asks a background batch to skip the jobs it has not begun.
+pub fn zs_io_cancel(handle: f64) callconv(.c) void {
+    const batch = batchAt(handle) orelse return;
+    batch.cancelled.store(true, .monotonic);
+}
+
+/// Waits for a background batch and frees its handle. Returns how many jobs failed.
+pub fn zs_io_finish(handle: f64) callconv(.c) i32 {
+    const batch = batchAt(handle) orelse return -1;
+    batch.join();
+    const failed = batch.failed.load(.monotonic);
+    std.heap.c_allocator.destroy(batch);
+    return @intCast(failed);
+}
+
+fn unmap(address: usize, nbytes: usize) i32 {
+    if (!posix_host) return @intFromFloat(status_unsupported);
+    if (address == 0 or nbytes == 0) return 0;
+    if (address % std.heap.pageSize() != 0) return @intFromFloat(status_bad_job);
+    if (c.munmap(@ptrFromInt(address), nbytes) != 0) return -@as(i32, @intCast(c._errno().*));
+    _ = live_maps.fetchSub(1, .monotonic);
+    _ = live_bytes.fetchSub(@intCast(nbytes), .monotonic);
+    return 0;
+}
+
+/// Gives a mapping back.
+pub fn zs_io_unmap(address: f64, nbytes: f64) callconv(.c) i32 {
+    return unmap(whole(address) orelse return -1, whole(nbytes) orelse return -1);
+}
+
+fn releaseMapping(bytes: ?*anyopaque, ctx: ?*anyopaque) callconv(.c) void {
+    _ = unmap(@intFromPtr(bytes), @intFromPtr(ctx));
+}
+
+/// Address of the function that a collector calls to drop a mapping: (first byte, length as a pointer-sized number).
+pub fn zs_release_mapping_function() callconv(.c) f64 {
+    return @floatFromInt(@intFromPtr(&releaseMapping));
+}
+
+/// Writes changed pages of a shared mapping to its file and waits.
+pub fn zs_io_sync(address: f64, nbytes: f64) callconv(.c) i32 {
+    if (!posix_host) return @intFromFloat(status_unsupported);
+    const a = whole(address) orelse return -1;
+    const n = whole(nbytes) orelse return -1;
+    const page = std.heap.pageSize();
+    const start = a - a % page;
+    if (start == 0 or n == 0) return 0;
+    if (c.msync(@ptrFromInt(start), n + (a - start), c.MSF.SYNC) != 0) return -@as(i32, @intCast(c._errno().*));
+    return 0;
+}
+
+/// Reserves an address range without access rights; unmap gives it back. Negative: -errno.
+pub fn zs_io_reserve(nbytes: f64) callconv(.c) f64 {
+    if (!posix_host) return status_unsupported;
+    const n = whole(nbytes) orelse return status_bad_job;
+    if (n == 0) return status_bad_job;
+    var m: c.MAP = .{ .TYPE = .PRIVATE, .ANONYMOUS = true };
+    if (@hasField(c.MAP, "NORESERVE")) m.NORESERVE = true;
+    const address = c.mmap(null, n, .{}, m, -1, 0);
+    if (address == c.MAP_FAILED) return lastError();
+    _ = live_maps.fetchAdd(1, .monotonic);
+    _ = live_bytes.fetchAdd(@intCast(n), .monotonic);
+    return @floatFromInt(@intFromPtr(address));
+}
+
+/// Mappings made here that are still alive.
+pub fn zs_io_live_maps() callconv(.c) f64 {
+    return @floatFromInt(live_maps.load(.monotonic));
+}
+
+/// Bytes of address space in those mappings.
+pub fn zs_io_live_bytes() callconv(.c) f64 {
+    return @floatFromInt(live_bytes.load(.monotonic));
+}
+
+/// Size of a page of memory.
+pub fn zs_io_page_size() callconv(.c) f64 {
+    return @floatFromInt(std.heap.pageSize());
+}
+
+test "write, map, grow and refuse" {
+    if (!posix_host) return error.SkipZigTest;
+    var name_buffer: [64]u8 = undefined;
+    const name = try std.fmt.bufPrintZ(&name_buffer, "/tmp/zs-io-test-{d}", .{c.getpid()});
+    defer _ = c.unlink(name);
+    const text = "hello";
+    const at = struct {
+        fn f(p: anytype) f64 {
+            return @floatFromInt(@intFromPtr(p));
+        }
+    }.f;
+    const blank: Job = .{ .path = 0, .data = 0, .nbytes = 0, .flags = 0, .offset = 0, .status = 0, .address = 0, .file_size = 0, .fd = 0, .mapped = 0 };
+    var jobs: [3]Job = @splat(blank);
+    for (&jobs) |*job| job.path = at(name.ptr);
+    jobs[0].data = at(text);
+    jobs[0].nbytes = 5;
+    jobs[0].flags = Flag.write | Flag.create | Flag.map | Flag.shared;
+    jobs[1].nbytes = 10;
+    jobs[1].flags = Flag.map;
+    jobs[2].nbytes = 5;
+    jobs[2].flags = Flag.create | Flag.exclusive | Flag.write;
+    jobs[2].data = at(text);
+    try std.testing.expectEqual(@as(i32, 2), zs_io_run(at(&jobs), 3, 1));
+    try std.testing.expectEqual(@as(f64, 0), jobs[0].status);
+    try std.testing.expectEqual(status_too_small, jobs[1].status);
+    try std.testing.expectEqual(status_exists, jobs[2].status);
+    const mapped: [*]const u8 = @ptrFromInt(@as(usize, @intFromFloat(jobs[0].address)));
+    try std.testing.expectEqualStrings(text, mapped[0..5]);
+    try std.testing.expectEqual(@as(i32, 0), zs_io_unmap(jobs[0].address, jobs[0].mapped));
+    try std.testing.expectEqual(@as(f64, 0), zs_io_live_maps());
+    try std.testing.expectEqual(@as(i32, -1), zs_io_run(3, 1, 1));
+}
