@@ -37,12 +37,12 @@ export function abs(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function abs_(self: Tensor): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $arith.abs(self, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.abs_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -65,12 +65,12 @@ export function neg(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function neg_(self: Tensor): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $arith.neg(self, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.neg_Backward();
   $T.connect(node, [self]);
   $arith.neg(self, self, true);
@@ -95,12 +95,12 @@ export function exp(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function exp_(self: Tensor): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $pointwise.unary(P_exp, self, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.exp_Backward();
   $T.connect(node, [self]);
   $pointwise.unary(P_exp, self, self, true);
@@ -126,12 +126,12 @@ export function log(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function log_(self: Tensor): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $pointwise.unary(P_log, self, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.log_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -157,12 +157,12 @@ export function sqrt(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function sqrt_(self: Tensor): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $pointwise.unary(P_sqrt, self, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.sqrt_Backward();
   $T.connect(node, [self]);
   $pointwise.unary(P_sqrt, self, self, true);
@@ -188,12 +188,12 @@ export function tanh(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function tanh_(self: Tensor): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $pointwise.unary(P_tanh, self, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.tanh_Backward();
   $T.connect(node, [self]);
   $pointwise.unary(P_tanh, self, self, true);
@@ -219,12 +219,12 @@ export function sigmoid(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function sigmoid_(self: Tensor): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $pointwise.unary(P_sigmoid, self, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.sigmoid_Backward();
   $T.connect(node, [self]);
   $pointwise.unary(P_sigmoid, self, self, true);
@@ -250,12 +250,12 @@ export function sin(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function sin_(self: Tensor): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $pointwise.unary(P_sin, self, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.sin_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -281,12 +281,12 @@ export function cos(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function cos_(self: Tensor): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $pointwise.unary(P_cos, self, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.cos_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -310,12 +310,12 @@ export function relu(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function relu_(self: Tensor): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $arith.relu(self, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.relu_Backward();
   $T.connect(node, [self]);
   $arith.relu(self, self, true);
@@ -360,12 +360,12 @@ export function add(self: Tensor, other: Tensor | Scalar, alpha: Scalar, out?: T
 }
 
 export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
-  $T.checkInplace(self, [other]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     $arith.add(self, other, alpha, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self, [other]);
   const node = new $N.add_Backward();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
@@ -389,12 +389,12 @@ export function sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar, out?: T
 }
 
 export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
-  $T.checkInplace(self, [other]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     $arith.sub(self, other, alpha, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self, [other]);
   const node = new $N.sub_Backward();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
@@ -430,12 +430,12 @@ export function mul(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor 
 }
 
 export function mul_(self: Tensor, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     $pointwise.binary(P_mul, self, other, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self, [other]);
   const node = new $N.mul_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -462,12 +462,12 @@ export function div(self: Tensor, other: Tensor | Scalar, roundingMode: string |
 }
 
 export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string | null): Tensor {
-  $T.checkInplace(self, [other]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     $arith.div(self, other, roundingMode, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self, [other]);
   const node = new $N.div_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -494,12 +494,12 @@ export function true_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor):
 }
 
 export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     $arith.trueDivide(self, other, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self, [other]);
   const node = new $N.true_divide_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -540,12 +540,12 @@ export function remainder(self: Tensor | Scalar, other: Tensor | Scalar, out?: T
 }
 
 export function remainder_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     $arith.remainder(self, other, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self, [other]);
   const node = new $N.remainder_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -571,12 +571,12 @@ export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor
 }
 
 export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     $arith.fmod(self, other, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self, [other]);
   const node = new $N.fmod_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -602,12 +602,12 @@ export function pow(self: Tensor, exponent: Scalar, out?: Tensor): Tensor {
 }
 
 export function pow_(self: Tensor, exponent: Scalar): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $arith.pow(self, exponent, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.pow_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -634,12 +634,12 @@ export function pow_Tensor(self: Tensor, exponent: Tensor, out?: Tensor): Tensor
 }
 
 export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
-  $T.checkInplace(self, [exponent]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) {
     $arith.pow(self, exponent, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self, [exponent]);
   const node = new $N.pow_Tensor_Backward();
   $T.connect(node, [self, exponent]);
   node.self = $T.saveOriginal(self);
@@ -838,12 +838,12 @@ export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function atan2_(self: Tensor, other: Tensor): Tensor {
-  $T.checkInplace(self, [other]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
     $arith.atan2(self, other, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self, [other]);
   const node = new $N.atan2_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -870,12 +870,12 @@ export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Te
 }
 
 export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     $arith.copysign(self, other, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self, [other]);
   const node = new $N.copysign_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -903,12 +903,12 @@ export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: T
 }
 
 export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [end, weight]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) {
     $arith.lerp(self, end, weight, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self, [end, weight]);
   const node = new $N.lerp_Backward();
   $T.connect(node, [self, end, weight]);
   node.self = $T.saveOriginal(self);
@@ -936,12 +936,12 @@ export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: S
 }
 
 export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar): Tensor {
-  $T.checkInplace(self, [tensor1, tensor2]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) {
     $arith.addcmul(self, tensor1, tensor2, value, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self, [tensor1, tensor2]);
   const node = new $N.addcmul_Backward();
   $T.connect(node, [self, tensor1, tensor2]);
   node.tensor1 = $S.save(tensor1);
@@ -969,12 +969,12 @@ export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?
 }
 
 export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $arith.clamp(self, min, max, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.clamp_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -1002,12 +1002,12 @@ export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | nul
 }
 
 export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor {
-  $T.checkInplace(self, [min, max]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) {
     $arith.clamp(self, min, max, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self, [min, max]);
   const node = new $N.clamp_Tensor_Backward();
   $T.connect(node, [self, min, max]);
   node.self = $T.saveOriginal(self);
@@ -1045,12 +1045,12 @@ export function contiguous(self: Tensor, memoryFormat: MemoryFormat | null): Ten
 }
 
 export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor {
-  $T.checkInplace(self, [src]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
     $storage_ops.copy(self, src, nonBlocking, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self, [src]);
   const node = new $N.copy_Backward();
   $T.connect(node, [self, src]);
   $storage_ops.copy(self, src, nonBlocking, self, true);
@@ -1068,12 +1068,12 @@ export function fill(self: Tensor, value: Scalar): Tensor {
 }
 
 export function fill_(self: Tensor, value: Scalar): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $storage_ops.fill(self, value, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.fill_Backward();
   node.inplace = true;
   $T.connect(node, [self]);
@@ -1092,12 +1092,12 @@ export function fill_Tensor(self: Tensor, value: Tensor): Tensor {
 }
 
 export function fill_Tensor_(self: Tensor, value: Tensor): Tensor {
-  $T.checkInplace(self, [value]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
     $storage_ops.fillTensor(self, value, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self, [value]);
   const node = new $N.fill_Tensor_Backward();
   node.inplace = true;
   $T.connect(node, [self, value]);
@@ -1108,12 +1108,12 @@ export function fill_Tensor_(self: Tensor, value: Tensor): Tensor {
 }
 
 export function zero_(self: Tensor): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $storage_ops.zero(self, self, true);
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.zero_Backward();
   $T.connect(node, [self]);
   $storage_ops.zero(self, self, true);
@@ -1278,12 +1278,12 @@ export function as_strided(self: Tensor, size: readonly number[], stride: readon
 }
 
 export function as_strided_(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.asStrided(self, size, stride, storageOffset));
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.as_strided_Backward();
   node.inplace = true;
   $T.connect(node, [self]);
@@ -1323,12 +1323,12 @@ export function t(self: Tensor): Tensor {
 }
 
 export function t_(self: Tensor): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.t(self));
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.t_Backward();
   node.inplace = true;
   $T.connect(node, [self]);
@@ -1349,12 +1349,12 @@ export function transpose(self: Tensor, dim0: number, dim1: number): Tensor {
 }
 
 export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.transpose(self, dim0, dim1));
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.transpose_Backward();
   node.inplace = true;
   $T.connect(node, [self]);
@@ -1401,12 +1401,12 @@ export function squeeze(self: Tensor): Tensor {
 }
 
 export function squeeze_(self: Tensor): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.squeezeAll(self));
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.squeeze_Backward();
   node.inplace = true;
   $T.connect(node, [self]);
@@ -1427,12 +1427,12 @@ export function squeeze_dim(self: Tensor, dim: number): Tensor {
 }
 
 export function squeeze_dim_(self: Tensor, dim: number): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.squeeze(self, dim));
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.squeeze_dim_Backward();
   node.inplace = true;
   $T.connect(node, [self]);
@@ -1453,12 +1453,12 @@ export function squeeze_dims(self: Tensor, dim: number | readonly number[]): Ten
 }
 
 export function squeeze_dims_(self: Tensor, dim: number | readonly number[]): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.squeeze(self, dim));
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.squeeze_dims_Backward();
   node.inplace = true;
   $T.connect(node, [self]);
@@ -1479,12 +1479,12 @@ export function unsqueeze(self: Tensor, dim: number): Tensor {
 }
 
 export function unsqueeze_(self: Tensor, dim: number): Tensor {
-  $T.checkInplace(self);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     $T.adoptGeometry(self, $views.unsqueeze(self, dim));
     self._version.value++;
     return self;
   }
+  $T.checkInplace(self);
   const node = new $N.unsqueeze_Backward();
   node.inplace = true;
   $T.connect(node, [self]);

@@ -150,14 +150,14 @@ function emitInplace(op: Op, plan: NodePlan | null): string[] {
     return lines;
   }
   const others = op.args.slice(1).filter(isTensorArg).map((a) => a.name);
-  lines.push(`  $T.checkInplace(${self}${others.length > 0 ? `, [${others.join(", ")}]` : ""});`);
+  const check = `$T.checkInplace(${self}${others.length > 0 ? `, [${others.join(", ")}]` : ""});`;
   const call = geometryOnly ? `$T.adoptGeometry(${self}, ${forward(op, "", false)})` : forward(op, self, true);
   if (plan === null) {
-    lines.push(`  ${call};`, `  ${self}._version.value++;`);
-    lines.push(`  return ${self};`, "}", "");
+    lines.push(`  ${check}`, `  ${call};`, `  ${self}._version.value++;`, `  return ${self};`, "}", "");
     return lines;
   }
   lines.push(`  if (!(${tracked(plan)})) {`, `    ${call};`, `    ${self}._version.value++;`, `    return ${self};`, "  }");
+  lines.push(`  ${check}`);
   for (const s of beforeCall(plan, true)) lines.push(`  ${s}`);
   lines.push(`  ${call};`, `  ${self}._version.value++;`);
   lines.push(`  $T.rebaseHistory(${self}, node);`);

@@ -10,7 +10,7 @@ import { broadcastShapes, empty, emptyLike, emptyWith, strideOrder } from "./all
 import { type Kernel, throwStatus } from "./kernel.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
-import { requireCast, resultType, toFloating } from "./promotion.ts";
+import { requireCast, resultType, resultType2, toFloating } from "./promotion.ts";
 
 export type Operand = Tensor | Scalar;
 
@@ -95,7 +95,63 @@ export function binary(p: Pointwise, a: Operand, b: Operand, out?: Tensor, inpla
       }
     }
   }
+  if (a instanceof Tensor && (out === undefined || (inplace && out === a)) && p.kernel.fast !== null) {
+    if (!(b instanceof Tensor)) {
+      const r = withNumber(p, a, b, out);
+      if (r !== null) return r;
+    } else if (out === undefined) return broadcasting(p, a, b);
+  }
   return general(p, [a, b], out, inplace);
+}
+
+/** `tensor op number` where the number does not change the dtype; null when that is not so. */
+function withNumber(p: Pointwise, a: Tensor, b: Scalar, out: Tensor | undefined): Tensor | null {
+  const d = a.dtype;
+  if (typeof b !== "number" || !plain(a, p.kernel) || a._storage.kind === "meta") return null;
+  const integral = Number.isSafeInteger(b) && !Object.is(b, -0);
+  if (d.category !== 2 && !(d.category === 1 && integral)) return null;
+  if (p.rule.compute(d) !== d) return null;
+  const result = p.rule.result(d);
+  if (out !== undefined && result !== d) return null;
+  const r = out ?? emptyLike(a, result);
+  if (a._numel === 0) return r;
+  const k = p.kernel;
+  const at = frame.scratchNative(0, d.compute, b);
+  if (at === 0) return null;
+  const status = (k.fast as Kernel["call"] & ((...n: number[]) => number))(
+    d.compute | SECOND_IS_NUMBER,
+    r._address(),
+    a._address(),
+    at,
+    a._numel,
+  );
+  if (status !== 0) throwStatus(status, p.name, k.path, d.scalarType);
+  return r;
+}
+
+/** Bit of the numbers-only call's code: the second operand is one element. */
+const SECOND_IS_NUMBER = 1 << 9;
+
+/** Two tensors and a fresh result, through the frame. */
+function broadcasting(p: Pointwise, a: Tensor, b: Tensor): Tensor {
+  const compute = p.rule.compute(resultType2(a, b));
+  const result = p.rule.result(compute);
+  const shape = sameSizes(a._shape, b._shape) ? a._shape : broadcastShapes(a._shape, b._shape, p.name);
+  const meta = a._storage.kind === "meta" || b._storage.kind === "meta";
+  let r: Tensor;
+  if (a._contiguous && b._contiguous) r = empty(shape, result, meta);
+  else {
+    const strides = layoutOf([a, b], shape);
+    r = strides === null ? empty(shape, result, meta) : emptyWith(shape, strides, result, meta);
+  }
+  if (meta || r._numel === 0) return r;
+  const rank = shape.length;
+  frame.begin(3, compute.compute);
+  frame.operand(0, r._address(), result.id, shape, r._strides, 0);
+  frame.broadcastOperand(1, a._address(), a.dtype.id, a._shape, a._strides, rank, a._bits);
+  frame.broadcastOperand(2, b._address(), b.dtype.id, b._shape, b._strides, rank, b._bits);
+  p.kernel.run(p.name, compute.scalarType);
+  return r;
 }
 
 /** `out` is one of the operands, or has their layout in bytes of its own. */
@@ -169,7 +225,8 @@ function targetFor(
 /** Row-major when every full operand is, else dense in the operands' order of strides. */
 export function layoutOf(tensors: readonly Tensor[], shape: readonly number[]): readonly number[] | null {
   let contiguous = true;
-  for (const t of tensors) if (!t._contiguous || !sameSizes(t._shape, shape)) contiguous = false;
+  // Broadcasting row-major operands keeps their order, so the result is row-major too.
+  for (const t of tensors) if (!t._contiguous) contiguous = false;
   return contiguous ? null : strideOrder(shape, tensors);
 }
 

@@ -114,6 +114,19 @@ export function resultType(operands: readonly (Tensor | Scalar)[]): DType {
   return combine(dim, combine(zero, wrapped)) ?? getDefaultDtype();
 }
 
+const KIND_CATEGORY = { bool: 0, int: 1, float: 2, complex: 3 } as const;
+
+/** `resultType([a, b])`, without a list for the cases that matter. */
+export function resultType2(a: Tensor | Scalar, b: Tensor | Scalar): DType {
+  if (a instanceof Tensor) {
+    if (b instanceof Tensor) {
+      if (a.dtype === b.dtype) return a.dtype;
+      if (a._shape.length > 0 === b._shape.length > 0) return promoteTypes(a.dtype, b.dtype);
+    } else if (isScalar(b) && KIND_CATEGORY[scalarKind(b)] <= a.dtype.category) return a.dtype;
+  }
+  return resultType([a, b]);
+}
+
 export function describe(x: unknown): string {
   if (x === null) return "null";
   if (typeof x !== "object") return typeof x;

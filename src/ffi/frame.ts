@@ -1,5 +1,5 @@
 /** The call frame of this thread: one block of f64 fields that a kernel reads. See zig/src/core/frame.zig. */
-import { FRAME } from "../../generated/abi.ts";
+import { COMPUTE, FRAME } from "../../generated/abi.ts";
 import { windowOn } from "./memory.ts";
 import { native, textAt } from "./library.ts";
 
@@ -7,6 +7,8 @@ let capacity = 8;
 let address = 0;
 let fields: Float64Array = new Float64Array(0);
 let words: BigInt64Array = new BigInt64Array(0);
+let singles: Float32Array = new Float32Array(0);
+let halves: Int32Array = new Int32Array(0);
 
 function open(operands: number): void {
   const next = native.zs_frame_create(operands);
@@ -17,6 +19,8 @@ function open(operands: number): void {
   const window = windowOn(address, (FRAME.OPERANDS + operands * FRAME.OPERAND_SIZE) * 8);
   fields = new Float64Array(window);
   words = new BigInt64Array(window);
+  singles = new Float32Array(window);
+  halves = new Int32Array(window);
 }
 open(capacity);
 
@@ -88,6 +92,32 @@ export function scratchFloat(i: number, re: number, im = 0): number {
 export function scratchInt(i: number, value: bigint): number {
   const at = FRAME.SCRATCH + 2 * i;
   words[at] = value;
+  return address + 8 * at;
+}
+
+/**
+ * Address of scratch slot `i` after writing a number in a real compute type's own form, 0 when the type has none here.
+ * Integers must be safe.
+ */
+export function scratchNative(i: number, compute: number, value: number): number {
+  const at = FRAME.SCRATCH + 2 * i;
+  switch (compute) {
+    case COMPUTE.f32:
+      singles[2 * at] = value;
+      break;
+    case COMPUTE.f64:
+      fields[at] = value;
+      break;
+    case COMPUTE.i32:
+      halves[2 * at] = value;
+      break;
+    case COMPUTE.i64:
+      halves[2 * at] = value;
+      halves[2 * at + 1] = Math.floor(value / 4294967296);
+      break;
+    default:
+      return 0;
+  }
   return address + 8 * at;
 }
 

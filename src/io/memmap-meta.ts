@@ -166,7 +166,7 @@ export function readMeta(bytes: Uint8Array, path: string): DirectoryMeta {
         device: readDevice(root.get("device"), path),
       };
     default:
-      if (root.has("shape")) return { kind: "tensordict", className, ...readLevel(root, path) };
+      if (root.has("shape") || className === "TensorDict") return { kind: "tensordict", className, ...readLevel(root, path) };
       root.delete("_type");
       return { kind: "tensorclass", className, qualified, extras: root };
   }

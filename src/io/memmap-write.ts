@@ -7,7 +7,7 @@ import { KeyError, RuntimeError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import { guarded, OSError } from "./errors.ts";
 import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
-import { encodeKey, keyProblem } from "./keys.ts";
+import { encodeKey, isSafeRawName, keyProblem } from "./keys.ts";
 import { mapFlags, mappedFileOf, storageOf } from "./mapping.ts";
 import {
   type CollectionMeta,
@@ -187,7 +187,7 @@ export class DirectoryWriter {
     const robust = this.options.robustKey !== false;
     const problem = keyProblem(key, extension);
     if (problem !== null) throw new KeyError(`The key ${JSON.stringify(key)} cannot be saved: ${problem}.`);
-    if (!robust && encodeKey(key) !== key && /[/\\\0]|^\.{0,2}$/.test(key)) {
+    if (!robust && !isSafeRawName(key, extension !== "")) {
       throw new KeyError(`The key ${JSON.stringify(key)} is no file name; save it with robustKey.`);
     }
     const name = (robust ? encodeKey(key) : key) + extension;

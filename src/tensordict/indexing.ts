@@ -2,7 +2,7 @@
 import { IndexError, TypeError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { isSource, sourceEntries, toEntry } from "./convert.ts";
+import { fromSource, isSource, sourceEntries, toEntry } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { applyShape } from "./shape.ts";
 import { Collection, type DimNames, entriesOf, isNonTensor, make, requireUnlocked, stateOf, type Td } from "./state.ts";
@@ -131,7 +131,9 @@ function writeFill(td: Td, index: readonly unknown[], value: unknown): void {
 
 function writeEntries(td: Td, index: readonly unknown[], value: Td | Record<string, unknown>): void {
   if (td._kind === "lazy") {
-    (td as unknown as LazyLike).writeAt(index, value as Td);
+    const batchSize = Size.fromList(emptyScalar(td._batchSize, index));
+    const source = value instanceof Collection ? (value as Td) : fromSource(value, { batchSize, device: null, names: null });
+    (td as unknown as LazyLike).writeAt(index, source);
     return;
   }
   if (isNonTensor(td)) {

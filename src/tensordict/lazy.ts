@@ -6,7 +6,7 @@ import { setEntry } from "./access.ts";
 import { TensorDictBase } from "./base.ts";
 import { writeIndex } from "./indexing.ts";
 import { denseStack, lazyStackTds } from "./stacking.ts";
-import { Collection, type CollectionKind, make, type NewState, requireUnlocked, type Td } from "./state.ts";
+import { type Collection, type CollectionKind, make, type NewState, requireUnlocked, type Td } from "./state.ts";
 import { stackTensors, tensor, zeros } from "./tensor-ops.ts";
 import type { Entry, NestedKey, Schema } from "./types.ts";
 
@@ -157,8 +157,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
       return;
     }
     const before = index.slice(0, this.stackDim).filter((part) => typeof part === "number").length;
-    const source = value instanceof Collection ? value : (make.tensordict(new Map(), { batchSize: this._batchSize, device: null, names: null }));
-    const parts = source.unbind(this.stackDim - before) as readonly Td[];
+    const parts = value.unbind(this.stackDim - before) as readonly Td[];
     for (const [i, at] of (positions.tolist() as number[]).entries()) {
       writeIndex(this._members[at] as Td, inner, parts[i] as Td);
     }

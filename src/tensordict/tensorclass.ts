@@ -5,7 +5,7 @@ import { TensorDictBase } from "./base.ts";
 import { registerClass } from "./class-registry.ts";
 import { toEntry } from "./convert.ts";
 import { lockTd } from "./locking.ts";
-import { Collection, type CollectionKind, isNonTensor, type NewState, requireUnlocked, stateOf, type Td, toDeviceOrNull, toNames, toSize } from "./state.ts";
+import { Collection, type CollectionKind, isNonTensor, make, type NewState, requireUnlocked, stateOf, type Td, toDeviceOrNull, toNames, toSize } from "./state.ts";
 import type { CollectionOptions, Entry, Schema, Stored } from "./types.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: any class can be named as the type of a field
@@ -113,7 +113,10 @@ function writeField(self: Td, key: string, value: unknown, type: FieldType): voi
   if (expected === String && typeof value !== "string" && !(value instanceof Collection) && !Array.isArray(value)) {
     throw new TypeError(`field '${key}' of ${self._className} is a string, got ${typeof value}`);
   }
-  self._put(key, toEntry(value, stateOf(self), key));
+  const wrap = expected === null && typeof value === "object" && !(value instanceof Tensor || value instanceof Collection);
+  // A field of any type keeps objects and arrays as they are.
+  const state = stateOf(self);
+  self._put(key, wrap ? make.nonTensor(value, { ...state, names: null }) : toEntry(value, state, key));
 }
 
 function defineFields(prototype: object, fields: Fields): void {

@@ -52,46 +52,49 @@ export function camel(name: string): string {
 export class Adapter {
   readonly lib: Any;
   private readonly memory: Any;
-  private readonly storages: Any;
+  private readonly tensors: Any;
 
-  private constructor(lib: Any, memory: Any, storages: Any) {
+  private constructor(lib: Any, memory: Any, tensors: Any) {
     this.lib = lib;
     this.memory = memory;
-    this.storages = storages;
+    this.tensors = tensors;
   }
 
-  /** Loads the library under test. */
+  /** Loads the library under test. Inputs are made with its inner classes, so that they depend on no operator. */
   static async load(): Promise<Adapter> {
     const src = new URL("../../src/", import.meta.url).href;
+    const lib = await import(`${src}index.ts`);
     const memory = await import(`${src}ffi/memory.ts`);
-    const storages = await import(`${src}tensor/storage.ts`);
-    return new Adapter(await import(`${src}index.ts`), memory, storages);
+    const rooms = ["complex", "dtype", "errors", "storage", "tensor"].map(
+      (name) => import(`${src}tensor/${name}.ts`),
+    );
+    return new Adapter(lib, memory, Object.assign({}, ...(await Promise.all(rooms))));
   }
 
   // ---- building values ----
 
   hasDtype(code: Code): boolean {
-    return this.lib[DTYPE_NAME[code]] !== undefined;
+    return this.tensors.dtypeByName(DTYPE_NAME[code]) !== undefined;
   }
 
   dtype(code: Code): unknown {
-    const d = this.lib[DTYPE_NAME[code]];
+    const d = this.tensors.dtypeByName(DTYPE_NAME[code]);
     if (d === undefined) throw new NoSuchOp(`no dtype ${DTYPE_NAME[code]}`);
     return d;
   }
 
   /** A float scalar, whatever its value: only integral ones need the marker. */
   float(x: number): unknown {
-    return Number.isInteger(x) && !Object.is(x, -0) ? this.lib.float(x) : x;
+    return Number.isInteger(x) && !Object.is(x, -0) ? new this.tensors.Float(x) : x;
   }
 
   /** An int where a plain number would be read as data of the default dtype. */
   int(x: number | bigint): unknown {
-    return this.lib.int(x);
+    return new this.tensors.Int(x);
   }
 
   complex(re: number, im: number): unknown {
-    return new this.lib.Complex(re, im);
+    return new this.tensors.Complex(re, im);
   }
 
   memoryFormat(name: string): unknown {
@@ -108,7 +111,7 @@ export class Adapter {
 
   /** A fresh, writable, resizable storage holding these bytes, small ones in the library's own small form. */
   storage(bytes: Uint8Array): unknown {
-    const s = this.storages.Storage.allocate(bytes.length);
+    const s = this.tensors.Storage.allocate(bytes.length);
     if (bytes.length > 0) {
       const words = new Float64Array((bytes.length + 7) >> 3);
       new Uint8Array(words.buffer).set(bytes);
@@ -119,8 +122,19 @@ export class Adapter {
 
   /** A leaf over a storage. */
   tensor(storage: unknown, code: Code, shape: number[], stride: number[], offset: number, conj = false): Any {
-    const t = this.lib.empty([0], { dtype: this.dtype(code) });
-    t.set_(new this.storages.UntypedStorage(storage), offset, shape, stride);
+    const { Tensor, VersionCounter, isContiguousGeometry } = this.tensors;
+    const numel = shape.reduce((p, q) => p * q, 1);
+    const dense = isContiguousGeometry(shape, stride);
+    const t = new Tensor(
+      storage,
+      offset,
+      shape,
+      stride,
+      this.dtype(code),
+      numel,
+      dense,
+      new VersionCounter(),
+    );
     return conj ? t.conj().detach() : t;
   }
 
@@ -129,7 +143,7 @@ export class Adapter {
   }
 
   isTensor(x: unknown): boolean {
-    return x instanceof this.lib.Tensor;
+    return x instanceof this.tensors.Tensor;
   }
 
   // ---- observing ----
@@ -144,7 +158,7 @@ export class Adapter {
 
   /** The storage object of a tensor: the identity that aliases share. */
   storageOf(t: Any): unknown {
-    return t.untypedStorage().storage;
+    return t._storage;
   }
 
   snapshot(t: Any): Snapshot {
@@ -177,7 +191,7 @@ export class Adapter {
     if (typeof x === "boolean") return ["bool", [x]];
     if (typeof x === "number" || typeof x === "bigint") return ["number", [x]];
     if (typeof x === "string") return ["str", [x]];
-    if (x instanceof this.lib.Complex) return ["complex", [(x as Any).re, (x as Any).im]];
+    if (x instanceof this.tensors.Complex) return ["complex", [(x as Any).re, (x as Any).im]];
     return null;
   }
 
@@ -289,7 +303,7 @@ export class Adapter {
 
   /** True for an error that the library raised on purpose (not one of the JavaScript engine's). */
   isLibraryError(e: unknown): boolean {
-    return e instanceof this.lib.errors.ZensorError;
+    return e instanceof this.tensors.ZensorError;
   }
 
   /** Class names of an error, most derived first. */

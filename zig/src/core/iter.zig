@@ -15,8 +15,10 @@ pub const Space = struct {
     operands: usize = 0,
 
     /// Shape comes from operand 0; the other operands carry strides broadcast to that shape.
-    pub fn init(f: *fr.Frame, operands: usize) Space {
-        var s: Space = .{ .operands = operands };
+    pub fn init(s: *Space, f: *fr.Frame, operands: usize) void {
+        s.rank = 0;
+        s.total = 1;
+        s.operands = operands;
         const first = fr.view(f, 0);
         var dim = first.rank;
         while (dim > 0) {
@@ -29,7 +31,6 @@ pub const Space = struct {
             s.rank += 1;
         }
         s.coalesce();
-        return s;
     }
 
     fn coalesce(s: *Space) void {
@@ -102,7 +103,20 @@ pub const Cursor = struct {
     offset: isize = 0,
 
     pub fn init(space: *const Space, k: usize, start: usize) Cursor {
-        var c: Cursor = .{ .space = space, .k = k };
+        var c: Cursor = undefined;
+        c.reset(space, k, start);
+        return c;
+    }
+
+    /// In place: a cursor is too big to be copied in small calls.
+    pub fn reset(c: *Cursor, space: *const Space, k: usize, start: usize) void {
+        c.space = space;
+        c.k = k;
+        c.offset = 0;
+        if (start == 0) {
+            for (0..space.rank) |d| c.index[d] = 0;
+            return;
+        }
         var rest = start;
         for (0..space.rank) |d| {
             const n = space.sizes[d];
@@ -110,7 +124,6 @@ pub const Cursor = struct {
             rest /= n;
             c.offset += @as(isize, @intCast(c.index[d])) * space.strides[k][d];
         }
-        return c;
     }
 
     /// Elements left before the innermost dimension ends, at most `limit`.

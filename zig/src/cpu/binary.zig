@@ -92,6 +92,7 @@ fn Division(comptime name: []const u8) type {
     return struct {
         pub const arity = 2;
         pub const computes = pw.all_real;
+        pub const heavy = true;
         pub fn lanes(comptime c: Compute) usize {
             return if (is_float(c)) pw.vector_lanes(c) else 1;
         }
@@ -110,6 +111,7 @@ fn Division(comptime name: []const u8) type {
 
 pub const pow = struct {
     pub const arity = 2;
+    pub const heavy = true;
     pub const computes = pw.all_numbers;
     pub fn lanes(comptime c: Compute) usize {
         return if (is_float(c)) pw.vector_lanes(c) else 1;
@@ -211,6 +213,7 @@ fn RealFloat(comptime name: []const u8) type {
     return struct {
         pub const arity = 2;
         pub const computes = pw.floats;
+        pub const heavy = true;
         pub inline fn apply(comptime _: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
             return @field(vm, name)(a, b);
         }

@@ -78,18 +78,20 @@ pub fn Stream(comptime c: Compute) type {
         dense: bool,
         constant: bool,
         buffer: [*]T,
-        filled: usize = 0,
+        filled: usize,
 
-        pub fn init(f: *fr.Frame, space: *const iter.Space, k: usize, start: usize, buffer: [*]T) Self {
-            const v = fr.view(f, k);
-            const native = v.dtype == dt.native_dtype(c) and v.flags == 0;
-            return .{
-                .view = v,
-                .cursor = iter.Cursor.init(space, k, start),
-                .dense = native and space.is_dense(k),
-                .constant = space.is_constant(k),
-                .buffer = buffer,
-            };
+        pub fn open(s: *Self, f: *fr.Frame, space: *const iter.Space, k: usize, start: usize, buffer: [*]T) void {
+            s.view = fr.view(f, k);
+            const native = s.view.dtype == dt.native_dtype(c) and s.view.flags == 0;
+            s.dense = native and space.is_dense(k);
+            s.constant = space.is_constant(k);
+            s.buffer = buffer;
+            s.filled = 0;
+            if (s.dense) {
+                s.cursor.offset = @intCast(start);
+            } else if (!s.constant or k == 0) {
+                s.cursor.reset(space, k, start);
+            }
         }
 
         /// The next `n` elements as compute values, without a copy where memory already holds them so.
@@ -100,7 +102,7 @@ pub fn Stream(comptime c: Compute) type {
                 return at;
             }
             if (s.constant) {
-                if (s.filled < n) s.fill(block);
+                if (s.filled < n) s.fill(n);
                 return s.buffer;
             }
             s.gather(n);

@@ -10,7 +10,8 @@ const grain = 32768;
 
 /// Operand 0 receives operand 1, which is broadcast to its shape.
 pub fn copy(f: *fr.Frame) abi.Status {
-    const space = iter.Space.init(f, 2);
+    var space: iter.Space = undefined;
+    space.init(f, 2);
     if (space.total == 0) return .ok;
     switch (dt.size_of(fr.view(f, 0).dtype)) {
         1 => run(u8, f, &space),

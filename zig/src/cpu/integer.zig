@@ -9,7 +9,8 @@ const iter = @import("../core/iter.zig");
 /// True when operand `k` holds a zero.
 pub fn has_zero(comptime c: abi.Compute, f: *fr.Frame, space: *const iter.Space, k: usize) bool {
     var buffer: [convert.block]dt.Computed(c) = undefined;
-    var s = convert.Stream(c).init(f, space, k, 0, &buffer);
+    var s: convert.Stream(c) = undefined;
+    s.open(f, space, k, 0, &buffer);
     if (s.constant) return s.read(1)[0] == 0;
     var at: usize = 0;
     while (at < space.total) {

@@ -127,7 +127,20 @@ pub fn loop(
         }
     }
     while (i + lanes <= n) : (i += lanes) put(Out, lanes, out, i, one(Body, c, lanes, p, in, i));
-    if (lanes > 1 and i < n) tail(Body, c, p, out, in, i, n);
+    if (lanes == 1 or i == n) return;
+    if (comptime is_heavy(Body)) return tail(Body, c, p, out, in, i, n);
+    comptime var part = lanes / 2;
+    inline while (part >= 1) : (part /= 2) {
+        if (i + part <= n) {
+            put(Out, part, out, i, one(Body, c, part, p, in, i));
+            i += part;
+        }
+    }
+}
+
+/// Long bodies are not compiled again for the shorter vectors of a tail.
+fn is_heavy(comptime Body: type) bool {
+    return @hasDecl(Body, "heavy") and Body.heavy;
 }
 
 inline fn put(comptime Out: type, comptime lanes: usize, out: [*]Out, i: usize, r: Value(Out, lanes)) void {
@@ -205,7 +218,8 @@ pub fn kernel(comptime Body: type) fn (*fr.Frame) abi.Status {
 }
 
 fn run(comptime Body: type, comptime c: Compute, f: *fr.Frame) abi.Status {
-    const space = iter.Space.init(f, Body.arity + 1);
+    var space: iter.Space = undefined;
+    space.init(f, Body.arity + 1);
     if (space.total == 0) return .ok;
     if (@hasDecl(Body, "check")) {
         const status = Body.check(c, f, &space);
@@ -226,12 +240,12 @@ fn chunk(comptime Body: type, comptime c: Compute, f: *fr.Frame, space: *const i
     const p: Params = .{ .attrs = &f.attrs };
     const oc = comptime out_of(Body, c);
     var out_buffer: [convert.block]dt.Computed(oc) align(64) = undefined;
-    var out = convert.Stream(oc).init(f, space, 0, begin, &out_buffer);
+    var out: convert.Stream(oc) = undefined;
+    out.open(f, space, 0, begin, &out_buffer);
     var buffers: Buffers(Body, c) = undefined;
     var streams: Streams(Body, c) = undefined;
     inline for (0..Body.arity) |k| {
-        const ic = comptime in_of(Body, c, k);
-        streams[k] = convert.Stream(ic).init(f, space, k + 1, begin, &buffers[k]);
+        streams[k].open(f, space, k + 1, begin, &buffers[k]);
     }
     var direct = out.dense;
     inline for (0..Body.arity) |k| direct = direct and streams[k].dense;

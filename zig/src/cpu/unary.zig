@@ -26,6 +26,7 @@ fn Inexact(comptime name: []const u8) type {
     return struct {
         pub const arity = 1;
         pub const computes = pw.inexact;
+        pub const heavy = !std.mem.eql(u8, name, "sqrt");
         pub inline fn apply(comptime c: Compute, _: Params, x: anytype) @TypeOf(x) {
             return if (comptime cx(c)) @field(cm, name)(x) else @field(vm, name)(x);
         }

@@ -25,7 +25,7 @@ const exp2_f64 = [_]comptime_float{
 };
 
 /// log(a) as an unevaluated sum with a relative error of about 2^-66, f64, a > 0 finite.
-fn log_double(a: anytype) b.Double(@TypeOf(a)) {
+inline fn log_double(a: anytype) b.Double(@TypeOf(a)) {
     const V = @TypeOf(a);
     const parts = l.split_positive(a);
     const m = parts.mantissa;
