@@ -1007,9 +1007,7 @@ export class unbind_Backward extends Node {
     const grad = grads[0] as Tensor;
     const dim: any = this.dim;
     const self = this.self;
-    return [
-      this.needs(0) ? F.unbindBackward(grads, self.shape, dim) : null,
-    ];
+    return F.unbindBackward(grads, self.shape, dim);
   }
 }
 
@@ -1025,9 +1023,7 @@ export class split_Backward extends Node {
     const splitSize: any = this.splitSize;
     const dim: any = this.dim;
     const self = this.self;
-    return [
-      this.needs(0) ? F.splitBackward(grads, self.shape, splitSize, dim) : null,
-    ];
+    return F.splitBackward(grads, self.shape, splitSize, dim);
   }
 }
 
@@ -1043,9 +1039,7 @@ export class split_sizes_Backward extends Node {
     const splitSize: any = this.splitSize;
     const dim: any = this.dim;
     const self = this.self;
-    return [
-      this.needs(0) ? F.joinParts(grads, self.shape, dim, splitSize) : null,
-    ];
+    return F.joinParts(grads, self.shape, dim, splitSize);
   }
 }
 
@@ -1061,9 +1055,7 @@ export class split_with_sizes_Backward extends Node {
     const splitSizes: any = this.splitSizes;
     const dim: any = this.dim;
     const self = this.self;
-    return [
-      this.needs(0) ? F.joinParts(grads, self.shape, dim, splitSizes) : null,
-    ];
+    return F.joinParts(grads, self.shape, dim, splitSizes);
   }
 }
 

@@ -22,23 +22,25 @@ import { K as $K } from "./kernels.ts";
 import * as $N from "./nodes.ts";
 
 type StorageLike = any;
+// Each function checks and computes what its schema entry says; the arguments follow the entry.
+type $Fn = (...args: any[]) => any;
 
 export function abs(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("abs", out, [self]);
-    return $T.finishOut($arith.abs(self, out, false), out) as Tensor;
+    return $T.finishOut(($arith.abs as $Fn)(self, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.abs(self, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.abs as $Fn)(self, undefined, false);
   const node = new $N.abs_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
-  const r = $arith.abs(self, undefined, false);
+  const r = ($arith.abs as $Fn)(self, undefined, false);
   return $T.record(r, node);
 }
 
 export function abs_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $arith.abs(self, self, true);
+    ($arith.abs as $Fn)(self, self, true);
     self._version.value++;
     return self;
   }
@@ -46,7 +48,7 @@ export function abs_(self: Tensor): Tensor {
   const node = new $N.abs_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
-  $arith.abs(self, self, true);
+  ($arith.abs as $Fn)(self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -55,25 +57,25 @@ export function abs_(self: Tensor): Tensor {
 export function neg(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("neg", out, [self]);
-    return $T.finishOut($arith.neg(self, out, false), out) as Tensor;
+    return $T.finishOut(($arith.neg as $Fn)(self, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.neg(self, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.neg as $Fn)(self, undefined, false);
   const node = new $N.neg_Backward();
   $T.connect(node, [self]);
-  const r = $arith.neg(self, undefined, false);
+  const r = ($arith.neg as $Fn)(self, undefined, false);
   return $T.record(r, node);
 }
 
 export function neg_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $arith.neg(self, self, true);
+    ($arith.neg as $Fn)(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
   const node = new $N.neg_Backward();
   $T.connect(node, [self]);
-  $arith.neg(self, self, true);
+  ($arith.neg as $Fn)(self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -299,26 +301,26 @@ export function cos_(self: Tensor): Tensor {
 export function relu(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("relu", out, [self]);
-    return $T.finishOut($arith.relu(self, out, false), out) as Tensor;
+    return $T.finishOut(($arith.relu as $Fn)(self, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.relu(self, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.relu as $Fn)(self, undefined, false);
   const node = new $N.relu_Backward();
   $T.connect(node, [self]);
-  const r = $arith.relu(self, undefined, false);
+  const r = ($arith.relu as $Fn)(self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
 export function relu_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $arith.relu(self, self, true);
+    ($arith.relu as $Fn)(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
   const node = new $N.relu_Backward();
   $T.connect(node, [self]);
-  $arith.relu(self, self, true);
+  ($arith.relu as $Fn)(self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   node.result0 = $S.saveResult(self, node, 0);
@@ -326,7 +328,7 @@ export function relu_(self: Tensor): Tensor {
 }
 
 export function isnan(self: Tensor): Tensor {
-  return $arith.isnan(self, undefined, false);
+  return ($arith.isnan as $Fn)(self, undefined, false);
 }
 
 export const P_logical_not = { name: "logicalNot", kernel: $K.unary_logical_not, rule: $pointwise.RULES.bool };
@@ -349,19 +351,19 @@ export function logical_not_(self: Tensor): Tensor {
 export function add(self: Tensor, other: Tensor | Scalar, alpha: Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("add", out, [self, other]);
-    return $T.finishOut($arith.add(self, other, alpha, out, false), out) as Tensor;
+    return $T.finishOut(($arith.add as $Fn)(self, other, alpha, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $arith.add(self, other, alpha, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.add as $Fn)(self, other, alpha, undefined, false);
   const node = new $N.add_Backward();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
-  const r = $arith.add(self, other, alpha, undefined, false);
+  const r = ($arith.add as $Fn)(self, other, alpha, undefined, false);
   return $T.record(r, node);
 }
 
 export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
-    $arith.add(self, other, alpha, self, true);
+    ($arith.add as $Fn)(self, other, alpha, self, true);
     self._version.value++;
     return self;
   }
@@ -369,7 +371,7 @@ export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
   const node = new $N.add_Backward();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
-  $arith.add(self, other, alpha, self, true);
+  ($arith.add as $Fn)(self, other, alpha, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -378,19 +380,19 @@ export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
 export function sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("sub", out, [self, other]);
-    return $T.finishOut($arith.sub(self, other, alpha, out, false), out) as Tensor;
+    return $T.finishOut(($arith.sub as $Fn)(self, other, alpha, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $arith.sub(self, other, alpha, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.sub as $Fn)(self, other, alpha, undefined, false);
   const node = new $N.sub_Backward();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
-  const r = $arith.sub(self, other, alpha, undefined, false);
+  const r = ($arith.sub as $Fn)(self, other, alpha, undefined, false);
   return $T.record(r, node);
 }
 
 export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
-    $arith.sub(self, other, alpha, self, true);
+    ($arith.sub as $Fn)(self, other, alpha, self, true);
     self._version.value++;
     return self;
   }
@@ -398,18 +400,18 @@ export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
   const node = new $N.sub_Backward();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
-  $arith.sub(self, other, alpha, self, true);
+  ($arith.sub as $Fn)(self, other, alpha, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
 export function rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $arith.rsub(self, other, alpha, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.rsub as $Fn)(self, other, alpha, undefined, false);
   const node = new $N.rsub_Backward();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
-  const r = $arith.rsub(self, other, alpha, undefined, false);
+  const r = ($arith.rsub as $Fn)(self, other, alpha, undefined, false);
   return $T.record(r, node);
 }
 
@@ -449,21 +451,21 @@ export function mul_(self: Tensor, other: Tensor | Scalar): Tensor {
 export function div(self: Tensor, other: Tensor | Scalar, roundingMode: string | null, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("div", out, [self, other]);
-    return $T.finishOut($arith.div(self, other, roundingMode, out, false), out) as Tensor;
+    return $T.finishOut(($arith.div as $Fn)(self, other, roundingMode, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $arith.div(self, other, roundingMode, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.div as $Fn)(self, other, roundingMode, undefined, false);
   const node = new $N.div_Backward();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
   node.roundingMode = roundingMode;
-  const r = $arith.div(self, other, roundingMode, undefined, false);
+  const r = ($arith.div as $Fn)(self, other, roundingMode, undefined, false);
   return $T.record(r, node);
 }
 
 export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string | null): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
-    $arith.div(self, other, roundingMode, self, true);
+    ($arith.div as $Fn)(self, other, roundingMode, self, true);
     self._version.value++;
     return self;
   }
@@ -473,7 +475,7 @@ export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string 
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
   node.roundingMode = roundingMode;
-  $arith.div(self, other, roundingMode, self, true);
+  ($arith.div as $Fn)(self, other, roundingMode, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -482,20 +484,20 @@ export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string 
 export function true_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("trueDivide", out, [self, other]);
-    return $T.finishOut($arith.trueDivide(self, other, out, false), out) as Tensor;
+    return $T.finishOut(($arith.trueDivide as $Fn)(self, other, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $arith.trueDivide(self, other, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.trueDivide as $Fn)(self, other, undefined, false);
   const node = new $N.true_divide_Backward();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
-  const r = $arith.trueDivide(self, other, undefined, false);
+  const r = ($arith.trueDivide as $Fn)(self, other, undefined, false);
   return $T.record(r, node);
 }
 
 export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
-    $arith.trueDivide(self, other, self, true);
+    ($arith.trueDivide as $Fn)(self, other, self, true);
     self._version.value++;
     return self;
   }
@@ -504,7 +506,7 @@ export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
-  $arith.trueDivide(self, other, self, true);
+  ($arith.trueDivide as $Fn)(self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -513,14 +515,14 @@ export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
 export function floor_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("floorDivide", out, [self, other]);
-    return $T.finishOut($arith.floorDivide(self, other, out, false), out) as Tensor;
+    return $T.finishOut(($arith.floorDivide as $Fn)(self, other, out, false), out) as Tensor;
   }
-  return $arith.floorDivide(self, other, undefined, false);
+  return ($arith.floorDivide as $Fn)(self, other, undefined, false);
 }
 
 export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
-  $arith.floorDivide(self, other, self, true);
+  ($arith.floorDivide as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
 }
@@ -528,20 +530,20 @@ export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
 export function remainder(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("remainder", out, [self, other]);
-    return $T.finishOut($arith.remainder(self, other, out, false), out) as Tensor;
+    return $T.finishOut(($arith.remainder as $Fn)(self, other, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.remainder(self, other, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.remainder as $Fn)(self, other, undefined, false);
   const node = new $N.remainder_Backward();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
-  const r = $arith.remainder(self, other, undefined, false);
+  const r = ($arith.remainder as $Fn)(self, other, undefined, false);
   return $T.record(r, node);
 }
 
-export function remainder_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor {
+export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
-    $arith.remainder(self, other, self, true);
+    ($arith.remainder as $Fn)(self, other, self, true);
     self._version.value++;
     return self;
   }
@@ -550,7 +552,7 @@ export function remainder_(self: Tensor | Scalar, other: Tensor | Scalar): Tenso
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
-  $arith.remainder(self, other, self, true);
+  ($arith.remainder as $Fn)(self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -559,20 +561,20 @@ export function remainder_(self: Tensor | Scalar, other: Tensor | Scalar): Tenso
 export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("fmod", out, [self, other]);
-    return $T.finishOut($arith.fmod(self, other, out, false), out) as Tensor;
+    return $T.finishOut(($arith.fmod as $Fn)(self, other, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $arith.fmod(self, other, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.fmod as $Fn)(self, other, undefined, false);
   const node = new $N.fmod_Backward();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
-  const r = $arith.fmod(self, other, undefined, false);
+  const r = ($arith.fmod as $Fn)(self, other, undefined, false);
   return $T.record(r, node);
 }
 
 export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
-    $arith.fmod(self, other, self, true);
+    ($arith.fmod as $Fn)(self, other, self, true);
     self._version.value++;
     return self;
   }
@@ -581,7 +583,7 @@ export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
-  $arith.fmod(self, other, self, true);
+  ($arith.fmod as $Fn)(self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -590,20 +592,20 @@ export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
 export function pow(self: Tensor, exponent: Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("pow", out, [self]);
-    return $T.finishOut($arith.pow(self, exponent, out, false), out) as Tensor;
+    return $T.finishOut(($arith.pow as $Fn)(self, exponent, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.pow(self, exponent, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.pow as $Fn)(self, exponent, undefined, false);
   const node = new $N.pow_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.exponent = exponent;
-  const r = $arith.pow(self, exponent, undefined, false);
+  const r = ($arith.pow as $Fn)(self, exponent, undefined, false);
   return $T.record(r, node);
 }
 
 export function pow_(self: Tensor, exponent: Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $arith.pow(self, exponent, self, true);
+    ($arith.pow as $Fn)(self, exponent, self, true);
     self._version.value++;
     return self;
   }
@@ -612,7 +614,7 @@ export function pow_(self: Tensor, exponent: Scalar): Tensor {
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   node.exponent = exponent;
-  $arith.pow(self, exponent, self, true);
+  ($arith.pow as $Fn)(self, exponent, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -621,21 +623,21 @@ export function pow_(self: Tensor, exponent: Scalar): Tensor {
 export function pow_Tensor(self: Tensor, exponent: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("pow", out, [self, exponent]);
-    return $T.finishOut($arith.pow(self, exponent, out, false), out) as Tensor;
+    return $T.finishOut(($arith.pow as $Fn)(self, exponent, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) return $arith.pow(self, exponent, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) return ($arith.pow as $Fn)(self, exponent, undefined, false);
   const node = new $N.pow_Tensor_Backward();
   $T.connect(node, [self, exponent]);
   node.self = $S.save(self);
   node.exponent = $S.save(exponent);
-  const r = $arith.pow(self, exponent, undefined, false);
+  const r = ($arith.pow as $Fn)(self, exponent, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
 export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) {
-    $arith.pow(self, exponent, self, true);
+    ($arith.pow as $Fn)(self, exponent, self, true);
     self._version.value++;
     return self;
   }
@@ -644,7 +646,7 @@ export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
   $T.connect(node, [self, exponent]);
   node.self = $T.saveOriginal(self);
   node.exponent = $S.save(exponent);
-  $arith.pow(self, exponent, self, true);
+  ($arith.pow as $Fn)(self, exponent, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   node.result0 = $S.saveResult(self, node, 0);
@@ -654,14 +656,14 @@ export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
 export function pow_Scalar(self: Scalar, exponent: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("pow", out, [exponent]);
-    return $T.finishOut($arith.pow(self, exponent, out, false), out) as Tensor;
+    return $T.finishOut(($arith.pow as $Fn)(self, exponent, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(exponent)))) return $arith.pow(self, exponent, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(exponent)))) return ($arith.pow as $Fn)(self, exponent, undefined, false);
   const node = new $N.pow_Scalar_Backward();
   $T.connect(node, [exponent]);
   node.self = self;
   node.exponent = $S.save(exponent);
-  const r = $arith.pow(self, exponent, undefined, false);
+  const r = ($arith.pow as $Fn)(self, exponent, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -669,14 +671,14 @@ export function pow_Scalar(self: Scalar, exponent: Tensor, out?: Tensor): Tensor
 export function maximum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("maximum", out, [self, other]);
-    return $T.finishOut($arith.maximum(self, other, out, false), out) as Tensor;
+    return $T.finishOut(($arith.maximum as $Fn)(self, other, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $arith.maximum(self, other, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return ($arith.maximum as $Fn)(self, other, undefined, false);
   const node = new $N.maximum_Backward();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
-  const r = $arith.maximum(self, other, undefined, false);
+  const r = ($arith.maximum as $Fn)(self, other, undefined, false);
   return $T.record(r, node);
 }
 
@@ -717,14 +719,14 @@ export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
 export function lt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("lt", out, [self, other]);
-    return $T.finishOut($arith.lt(self, other, out, false), out) as Tensor;
+    return $T.finishOut(($arith.lt as $Fn)(self, other, out, false), out) as Tensor;
   }
-  return $arith.lt(self, other, undefined, false);
+  return ($arith.lt as $Fn)(self, other, undefined, false);
 }
 
 export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
-  $arith.lt(self, other, self, true);
+  ($arith.lt as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
 }
@@ -732,14 +734,14 @@ export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
 export function le(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("le", out, [self, other]);
-    return $T.finishOut($arith.le(self, other, out, false), out) as Tensor;
+    return $T.finishOut(($arith.le as $Fn)(self, other, out, false), out) as Tensor;
   }
-  return $arith.le(self, other, undefined, false);
+  return ($arith.le as $Fn)(self, other, undefined, false);
 }
 
 export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
-  $arith.le(self, other, self, true);
+  ($arith.le as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
 }
@@ -747,14 +749,14 @@ export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
 export function gt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("gt", out, [self, other]);
-    return $T.finishOut($arith.gt(self, other, out, false), out) as Tensor;
+    return $T.finishOut(($arith.gt as $Fn)(self, other, out, false), out) as Tensor;
   }
-  return $arith.gt(self, other, undefined, false);
+  return ($arith.gt as $Fn)(self, other, undefined, false);
 }
 
 export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
-  $arith.gt(self, other, self, true);
+  ($arith.gt as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
 }
@@ -762,14 +764,14 @@ export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
 export function ge(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("ge", out, [self, other]);
-    return $T.finishOut($arith.ge(self, other, out, false), out) as Tensor;
+    return $T.finishOut(($arith.ge as $Fn)(self, other, out, false), out) as Tensor;
   }
-  return $arith.ge(self, other, undefined, false);
+  return ($arith.ge as $Fn)(self, other, undefined, false);
 }
 
 export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
-  $arith.ge(self, other, self, true);
+  ($arith.ge as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
 }
@@ -811,14 +813,14 @@ export function logical_or_(self: Tensor, other: Tensor): Tensor {
 export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("bitwiseAnd", out, [self, other]);
-    return $T.finishOut($arith.bitwiseAnd(self, other, out, false), out) as Tensor;
+    return $T.finishOut(($arith.bitwiseAnd as $Fn)(self, other, out, false), out) as Tensor;
   }
-  return $arith.bitwiseAnd(self, other, undefined, false);
+  return ($arith.bitwiseAnd as $Fn)(self, other, undefined, false);
 }
 
-export function bitwise_and_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor {
+export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
-  $arith.bitwiseAnd(self, other, self, true);
+  ($arith.bitwiseAnd as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
 }
@@ -826,20 +828,20 @@ export function bitwise_and_(self: Tensor | Scalar, other: Tensor | Scalar): Ten
 export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("atan2", out, [self, other]);
-    return $T.finishOut($arith.atan2(self, other, out, false), out) as Tensor;
+    return $T.finishOut(($arith.atan2 as $Fn)(self, other, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $arith.atan2(self, other, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return ($arith.atan2 as $Fn)(self, other, undefined, false);
   const node = new $N.atan2_Backward();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
-  const r = $arith.atan2(self, other, undefined, false);
+  const r = ($arith.atan2 as $Fn)(self, other, undefined, false);
   return $T.record(r, node);
 }
 
 export function atan2_(self: Tensor, other: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
-    $arith.atan2(self, other, self, true);
+    ($arith.atan2 as $Fn)(self, other, self, true);
     self._version.value++;
     return self;
   }
@@ -848,7 +850,7 @@ export function atan2_(self: Tensor, other: Tensor): Tensor {
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
-  $arith.atan2(self, other, self, true);
+  ($arith.atan2 as $Fn)(self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -857,21 +859,21 @@ export function atan2_(self: Tensor, other: Tensor): Tensor {
 export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("copysign", out, [self, other]);
-    return $T.finishOut($arith.copysign(self, other, out, false), out) as Tensor;
+    return $T.finishOut(($arith.copysign as $Fn)(self, other, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $arith.copysign(self, other, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.copysign as $Fn)(self, other, undefined, false);
   const node = new $N.copysign_Backward();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
-  const r = $arith.copysign(self, other, undefined, false);
+  const r = ($arith.copysign as $Fn)(self, other, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
 export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
-    $arith.copysign(self, other, self, true);
+    ($arith.copysign as $Fn)(self, other, self, true);
     self._version.value++;
     return self;
   }
@@ -880,7 +882,7 @@ export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
-  $arith.copysign(self, other, self, true);
+  ($arith.copysign as $Fn)(self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   node.result0 = $S.saveResult(self, node, 0);
@@ -890,21 +892,21 @@ export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
 export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("lerp", out, [self, end, weight]);
-    return $T.finishOut($arith.lerp(self, end, weight, out, false), out) as Tensor;
+    return $T.finishOut(($arith.lerp as $Fn)(self, end, weight, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) return $arith.lerp(self, end, weight, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) return ($arith.lerp as $Fn)(self, end, weight, undefined, false);
   const node = new $N.lerp_Backward();
   $T.connect(node, [self, end, weight]);
   node.self = $S.save(self);
   node.end = $S.save(end);
   node.weight = $S.save(weight);
-  const r = $arith.lerp(self, end, weight, undefined, false);
+  const r = ($arith.lerp as $Fn)(self, end, weight, undefined, false);
   return $T.record(r, node);
 }
 
 export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) {
-    $arith.lerp(self, end, weight, self, true);
+    ($arith.lerp as $Fn)(self, end, weight, self, true);
     self._version.value++;
     return self;
   }
@@ -914,7 +916,7 @@ export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tenso
   node.self = $T.saveOriginal(self);
   node.end = $S.save(end);
   node.weight = $S.save(weight);
-  $arith.lerp(self, end, weight, self, true);
+  ($arith.lerp as $Fn)(self, end, weight, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -923,21 +925,21 @@ export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tenso
 export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("addcmul", out, [self, tensor1, tensor2]);
-    return $T.finishOut($arith.addcmul(self, tensor1, tensor2, value, out, false), out) as Tensor;
+    return $T.finishOut(($arith.addcmul as $Fn)(self, tensor1, tensor2, value, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $arith.addcmul(self, tensor1, tensor2, value, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return ($arith.addcmul as $Fn)(self, tensor1, tensor2, value, undefined, false);
   const node = new $N.addcmul_Backward();
   $T.connect(node, [self, tensor1, tensor2]);
   node.tensor1 = $S.save(tensor1);
   node.tensor2 = $S.save(tensor2);
   node.value = value;
-  const r = $arith.addcmul(self, tensor1, tensor2, value, undefined, false);
+  const r = ($arith.addcmul as $Fn)(self, tensor1, tensor2, value, undefined, false);
   return $T.record(r, node);
 }
 
 export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) {
-    $arith.addcmul(self, tensor1, tensor2, value, self, true);
+    ($arith.addcmul as $Fn)(self, tensor1, tensor2, value, self, true);
     self._version.value++;
     return self;
   }
@@ -947,7 +949,7 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
   node.tensor1 = $S.save(tensor1);
   node.tensor2 = $S.save(tensor2);
   node.value = value;
-  $arith.addcmul(self, tensor1, tensor2, value, self, true);
+  ($arith.addcmul as $Fn)(self, tensor1, tensor2, value, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -956,21 +958,21 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
 export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("clamp", out, [self]);
-    return $T.finishOut($arith.clamp(self, min, max, out, false), out) as Tensor;
+    return $T.finishOut(($arith.clamp as $Fn)(self, min, max, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.clamp(self, min, max, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.clamp as $Fn)(self, min, max, undefined, false);
   const node = new $N.clamp_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.min = min;
   node.max = max;
-  const r = $arith.clamp(self, min, max, undefined, false);
+  const r = ($arith.clamp as $Fn)(self, min, max, undefined, false);
   return $T.record(r, node);
 }
 
 export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $arith.clamp(self, min, max, self, true);
+    ($arith.clamp as $Fn)(self, min, max, self, true);
     self._version.value++;
     return self;
   }
@@ -980,7 +982,7 @@ export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Te
   node.self = $T.saveOriginal(self);
   node.min = min;
   node.max = max;
-  $arith.clamp(self, min, max, self, true);
+  ($arith.clamp as $Fn)(self, min, max, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -989,21 +991,21 @@ export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Te
 export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | null, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("clamp", out, [self, min, max]);
-    return $T.finishOut($arith.clamp(self, min, max, out, false), out) as Tensor;
+    return $T.finishOut(($arith.clamp as $Fn)(self, min, max, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) return $arith.clamp(self, min, max, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) return ($arith.clamp as $Fn)(self, min, max, undefined, false);
   const node = new $N.clamp_Tensor_Backward();
   $T.connect(node, [self, min, max]);
   node.self = $S.save(self);
   node.min = $S.save(min);
   node.max = $S.save(max);
-  const r = $arith.clamp(self, min, max, undefined, false);
+  const r = ($arith.clamp as $Fn)(self, min, max, undefined, false);
   return $T.record(r, node);
 }
 
 export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) {
-    $arith.clamp(self, min, max, self, true);
+    ($arith.clamp as $Fn)(self, min, max, self, true);
     self._version.value++;
     return self;
   }
@@ -1013,7 +1015,7 @@ export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | nu
   node.self = $T.saveOriginal(self);
   node.min = $S.save(min);
   node.max = $S.save(max);
-  $arith.clamp(self, min, max, self, true);
+  ($arith.clamp as $Fn)(self, min, max, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -1022,54 +1024,54 @@ export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | nu
 export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("where", out, [condition, self, other]);
-    return $T.finishOut($arith.where(condition, self, other, out, false), out) as Tensor;
+    return $T.finishOut(($arith.where as $Fn)(condition, self, other, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.where(condition, self, other, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.where as $Fn)(condition, self, other, undefined, false);
   const node = new $N.where_Backward();
   $T.connect(node, [self, other]);
   node.condition = $S.save(condition);
-  const r = $arith.where(condition, self, other, undefined, false);
+  const r = ($arith.where as $Fn)(condition, self, other, undefined, false);
   return $T.record(r, node);
 }
 
 export function clone(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $copy.clone(self, memoryFormat, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($copy.clone as $Fn)(self, memoryFormat, undefined, false);
   const node = new $N.clone_Backward();
   $T.connect(node, [self]);
-  const r = $copy.clone(self, memoryFormat, undefined, false);
+  const r = ($copy.clone as $Fn)(self, memoryFormat, undefined, false);
   return $T.record(r, node);
 }
 
 export function contiguous(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  return $C.contiguous(self, memoryFormat);
+  return ($C.contiguous as $Fn)(self, memoryFormat);
 }
 
 export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
-    $storage_ops.copy(self, src, nonBlocking, self, true);
+    ($storage_ops.copy as $Fn)(self, src, nonBlocking, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [src]);
   const node = new $N.copy_Backward();
   $T.connect(node, [self, src]);
-  $storage_ops.copy(self, src, nonBlocking, self, true);
+  ($storage_ops.copy as $Fn)(self, src, nonBlocking, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
 export function fill(self: Tensor, value: Scalar): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $storage_ops.fill(self, value, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($storage_ops.fill as $Fn)(self, value, undefined, false);
   const node = new $N.fill_Backward();
   $T.connect(node, [self]);
-  const r = $storage_ops.fill(self, value, undefined, false);
+  const r = ($storage_ops.fill as $Fn)(self, value, undefined, false);
   return $T.record(r, node);
 }
 
 export function fill_(self: Tensor, value: Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $storage_ops.fill(self, value, self, true);
+    ($storage_ops.fill as $Fn)(self, value, self, true);
     self._version.value++;
     return self;
   }
@@ -1077,23 +1079,23 @@ export function fill_(self: Tensor, value: Scalar): Tensor {
   const node = new $N.fill_Backward();
   node.inplace = true;
   $T.connect(node, [self]);
-  $storage_ops.fill(self, value, self, true);
+  ($storage_ops.fill as $Fn)(self, value, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
 export function fill_Tensor(self: Tensor, value: Tensor): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return $storage_ops.fillTensor(self, value, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return ($storage_ops.fillTensor as $Fn)(self, value, undefined, false);
   const node = new $N.fill_Tensor_Backward();
   $T.connect(node, [self, value]);
-  const r = $storage_ops.fillTensor(self, value, undefined, false);
+  const r = ($storage_ops.fillTensor as $Fn)(self, value, undefined, false);
   return $T.record(r, node);
 }
 
 export function fill_Tensor_(self: Tensor, value: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
-    $storage_ops.fillTensor(self, value, self, true);
+    ($storage_ops.fillTensor as $Fn)(self, value, self, true);
     self._version.value++;
     return self;
   }
@@ -1101,7 +1103,7 @@ export function fill_Tensor_(self: Tensor, value: Tensor): Tensor {
   const node = new $N.fill_Tensor_Backward();
   node.inplace = true;
   $T.connect(node, [self, value]);
-  $storage_ops.fillTensor(self, value, self, true);
+  ($storage_ops.fillTensor as $Fn)(self, value, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -1109,177 +1111,177 @@ export function fill_Tensor_(self: Tensor, value: Tensor): Tensor {
 
 export function zero_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $storage_ops.zero(self, self, true);
+    ($storage_ops.zero as $Fn)(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
   const node = new $N.zero_Backward();
   $T.connect(node, [self]);
-  $storage_ops.zero(self, self, true);
+  ($storage_ops.zero as $Fn)(self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
 export function _to_copy(self: Tensor, dtype: DType, memoryFormat: MemoryFormat | null): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $storage_ops.toCopy(self, dtype, memoryFormat, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($storage_ops.toCopy as $Fn)(self, dtype, memoryFormat, undefined, false);
   const node = new $N._to_copy_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = $storage_ops.toCopy(self, dtype, memoryFormat, undefined, false);
+  const r = ($storage_ops.toCopy as $Fn)(self, dtype, memoryFormat, undefined, false);
   return $T.record(r, node);
 }
 
 export function to(self: Tensor, dtype: DType, nonBlocking: boolean, copy: boolean, memoryFormat: MemoryFormat | null, device: Device | null): Tensor {
-  return $C.toDtype(self, dtype, nonBlocking, copy, memoryFormat, device);
+  return ($C.toDtype as $Fn)(self, dtype, nonBlocking, copy, memoryFormat, device);
 }
 
 export function to_device(self: Tensor, device: Device | null, dtype: DType | null, nonBlocking: boolean, copy: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  return $C.toDevice(self, device, dtype, nonBlocking, copy, memoryFormat);
+  return ($C.toDevice as $Fn)(self, device, dtype, nonBlocking, copy, memoryFormat);
 }
 
 export function to_other(self: Tensor, other: Tensor, nonBlocking: boolean, copy: boolean, memoryFormat: MemoryFormat | null): Tensor {
-  return $C.toOther(self, other, nonBlocking, copy, memoryFormat);
+  return ($C.toOther as $Fn)(self, other, nonBlocking, copy, memoryFormat);
 }
 
 export function type_as(self: Tensor, other: Tensor): Tensor {
-  return $C.typeAs(self, other);
+  return ($C.typeAs as $Fn)(self, other);
 }
 
 export function type(self: Tensor, dtype: DType): Tensor {
-  return $C.typeOf(self, dtype);
+  return ($C.typeOf as $Fn)(self, dtype);
 }
 
 export function double(self: Tensor): Tensor {
-  return $C.double(self);
+  return ($C.double as $Fn)(self);
 }
 
 export function float(self: Tensor): Tensor {
-  return $C.float(self);
+  return ($C.float as $Fn)(self);
 }
 
 export function half(self: Tensor): Tensor {
-  return $C.half(self);
+  return ($C.half as $Fn)(self);
 }
 
 export function bfloat16(self: Tensor): Tensor {
-  return $C.bfloat16(self);
+  return ($C.bfloat16 as $Fn)(self);
 }
 
 export function long(self: Tensor): Tensor {
-  return $C.long(self);
+  return ($C.long as $Fn)(self);
 }
 
 export function int(self: Tensor): Tensor {
-  return $C.int(self);
+  return ($C.int as $Fn)(self);
 }
 
 export function short(self: Tensor): Tensor {
-  return $C.short(self);
+  return ($C.short as $Fn)(self);
 }
 
 export function char(self: Tensor): Tensor {
-  return $C.char(self);
+  return ($C.char as $Fn)(self);
 }
 
 export function byte(self: Tensor): Tensor {
-  return $C.byte(self);
+  return ($C.byte as $Fn)(self);
 }
 
 export function bool(self: Tensor): Tensor {
-  return $C.bool(self);
+  return ($C.bool as $Fn)(self);
 }
 
 export function cfloat(self: Tensor): Tensor {
-  return $C.cfloat(self);
+  return ($C.cfloat as $Fn)(self);
 }
 
 export function cdouble(self: Tensor): Tensor {
-  return $C.cdouble(self);
+  return ($C.cdouble as $Fn)(self);
 }
 
 export function cpu(self: Tensor): Tensor {
-  return $C.cpu(self);
+  return ($C.cpu as $Fn)(self);
 }
 
 export function is_contiguous(self: Tensor, memoryFormat: MemoryFormat | null): boolean {
-  return $C.isContiguous(self, memoryFormat);
+  return ($C.isContiguous as $Fn)(self, memoryFormat);
 }
 
 export function is_set_to(self: Tensor, tensor: Tensor): boolean {
-  return $C.isSetTo(self, tensor);
+  return ($C.isSetTo as $Fn)(self, tensor);
 }
 
 export function resize_(self: Tensor, size: readonly number[], memoryFormat: MemoryFormat | null): Tensor {
-  return $C.resize_(self, size, memoryFormat);
+  return ($C as any).resize_(self, size, memoryFormat);
 }
 
 export function resize_as_(self: Tensor, theTemplate: Tensor, memoryFormat: MemoryFormat | null): Tensor {
-  return $C.resizeAs_(self, theTemplate, memoryFormat);
+  return ($C as any).resizeAs_(self, theTemplate, memoryFormat);
 }
 
 export function set_(self: Tensor, source: any, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): Tensor {
-  return $C.set_(self, source, storageOffset, size, stride);
+  return ($C as any).set_(self, source, storageOffset, size, stride);
 }
 
 export function detach_inplace_(self: Tensor): Tensor {
-  return $C.detachInplace_(self);
+  return ($C as any).detachInplace_(self);
 }
 
 export function sum_to_size(self: Tensor, size: readonly number[]): Tensor {
-  return $C.sumToSize(self, size);
+  return ($C.sumToSize as $Fn)(self, size);
 }
 
 export function view(self: Tensor, size: readonly number[]): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.view(self, size);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.view as $Fn)(self, size);
   const node = new $N.view_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = $views.view(self, size);
+  const r = ($views.view as $Fn)(self, size);
   return $T.recordView(r, node);
 }
 
 export function view_dtype(self: Tensor, dtype: DType): Tensor {
-  return $views_dtype.viewDtype(self, dtype);
+  return ($views_dtype.viewDtype as $Fn)(self, dtype);
 }
 
 export function reshape(self: Tensor, shape: readonly number[]): Tensor {
-  return $C.reshape(self, shape);
+  return ($C.reshape as $Fn)(self, shape);
 }
 
 export function view_as(self: Tensor, other: Tensor): Tensor {
-  return $C.viewAs(self, other);
+  return ($C.viewAs as $Fn)(self, other);
 }
 
 export function reshape_as(self: Tensor, other: Tensor): Tensor {
-  return $C.reshapeAs(self, other);
+  return ($C.reshapeAs as $Fn)(self, other);
 }
 
 export function _unsafe_view(self: Tensor, size: readonly number[]): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.view(self, size);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.view as $Fn)(self, size);
   const node = new $N._unsafe_view_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = $views.view(self, size);
+  const r = ($views.view as $Fn)(self, size);
   return $T.recordView(r, node);
 }
 
 export function as_strided(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.asStrided(self, size, stride, storageOffset);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.asStrided as $Fn)(self, size, stride, storageOffset);
   const node = new $N.as_strided_Backward();
   $T.connect(node, [self]);
   node.size = size;
   node.stride = stride;
   node.storageOffset = storageOffset;
   node.self = $S.geometry(self);
-  const r = $views.asStrided(self, size, stride, storageOffset);
+  const r = ($views.asStrided as $Fn)(self, size, stride, storageOffset);
   return $T.recordView(r, node);
 }
 
 export function as_strided_(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, $views.asStrided(self, size, stride, storageOffset));
+    $T.adoptGeometry(self, ($views.asStrided as $Fn)(self, size, stride, storageOffset));
     self._version.value++;
     return self;
   }
@@ -1291,40 +1293,40 @@ export function as_strided_(self: Tensor, size: readonly number[], stride: reado
   node.stride = stride;
   node.storageOffset = storageOffset;
   node.self = $S.geometry(self);
-  $T.adoptGeometry(self, $views.asStrided(self, size, stride, storageOffset));
+  $T.adoptGeometry(self, ($views.asStrided as $Fn)(self, size, stride, storageOffset));
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
 export function expand(self: Tensor, size: readonly number[], implicit: boolean): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.expand(self, size, implicit);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.expand as $Fn)(self, size, implicit);
   const node = new $N.expand_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = $views.expand(self, size, implicit);
+  const r = ($views.expand as $Fn)(self, size, implicit);
   return $T.recordView(r, node);
 }
 
 export function expand_as(self: Tensor, other: Tensor): Tensor {
-  return $C.expandAs(self, other);
+  return ($C.expandAs as $Fn)(self, other);
 }
 
 export function broadcast_to(self: Tensor, size: readonly number[]): Tensor {
-  return $C.broadcastTo(self, size);
+  return ($C.broadcastTo as $Fn)(self, size);
 }
 
 export function t(self: Tensor): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.t(self);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.t as $Fn)(self);
   const node = new $N.t_Backward();
   $T.connect(node, [self]);
-  const r = $views.t(self);
+  const r = ($views.t as $Fn)(self);
   return $T.recordView(r, node);
 }
 
 export function t_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, $views.t(self));
+    $T.adoptGeometry(self, ($views.t as $Fn)(self));
     self._version.value++;
     return self;
   }
@@ -1332,25 +1334,25 @@ export function t_(self: Tensor): Tensor {
   const node = new $N.t_Backward();
   node.inplace = true;
   $T.connect(node, [self]);
-  $T.adoptGeometry(self, $views.t(self));
+  $T.adoptGeometry(self, ($views.t as $Fn)(self));
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
 export function transpose(self: Tensor, dim0: number, dim1: number): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.transpose(self, dim0, dim1);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.transpose as $Fn)(self, dim0, dim1);
   const node = new $N.transpose_Backward();
   $T.connect(node, [self]);
   node.dim0 = dim0;
   node.dim1 = dim1;
-  const r = $views.transpose(self, dim0, dim1);
+  const r = ($views.transpose as $Fn)(self, dim0, dim1);
   return $T.recordView(r, node);
 }
 
 export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, $views.transpose(self, dim0, dim1));
+    $T.adoptGeometry(self, ($views.transpose as $Fn)(self, dim0, dim1));
     self._version.value++;
     return self;
   }
@@ -1360,49 +1362,49 @@ export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor {
   $T.connect(node, [self]);
   node.dim0 = dim0;
   node.dim1 = dim1;
-  $T.adoptGeometry(self, $views.transpose(self, dim0, dim1));
+  $T.adoptGeometry(self, ($views.transpose as $Fn)(self, dim0, dim1));
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
 export function permute(self: Tensor, dims: readonly number[]): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.permute(self, dims);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.permute as $Fn)(self, dims);
   const node = new $N.permute_Backward();
   $T.connect(node, [self]);
   node.dims = dims;
-  const r = $views.permute(self, dims);
+  const r = ($views.permute as $Fn)(self, dims);
   return $T.recordView(r, node);
 }
 
 export function movedim(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor {
-  return $C.movedim(self, source, destination);
+  return ($C.movedim as $Fn)(self, source, destination);
 }
 
 export function numpy_T(self: Tensor): Tensor {
-  return $C.reverseDims(self);
+  return ($C.reverseDims as $Fn)(self);
 }
 
 export function T(self: Tensor): Tensor {
-  return $C.reverseDims(self);
+  return ($C.reverseDims as $Fn)(self);
 }
 
 export function mT(self: Tensor): Tensor {
-  return $C.matrixTranspose(self);
+  return ($C.matrixTranspose as $Fn)(self);
 }
 
 export function squeeze(self: Tensor): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.squeezeAll(self);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.squeezeAll as $Fn)(self);
   const node = new $N.squeeze_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = $views.squeezeAll(self);
+  const r = ($views.squeezeAll as $Fn)(self);
   return $T.recordView(r, node);
 }
 
 export function squeeze_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, $views.squeezeAll(self));
+    $T.adoptGeometry(self, ($views.squeezeAll as $Fn)(self));
     self._version.value++;
     return self;
   }
@@ -1411,24 +1413,24 @@ export function squeeze_(self: Tensor): Tensor {
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  $T.adoptGeometry(self, $views.squeezeAll(self));
+  $T.adoptGeometry(self, ($views.squeezeAll as $Fn)(self));
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
 export function squeeze_dim(self: Tensor, dim: number): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.squeeze(self, dim);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.squeeze as $Fn)(self, dim);
   const node = new $N.squeeze_dim_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = $views.squeeze(self, dim);
+  const r = ($views.squeeze as $Fn)(self, dim);
   return $T.recordView(r, node);
 }
 
 export function squeeze_dim_(self: Tensor, dim: number): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, $views.squeeze(self, dim));
+    $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim));
     self._version.value++;
     return self;
   }
@@ -1437,24 +1439,24 @@ export function squeeze_dim_(self: Tensor, dim: number): Tensor {
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  $T.adoptGeometry(self, $views.squeeze(self, dim));
+  $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim));
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
 export function squeeze_dims(self: Tensor, dim: number | readonly number[]): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.squeeze(self, dim);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.squeeze as $Fn)(self, dim);
   const node = new $N.squeeze_dims_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = $views.squeeze(self, dim);
+  const r = ($views.squeeze as $Fn)(self, dim);
   return $T.recordView(r, node);
 }
 
 export function squeeze_dims_(self: Tensor, dim: number | readonly number[]): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, $views.squeeze(self, dim));
+    $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim));
     self._version.value++;
     return self;
   }
@@ -1463,24 +1465,24 @@ export function squeeze_dims_(self: Tensor, dim: number | readonly number[]): Te
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  $T.adoptGeometry(self, $views.squeeze(self, dim));
+  $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim));
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
 export function unsqueeze(self: Tensor, dim: number): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.unsqueeze(self, dim);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.unsqueeze as $Fn)(self, dim);
   const node = new $N.unsqueeze_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = $views.unsqueeze(self, dim);
+  const r = ($views.unsqueeze as $Fn)(self, dim);
   return $T.recordView(r, node);
 }
 
 export function unsqueeze_(self: Tensor, dim: number): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, $views.unsqueeze(self, dim));
+    $T.adoptGeometry(self, ($views.unsqueeze as $Fn)(self, dim));
     self._version.value++;
     return self;
   }
@@ -1489,25 +1491,25 @@ export function unsqueeze_(self: Tensor, dim: number): Tensor {
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  $T.adoptGeometry(self, $views.unsqueeze(self, dim));
+  $T.adoptGeometry(self, ($views.unsqueeze as $Fn)(self, dim));
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
 export function select(self: Tensor, dim: number, index: number): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.select(self, dim, index);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.select as $Fn)(self, dim, index);
   const node = new $N.select_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = index;
   node.self = $S.geometry(self);
-  const r = $views.select(self, dim, index);
+  const r = ($views.select as $Fn)(self, dim, index);
   return $T.recordView(r, node);
 }
 
 export function slice(self: Tensor, dim: number, start: number | null, end: number | null, step: number): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.slice(self, dim, start, end, step);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.slice as $Fn)(self, dim, start, end, step);
   const node = new $N.slice_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
@@ -1515,173 +1517,173 @@ export function slice(self: Tensor, dim: number, start: number | null, end: numb
   node.end = end;
   node.step = step;
   node.self = $S.geometry(self);
-  const r = $views.slice(self, dim, start, end, step);
+  const r = ($views.slice as $Fn)(self, dim, start, end, step);
   return $T.recordView(r, node);
 }
 
 export function narrow(self: Tensor, dim: number, start: number, length: number): Tensor {
-  return $C.narrow(self, dim, start, length);
+  return ($C.narrow as $Fn)(self, dim, start, length);
 }
 
 export function narrow_Tensor(self: Tensor, dim: number, start: Tensor, length: number): Tensor {
-  return $C.narrow(self, dim, start, length);
+  return ($C.narrow as $Fn)(self, dim, start, length);
 }
 
 export function diagonal(self: Tensor, offset: number, dim1: number, dim2: number): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.diagonal(self, offset, dim1, dim2);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.diagonal as $Fn)(self, offset, dim1, dim2);
   const node = new $N.diagonal_Backward();
   $T.connect(node, [self]);
   node.offset = offset;
   node.dim1 = dim1;
   node.dim2 = dim2;
   node.self = $S.geometry(self);
-  const r = $views.diagonal(self, offset, dim1, dim2);
+  const r = ($views.diagonal as $Fn)(self, offset, dim1, dim2);
   return $T.recordView(r, node);
 }
 
 export function unbind(self: Tensor, dim: number): Tensor[] {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.unbind(self, dim);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_split.unbind as $Fn)(self, dim);
   const node = new $N.unbind_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
-  const r = $views_split.unbind(self, dim);
+  const r = ($views_split.unbind as $Fn)(self, dim);
   return $T.recordView(r, node);
 }
 
 export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.split(self, splitSize, dim);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_split.split as $Fn)(self, splitSize, dim);
   const node = new $N.split_Backward();
   $T.connect(node, [self]);
   node.splitSize = splitSize;
   node.dim = dim;
   node.self = $S.geometry(self);
-  const r = $views_split.split(self, splitSize, dim);
+  const r = ($views_split.split as $Fn)(self, splitSize, dim);
   return $T.recordView(r, node);
 }
 
 export function split_sizes(self: Tensor, splitSize: readonly number[], dim: number): Tensor[] {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.splitWithSizes(self, splitSize, dim);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_split.splitWithSizes as $Fn)(self, splitSize, dim);
   const node = new $N.split_sizes_Backward();
   $T.connect(node, [self]);
   node.splitSize = splitSize;
   node.dim = dim;
   node.self = $S.geometry(self);
-  const r = $views_split.splitWithSizes(self, splitSize, dim);
+  const r = ($views_split.splitWithSizes as $Fn)(self, splitSize, dim);
   return $T.recordView(r, node);
 }
 
 export function split_with_sizes(self: Tensor, splitSizes: readonly number[], dim: number): Tensor[] {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.splitWithSizes(self, splitSizes, dim);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_split.splitWithSizes as $Fn)(self, splitSizes, dim);
   const node = new $N.split_with_sizes_Backward();
   $T.connect(node, [self]);
   node.splitSizes = splitSizes;
   node.dim = dim;
   node.self = $S.geometry(self);
-  const r = $views_split.splitWithSizes(self, splitSizes, dim);
+  const r = ($views_split.splitWithSizes as $Fn)(self, splitSizes, dim);
   return $T.recordView(r, node);
 }
 
 export function chunk(self: Tensor, chunks: number, dim: number): Tensor[] {
-  return $C.chunk(self, chunks, dim);
+  return ($C.chunk as $Fn)(self, chunks, dim);
 }
 
 export function tensor_split(self: Tensor, sections: number, dim: number): Tensor[] {
-  return $C.tensorSplit(self, sections, dim);
+  return ($C.tensorSplit as $Fn)(self, sections, dim);
 }
 
 export function tensor_split_indices(self: Tensor, indices: readonly number[], dim: number): Tensor[] {
-  return $C.tensorSplitAt(self, indices, dim);
+  return ($C.tensorSplitAt as $Fn)(self, indices, dim);
 }
 
 export function tensor_split_tensor(self: Tensor, tensorIndicesOrSections: Tensor, dim: number): Tensor[] {
-  return $C.tensorSplitBy(self, tensorIndicesOrSections, dim);
+  return ($C.tensorSplitBy as $Fn)(self, tensorIndicesOrSections, dim);
 }
 
 export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.unfold(self, dimension, size, step);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.unfold as $Fn)(self, dimension, size, step);
   const node = new $N.unfold_Backward();
   $T.connect(node, [self]);
   node.dimension = dimension;
   node.size = size;
   node.step = step;
   node.self = $S.geometry(self);
-  const r = $views.unfold(self, dimension, size, step);
+  const r = ($views.unfold as $Fn)(self, dimension, size, step);
   return $T.recordView(r, node);
 }
 
 export function flatten(self: Tensor, startDim: number, endDim: number): Tensor {
-  return $C.flatten(self, startDim, endDim);
+  return ($C.flatten as $Fn)(self, startDim, endDim);
 }
 
 export function unflatten(self: Tensor, dim: number, sizes: readonly number[]): Tensor {
-  return $C.unflatten(self, dim, sizes);
+  return ($C.unflatten as $Fn)(self, dim, sizes);
 }
 
 export function ravel(self: Tensor): Tensor {
-  return $C.ravel(self);
+  return ($C.ravel as $Fn)(self);
 }
 
 export function alias(self: Tensor): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.alias(self);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.alias as $Fn)(self);
   const node = new $N.alias_Backward();
   $T.connect(node, [self]);
-  const r = $views.alias(self);
+  const r = ($views.alias as $Fn)(self);
   return $T.recordView(r, node);
 }
 
 export function detach(self: Tensor): Tensor {
-  return $C.detach(self);
+  return ($C.detach as $Fn)(self);
 }
 
 export function view_as_real(self: Tensor): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.viewAsReal(self);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.viewAsReal as $Fn)(self);
   const node = new $N.view_as_real_Backward();
   $T.connect(node, [self]);
-  const r = $views_dtype.viewAsReal(self);
+  const r = ($views_dtype.viewAsReal as $Fn)(self);
   return $T.recordView(r, node);
 }
 
 export function view_as_complex(self: Tensor): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.viewAsComplex(self);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.viewAsComplex as $Fn)(self);
   const node = new $N.view_as_complex_Backward();
   $T.connect(node, [self]);
-  const r = $views_dtype.viewAsComplex(self);
+  const r = ($views_dtype.viewAsComplex as $Fn)(self);
   return $T.recordView(r, node);
 }
 
 export function real(self: Tensor): Tensor {
-  return $C.real(self);
+  return ($C.real as $Fn)(self);
 }
 
 export function imag(self: Tensor): Tensor {
-  return $C.imag(self);
+  return ($C.imag as $Fn)(self);
 }
 
 export function conj(self: Tensor): Tensor {
-  return $C.conj(self);
+  return ($C.conj as $Fn)(self);
 }
 
 export function _conj(self: Tensor): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.conjView(self);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.conjView as $Fn)(self);
   const node = new $N._conj_Backward();
   $T.connect(node, [self]);
-  const r = $views_dtype.conjView(self);
+  const r = ($views_dtype.conjView as $Fn)(self);
   return $T.recordView(r, node);
 }
 
 export function _neg_view(self: Tensor): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.negView(self);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.negView as $Fn)(self);
   const node = new $N._neg_view_Backward();
   $T.connect(node, [self]);
-  const r = $views_dtype.negView(self);
+  const r = ($views_dtype.negView as $Fn)(self);
   return $T.recordView(r, node);
 }
 
 export function resolve_conj(self: Tensor): Tensor {
-  return $C.resolveConj(self);
+  return ($C.resolveConj as $Fn)(self);
 }
 
 export function resolve_neg(self: Tensor): Tensor {
-  return $C.resolveNeg(self);
+  return ($C.resolveNeg as $Fn)(self);
 }

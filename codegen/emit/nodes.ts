@@ -82,7 +82,7 @@ function usesNumbered(plan: NodePlan): boolean {
 /** One gradient for each edge; a list argument has as many edges as members. */
 function emitBody(plan: NodePlan): string[] {
   const lists = plan.targets.filter((a) => a.role === "TensorList");
-  if (lists.length > 0 && plan.targets.length === 1) {
+  if ((lists.length > 0 || plan.op.multiOutput) && plan.targets.length === 1) {
     return [`    return ${(plan.formulas[0] as Formula).code};`];
   }
   const single = plan.formulas.every((f) => f.targets.length === 1);

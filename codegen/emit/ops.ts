@@ -62,13 +62,13 @@ function forward(op: Op, out: string, inplace: boolean): string {
   const args = op.args.map((a) => a.name);
   if (op.kind === "composite") {
     const [, fn] = moduleOf(op.impl as string);
-    return `$C.${fn}(${[...args, ...(has(op, "out") || has(op, "inplace") ? [out] : [])].join(", ")})`;
+    return `($C.${fn} as $Fn)(${[...args, ...(has(op, "out") || has(op, "inplace") ? [out] : [])].join(", ")})`;
   }
   if (op.impl !== undefined) {
     const [module, fn] = moduleOf(op.impl);
     const tail = op.kind === "view" || op.kind === "factory" ? [] : [out, String(inplace)];
     if (op.kind === "factory" && has(op, "out")) tail.push(out);
-    return `$${module}.${fn}(${[...args, ...tail].join(", ")})`;
+    return `($${module}.${fn} as $Fn)(${[...args, ...tail].join(", ")})`;
   }
   const p = `P_${op.fn}`;
   const tensors = op.args.filter(isTensorArg).map((a) => a.name);
@@ -143,10 +143,11 @@ function emitPlain(op: Op, plan: NodePlan | null): string[] {
 
 function emitInplace(op: Op, plan: NodePlan | null): string[] {
   const self = (op.args[0] as Arg).name;
-  const lines = [`export function ${op.fn}_(${params(op, false)}): Tensor {`];
+  const list = params(op, false).replace(/^(\w+): [^,]+/, "$1: Tensor");
+  const lines = [`export function ${op.fn}_(${list}): Tensor {`];
   const geometryOnly = op.kind === "view";
   if (op.kind === "composite") {
-    lines.push(`  return $C.${moduleOf(op.impl as string)[1]}_(${op.args.map((a) => a.name).join(", ")});`, "}", "");
+    lines.push(`  return ($C as any).${moduleOf(op.impl as string)[1]}_(${op.args.map((a) => a.name).join(", ")});`, "}", "");
     return lines;
   }
   const others = op.args.slice(1).filter(isTensorArg).map((a) => a.name);
@@ -201,6 +202,8 @@ export function emitOps(model: Model): string {
     'import * as $N from "./nodes.ts";',
     "",
     "type StorageLike = any;",
+    "// Each function checks and computes what its schema entry says; the arguments follow the entry.",
+    "type $Fn = (...args: any[]) => any;",
     "",
   ];
   return [...head, ...body].join("\n");

@@ -46,11 +46,13 @@ export interface Import {
 
 /** The room of a file of src/ or generated/, undefined for one that lies in no room. */
 export function roomOf(file: string): string | undefined {
+  // The kernel table is what dispatch calls; it knows nothing of operators.
+  if (file === "generated/kernels.ts") return "dispatch";
   if (file.startsWith("generated/")) return "generated";
   if (/^src\/(index|install)\.ts$/.test(file)) return posix.basename(file, ".ts");
   const [, room] = /^src\/([^/]+)\//.exec(file) ?? [];
   if (room === undefined || !LEVELS.some((level) => level.includes(room))) return undefined;
-  return /^src\/autograd\/formulas[^/]*(\/|$)/.test(file) ? "formulas" : room;
+  return /^src\/autograd\/(formulas|composites|api)[^/]*(\/|$)/.test(file) ? "formulas" : room;
 }
 
 function levelOf(room: string): number {

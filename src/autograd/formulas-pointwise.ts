@@ -1,7 +1,7 @@
 /** Gradients of pointwise operators. */
 import { Complex, type Scalar, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { conj } from "./formulas.ts";
+import { conj } from "./formulas-common.ts";
 
 type Operand = Tensor | Scalar;
 

@@ -3,13 +3,13 @@ import { emptyLike, isDense, preservedStrides } from "../dispatch/allocate.ts";
 import * as copy from "../dispatch/copy.ts";
 import * as views from "../dispatch/views.ts";
 import { gradMode } from "../dispatch/mode.ts";
-import { Complex, type Scalar } from "../tensor/complex.ts";
 import { sameSizes } from "../tensor/size.ts";
-import { makeStrided, Tensor } from "../tensor/tensor.ts";
+import { makeStrided, type Tensor } from "../tensor/tensor.ts";
 import { Storage } from "../tensor/storage.ts";
 import type { OutputMeta } from "./node.ts";
 import type { Region } from "./view-nodes.ts";
 
+export * from "./formulas-common.ts";
 export * from "./formulas-pointwise.ts";
 
 /** Sums a gradient over the dimensions that broadcasting added or stretched. */
@@ -113,17 +113,6 @@ function positions(region: Region, low: number): Tensor {
   };
   walk(0, region.offset - low);
   return copy.indexTensor(list);
-}
-
-/** The conjugate of a number or a tensor; real values are themselves. */
-export function conj<T extends Tensor | Scalar>(x: T): T {
-  if (x instanceof Tensor) return (x.dtype.category === 3 ? x.conj() : x) as T;
-  return (x instanceof Complex ? new Complex(x.re, -x.im) : x) as T;
-}
-
-/** grad * k, without work for k = 1. */
-export function scaled(grad: Tensor, k: Scalar): Tensor {
-  return k === 1 ? grad : grad.mul(conj(k));
 }
 
 /** Undoes a permutation. */

@@ -40,7 +40,7 @@ export abstract class Node implements GradientNode {
 
   /** torch's view of the edges: pairs of node and index. */
   get nextFunctions(): readonly (readonly [Node | null, number])[] {
-    return this.next.map((e) => (e === null ? [null, 0] : [e.node, e.index]) as const);
+    return this.next.map((e): readonly [Node | null, number] => (e === null ? [null, 0] : [e.node, e.index]));
   }
 
   needs(i: number): boolean {

@@ -221,7 +221,8 @@ export function option(
   name: string,
   role: string,
   fallback: unknown,
-): unknown {
+  // biome-ignore lint/suspicious/noExplicitAny: the role decides the type
+): any {
   const given = options[name];
   if (given === undefined) return fallback;
   const value = convert(role, given);

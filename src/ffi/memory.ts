@@ -5,6 +5,15 @@ import { addressOf, native } from "./library.ts";
 /** An object whose reachability keeps bytes alive. */
 export type Anchor = ArrayBuffer | NodeJS.TypedArray | object | null;
 
+/** The collector calls `release(bytes, context)` when the buffer becomes unreachable. */
+const adopt = toArrayBuffer as unknown as (
+  address: number,
+  offset: number,
+  length: number,
+  context: number,
+  release: number,
+) => ArrayBuffer;
+
 const releaseBlock = native.zs_release_function();
 const releaseMap = native.zs_release_mapping_function();
 const MAX_BUFFER = 2 ** 32;
@@ -43,13 +52,13 @@ export function allocateBlock(nbytes: number): number {
 /** Makes the collector own a native block: it counts the bytes and returns the block when unreachable. */
 export function ownBlock(address: number, nbytes: number): ArrayBuffer {
   const length = Math.min(nbytes, MAX_BUFFER);
-  return toArrayBuffer(address as never, 0, length, address as never, releaseBlock as never);
+  return adopt(address, 0, length, address, releaseBlock);
 }
 
 /** Makes the collector own a file mapping made by the native library. */
 export function ownMapping(address: number, nbytes: number, handle: number): ArrayBuffer {
   const length = Math.min(nbytes, MAX_BUFFER);
-  return toArrayBuffer(address as never, 0, length, handle as never, releaseMap as never);
+  return adopt(address, 0, length, handle, releaseMap);
 }
 
 /** Gives the bytes back at once and detaches every typed array over them. */

@@ -6,9 +6,6 @@ export class Size extends Array<number> {
     return Array;
   }
   /** Builds a frozen Size from a list of sizes. */
-  static of(...sizes: number[]): Size {
-    return Size.fromList(sizes);
-  }
   static fromList(sizes: ArrayLike<number>): Size {
     const n = sizes.length;
     const s = new Size(n);

@@ -34,6 +34,7 @@ import type {
   AnyPath,
   CollectionOptions,
   Entry,
+  IndexPart,
   Inner,
   IterationOptions,
   KeyOf,
@@ -182,7 +183,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     key: readonly [A, B, C],
   ): Unwrapped<ValueAt<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>, C>>;
   at(key: AnyPath<S>): Schema;
-  at(...index: unknown[]): this;
+  at(...index: IndexPart[]): this;
   at(...index: unknown[]): unknown {
     const first = index[0];
     if (index.length === 1 && isKey(first) && !(isSlice(first) && this._own(first) === undefined)) {

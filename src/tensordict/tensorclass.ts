@@ -31,7 +31,7 @@ type ValueOf<C> = C extends null
             : unknown;
 
 /** Types of the fields; each may be missing (null). */
-export type FieldValues<F extends Fields> = { [K in keyof F]: ValueOf<F[K]> };
+export type FieldValues<F extends Fields> = { -readonly [K in keyof F]: ValueOf<F[K]> };
 type Init<F extends Fields> = { [K in keyof F]?: unknown };
 
 /** Options of `tensorclass`. */
@@ -68,16 +68,25 @@ export abstract class TensorClassBase<S extends Schema = Schema> extends TensorD
     const make = this.constructor as unknown as { _wrap(e: Map<string, Entry>, s: NewState, q: string): Td };
     return make._wrap(entries, state, this._qualifiedName);
   }
-  /** @internal */ abstract _fieldNames(): readonly string[];
+  /** @internal */
+  _fieldNames(): readonly string[] {
+    return [...this._map.keys()];
+  }
 }
 
 function unknownField(name: string, key: string): KeyError {
   return new KeyError(`${name} has no field '${key}'`);
 }
 
+type BaseOf<F extends Fields> = TensorClassBase<{ [K in keyof F]: Stored<ValueOf<F[K]>> }>;
+// Fields win over members of the base class that have the same name.
+type Instance<F extends Fields> = [Extract<keyof F, keyof TensorClassBase>] extends [never]
+  ? BaseOf<F> & FieldValues<F>
+  : Omit<BaseOf<F>, keyof F> & FieldValues<F>;
+
 /** A class made by `tensorclass`. */
 export interface TensorClass<F extends Fields> {
-  new (fields?: Init<F>, options?: CollectionOptions): TensorClassBase<{ [K in keyof F]: Stored<ValueOf<F[K]>> }> & FieldValues<F>;
+  new (fields?: Init<F>, options?: CollectionOptions): Instance<F>;
   /** Names and types of the fields. */
   readonly fields: F;
   /** Module and class name in Python. */
@@ -164,7 +173,7 @@ export function tensorclass<const F extends Fields>(fields: F, options: TensorCl
       }
       if (given.lock === true) lockTd(this);
     }
-    _fieldNames(): readonly string[] {
+    override _fieldNames(): readonly string[] {
       return names;
     }
     /** @internal */

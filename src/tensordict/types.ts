@@ -50,7 +50,7 @@ type TensorDictOf<S> = import("./tensordict.ts").TensorDict<S>;
 export type Inner<E> = IsAny<E> extends true ? E : E extends Collection<infer S> ? S : never;
 
 /** Keys of a schema. */
-export type KeyOf<S> = IsAny<S> extends true ? string : keyof S & string;
+export type KeyOf<S> = [S] extends [never] ? never : IsAny<S> extends true ? string : keyof S & string;
 
 /** The type under one key. */
 export type ValueAt<S, K> = IsAny<S> extends true ? S : K extends keyof S ? S[K] : never;
@@ -85,3 +85,23 @@ export interface IterationOptions {
   /** In alphabetical order of the full key. */
   sort?: boolean;
 }
+
+/** A slice made by `slice()`. */
+export interface SliceLike {
+  readonly start: unknown;
+  readonly stop: unknown;
+  readonly step: unknown;
+}
+
+/** One part of an index of the batch. Strings are slices such as "0:2", or "...". */
+export type IndexPart =
+  | number
+  | bigint
+  | boolean
+  | null
+  | Tensor
+  | SliceLike
+  | `${string}:${string}`
+  | "..."
+  | readonly IndexList[];
+type IndexList = number | bigint | boolean | readonly IndexList[];

@@ -98,7 +98,7 @@ export class Adapter {
   }
 
   memoryFormat(name: string): unknown {
-    return this.lib[camel(name)] ?? name;
+    return this.tensors[camel(name)] ?? name;
   }
 
   layout(name: string): unknown {

@@ -1,0 +1,14 @@
+/** Helpers that formulas of every family use. */
+import { Complex, type Scalar } from "../tensor/complex.ts";
+import { Tensor } from "../tensor/tensor.ts";
+
+/** The conjugate of a number or a tensor; real values are themselves. */
+export function conj<T extends Tensor | Scalar>(x: T): T {
+  if (x instanceof Tensor) return (x.dtype.category === 3 ? x.conj() : x) as T;
+  return (x instanceof Complex ? new Complex(x.re, -x.im) : x) as T;
+}
+
+/** grad * k, without work for k = 1. */
+export function scaled(grad: Tensor, k: Scalar): Tensor {
+  return k === 1 ? grad : grad.mul(conj(k));
+}
