@@ -76,6 +76,41 @@ export function add_(self: any, other: any, options?: any): any {
 }
 
 /**
+ * beta * self + alpha * the sum over the batch of batch1 @ batch2.
+ * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @example
+ * ```ts
+ * addbmm(tensor([[1]]), tensor([[[1, 2]]]), tensor([[[3], [4]]])) // tensor([[12.]])
+ * ```
+ * @torch torch.addbmm
+ */
+export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+export function addbmm(self: any, batch1: any, batch2: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("addbmm", "self", self);
+  if (!(batch1 instanceof Tensor)) A.bad("addbmm", "batch1", batch1);
+  if (!(batch2 instanceof Tensor)) A.bad("addbmm", "batch2", batch2);
+  if (options === undefined) return O.addbmm(self, batch1, batch2, 1, 1);
+  A.checkKeys("addbmm", options, ["beta","alpha","out"]);
+  return O.addbmm(self, batch1, batch2, A.option("addbmm", options, "beta", "Scalar", 1), A.option("addbmm", options, "alpha", "Scalar", 1), A.outOption("addbmm", options));
+}
+
+/**
+ * beta * self + alpha * the sum over the batch of batch1 @ batch2.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @torch torch.addbmm_
+ */
+export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
+export function addbmm_(self: any, batch1: any, batch2: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("addbmm_", "self", self);
+  if (!(batch1 instanceof Tensor)) A.bad("addbmm_", "batch1", batch1);
+  if (!(batch2 instanceof Tensor)) A.bad("addbmm_", "batch2", batch2);
+  if (options === undefined) return O.addbmm_(self, batch1, batch2, 1, 1);
+  A.checkKeys("addbmm_", options, ["beta","alpha"]);
+  return O.addbmm_(self, batch1, batch2, A.option("addbmm_", options, "beta", "Scalar", 1), A.option("addbmm_", options, "alpha", "Scalar", 1));
+}
+
+/**
  * self + value * tensor1 * tensor2, with broadcasting and type promotion.
  * @example
  * ```ts
@@ -109,6 +144,211 @@ export function addcmul_(self: any, tensor1: any, tensor2: any, options?: any): 
 }
 
 /**
+ * beta * self + alpha * (mat1 @ mat2); self is expanded to the product's shape. With beta = 0 self is
+ * not read.
+ * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @example
+ * ```ts
+ * addmm(tensor([1]), tensor([[1, 2]]), tensor([[3], [4]]), { alpha: 10 }) // tensor([[111.]])
+ * ```
+ * @torch torch.addmm
+ */
+export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+export function addmm(self: any, mat1: any, mat2: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("addmm", "self", self);
+  if (!(mat1 instanceof Tensor)) A.bad("addmm", "mat1", mat1);
+  if (!(mat2 instanceof Tensor)) A.bad("addmm", "mat2", mat2);
+  if (options === undefined) return O.addmm(self, mat1, mat2, 1, 1);
+  A.checkKeys("addmm", options, ["beta","alpha","out"]);
+  return O.addmm(self, mat1, mat2, A.option("addmm", options, "beta", "Scalar", 1), A.option("addmm", options, "alpha", "Scalar", 1), A.outOption("addmm", options));
+}
+
+/**
+ * beta * self + alpha * (mat1 @ mat2); self is expanded to the product's shape. With beta = 0 self is
+ * not read.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @torch torch.addmm_
+ */
+export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
+export function addmm_(self: any, mat1: any, mat2: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("addmm_", "self", self);
+  if (!(mat1 instanceof Tensor)) A.bad("addmm_", "mat1", mat1);
+  if (!(mat2 instanceof Tensor)) A.bad("addmm_", "mat2", mat2);
+  if (options === undefined) return O.addmm_(self, mat1, mat2, 1, 1);
+  A.checkKeys("addmm_", options, ["beta","alpha"]);
+  return O.addmm_(self, mat1, mat2, A.option("addmm_", options, "beta", "Scalar", 1), A.option("addmm_", options, "alpha", "Scalar", 1));
+}
+
+/**
+ * beta * self + alpha * (mat @ vec).
+ * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @example
+ * ```ts
+ * addmv(tensor([1]), tensor([[1, 2]]), tensor([1, 10])) // tensor([22.])
+ * ```
+ * @torch torch.addmv
+ */
+export function addmv(self: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+export function addmv(self: any, mat: any, vec: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("addmv", "self", self);
+  if (!(mat instanceof Tensor)) A.bad("addmv", "mat", mat);
+  if (!(vec instanceof Tensor)) A.bad("addmv", "vec", vec);
+  if (options === undefined) return O.addmv(self, mat, vec, 1, 1);
+  A.checkKeys("addmv", options, ["beta","alpha","out"]);
+  return O.addmv(self, mat, vec, A.option("addmv", options, "beta", "Scalar", 1), A.option("addmv", options, "alpha", "Scalar", 1), A.outOption("addmv", options));
+}
+
+/**
+ * beta * self + alpha * (mat @ vec).
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @torch torch.addmv_
+ */
+export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
+export function addmv_(self: any, mat: any, vec: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("addmv_", "self", self);
+  if (!(mat instanceof Tensor)) A.bad("addmv_", "mat", mat);
+  if (!(vec instanceof Tensor)) A.bad("addmv_", "vec", vec);
+  if (options === undefined) return O.addmv_(self, mat, vec, 1, 1);
+  A.checkKeys("addmv_", options, ["beta","alpha"]);
+  return O.addmv_(self, mat, vec, A.option("addmv_", options, "beta", "Scalar", 1), A.option("addmv_", options, "alpha", "Scalar", 1));
+}
+
+const T__addr: A.Overload[] = [
+  { fn: O.addr, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: true },
+];
+/**
+ * beta * self + alpha * the outer product of two vectors, with type promotion.
+ * @throws RuntimeError unless vec1 and vec2 have one dimension
+ * @example
+ * ```ts
+ * addr(tensor([[1, 1]]), tensor([10]), tensor([1, 2])) // tensor([[11., 21.]])
+ * ```
+ * @torch torch.addr
+ */
+export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+export function addr(...args: any[]): any {
+  return A.call("addr", T__addr, args);
+}
+
+const T__addr_: A.Overload[] = [
+  { fn: O.addr_, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: false },
+];
+/**
+ * beta * self + alpha * the outer product of two vectors, with type promotion.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError unless vec1 and vec2 have one dimension
+ * @torch torch.addr_
+ */
+export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
+export function addr_(...args: any[]): any {
+  return A.call("addr_", T__addr_, args);
+}
+
+const T__all: A.Overload[] = [
+  { fn: O.all, args: [["self","Tensor",REQUIRED]], positional: 1, out: true },
+  { fn: O.all_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: true },
+];
+/**
+ * True when every element is nonzero.
+ * True where every element over the dimensions is nonzero; an empty list of dimensions reduces nothing.
+ * @example
+ * ```ts
+ * tensor([1, 0]).all() // tensor(False)
+ * ```
+ * @torch torch.all
+ */
+export function all(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function all(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+export function all(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function all(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function all(...args: any[]): any {
+  return A.call("all", T__all, args);
+}
+
+const T__amax: A.Overload[] = [
+  { fn: O.amax, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: true },
+];
+/**
+ * The largest elements over one or several dimensions. The gradient is shared equally among ties.
+ * @throws RuntimeError for a tensor without elements and no dimension
+ * @example
+ * ```ts
+ * tensor([[1, 5], [7, 2]]).amax(1) // tensor([5., 7.])
+ * ```
+ * @torch torch.amax
+ */
+export function amax(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+export function amax(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function amax(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function amax(...args: any[]): any {
+  return A.call("amax", T__amax, args);
+}
+
+const T__amin: A.Overload[] = [
+  { fn: O.amin, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: true },
+];
+/**
+ * The smallest elements over one or several dimensions. The gradient is shared equally among ties.
+ * @throws RuntimeError for a tensor without elements and no dimension
+ * @example
+ * ```ts
+ * tensor([[1, 5], [7, 2]]).amin(1) // tensor([1., 2.])
+ * ```
+ * @torch torch.amin
+ */
+export function amin(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+export function amin(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function amin(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function amin(...args: any[]): any {
+  return A.call("amin", T__amin, args);
+}
+
+const T__any: A.Overload[] = [
+  { fn: O.any, args: [["self","Tensor",REQUIRED]], positional: 1, out: true },
+  { fn: O.any_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: true },
+];
+/**
+ * True when some element is nonzero.
+ * True where some element over the dimensions is nonzero; an empty list of dimensions reduces nothing.
+ * @example
+ * ```ts
+ * tensor([1, 0]).any() // tensor(True)
+ * ```
+ * @torch torch.any
+ */
+export function any(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function any(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+export function any(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function any(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function any(...args: any[]): any {
+  return A.call("any", T__any, args);
+}
+
+const T__arange: A.Overload[] = [
+  { fn: O.arange, args: [["end","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: true },
+  { fn: O.arange_start_step, args: [["start","Scalar",REQUIRED], ["end","Scalar",REQUIRED], ["step","Scalar",1], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: true },
+];
+/**
+ * The numbers from 0 to `end`, which is left out, in steps of 1. int64 when all numbers are integers,
+ * else the default dtype.
+ * The numbers from `start` to `end`, which is left out, in steps of `step`.
+ * @throws RuntimeError when the step is zero or leads away from the end
+ * @example
+ * ```ts
+ * arange(4) // tensor([0, 1, 2, 3])
+ * ```
+ * @torch torch.arange
+ */
+export function arange(end: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function arange(...args: any[]): any {
+  return A.call("arange", T__arange, args);
+}
+
+/**
  * The angle, in radians, of the point (other, self).
  * @example
  * ```ts
@@ -137,6 +377,62 @@ export function arctan2_(self: any, other: any, options?: any): any {
   if (options === undefined) return O.atan2_(self, other);
   A.checkKeys("arctan2_", options, []);
   return O.atan2_(self, other);
+}
+
+const T__argmax: A.Overload[] = [
+  { fn: O.argmax, args: [["self","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false]], positional: 3, out: true },
+];
+/**
+ * The position of the first largest element along a dimension, or among all elements in row-major
+ * order.
+ * @throws IndexError for a tensor without elements
+ * @example
+ * ```ts
+ * tensor([[1, 5], [7, 2]]).argmax() // tensor(2)
+ * ```
+ * @torch torch.argmax
+ */
+export function argmax(self: Tensor, dim: number | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+export function argmax(self: Tensor, dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function argmax(self: Tensor, options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function argmax(...args: any[]): any {
+  return A.call("argmax", T__argmax, args);
+}
+
+const T__argmin: A.Overload[] = [
+  { fn: O.argmin, args: [["self","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false]], positional: 3, out: true },
+];
+/**
+ * The position of the first smallest element along a dimension, or among all elements in row-major
+ * order.
+ * @throws IndexError for a tensor without elements
+ * @example
+ * ```ts
+ * tensor([[1, 5], [7, 2]]).argmin(1) // tensor([0, 1])
+ * ```
+ * @torch torch.argmin
+ */
+export function argmin(self: Tensor, dim: number | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+export function argmin(self: Tensor, dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function argmin(self: Tensor, options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function argmin(...args: any[]): any {
+  return A.call("argmin", T__argmin, args);
+}
+
+const T__argwhere: A.Overload[] = [
+  { fn: O.argwhere, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+];
+/**
+ * Coordinates of the elements that are not zero, one row for each.
+ * @example
+ * ```ts
+ * argwhere(tensor([0, 5])) // tensor([[1]])
+ * ```
+ * @torch torch.argwhere
+ */
+export function argwhere(self: Tensor): Tensor;
+export function argwhere(...args: any[]): any {
+  return A.call("argwhere", T__argwhere, args);
 }
 
 const T__asStrided: A.Overload[] = [
@@ -204,14 +500,49 @@ export function atan2_(self: any, other: any, options?: any): any {
   return O.atan2_(self, other);
 }
 
+/**
+ * beta * self + alpha * (batch1 @ batch2) for batches of matrices.
+ * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @example
+ * ```ts
+ * baddbmm(tensor([1]), tensor([[[1, 2]]]), tensor([[[3], [4]]])) // tensor([[[12.]]])
+ * ```
+ * @torch torch.baddbmm
+ */
+export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+export function baddbmm(self: any, batch1: any, batch2: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("baddbmm", "self", self);
+  if (!(batch1 instanceof Tensor)) A.bad("baddbmm", "batch1", batch1);
+  if (!(batch2 instanceof Tensor)) A.bad("baddbmm", "batch2", batch2);
+  if (options === undefined) return O.baddbmm(self, batch1, batch2, 1, 1);
+  A.checkKeys("baddbmm", options, ["beta","alpha","out"]);
+  return O.baddbmm(self, batch1, batch2, A.option("baddbmm", options, "beta", "Scalar", 1), A.option("baddbmm", options, "alpha", "Scalar", 1), A.outOption("baddbmm", options));
+}
+
+/**
+ * beta * self + alpha * (batch1 @ batch2) for batches of matrices.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @torch torch.baddbmm_
+ */
+export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
+export function baddbmm_(self: any, batch1: any, batch2: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("baddbmm_", "self", self);
+  if (!(batch1 instanceof Tensor)) A.bad("baddbmm_", "batch1", batch1);
+  if (!(batch2 instanceof Tensor)) A.bad("baddbmm_", "batch2", batch2);
+  if (options === undefined) return O.baddbmm_(self, batch1, batch2, 1, 1);
+  A.checkKeys("baddbmm_", options, ["beta","alpha"]);
+  return O.baddbmm_(self, batch1, batch2, A.option("baddbmm_", options, "beta", "Scalar", 1), A.option("baddbmm_", options, "alpha", "Scalar", 1));
+}
+
 const T__bfloat16: A.Overload[] = [
-  { fn: O.bfloat16, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.bfloat16, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
 ];
 /**
  * The tensor as bfloat16.
  * @torch torch.bfloat16
  */
-export function bfloat16(self: Tensor): Tensor;
+export function bfloat16(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function bfloat16(...args: any[]): any {
   return A.call("bfloat16", T__bfloat16, args);
 }
@@ -229,6 +560,7 @@ export function bitwiseAnd(self: Tensor | Scalar, other: Tensor | Scalar, option
 export function bitwiseAnd(self: any, other: any, options?: any): any {
   if (!(self instanceof Tensor)) A.operand("bitwiseAnd", "self", self);
   if (!(other instanceof Tensor)) A.operand("bitwiseAnd", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseAnd", "self", self);
   if (options === undefined) return O.bitwise_and(self, other);
   A.checkKeys("bitwiseAnd", options, ["out"]);
   return O.bitwise_and(self, other, A.outOption("bitwiseAnd", options));
@@ -244,19 +576,38 @@ export function bitwiseAnd_(self: Tensor | Scalar, other: Tensor | Scalar): Tens
 export function bitwiseAnd_(self: any, other: any, options?: any): any {
   if (!(self instanceof Tensor)) A.operand("bitwiseAnd_", "self", self);
   if (!(other instanceof Tensor)) A.operand("bitwiseAnd_", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseAnd_", "self", self);
   if (options === undefined) return O.bitwise_and_(self, other);
   A.checkKeys("bitwiseAnd_", options, []);
   return O.bitwise_and_(self, other);
 }
 
+/**
+ * The products of two batches of matrices, of shapes (b, n, m) and (b, m, p).
+ * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @example
+ * ```ts
+ * bmm(tensor([[[1, 2]]]), tensor([[[3], [4]]])) // tensor([[[11.]]])
+ * ```
+ * @torch torch.bmm
+ */
+export function bmm(self: Tensor, mat2: Tensor, options?: { out?: Tensor }): Tensor;
+export function bmm(self: any, mat2: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("bmm", "self", self);
+  if (!(mat2 instanceof Tensor)) A.bad("bmm", "mat2", mat2);
+  if (options === undefined) return O.bmm(self, mat2);
+  A.checkKeys("bmm", options, ["out"]);
+  return O.bmm(self, mat2, A.outOption("bmm", options));
+}
+
 const T__bool: A.Overload[] = [
-  { fn: O.bool, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.bool, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
 ];
 /**
  * The tensor as bool.
  * @torch torch.bool
  */
-export function bool(self: Tensor): Tensor;
+export function bool(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function bool(...args: any[]): any {
   return A.call("bool", T__bool, args);
 }
@@ -275,49 +626,69 @@ export function broadcastTo(...args: any[]): any {
 }
 
 const T__byte: A.Overload[] = [
-  { fn: O.byte, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.byte, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
 ];
 /**
  * The tensor as uint8.
  * @torch torch.byte
  */
-export function byte(self: Tensor): Tensor;
+export function byte(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function byte(...args: any[]): any {
   return A.call("byte", T__byte, args);
 }
 
+const T__cat: A.Overload[] = [
+  { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: true },
+];
+/**
+ * The tensors one after another along a dimension that they have. Dtypes promote; empty vectors are
+ * left out.
+ * @throws RuntimeError when other sizes differ
+ * @throws ValueError for an empty list
+ * @example
+ * ```ts
+ * cat([tensor([1, 2]), tensor([3])]) // tensor([1., 2., 3.])
+ * ```
+ * @torch torch.cat
+ */
+export function cat(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
+export function cat(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
+export function cat(...args: any[]): any {
+  return A.call("cat", T__cat, args);
+}
+
 const T__cdouble: A.Overload[] = [
-  { fn: O.cdouble, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.cdouble, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
 ];
 /**
  * The tensor as complex128.
  * @torch torch.cdouble
  */
-export function cdouble(self: Tensor): Tensor;
+export function cdouble(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function cdouble(...args: any[]): any {
   return A.call("cdouble", T__cdouble, args);
 }
 
 const T__cfloat: A.Overload[] = [
-  { fn: O.cfloat, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.cfloat, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
 ];
 /**
  * The tensor as complex64.
  * @torch torch.cfloat
  */
-export function cfloat(self: Tensor): Tensor;
+export function cfloat(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function cfloat(...args: any[]): any {
   return A.call("cfloat", T__cfloat, args);
 }
 
 const T__char: A.Overload[] = [
-  { fn: O.char, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.char, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
 ];
 /**
  * The tensor as int8.
  * @torch torch.char
  */
-export function char(self: Tensor): Tensor;
+export function char(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function char(...args: any[]): any {
   return A.call("char", T__char, args);
 }
@@ -433,6 +804,62 @@ export function clone(self: any, options?: any): any {
   return O.clone(self, A.option("clone", options, "memoryFormat", "MemoryFormat?", null));
 }
 
+const T__columnStack: A.Overload[] = [
+  { fn: O.column_stack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: true },
+];
+/**
+ * Tensors side by side, vectors as columns.
+ * @example
+ * ```ts
+ * columnStack([tensor([1]), tensor([2])]) // tensor([[1., 2.]])
+ * ```
+ * @torch torch.column_stack
+ */
+export function columnStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
+export function columnStack(...args: any[]): any {
+  return A.call("columnStack", T__columnStack, args);
+}
+
+const T__concat: A.Overload[] = [
+  { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: true },
+];
+/**
+ * The tensors one after another along a dimension that they have. Dtypes promote; empty vectors are
+ * left out.
+ * @throws RuntimeError when other sizes differ
+ * @throws ValueError for an empty list
+ * @example
+ * ```ts
+ * cat([tensor([1, 2]), tensor([3])]) // tensor([1., 2., 3.])
+ * ```
+ * @torch torch.cat
+ */
+export function concat(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
+export function concat(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
+export function concat(...args: any[]): any {
+  return A.call("concat", T__concat, args);
+}
+
+const T__concatenate: A.Overload[] = [
+  { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: true },
+];
+/**
+ * The tensors one after another along a dimension that they have. Dtypes promote; empty vectors are
+ * left out.
+ * @throws RuntimeError when other sizes differ
+ * @throws ValueError for an empty list
+ * @example
+ * ```ts
+ * cat([tensor([1, 2]), tensor([3])]) // tensor([1., 2., 3.])
+ * ```
+ * @torch torch.cat
+ */
+export function concatenate(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
+export function concatenate(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
+export function concatenate(...args: any[]): any {
+  return A.call("concatenate", T__concatenate, args);
+}
+
 const T__conj: A.Overload[] = [
   { fn: O.conj, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
 ];
@@ -533,13 +960,13 @@ export function cos_(self: any, options?: any): any {
 }
 
 const T__cpu: A.Overload[] = [
-  { fn: O.cpu, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.cpu, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
 ];
 /**
  * The tensor on the CPU.
  * @torch torch.cpu
  */
-export function cpu(self: Tensor): Tensor;
+export function cpu(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function cpu(...args: any[]): any {
   return A.call("cpu", T__cpu, args);
 }
@@ -659,16 +1086,119 @@ export function divide_(self: any, other: any, options?: any): any {
   return O.div_(self, other, A.option("divide_", options, "roundingMode", "String?", null));
 }
 
+/**
+ * The sum of the products of two vectors' elements.
+ * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @example
+ * ```ts
+ * dot(tensor([1, 2]), tensor([3, 4])) // tensor(11.)
+ * ```
+ * @torch torch.dot
+ */
+export function dot(self: Tensor, tensor: Tensor, options?: { out?: Tensor }): Tensor;
+export function dot(self: any, tensor: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("dot", "self", self);
+  if (!(tensor instanceof Tensor)) A.bad("dot", "tensor", tensor);
+  if (options === undefined) return O.dot(self, tensor);
+  A.checkKeys("dot", options, ["out"]);
+  return O.dot(self, tensor, A.outOption("dot", options));
+}
+
 const T__double: A.Overload[] = [
-  { fn: O.double, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.double, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
 ];
 /**
  * The tensor as float64.
  * @torch torch.double
  */
-export function double(self: Tensor): Tensor;
+export function double(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function double(...args: any[]): any {
   return A.call("double", T__double, args);
+}
+
+const T__dstack: A.Overload[] = [
+  { fn: O.dstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: true },
+];
+/**
+ * Tensors behind each other: along the third dimension.
+ * @example
+ * ```ts
+ * dstack([tensor([1]), tensor([2])]).shape // torch.Size([1, 1, 2])
+ * ```
+ * @torch torch.dstack
+ */
+export function dstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
+export function dstack(...args: any[]): any {
+  return A.call("dstack", T__dstack, args);
+}
+
+const T__empty: A.Overload[] = [
+  { fn: O.empty, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: true },
+];
+/**
+ * A tensor whose elements are not set, of the default dtype unless one is given.
+ * @throws RuntimeError for negative sizes
+ * @example
+ * ```ts
+ * empty(2, 3).shape // torch.Size([2, 3])
+ * ```
+ * @torch torch.empty
+ */
+export function empty(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; out?: Tensor }): Tensor;
+export function empty(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; out?: Tensor })[]): Tensor;
+export function empty(...args: any[]): any {
+  return A.call("empty", T__empty, args);
+}
+
+const T__emptyLike: A.Overload[] = [
+  { fn: O.empty_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+];
+/**
+ * A tensor with the shape, dtype and layout of another whose elements are not set.
+ * @example
+ * ```ts
+ * emptyLike(zeros(2, 3)).shape // torch.Size([2, 3])
+ * ```
+ * @torch torch.empty_like
+ */
+export function emptyLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+export function emptyLike(...args: any[]): any {
+  return A.call("emptyLike", T__emptyLike, args);
+}
+
+const T__emptyPermuted: A.Overload[] = [
+  { fn: O.empty_permuted, args: [["size","Size",REQUIRED], ["physicalLayout","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: false },
+];
+/**
+ * A dense tensor whose dimensions lie in memory in the given order, outermost first; its elements are
+ * not set.
+ * @throws RuntimeError when the order is no permutation of the dimensions
+ * @example
+ * ```ts
+ * emptyPermuted([2, 3], [1, 0]).stride() // [1, 2]
+ * ```
+ * @torch torch.empty_permuted
+ */
+export function emptyPermuted(size: readonly number[], physicalLayout: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+export function emptyPermuted(...args: any[]): any {
+  return A.call("emptyPermuted", T__emptyPermuted, args);
+}
+
+const T__emptyStrided: A.Overload[] = [
+  { fn: O.empty_strided, args: [["size","Size",REQUIRED], ["stride","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: false },
+];
+/**
+ * A tensor with the given sizes and strides whose elements are not set.
+ * @throws RuntimeError when sizes and strides differ in length, and for negative ones
+ * @example
+ * ```ts
+ * emptyStrided([2, 3], [1, 2]).stride() // [1, 2]
+ * ```
+ * @torch torch.empty_strided
+ */
+export function emptyStrided(size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+export function emptyStrided(...args: any[]): any {
+  return A.call("emptyStrided", T__emptyStrided, args);
 }
 
 /**
@@ -761,6 +1291,27 @@ export function expandAs(...args: any[]): any {
   return A.call("expandAs", T__expandAs, args);
 }
 
+const T__eye: A.Overload[] = [
+  { fn: O.eye, args: [["n","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: true },
+  { fn: O.eye_m, args: [["n","Int",REQUIRED], ["m","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: true },
+];
+/**
+ * A square matrix with ones on the diagonal and zeros elsewhere.
+ * An n x m matrix with ones on the diagonal and zeros elsewhere.
+ * @throws RuntimeError for a negative size
+ * @example
+ * ```ts
+ * eye(2) // tensor([[1., 0.],
+ * //         [0., 1.]])
+ * ```
+ * @torch torch.eye
+ */
+export function eye(n: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function eye(n: number, m: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function eye(...args: any[]): any {
+  return A.call("eye", T__eye, args);
+}
+
 const T__fill: A.Overload[] = [
   { fn: O.fill, args: [["self","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 2, out: false },
   { fn: O.fill_Tensor, args: [["self","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 2, out: false },
@@ -812,13 +1363,13 @@ export function flatten(...args: any[]): any {
 }
 
 const T__float: A.Overload[] = [
-  { fn: O.float, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.float, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
 ];
 /**
  * The tensor as float32.
  * @torch torch.float
  */
-export function float(self: Tensor): Tensor;
+export function float(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function float(...args: any[]): any {
   return A.call("float", T__float, args);
 }
@@ -889,6 +1440,60 @@ export function fmod_(self: any, other: any, options?: any): any {
   return O.fmod_(self, other);
 }
 
+const T__full: A.Overload[] = [
+  { fn: O.full, args: [["size","Size",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: true },
+];
+/**
+ * A tensor filled with one number. A plain number gives the default dtype, `1n` or `int(1)` int64, a
+ * boolean bool.
+ * @throws RuntimeError for negative sizes, and when the number does not fit the dtype
+ * @example
+ * ```ts
+ * full([2], 3.5) // tensor([3.5000, 3.5000])
+ * ```
+ * @torch torch.full
+ */
+export function full(size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function full(...args: any[]): any {
+  return A.call("full", T__full, args);
+}
+
+const T__fullLike: A.Overload[] = [
+  { fn: O.full_like, args: [["self","Tensor",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: false },
+];
+/**
+ * A tensor filled with one number, with the shape, dtype and layout of another.
+ * @throws RuntimeError when the number does not fit the dtype
+ * @example
+ * ```ts
+ * fullLike(tensor([1, 2]), 7) // tensor([7., 7.])
+ * ```
+ * @torch torch.full_like
+ */
+export function fullLike(self: Tensor, fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+export function fullLike(...args: any[]): any {
+  return A.call("fullLike", T__fullLike, args);
+}
+
+const T__gather: A.Overload[] = [
+  { fn: O.gather, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["sparseGrad","Bool",false]], positional: 3, out: true },
+];
+/**
+ * For each element of `index`, the element of self at that place along `dim` and at the same place
+ * along the other dimensions.
+ * @throws RuntimeError for an index outside the dimension, or an index larger than self along another one
+ * @example
+ * ```ts
+ * tensor([[1, 2], [3, 4]]).gather(1, [[1], [0]]) // tensor([[2.],
+ *         [3.]])
+ * ```
+ * @torch torch.gather
+ */
+export function gather(self: Tensor, dim: number, index: Tensor | readonly number[], options?: { sparseGrad?: boolean; out?: Tensor }): Tensor;
+export function gather(...args: any[]): any {
+  return A.call("gather", T__gather, args);
+}
+
 /**
  * True where self is greater than or equal to other.
  * @throws NotImplementedError for complex tensors
@@ -920,6 +1525,24 @@ export function ge_(self: any, other: any, options?: any): any {
   if (options === undefined) return O.ge_(self, other);
   A.checkKeys("ge_", options, []);
   return O.ge_(self, other);
+}
+
+const T__ger: A.Overload[] = [
+  { fn: O.outer, args: [["self","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED]], positional: 2, out: true },
+];
+/**
+ * The products of all pairs of two vectors' elements.
+ * @throws RuntimeError unless both have one dimension
+ * @example
+ * ```ts
+ * outer(tensor([1, 2]), tensor([10, 20])) // tensor([[10., 20.],
+ * //         [20., 40.]])
+ * ```
+ * @torch torch.outer
+ */
+export function ger(self: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
+export function ger(...args: any[]): any {
+  return A.call("ger", T__ger, args);
 }
 
 /**
@@ -1022,15 +1645,31 @@ export function gt_(self: any, other: any, options?: any): any {
 }
 
 const T__half: A.Overload[] = [
-  { fn: O.half, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.half, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
 ];
 /**
  * The tensor as float16.
  * @torch torch.half
  */
-export function half(self: Tensor): Tensor;
+export function half(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function half(...args: any[]): any {
   return A.call("half", T__half, args);
+}
+
+const T__hstack: A.Overload[] = [
+  { fn: O.hstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: true },
+];
+/**
+ * Tensors side by side: along the second dimension, vectors along their own.
+ * @example
+ * ```ts
+ * hstack([tensor([1]), tensor([2])]) // tensor([1., 2.])
+ * ```
+ * @torch torch.hstack
+ */
+export function hstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
+export function hstack(...args: any[]): any {
+  return A.call("hstack", T__hstack, args);
 }
 
 const T__imag: A.Overload[] = [
@@ -1046,14 +1685,192 @@ export function imag(...args: any[]): any {
   return A.call("imag", T__imag, args);
 }
 
+const T__indexAdd: A.Overload[] = [
+  { fn: O.index_add, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["alpha","Scalar",1]], positional: 4, out: true },
+];
+/**
+ * The tensor with alpha * source added at the parts along a dimension that a vector of positions names.
+ * @throws IndexError for a position outside the dimension
+ * @throws RuntimeError when shapes or dtypes do not match
+ * @example
+ * ```ts
+ * zeros(3).indexAdd(0, [0, 0, 2], tensor([1, 2, 3])) // tensor([3., 0., 3.])
+ * ```
+ * @torch torch.index_add
+ */
+export function indexAdd(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
+export function indexAdd(...args: any[]): any {
+  return A.call("indexAdd", T__indexAdd, args);
+}
+
+const T__indexAdd_: A.Overload[] = [
+  { fn: O.index_add_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["alpha","Scalar",1]], positional: 4, out: false },
+];
+/**
+ * The tensor with alpha * source added at the parts along a dimension that a vector of positions names.
+ * Writes into the tensor itself, which is also returned.
+ * @throws IndexError for a position outside the dimension
+ * @throws RuntimeError when shapes or dtypes do not match
+ * @torch torch.index_add_
+ */
+export function indexAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar }): Tensor;
+export function indexAdd_(...args: any[]): any {
+  return A.call("indexAdd_", T__indexAdd_, args);
+}
+
+const T__indexCopy: A.Overload[] = [
+  { fn: O.index_copy, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED]], positional: 4, out: true },
+];
+/**
+ * The tensor with the parts along a dimension that a vector of positions names replaced by those of
+ * source.
+ * @throws IndexError for a position outside the dimension
+ * @throws RuntimeError when shapes or dtypes do not match
+ * @example
+ * ```ts
+ * zeros(3).indexCopy(0, [2, 0], tensor([1, 2])) // tensor([2., 0., 1.])
+ * ```
+ * @torch torch.index_copy
+ */
+export function indexCopy(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor, options?: { out?: Tensor }): Tensor;
+export function indexCopy(...args: any[]): any {
+  return A.call("indexCopy", T__indexCopy, args);
+}
+
+const T__indexCopy_: A.Overload[] = [
+  { fn: O.index_copy_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED]], positional: 4, out: false },
+];
+/**
+ * The tensor with the parts along a dimension that a vector of positions names replaced by those of
+ * source.
+ * Writes into the tensor itself, which is also returned.
+ * @throws IndexError for a position outside the dimension
+ * @throws RuntimeError when shapes or dtypes do not match
+ * @torch torch.index_copy_
+ */
+export function indexCopy_(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor): Tensor;
+export function indexCopy_(...args: any[]): any {
+  return A.call("indexCopy_", T__indexCopy_, args);
+}
+
+const T__indexFill: A.Overload[] = [
+  { fn: O.index_fill_int_Tensor, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Tensor",REQUIRED]], positional: 4, out: false },
+  { fn: O.index_fill, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: false },
+];
+/**
+ * The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's
+ * value.
+ * The tensor with the parts along a dimension that a vector of positions names set to a number.
+ * @throws IndexError for a position outside the dimension
+ * @example
+ * ```ts
+ * zeros(3).indexFill(0, [0, 2], 7) // tensor([7., 0., 7.])
+ * ```
+ * @torch torch.index_fill
+ */
+export function indexFill(self: Tensor, dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
+export function indexFill(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
+export function indexFill(...args: any[]): any {
+  return A.call("indexFill", T__indexFill, args);
+}
+
+const T__indexFill_: A.Overload[] = [
+  { fn: O.index_fill_int_Tensor_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Tensor",REQUIRED]], positional: 4, out: false },
+  { fn: O.index_fill_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: false },
+];
+/**
+ * The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's
+ * value.
+ * The tensor with the parts along a dimension that a vector of positions names set to a number.
+ * Writes into the tensor itself, which is also returned.
+ * @throws IndexError for a position outside the dimension
+ * @torch torch.index_fill_
+ */
+export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
+export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
+export function indexFill_(...args: any[]): any {
+  return A.call("indexFill_", T__indexFill_, args);
+}
+
+const T__indexPut: A.Overload[] = [
+  { fn: O.index_put, args: [["self","Tensor",REQUIRED], ["indices","Tensor?[]",REQUIRED], ["values","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: false },
+];
+/**
+ * The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; with
+ * `accumulate` they are added. Where an element is named more than once, the last value stays.
+ * @throws IndexError for an index outside its dimension
+ * @throws RuntimeError when the values do not broadcast or have another dtype
+ * @example
+ * ```ts
+ * zeros(3).indexPut([[0, 2]], tensor([5, 6])) // tensor([5., 0., 6.])
+ * ```
+ * @torch torch.index_put
+ */
+export function indexPut(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
+export function indexPut(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
+export function indexPut(...args: any[]): any {
+  return A.call("indexPut", T__indexPut, args);
+}
+
+const T__indexPut_: A.Overload[] = [
+  { fn: O.index_put_, args: [["self","Tensor",REQUIRED], ["indices","Tensor?[]",REQUIRED], ["values","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: false },
+];
+/**
+ * The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; with
+ * `accumulate` they are added. Where an element is named more than once, the last value stays.
+ * Writes into the tensor itself, which is also returned.
+ * @throws IndexError for an index outside its dimension
+ * @throws RuntimeError when the values do not broadcast or have another dtype
+ * @torch torch.index_put_
+ */
+export function indexPut_(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
+export function indexPut_(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
+export function indexPut_(...args: any[]): any {
+  return A.call("indexPut_", T__indexPut_, args);
+}
+
+const T__indexSelect: A.Overload[] = [
+  { fn: O.index_select, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED]], positional: 3, out: true },
+];
+/**
+ * The parts along a dimension that a vector of positions names, in its order.
+ * @throws IndexError for a position outside the dimension
+ * @example
+ * ```ts
+ * tensor([10, 20, 30]).indexSelect(0, [2, 0]) // tensor([30., 10.])
+ * ```
+ * @torch torch.index_select
+ */
+export function indexSelect(self: Tensor, dim: number, index: Tensor | readonly number[], options?: { out?: Tensor }): Tensor;
+export function indexSelect(...args: any[]): any {
+  return A.call("indexSelect", T__indexSelect, args);
+}
+
+const T__inner: A.Overload[] = [
+  { fn: O.inner, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: true },
+];
+/**
+ * The dot products along the last dimensions; with a 0-dim tensor, the product.
+ * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @example
+ * ```ts
+ * inner(tensor([1, 2]), tensor([3, 4])) // tensor(11.)
+ * ```
+ * @torch torch.inner
+ */
+export function inner(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+export function inner(...args: any[]): any {
+  return A.call("inner", T__inner, args);
+}
+
 const T__int: A.Overload[] = [
-  { fn: O.int, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.int, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
 ];
 /**
  * The tensor as int32.
  * @torch torch.int
  */
-export function int(self: Tensor): Tensor;
+export function int(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function int(...args: any[]): any {
   return A.call("int", T__int, args);
 }
@@ -1096,6 +1913,26 @@ export function isnan(self: any, options?: any): any {
   if (options === undefined) return O.isnan(self);
   A.checkKeys("isnan", options, []);
   return O.isnan(self);
+}
+
+const T_nn_functional_layerNorm: A.Overload[] = [
+  { fn: O.nn_functional_layer_norm, args: [["input","Tensor",REQUIRED], ["normalizedShape","Sizes",REQUIRED], ["weight","Tensor?",null], ["bias","Tensor?",null], ["eps","Float",0.00001]], positional: 5, out: false },
+];
+/**
+ * Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts.
+ * @throws RuntimeError unless the input's last dimensions are `normalizedShape`
+ * @example
+ * ```ts
+ * nn.functional.layerNorm(tensor([1, 3]), [2]) // tensor([-1.0000,  1.0000])
+ * ```
+ * @torch torch.nn.functional.layer_norm
+ */
+export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number): Tensor;
+export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, options?: { eps?: number }): Tensor;
+export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, options?: { bias?: Tensor | null; eps?: number }): Tensor;
+export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number }): Tensor;
+export function nn_functional_layerNorm(...args: any[]): any {
+  return A.call("layerNorm", T_nn_functional_layerNorm, args);
 }
 
 /**
@@ -1232,6 +2069,41 @@ export function lessEqual_(self: any, other: any, options?: any): any {
   return O.le_(self, other);
 }
 
+const T_nn_functional_linear: A.Overload[] = [
+  { fn: O.nn_functional_linear, args: [["input","Tensor",REQUIRED], ["weight","Tensor",REQUIRED], ["bias","Tensor?",null]], positional: 3, out: false },
+];
+/**
+ * input @ weight^T + bias, for a weight of shape (out, in) or (in).
+ * @throws RuntimeError when the sizes do not fit or the dtypes differ
+ * @example
+ * ```ts
+ * nn.functional.linear(tensor([[1, 2]]), tensor([[3, 4]]), tensor([100])) // tensor([[111.]])
+ * ```
+ * @torch torch.nn.functional.linear
+ */
+export function nn_functional_linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor;
+export function nn_functional_linear(input: Tensor, weight: Tensor, options?: { bias?: Tensor | null }): Tensor;
+export function nn_functional_linear(...args: any[]): any {
+  return A.call("linear", T_nn_functional_linear, args);
+}
+
+const T__linspace: A.Overload[] = [
+  { fn: O.linspace, args: [["start","Tensor|Scalar",REQUIRED], ["end","Tensor|Scalar",REQUIRED], ["steps","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: true },
+];
+/**
+ * So many evenly spaced numbers from `start` to `end`, both included.
+ * @throws RuntimeError for a negative number of steps
+ * @example
+ * ```ts
+ * linspace(0, 1, 5) // tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+ * ```
+ * @torch torch.linspace
+ */
+export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function linspace(...args: any[]): any {
+  return A.call("linspace", T__linspace, args);
+}
+
 /**
  * The natural logarithm of each element. Integers give the default float dtype.
  * @example
@@ -1259,6 +2131,41 @@ export function log_(self: any, options?: any): any {
   if (options === undefined) return O.log_(self);
   A.checkKeys("log_", options, []);
   return O.log_(self);
+}
+
+const T__logSoftmax: A.Overload[] = [
+  { fn: O.log_softmax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 3, out: true },
+];
+/**
+ * The logarithm of softmax, computed without overflow. With `dtype` the input is converted first.
+ * @throws NotImplementedError for integers
+ * @example
+ * ```ts
+ * tensor([0, 0]).logSoftmax(0) // tensor([-0.6931, -0.6931])
+ * ```
+ * @torch torch.log_softmax
+ */
+export function logSoftmax(self: Tensor, dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
+export function logSoftmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function logSoftmax(...args: any[]): any {
+  return A.call("logSoftmax", T__logSoftmax, args);
+}
+
+const T_nn_functional_logSoftmax: A.Overload[] = [
+  { fn: O.nn_functional_log_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: false },
+];
+/**
+ * The logarithm of softmax along `dim`.
+ * @example
+ * ```ts
+ * nn.functional.logSoftmax(tensor([0, 0]), 0) // tensor([-0.6931, -0.6931])
+ * ```
+ * @torch torch.nn.functional.log_softmax
+ */
+export function nn_functional_logSoftmax(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
+export function nn_functional_logSoftmax(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
+export function nn_functional_logSoftmax(...args: any[]): any {
+  return A.call("logSoftmax", T_nn_functional_logSoftmax, args);
 }
 
 /**
@@ -1352,14 +2259,32 @@ export function logicalOr_(self: any, other: any, options?: any): any {
   return O.logical_or_(self, other);
 }
 
+const T__logspace: A.Overload[] = [
+  { fn: O.logspace, args: [["start","Tensor|Scalar",REQUIRED], ["end","Tensor|Scalar",REQUIRED], ["steps","Int",REQUIRED], ["base","Float",10], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 4, out: true },
+];
+/**
+ * `base` to the power of evenly spaced numbers from `start` to `end`, both included.
+ * @throws RuntimeError for a negative number of steps
+ * @example
+ * ```ts
+ * logspace(0, 2, 3) // tensor([  1.,  10., 100.])
+ * ```
+ * @torch torch.logspace
+ */
+export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, base: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function logspace(...args: any[]): any {
+  return A.call("logspace", T__logspace, args);
+}
+
 const T__long: A.Overload[] = [
-  { fn: O.long, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.long, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
 ];
 /**
  * The tensor as int64.
  * @torch torch.long
  */
-export function long(self: Tensor): Tensor;
+export function long(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function long(...args: any[]): any {
   return A.call("long", T__long, args);
 }
@@ -1397,6 +2322,139 @@ export function lt_(self: any, other: any, options?: any): any {
   return O.lt_(self, other);
 }
 
+const T__maskedFill: A.Overload[] = [
+  { fn: O.masked_fill_Tensor, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 3, out: false },
+  { fn: O.masked_fill, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 3, out: false },
+];
+/**
+ * The tensor with a 0-dim tensor's value where the mask is true; the mask broadcasts.
+ * The tensor with a number where the mask is true; the mask broadcasts.
+ * @throws RuntimeError when the mask is not bool or the number does not fit the dtype
+ * @example
+ * ```ts
+ * tensor([1, 2, 3]).maskedFill(tensor([1, 2, 3]).gt(1), 0) // tensor([1., 0., 0.])
+ * ```
+ * @torch torch.masked_fill
+ */
+export function maskedFill(self: Tensor, mask: Tensor, value: Tensor): Tensor;
+export function maskedFill(self: Tensor, mask: Tensor, value: Scalar): Tensor;
+export function maskedFill(...args: any[]): any {
+  return A.call("maskedFill", T__maskedFill, args);
+}
+
+const T__maskedFill_: A.Overload[] = [
+  { fn: O.masked_fill_Tensor_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 3, out: false },
+  { fn: O.masked_fill_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 3, out: false },
+];
+/**
+ * The tensor with a 0-dim tensor's value where the mask is true; the mask broadcasts.
+ * The tensor with a number where the mask is true; the mask broadcasts.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError when the mask is not bool or the number does not fit the dtype
+ * @torch torch.masked_fill_
+ */
+export function maskedFill_(self: Tensor, mask: Tensor, value: Tensor): Tensor;
+export function maskedFill_(self: Tensor, mask: Tensor, value: Scalar): Tensor;
+export function maskedFill_(...args: any[]): any {
+  return A.call("maskedFill_", T__maskedFill_, args);
+}
+
+/**
+ * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
+ * @throws RuntimeError when `source` has too few elements or another dtype
+ * @example
+ * ```ts
+ * zeros(3).maskedScatter(tensor([1, 0, 1]).ne(0), tensor([5, 6])) // tensor([5., 0., 6.])
+ * ```
+ * @torch torch.masked_scatter
+ */
+export function maskedScatter(self: Tensor, mask: Tensor, source: Tensor): Tensor;
+export function maskedScatter(self: any, mask: any, source: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("maskedScatter", "self", self);
+  if (!(mask instanceof Tensor)) A.bad("maskedScatter", "mask", mask);
+  if (!(source instanceof Tensor)) A.bad("maskedScatter", "source", source);
+  if (options === undefined) return O.masked_scatter(self, mask, source);
+  A.checkKeys("maskedScatter", options, []);
+  return O.masked_scatter(self, mask, source);
+}
+
+/**
+ * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError when `source` has too few elements or another dtype
+ * @torch torch.masked_scatter_
+ */
+export function maskedScatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor;
+export function maskedScatter_(self: any, mask: any, source: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("maskedScatter_", "self", self);
+  if (!(mask instanceof Tensor)) A.bad("maskedScatter_", "mask", mask);
+  if (!(source instanceof Tensor)) A.bad("maskedScatter_", "source", source);
+  if (options === undefined) return O.masked_scatter_(self, mask, source);
+  A.checkKeys("maskedScatter_", options, []);
+  return O.masked_scatter_(self, mask, source);
+}
+
+/**
+ * The elements where the mask is true, row by row, as a vector. Tensor and mask broadcast.
+ * @throws RuntimeError when the mask is not bool
+ * @example
+ * ```ts
+ * tensor([1, 2, 3]).maskedSelect(tensor([1, 2, 3]).ne(2)) // tensor([1., 3.])
+ * ```
+ * @torch torch.masked_select
+ */
+export function maskedSelect(self: Tensor, mask: Tensor, options?: { out?: Tensor }): Tensor;
+export function maskedSelect(self: any, mask: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("maskedSelect", "self", self);
+  if (!(mask instanceof Tensor)) A.bad("maskedSelect", "mask", mask);
+  if (options === undefined) return O.masked_select(self, mask);
+  A.checkKeys("maskedSelect", options, ["out"]);
+  return O.masked_select(self, mask, A.outOption("maskedSelect", options));
+}
+
+const T__matmul: A.Overload[] = [
+  { fn: O.matmul, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: true },
+];
+/**
+ * The matrix product: of vectors (dot), matrices, and of batches of matrices, whose batch dimensions
+ * broadcast.
+ * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @example
+ * ```ts
+ * matmul(tensor([[1, 2], [3, 4]]), tensor([1, 10])) // tensor([21., 43.])
+ * ```
+ * @torch torch.matmul
+ */
+export function matmul(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+export function matmul(...args: any[]): any {
+  return A.call("matmul", T__matmul, args);
+}
+
+const T__max: A.Overload[] = [
+  { fn: O.max, args: [["self","Tensor",REQUIRED]], positional: 1, out: true },
+  { fn: O.max_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: true },
+  { fn: O.max_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: true },
+];
+/**
+ * The largest element; NaN if there is one.
+ * The largest elements along a dimension and the positions of the first of them.
+ * The larger of two elements; the same as `maximum`.
+ * @throws RuntimeError for a tensor without elements
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, 5, 3]).max() // tensor(5.)
+ * ```
+ * @torch torch.max
+ */
+export function max(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function max(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function max(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function max(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+export function max(...args: any[]): any {
+  return A.call("max", T__max, args);
+}
+
 /**
  * The larger of two elements; NaN if either is.
  * @throws RuntimeError for complex tensors
@@ -1413,6 +2471,71 @@ export function maximum(self: any, other: any, options?: any): any {
   if (options === undefined) return O.maximum(self, other);
   A.checkKeys("maximum", options, ["out"]);
   return O.maximum(self, other, A.outOption("maximum", options));
+}
+
+const T__mean: A.Overload[] = [
+  { fn: O.mean, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: true },
+  { fn: O.mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: true },
+];
+/**
+ * The mean of all elements, which must be floating or complex.
+ * The mean over one or several dimensions.
+ * @throws NotImplementedError for integers and bools
+ * @example
+ * ```ts
+ * tensor([[1, 2], [3, 4]]).mean() // tensor(2.5000)
+ * ```
+ * @torch torch.mean
+ */
+export function mean(self: Tensor, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function mean(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function mean(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function mean(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function mean(...args: any[]): any {
+  return A.call("mean", T__mean, args);
+}
+
+const T__min: A.Overload[] = [
+  { fn: O.min, args: [["self","Tensor",REQUIRED]], positional: 1, out: true },
+  { fn: O.min_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: true },
+  { fn: O.min_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: true },
+];
+/**
+ * The smallest element; NaN if there is one.
+ * The smallest elements along a dimension and the positions of the first of them.
+ * The smaller of two elements; the same as `minimum`.
+ * @throws RuntimeError for a tensor without elements
+ * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([4, 2, 3]).min() // tensor(2.)
+ * ```
+ * @torch torch.min
+ */
+export function min(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function min(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function min(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function min(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+export function min(...args: any[]): any {
+  return A.call("min", T__min, args);
+}
+
+/**
+ * The product of two matrices of one dtype.
+ * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @example
+ * ```ts
+ * mm(tensor([[1, 2]]), tensor([[3], [4]])) // tensor([[11.]])
+ * ```
+ * @torch torch.mm
+ */
+export function mm(self: Tensor, mat2: Tensor, options?: { out?: Tensor }): Tensor;
+export function mm(self: any, mat2: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("mm", "self", self);
+  if (!(mat2 instanceof Tensor)) A.bad("mm", "mat2", mat2);
+  if (options === undefined) return O.mm(self, mat2);
+  A.checkKeys("mm", options, ["out"]);
+  return O.mm(self, mat2, A.outOption("mm", options));
 }
 
 const T__moveaxis: A.Overload[] = [
@@ -1437,6 +2560,29 @@ const T__movedim: A.Overload[] = [
 export function movedim(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
 export function movedim(...args: any[]): any {
   return A.call("movedim", T__movedim, args);
+}
+
+const T_nn_functional_mseLoss: A.Overload[] = [
+  { fn: O.nn_functional_mse_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["sizeAverage","Bool?",null], ["reduce","Bool?",null], ["reduction","String","mean"], ["weight","Tensor?",null]], positional: 6, out: false },
+];
+/**
+ * The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of
+ * them.
+ * @throws ValueError for an unknown reduction
+ * @throws RuntimeError when the shapes do not broadcast
+ * @example
+ * ```ts
+ * nn.functional.mseLoss(tensor([1, 2]), tensor([1, 4])) // tensor(2.)
+ * ```
+ * @torch torch.nn.functional.mse_loss
+ */
+export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor;
+export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, options?: { weight?: Tensor | null }): Tensor;
+export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: string; weight?: Tensor | null }): Tensor;
+export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
+export function nn_functional_mseLoss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
+export function nn_functional_mseLoss(...args: any[]): any {
+  return A.call("mseLoss", T_nn_functional_mseLoss, args);
 }
 
 /**
@@ -1503,6 +2649,24 @@ export function multiply_(self: any, other: any, options?: any): any {
   if (options === undefined) return O.mul_(self, other);
   A.checkKeys("multiply_", options, []);
   return O.mul_(self, other);
+}
+
+/**
+ * The product of a matrix and a vector.
+ * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @example
+ * ```ts
+ * mv(tensor([[1, 2], [3, 4]]), tensor([1, 10])) // tensor([21., 43.])
+ * ```
+ * @torch torch.mv
+ */
+export function mv(self: Tensor, vec: Tensor, options?: { out?: Tensor }): Tensor;
+export function mv(self: any, vec: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("mv", "self", self);
+  if (!(vec instanceof Tensor)) A.bad("mv", "vec", vec);
+  if (options === undefined) return O.mv(self, vec);
+  A.checkKeys("mv", options, ["out"]);
+  return O.mv(self, vec, A.outOption("mv", options));
 }
 
 const T__narrow: A.Overload[] = [
@@ -1613,6 +2777,106 @@ export function negative_(self: any, options?: any): any {
   return O.neg_(self);
 }
 
+const T__newEmpty: A.Overload[] = [
+  { fn: O.new_empty, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: false },
+];
+/**
+ * A tensor of the same dtype and device whose elements are not set.
+ * @example
+ * ```ts
+ * zeros(2).newEmpty(3).shape // torch.Size([3])
+ * ```
+ * @torch torch.new_empty
+ */
+export function newEmpty(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+export function newEmpty(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
+export function newEmpty(...args: any[]): any {
+  return A.call("newEmpty", T__newEmpty, args);
+}
+
+const T__newEmptyStrided: A.Overload[] = [
+  { fn: O.new_empty_strided, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["stride","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: false },
+];
+/**
+ * A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set.
+ * @torch torch.new_empty_strided
+ */
+export function newEmptyStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+export function newEmptyStrided(...args: any[]): any {
+  return A.call("newEmptyStrided", T__newEmptyStrided, args);
+}
+
+const T__newFull: A.Overload[] = [
+  { fn: O.new_full, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: false },
+];
+/**
+ * A tensor filled with one number, of the same dtype and device.
+ * @throws RuntimeError when the number does not fit the dtype
+ * @example
+ * ```ts
+ * zeros(2).newFull([3], 7) // tensor([7., 7., 7.])
+ * ```
+ * @torch torch.new_full
+ */
+export function newFull(self: Tensor, size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+export function newFull(...args: any[]): any {
+  return A.call("newFull", T__newFull, args);
+}
+
+const T__newOnes: A.Overload[] = [
+  { fn: O.new_ones, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: false },
+];
+/**
+ * A tensor of ones of the same dtype and device.
+ * @example
+ * ```ts
+ * zeros(2).newOnes(3) // tensor([1., 1., 1.])
+ * ```
+ * @torch torch.new_ones
+ */
+export function newOnes(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+export function newOnes(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
+export function newOnes(...args: any[]): any {
+  return A.call("newOnes", T__newOnes, args);
+}
+
+const T__newZeros: A.Overload[] = [
+  { fn: O.new_zeros, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: false },
+];
+/**
+ * A tensor of zeros of the same dtype and device.
+ * @example
+ * ```ts
+ * ones(2).newZeros(3) // tensor([0., 0., 0.])
+ * ```
+ * @torch torch.new_zeros
+ */
+export function newZeros(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+export function newZeros(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
+export function newZeros(...args: any[]): any {
+  return A.call("newZeros", T__newZeros, args);
+}
+
+const T__nonzero: A.Overload[] = [
+  { fn: O.nonzero, args: [["self","Tensor",REQUIRED]], positional: 1, out: true },
+  { fn: O.nonzero_as_tuple, args: [["self","Tensor",REQUIRED], ["asTuple","Bool",REQUIRED]], positional: 1, out: false },
+];
+/**
+ * Coordinates of the elements that are not zero: int64, one row for each.
+ * With `asTuple`, the coordinates as one vector for each dimension.
+ * @example
+ * ```ts
+ * tensor([0, 5, 7]).nonzero() // tensor([[1],
+ *         [2]])
+ * ```
+ * @torch torch.nonzero
+ */
+export function nonzero(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function nonzero(self: Tensor, options?: { asTuple: boolean }): Tensor[];
+export function nonzero(...args: any[]): any {
+  return A.call("nonzero", T__nonzero, args);
+}
+
 /**
  * True where the elements differ.
  * @example
@@ -1642,6 +2906,58 @@ export function notEqual_(self: any, other: any, options?: any): any {
   if (options === undefined) return O.ne_(self, other);
   A.checkKeys("notEqual_", options, []);
   return O.ne_(self, other);
+}
+
+const T__ones: A.Overload[] = [
+  { fn: O.ones, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: true },
+];
+/**
+ * A tensor of ones, of the default dtype unless one is given.
+ * @throws RuntimeError for negative sizes
+ * @example
+ * ```ts
+ * ones(3) // tensor([1., 1., 1.])
+ * ```
+ * @torch torch.ones
+ */
+export function ones(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function ones(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
+export function ones(...args: any[]): any {
+  return A.call("ones", T__ones, args);
+}
+
+const T__onesLike: A.Overload[] = [
+  { fn: O.ones_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+];
+/**
+ * A tensor of ones with the shape, dtype and layout of another.
+ * @example
+ * ```ts
+ * onesLike(tensor([1, 2])) // tensor([1., 1.])
+ * ```
+ * @torch torch.ones_like
+ */
+export function onesLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+export function onesLike(...args: any[]): any {
+  return A.call("onesLike", T__onesLike, args);
+}
+
+const T__outer: A.Overload[] = [
+  { fn: O.outer, args: [["self","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED]], positional: 2, out: true },
+];
+/**
+ * The products of all pairs of two vectors' elements.
+ * @throws RuntimeError unless both have one dimension
+ * @example
+ * ```ts
+ * outer(tensor([1, 2]), tensor([10, 20])) // tensor([[10., 20.],
+ * //         [20., 40.]])
+ * ```
+ * @torch torch.outer
+ */
+export function outer(self: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
+export function outer(...args: any[]): any {
+  return A.call("outer", T__outer, args);
 }
 
 const T__permute: A.Overload[] = [
@@ -1701,6 +3017,61 @@ export function pow_(...args: any[]): any {
   return A.call("pow_", T__pow_, args);
 }
 
+const T__prod: A.Overload[] = [
+  { fn: O.prod, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: true },
+  { fn: O.prod_dim_int, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: true },
+];
+/**
+ * The product of all elements. Integers and bools are multiplied in int64.
+ * The product over one dimension.
+ * @example
+ * ```ts
+ * tensor([2, 3, 4]).prod() // tensor(24.)
+ * ```
+ * @torch torch.prod
+ */
+export function prod(self: Tensor, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function prod(self: Tensor, dim: number, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function prod(self: Tensor, dim: number, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function prod(...args: any[]): any {
+  return A.call("prod", T__prod, args);
+}
+
+const T__put: A.Overload[] = [
+  { fn: O.put, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: false },
+];
+/**
+ * The tensor with the elements at positions of it read row by row replaced by those of `source`, or
+ * added to with `accumulate`.
+ * @throws IndexError for a position outside the tensor
+ * @example
+ * ```ts
+ * zeros(3).put([2], tensor([7])) // tensor([0., 0., 7.])
+ * ```
+ * @torch torch.put
+ */
+export function put(self: Tensor, index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
+export function put(self: Tensor, index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
+export function put(...args: any[]): any {
+  return A.call("put", T__put, args);
+}
+
+const T__put_: A.Overload[] = [
+  { fn: O.put_, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: false },
+];
+/**
+ * The tensor with the elements at positions of it read row by row replaced by those of `source`, or
+ * added to with `accumulate`.
+ * Writes into the tensor itself, which is also returned.
+ * @throws IndexError for a position outside the tensor
+ * @torch torch.put_
+ */
+export function put_(self: Tensor, index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
+export function put_(self: Tensor, index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
+export function put_(...args: any[]): any {
+  return A.call("put_", T__put_, args);
+}
+
 const T__ravel: A.Overload[] = [
   { fn: O.ravel, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
 ];
@@ -1723,6 +3094,23 @@ const T__real: A.Overload[] = [
 export function real(self: Tensor): Tensor;
 export function real(...args: any[]): any {
   return A.call("real", T__real, args);
+}
+
+const T_nn_functional_relu: A.Overload[] = [
+  { fn: O.nn_functional_relu, args: [["input","Tensor",REQUIRED], ["inplace","Bool",false]], positional: 2, out: false },
+];
+/**
+ * Each element, or zero where it is negative.
+ * @example
+ * ```ts
+ * nn.functional.relu(tensor([-1, 2])) // tensor([0., 2.])
+ * ```
+ * @torch torch.nn.functional.relu
+ */
+export function nn_functional_relu(input: Tensor, inplace: boolean): Tensor;
+export function nn_functional_relu(input: Tensor, options?: { inplace?: boolean }): Tensor;
+export function nn_functional_relu(...args: any[]): any {
+  return A.call("relu", T_nn_functional_relu, args);
 }
 
 /**
@@ -1769,6 +3157,7 @@ export function remainder(self: Tensor | Scalar, other: Tensor | Scalar, options
 export function remainder(self: any, other: any, options?: any): any {
   if (!(self instanceof Tensor)) A.operand("remainder", "self", self);
   if (!(other instanceof Tensor)) A.operand("remainder", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("remainder", "self", self);
   if (options === undefined) return O.remainder(self, other);
   A.checkKeys("remainder", options, ["out"]);
   return O.remainder(self, other, A.outOption("remainder", options));
@@ -1784,9 +3173,55 @@ export function remainder_(self: Tensor | Scalar, other: Tensor | Scalar): Tenso
 export function remainder_(self: any, other: any, options?: any): any {
   if (!(self instanceof Tensor)) A.operand("remainder_", "self", self);
   if (!(other instanceof Tensor)) A.operand("remainder_", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("remainder_", "self", self);
   if (options === undefined) return O.remainder_(self, other);
   A.checkKeys("remainder_", options, []);
   return O.remainder_(self, other);
+}
+
+const T__repeat: A.Overload[] = [
+  { fn: O.repeat, args: [["self","Tensor",REQUIRED], ["repeats","Sizes",REQUIRED]], positional: 2, out: false },
+];
+/**
+ * A copy of the tensor repeated along each dimension; more numbers than dimensions add dimensions in
+ * front.
+ * @throws RuntimeError for fewer numbers than dimensions
+ * @example
+ * ```ts
+ * tensor([1, 2]).repeat(2) // tensor([1., 2., 1., 2.])
+ * ```
+ * @torch torch.repeat
+ */
+export function repeat(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
+export function repeat(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
+export function repeat(...args: any[]): any {
+  return A.call("repeat", T__repeat, args);
+}
+
+const T__repeatInterleave: A.Overload[] = [
+  { fn: O.repeat_interleave_self_int, args: [["self","Tensor",REQUIRED], ["repeats","Int",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: false },
+  { fn: O.repeat_interleave_self_Tensor, args: [["self","Tensor",REQUIRED], ["repeats","Tensor|Index",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: false },
+  { fn: O.repeat_interleave_Tensor, args: [["repeats","Tensor",REQUIRED], ["outputSize","Int?",null]], positional: 1, out: false },
+];
+/**
+ * Each part along a dimension several times in a row; without a dimension, of the tensor read row by
+ * row.
+ * Each part along a dimension as often as `repeats` says for it.
+ * The positions 0, 1, …, each as often as `repeats` says for it.
+ * @throws RuntimeError for negative repeats
+ * @example
+ * ```ts
+ * tensor([1, 2]).repeatInterleave(2) // tensor([1., 1., 2., 2.])
+ * ```
+ * @torch torch.repeat_interleave
+ */
+export function repeatInterleave(self: Tensor, repeats: number, dim: number | null, options?: { outputSize?: number | null }): Tensor;
+export function repeatInterleave(self: Tensor, repeats: number, options?: { dim?: number | null; outputSize?: number | null }): Tensor;
+export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], dim: number | null, options?: { outputSize?: number | null }): Tensor;
+export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], options?: { dim?: number | null; outputSize?: number | null }): Tensor;
+export function repeatInterleave(repeats: Tensor, options?: { outputSize?: number | null }): Tensor;
+export function repeatInterleave(...args: any[]): any {
+  return A.call("repeatInterleave", T__repeatInterleave, args);
 }
 
 const T__reshape: A.Overload[] = [
@@ -1871,6 +3306,23 @@ export function resolveNeg(...args: any[]): any {
   return A.call("resolveNeg", T__resolveNeg, args);
 }
 
+const T__rowStack: A.Overload[] = [
+  { fn: O.vstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: true },
+];
+/**
+ * Tensors on top of each other: along the first dimension, vectors as rows.
+ * @example
+ * ```ts
+ * vstack([tensor([1]), tensor([2])]) // tensor([[1.],
+ *         [2.]])
+ * ```
+ * @torch torch.vstack
+ */
+export function rowStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
+export function rowStack(...args: any[]): any {
+  return A.call("rowStack", T__rowStack, args);
+}
+
 /**
  * other - alpha * self, with broadcasting and type promotion.
  * @example
@@ -1886,6 +3338,106 @@ export function rsub(self: any, other: any, options?: any): any {
   if (options === undefined) return O.rsub(self, other, 1);
   A.checkKeys("rsub", options, ["alpha"]);
   return O.rsub(self, other, A.option("rsub", options, "alpha", "Scalar", 1));
+}
+
+const T__scalarTensor: A.Overload[] = [
+  { fn: O.scalar_tensor, args: [["s","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: false },
+];
+/**
+ * A 0-dim tensor of the default dtype unless one is given.
+ * @example
+ * ```ts
+ * scalarTensor(3) // tensor(3.)
+ * ```
+ * @torch torch.scalar_tensor
+ */
+export function scalarTensor(s: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+export function scalarTensor(...args: any[]): any {
+  return A.call("scalarTensor", T__scalarTensor, args);
+}
+
+const T__scatter: A.Overload[] = [
+  { fn: O.scatter, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: true },
+  { fn: O.scatter_value, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: true },
+  { fn: O.scatter_reduce, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: true },
+  { fn: O.scatter_value_reduce, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: true },
+];
+/**
+ * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
+ * element is named more than once, the last one stays.
+ * The tensor with the elements that `index` names along `dim` set to a number.
+ * The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the
+ * elements that `index` names. It has no gradient.
+ * As with a tensor, for one number.
+ * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+ * @example
+ * ```ts
+ * zeros(3).scatter(0, [2, 0], tensor([5, 6])) // tensor([6., 0., 5.])
+ * ```
+ * @torch torch.scatter
+ */
+export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options?: { out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { reduce: string; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options?: { reduce: string; out?: Tensor }): Tensor;
+export function scatter(...args: any[]): any {
+  return A.call("scatter", T__scatter, args);
+}
+
+const T__scatter_: A.Overload[] = [
+  { fn: O.scatter_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: false },
+  { fn: O.scatter_value_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: false },
+  { fn: O.scatter_reduce_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: false },
+  { fn: O.scatter_value_reduce_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: false },
+];
+/**
+ * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
+ * element is named more than once, the last one stays.
+ * The tensor with the elements that `index` names along `dim` set to a number.
+ * The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the
+ * elements that `index` names. It has no gradient.
+ * As with a tensor, for one number.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+ * @torch torch.scatter_
+ */
+export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor): Tensor;
+export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
+export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { reduce: string }): Tensor;
+export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options?: { reduce: string }): Tensor;
+export function scatter_(...args: any[]): any {
+  return A.call("scatter_", T__scatter_, args);
+}
+
+const T__scatterAdd: A.Overload[] = [
+  { fn: O.scatter_add, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: true },
+];
+/**
+ * The tensor with each element of `src` added to the element that `index` names along `dim`.
+ * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+ * @example
+ * ```ts
+ * zeros(3).scatterAdd(0, [0, 0, 2], tensor([1, 2, 3])) // tensor([3., 0., 3.])
+ * ```
+ * @torch torch.scatter_add
+ */
+export function scatterAdd(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
+export function scatterAdd(...args: any[]): any {
+  return A.call("scatterAdd", T__scatterAdd, args);
+}
+
+const T__scatterAdd_: A.Overload[] = [
+  { fn: O.scatter_add_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: false },
+];
+/**
+ * The tensor with each element of `src` added to the element that `index` names along `dim`.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+ * @torch torch.scatter_add_
+ */
+export function scatterAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor): Tensor;
+export function scatterAdd_(...args: any[]): any {
+  return A.call("scatterAdd_", T__scatterAdd_, args);
 }
 
 const T__select: A.Overload[] = [
@@ -1923,13 +3475,13 @@ export function set_(...args: any[]): any {
 }
 
 const T__short: A.Overload[] = [
-  { fn: O.short, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.short, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
 ];
 /**
  * The tensor as int16.
  * @torch torch.short
  */
-export function short(self: Tensor): Tensor;
+export function short(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function short(...args: any[]): any {
   return A.call("short", T__short, args);
 }
@@ -2011,6 +3563,58 @@ export function slice(self: Tensor, dim: number, options?: { start?: number | nu
 export function slice(self: Tensor, options?: { dim?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
 export function slice(...args: any[]): any {
   return A.call("slice", T__slice, args);
+}
+
+const T__softmax: A.Overload[] = [
+  { fn: O.softmax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 3, out: true },
+];
+/**
+ * exp(x) divided by its sum along a dimension. With `dtype` the input is converted first.
+ * @throws NotImplementedError for integers
+ * @example
+ * ```ts
+ * tensor([0, 0]).softmax(0) // tensor([0.5000, 0.5000])
+ * ```
+ * @torch torch.softmax
+ */
+export function softmax(self: Tensor, dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
+export function softmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function softmax(...args: any[]): any {
+  return A.call("softmax", T__softmax, args);
+}
+
+const T_nn_functional_softmax: A.Overload[] = [
+  { fn: O.nn_functional_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: false },
+];
+/**
+ * exp(x) divided by its sum along `dim`.
+ * @example
+ * ```ts
+ * nn.functional.softmax(tensor([0, 0]), 0) // tensor([0.5000, 0.5000])
+ * ```
+ * @torch torch.nn.functional.softmax
+ */
+export function nn_functional_softmax(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
+export function nn_functional_softmax(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
+export function nn_functional_softmax(...args: any[]): any {
+  return A.call("softmax", T_nn_functional_softmax, args);
+}
+
+const T_nn_functional_softmin: A.Overload[] = [
+  { fn: O.nn_functional_softmin, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: false },
+];
+/**
+ * Softmax of the negated input along `dim`.
+ * @example
+ * ```ts
+ * nn.functional.softmin(tensor([0, 0]), 0) // tensor([0.5000, 0.5000])
+ * ```
+ * @torch torch.nn.functional.softmin
+ */
+export function nn_functional_softmin(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
+export function nn_functional_softmin(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
+export function nn_functional_softmin(...args: any[]): any {
+  return A.call("softmin", T_nn_functional_softmin, args);
 }
 
 const T__split: A.Overload[] = [
@@ -2118,6 +3722,25 @@ export function squeeze_(...args: any[]): any {
   return A.call("squeeze_", T__squeeze_, args);
 }
 
+const T__stack: A.Overload[] = [
+  { fn: O.stack, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: true },
+];
+/**
+ * Tensors of one shape one after another along a new dimension. Dtypes promote.
+ * @throws RuntimeError when the shapes differ or the list is empty
+ * @example
+ * ```ts
+ * stack([tensor([1, 2]), tensor([3, 4])]) // tensor([[1., 2.],
+ *         [3., 4.]])
+ * ```
+ * @torch torch.stack
+ */
+export function stack(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
+export function stack(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
+export function stack(...args: any[]): any {
+  return A.call("stack", T__stack, args);
+}
+
 /**
  * self - alpha * other, with broadcasting and type promotion.
  * @throws RuntimeError for bool tensors
@@ -2182,6 +3805,29 @@ export function subtract_(self: any, other: any, options?: any): any {
   if (options === undefined) return O.sub_(self, other, 1);
   A.checkKeys("subtract_", options, ["alpha"]);
   return O.sub_(self, other, A.option("subtract_", options, "alpha", "Scalar", 1));
+}
+
+const T__sum: A.Overload[] = [
+  { fn: O.sum, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: true },
+  { fn: O.sum_dim_IntList, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: true },
+];
+/**
+ * The sum of all elements. Integers and bools are summed in int64; `dtype` converts the elements first.
+ * The sum over one or several dimensions; all of them without a dimension.
+ * @throws IndexError for a dimension out of range
+ * @throws RuntimeError for a dimension given twice
+ * @example
+ * ```ts
+ * tensor([[1, 2], [3, 4]]).sum() // tensor(10.)
+ * ```
+ * @torch torch.sum
+ */
+export function sum(self: Tensor, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function sum(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function sum(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function sum(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function sum(...args: any[]): any {
+  return A.call("sum", T__sum, args);
 }
 
 const T__sumToSize: A.Overload[] = [
@@ -2285,6 +3931,42 @@ export function t_(self: any, options?: any): any {
   return O.t_(self);
 }
 
+const T__take: A.Overload[] = [
+  { fn: O.take, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED]], positional: 2, out: true },
+];
+/**
+ * The elements at positions of the tensor read row by row; the result has the shape of `index`.
+ * @throws IndexError for a position outside the tensor
+ * @example
+ * ```ts
+ * tensor([[1, 2], [3, 4]]).take([0, 3]) // tensor([1., 4.])
+ * ```
+ * @torch torch.take
+ */
+export function take(self: Tensor, index: Tensor | readonly number[], options?: { out?: Tensor }): Tensor;
+export function take(...args: any[]): any {
+  return A.call("take", T__take, args);
+}
+
+const T__takeAlongDim: A.Overload[] = [
+  { fn: O.take_along_dim, args: [["self","Tensor",REQUIRED], ["indices","Tensor|Index",REQUIRED], ["dim","Dim?",null]], positional: 3, out: true },
+];
+/**
+ * The elements at the places that `indices` names along a dimension, the other dimensions broadcasting;
+ * without a dimension, of the tensor read row by row.
+ * @throws RuntimeError when the numbers of dimensions differ
+ * @example
+ * ```ts
+ * takeAlongDim(tensor([[3, 1]]), tensor([[1n, 0n]]), 1) // tensor([[1., 3.]])
+ * ```
+ * @torch torch.take_along_dim
+ */
+export function takeAlongDim(self: Tensor, indices: Tensor | readonly number[], dim: number | null, options?: { out?: Tensor }): Tensor;
+export function takeAlongDim(self: Tensor, indices: Tensor | readonly number[], options?: { dim?: number | null; out?: Tensor }): Tensor;
+export function takeAlongDim(...args: any[]): any {
+  return A.call("takeAlongDim", T__takeAlongDim, args);
+}
+
 /**
  * The hyperbolic tangent of each element. Integers give the default float dtype.
  * @example
@@ -2335,8 +4017,25 @@ export function tensorSplit(...args: any[]): any {
   return A.call("tensorSplit", T__tensorSplit, args);
 }
 
+const T__tile: A.Overload[] = [
+  { fn: O.tile, args: [["self","Tensor",REQUIRED], ["dims","Sizes",REQUIRED]], positional: 2, out: false },
+];
+/**
+ * A copy of the tensor repeated along its last dimensions.
+ * @example
+ * ```ts
+ * tensor([1, 2]).tile(2) // tensor([1., 2., 1., 2.])
+ * ```
+ * @torch torch.tile
+ */
+export function tile(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
+export function tile(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
+export function tile(...args: any[]): any {
+  return A.call("tile", T__tile, args);
+}
+
 const T__to: A.Overload[] = [
-  { fn: O.to, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null], ["device","Device?",null]], positional: 2, out: false },
+  { fn: O.to, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null], ["device","Device?",null]], positional: 4, out: false },
   { fn: O.to_device, args: [["self","Tensor",REQUIRED], ["device","Device?",null], ["dtype","DType?",null], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 5, out: false },
   { fn: O.to_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 4, out: false },
 ];
@@ -2350,6 +4049,8 @@ const T__to: A.Overload[] = [
  * ```
  * @torch torch.to
  */
+export function to(self: Tensor, dtype: DTypeLike, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+export function to(self: Tensor, dtype: DTypeLike, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
 export function to(self: Tensor, dtype: DTypeLike, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
 export function to(self: Tensor, device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function to(self: Tensor, device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
@@ -2390,6 +4091,46 @@ const T__transpose_: A.Overload[] = [
 export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor;
 export function transpose_(...args: any[]): any {
   return A.call("transpose_", T__transpose_, args);
+}
+
+const T__trilIndices: A.Overload[] = [
+  { fn: O.tril_indices, args: [["row","Int",REQUIRED], ["col","Int",REQUIRED], ["offset","Int",0], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: false },
+];
+/**
+ * The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64
+ * unless int32 is given.
+ * @throws RuntimeError for negative sizes
+ * @example
+ * ```ts
+ * trilIndices(2, 2) // tensor([[0, 1, 1],
+ * //         [0, 0, 1]])
+ * ```
+ * @torch torch.tril_indices
+ */
+export function trilIndices(row: number, col: number, offset: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+export function trilIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+export function trilIndices(...args: any[]): any {
+  return A.call("trilIndices", T__trilIndices, args);
+}
+
+const T__triuIndices: A.Overload[] = [
+  { fn: O.triu_indices, args: [["row","Int",REQUIRED], ["col","Int",REQUIRED], ["offset","Int",0], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: false },
+];
+/**
+ * The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64
+ * unless int32 is given.
+ * @throws RuntimeError for negative sizes
+ * @example
+ * ```ts
+ * triuIndices(2, 2) // tensor([[0, 0, 1],
+ * //         [0, 1, 1]])
+ * ```
+ * @torch torch.triu_indices
+ */
+export function triuIndices(row: number, col: number, offset: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+export function triuIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+export function triuIndices(...args: any[]): any {
+  return A.call("triuIndices", T__triuIndices, args);
 }
 
 /**
@@ -2524,6 +4265,24 @@ export function unsqueeze_(...args: any[]): any {
   return A.call("unsqueeze_", T__unsqueeze_, args);
 }
 
+/**
+ * The dot product of the first vector's conjugate and the second.
+ * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @example
+ * ```ts
+ * vdot(tensor([1, 2]), tensor([3, 4])) // tensor(11.)
+ * ```
+ * @torch torch.vdot
+ */
+export function vdot(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+export function vdot(self: any, other: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("vdot", "self", self);
+  if (!(other instanceof Tensor)) A.bad("vdot", "other", other);
+  if (options === undefined) return O.vdot(self, other);
+  A.checkKeys("vdot", options, ["out"]);
+  return O.vdot(self, other, A.outOption("vdot", options));
+}
+
 const T__view: A.Overload[] = [
   { fn: O.view, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: false },
   { fn: O.view_dtype, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED]], positional: 2, out: false },
@@ -2584,7 +4343,29 @@ export function viewAsReal(self: any, options?: any): any {
   return O.view_as_real(self);
 }
 
+const T__vstack: A.Overload[] = [
+  { fn: O.vstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: true },
+];
 /**
+ * Tensors on top of each other: along the first dimension, vectors as rows.
+ * @example
+ * ```ts
+ * vstack([tensor([1]), tensor([2])]) // tensor([[1.],
+ *         [2.]])
+ * ```
+ * @torch torch.vstack
+ */
+export function vstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
+export function vstack(...args: any[]): any {
+  return A.call("vstack", T__vstack, args);
+}
+
+const T__where: A.Overload[] = [
+  { fn: O.where_condition, args: [["condition","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.where, args: [["condition","Tensor",REQUIRED], ["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 3, out: true },
+];
+/**
+ * With a condition alone, the coordinates of its true elements, one vector for each dimension.
  * Elements of self where the condition is true, elements of other elsewhere.
  * @example
  * ```ts
@@ -2592,14 +4373,10 @@ export function viewAsReal(self: any, options?: any): any {
  * ```
  * @torch torch.where
  */
+export function where(condition: Tensor): Tensor[];
 export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function where(condition: any, self: any, other: any, options?: any): any {
-  if (!(condition instanceof Tensor)) A.bad("where", "condition", condition);
-  if (!(self instanceof Tensor)) A.operand("where", "self", self);
-  if (!(other instanceof Tensor)) A.operand("where", "other", other);
-  if (options === undefined) return O.where(condition, self, other);
-  A.checkKeys("where", options, ["out"]);
-  return O.where(condition, self, other, A.outOption("where", options));
+export function where(...args: any[]): any {
+  return A.call("where", T__where, args);
 }
 
 /**
@@ -2614,3 +4391,49 @@ export function zero_(self: any, options?: any): any {
   A.checkKeys("zero_", options, []);
   return O.zero_(self);
 }
+
+const T__zeros: A.Overload[] = [
+  { fn: O.zeros, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: true },
+];
+/**
+ * A tensor of zeros, of the default dtype unless one is given.
+ * @throws RuntimeError for negative sizes
+ * @example
+ * ```ts
+ * zeros(2, 3) // tensor([[0., 0., 0.],
+ * //         [0., 0., 0.]])
+ * ```
+ * @torch torch.zeros
+ */
+export function zeros(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function zeros(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
+export function zeros(...args: any[]): any {
+  return A.call("zeros", T__zeros, args);
+}
+
+const T__zerosLike: A.Overload[] = [
+  { fn: O.zeros_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+];
+/**
+ * A tensor of zeros with the shape, dtype and layout of another.
+ * @example
+ * ```ts
+ * zerosLike(tensor([1, 2])) // tensor([0., 0.])
+ * ```
+ * @torch torch.zeros_like
+ */
+export function zerosLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+export function zerosLike(...args: any[]): any {
+  return A.call("zerosLike", T__zerosLike, args);
+}
+
+/** The functions of torch.nn.functional. */
+export const namespace_nn_functional = {
+  layerNorm: nn_functional_layerNorm,
+  linear: nn_functional_linear,
+  logSoftmax: nn_functional_logSoftmax,
+  mseLoss: nn_functional_mseLoss,
+  relu: nn_functional_relu,
+  softmax: nn_functional_softmax,
+  softmin: nn_functional_softmin,
+} as const;

@@ -52,6 +52,23 @@ export interface TensorMethods {
    */
   add_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
   /**
+   * beta * self + alpha * the sum over the batch of batch1 @ batch2.
+   * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @example
+   * ```ts
+   * addbmm(tensor([[1]]), tensor([[[1, 2]]]), tensor([[[3], [4]]])) // tensor([[12.]])
+   * ```
+   * @torch torch.addbmm
+   */
+  addbmm(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /**
+   * beta * self + alpha * the sum over the batch of batch1 @ batch2.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @torch torch.addbmm_
+   */
+  addbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
+  /**
    * self + value * tensor1 * tensor2, with broadcasting and type promotion.
    * @example
    * ```ts
@@ -67,6 +84,109 @@ export interface TensorMethods {
    */
   addcmul_(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): this;
   /**
+   * beta * self + alpha * (mat1 @ mat2); self is expanded to the product's shape. With beta = 0 self is
+   * not read.
+   * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @example
+   * ```ts
+   * addmm(tensor([1]), tensor([[1, 2]]), tensor([[3], [4]]), { alpha: 10 }) // tensor([[111.]])
+   * ```
+   * @torch torch.addmm
+   */
+  addmm(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /**
+   * beta * self + alpha * (mat1 @ mat2); self is expanded to the product's shape. With beta = 0 self is
+   * not read.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @torch torch.addmm_
+   */
+  addmm_(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
+  /**
+   * beta * self + alpha * (mat @ vec).
+   * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @example
+   * ```ts
+   * addmv(tensor([1]), tensor([[1, 2]]), tensor([1, 10])) // tensor([22.])
+   * ```
+   * @torch torch.addmv
+   */
+  addmv(mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /**
+   * beta * self + alpha * (mat @ vec).
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @torch torch.addmv_
+   */
+  addmv_(mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
+  /**
+   * beta * self + alpha * the outer product of two vectors, with type promotion.
+   * @throws RuntimeError unless vec1 and vec2 have one dimension
+   * @example
+   * ```ts
+   * addr(tensor([[1, 1]]), tensor([10]), tensor([1, 2])) // tensor([[11., 21.]])
+   * ```
+   * @torch torch.addr
+   */
+  addr(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /**
+   * beta * self + alpha * the outer product of two vectors, with type promotion.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError unless vec1 and vec2 have one dimension
+   * @torch torch.addr_
+   */
+  addr_(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
+  /**
+   * True when every element is nonzero.
+   * True where every element over the dimensions is nonzero; an empty list of dimensions reduces nothing.
+   * @example
+   * ```ts
+   * tensor([1, 0]).all() // tensor(False)
+   * ```
+   * @torch torch.all
+   */
+  all(options?: { out?: Tensor }): Tensor;
+  all(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  all(dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  all(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  /**
+   * The largest elements over one or several dimensions. The gradient is shared equally among ties.
+   * @throws RuntimeError for a tensor without elements and no dimension
+   * @example
+   * ```ts
+   * tensor([[1, 5], [7, 2]]).amax(1) // tensor([5., 7.])
+   * ```
+   * @torch torch.amax
+   */
+  amax(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  amax(dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  amax(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  /**
+   * The smallest elements over one or several dimensions. The gradient is shared equally among ties.
+   * @throws RuntimeError for a tensor without elements and no dimension
+   * @example
+   * ```ts
+   * tensor([[1, 5], [7, 2]]).amin(1) // tensor([1., 2.])
+   * ```
+   * @torch torch.amin
+   */
+  amin(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  amin(dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  amin(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  /**
+   * True when some element is nonzero.
+   * True where some element over the dimensions is nonzero; an empty list of dimensions reduces nothing.
+   * @example
+   * ```ts
+   * tensor([1, 0]).any() // tensor(True)
+   * ```
+   * @torch torch.any
+   */
+  any(options?: { out?: Tensor }): Tensor;
+  any(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  any(dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  any(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  /**
    * The angle, in radians, of the point (other, self).
    * @example
    * ```ts
@@ -81,6 +201,41 @@ export interface TensorMethods {
    * @torch torch.atan2_
    */
   arctan2_(other: Tensor): this;
+  /**
+   * The position of the first largest element along a dimension, or among all elements in row-major
+   * order.
+   * @throws IndexError for a tensor without elements
+   * @example
+   * ```ts
+   * tensor([[1, 5], [7, 2]]).argmax() // tensor(2)
+   * ```
+   * @torch torch.argmax
+   */
+  argmax(dim: number | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  argmax(dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  argmax(options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  /**
+   * The position of the first smallest element along a dimension, or among all elements in row-major
+   * order.
+   * @throws IndexError for a tensor without elements
+   * @example
+   * ```ts
+   * tensor([[1, 5], [7, 2]]).argmin(1) // tensor([0, 1])
+   * ```
+   * @torch torch.argmin
+   */
+  argmin(dim: number | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  argmin(dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  argmin(options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  /**
+   * Coordinates of the elements that are not zero, one row for each.
+   * @example
+   * ```ts
+   * argwhere(tensor([0, 5])) // tensor([[1]])
+   * ```
+   * @torch torch.argwhere
+   */
+  argwhere(): Tensor;
   /**
    * A view with given sizes, strides and offset, in elements, into the storage.
    * @throws RuntimeError when the region reaches beyond the storage
@@ -117,10 +272,27 @@ export interface TensorMethods {
    */
   atan2_(other: Tensor): this;
   /**
+   * beta * self + alpha * (batch1 @ batch2) for batches of matrices.
+   * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @example
+   * ```ts
+   * baddbmm(tensor([1]), tensor([[[1, 2]]]), tensor([[[3], [4]]])) // tensor([[[12.]]])
+   * ```
+   * @torch torch.baddbmm
+   */
+  baddbmm(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /**
+   * beta * self + alpha * (batch1 @ batch2) for batches of matrices.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @torch torch.baddbmm_
+   */
+  baddbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
+  /**
    * The tensor as bfloat16.
    * @torch torch.bfloat16
    */
-  bfloat16(): Tensor;
+  bfloat16(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The bitwise and of integers or bools.
    * @throws NotImplementedError for floating and complex tensors
@@ -139,10 +311,20 @@ export interface TensorMethods {
    */
   bitwiseAnd_(other: Tensor | Scalar): this;
   /**
+   * The products of two batches of matrices, of shapes (b, n, m) and (b, m, p).
+   * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @example
+   * ```ts
+   * bmm(tensor([[[1, 2]]]), tensor([[[3], [4]]])) // tensor([[[11.]]])
+   * ```
+   * @torch torch.bmm
+   */
+  bmm(mat2: Tensor, options?: { out?: Tensor }): Tensor;
+  /**
    * The tensor as bool.
    * @torch torch.bool
    */
-  bool(): Tensor;
+  bool(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The tensor expanded to a shape.
    * @torch torch.broadcast_to
@@ -153,22 +335,22 @@ export interface TensorMethods {
    * The tensor as uint8.
    * @torch torch.byte
    */
-  byte(): Tensor;
+  byte(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The tensor as complex128.
    * @torch torch.cdouble
    */
-  cdouble(): Tensor;
+  cdouble(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The tensor as complex64.
    * @torch torch.cfloat
    */
-  cfloat(): Tensor;
+  cfloat(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The tensor as int8.
    * @torch torch.char
    */
-  char(): Tensor;
+  char(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * At most so many parts of equal size; the last may be smaller.
    * @throws RuntimeError when `chunks` is not positive
@@ -288,7 +470,7 @@ export interface TensorMethods {
    * The tensor on the CPU.
    * @torch torch.cpu
    */
-  cpu(): Tensor;
+  cpu(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The same elements and version without history.
    * @torch torch.detach
@@ -352,10 +534,20 @@ export interface TensorMethods {
    */
   divide_(other: Tensor | Scalar, options?: { roundingMode?: string | null }): this;
   /**
+   * The sum of the products of two vectors' elements.
+   * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @example
+   * ```ts
+   * dot(tensor([1, 2]), tensor([3, 4])) // tensor(11.)
+   * ```
+   * @torch torch.dot
+   */
+  dot(tensor: Tensor, options?: { out?: Tensor }): Tensor;
+  /**
    * The tensor as float64.
    * @torch torch.double
    */
-  double(): Tensor;
+  double(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * True where the elements are equal.
    * @example
@@ -424,7 +616,7 @@ export interface TensorMethods {
    * The tensor as float32.
    * @torch torch.float
    */
-  float(): Tensor;
+  float(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * self / other rounded towards minus infinity.
    * @throws RuntimeError for an integer division by zero
@@ -460,6 +652,18 @@ export interface TensorMethods {
    */
   fmod_(other: Tensor | Scalar): this;
   /**
+   * For each element of `index`, the element of self at that place along `dim` and at the same place
+   * along the other dimensions.
+   * @throws RuntimeError for an index outside the dimension, or an index larger than self along another one
+   * @example
+   * ```ts
+   * tensor([[1, 2], [3, 4]]).gather(1, [[1], [0]]) // tensor([[2.],
+   *         [3.]])
+   * ```
+   * @torch torch.gather
+   */
+  gather(dim: number, index: Tensor | readonly number[], options?: { sparseGrad?: boolean; out?: Tensor }): Tensor;
+  /**
    * True where self is greater than or equal to other.
    * @throws NotImplementedError for complex tensors
    * @example
@@ -476,6 +680,17 @@ export interface TensorMethods {
    * @torch torch.ge_
    */
   ge_(other: Tensor | Scalar): this;
+  /**
+   * The products of all pairs of two vectors' elements.
+   * @throws RuntimeError unless both have one dimension
+   * @example
+   * ```ts
+   * outer(tensor([1, 2]), tensor([10, 20])) // tensor([[10., 20.],
+   * //         [20., 40.]])
+   * ```
+   * @torch torch.outer
+   */
+  ger(vec2: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * True where self is greater than other.
    * @throws NotImplementedError for complex tensors
@@ -531,7 +746,7 @@ export interface TensorMethods {
    * The tensor as float16.
    * @torch torch.half
    */
-  half(): Tensor;
+  half(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The imaginary parts, as a view.
    * @throws RuntimeError for real tensors
@@ -539,10 +754,116 @@ export interface TensorMethods {
    */
   imag(): Tensor;
   /**
+   * The tensor with alpha * source added at the parts along a dimension that a vector of positions names.
+   * @throws IndexError for a position outside the dimension
+   * @throws RuntimeError when shapes or dtypes do not match
+   * @example
+   * ```ts
+   * zeros(3).indexAdd(0, [0, 0, 2], tensor([1, 2, 3])) // tensor([3., 0., 3.])
+   * ```
+   * @torch torch.index_add
+   */
+  indexAdd(dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
+  /**
+   * The tensor with alpha * source added at the parts along a dimension that a vector of positions names.
+   * Writes into the tensor itself, which is also returned.
+   * @throws IndexError for a position outside the dimension
+   * @throws RuntimeError when shapes or dtypes do not match
+   * @torch torch.index_add_
+   */
+  indexAdd_(dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar }): this;
+  /**
+   * The tensor with the parts along a dimension that a vector of positions names replaced by those of
+   * source.
+   * @throws IndexError for a position outside the dimension
+   * @throws RuntimeError when shapes or dtypes do not match
+   * @example
+   * ```ts
+   * zeros(3).indexCopy(0, [2, 0], tensor([1, 2])) // tensor([2., 0., 1.])
+   * ```
+   * @torch torch.index_copy
+   */
+  indexCopy(dim: number, index: Tensor | readonly number[], source: Tensor, options?: { out?: Tensor }): Tensor;
+  /**
+   * The tensor with the parts along a dimension that a vector of positions names replaced by those of
+   * source.
+   * Writes into the tensor itself, which is also returned.
+   * @throws IndexError for a position outside the dimension
+   * @throws RuntimeError when shapes or dtypes do not match
+   * @torch torch.index_copy_
+   */
+  indexCopy_(dim: number, index: Tensor | readonly number[], source: Tensor): this;
+  /**
+   * The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's
+   * value.
+   * The tensor with the parts along a dimension that a vector of positions names set to a number.
+   * @throws IndexError for a position outside the dimension
+   * @example
+   * ```ts
+   * zeros(3).indexFill(0, [0, 2], 7) // tensor([7., 0., 7.])
+   * ```
+   * @torch torch.index_fill
+   */
+  indexFill(dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
+  indexFill(dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
+  /**
+   * The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's
+   * value.
+   * The tensor with the parts along a dimension that a vector of positions names set to a number.
+   * Writes into the tensor itself, which is also returned.
+   * @throws IndexError for a position outside the dimension
+   * @torch torch.index_fill_
+   */
+  indexFill_(dim: number, index: Tensor | readonly number[], value: Tensor): this;
+  indexFill_(dim: number, index: Tensor | readonly number[], value: Scalar): this;
+  /**
+   * The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; with
+   * `accumulate` they are added. Where an element is named more than once, the last value stays.
+   * @throws IndexError for an index outside its dimension
+   * @throws RuntimeError when the values do not broadcast or have another dtype
+   * @example
+   * ```ts
+   * zeros(3).indexPut([[0, 2]], tensor([5, 6])) // tensor([5., 0., 6.])
+   * ```
+   * @torch torch.index_put
+   */
+  indexPut(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
+  indexPut(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
+  /**
+   * The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; with
+   * `accumulate` they are added. Where an element is named more than once, the last value stays.
+   * Writes into the tensor itself, which is also returned.
+   * @throws IndexError for an index outside its dimension
+   * @throws RuntimeError when the values do not broadcast or have another dtype
+   * @torch torch.index_put_
+   */
+  indexPut_(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): this;
+  indexPut_(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): this;
+  /**
+   * The parts along a dimension that a vector of positions names, in its order.
+   * @throws IndexError for a position outside the dimension
+   * @example
+   * ```ts
+   * tensor([10, 20, 30]).indexSelect(0, [2, 0]) // tensor([30., 10.])
+   * ```
+   * @torch torch.index_select
+   */
+  indexSelect(dim: number, index: Tensor | readonly number[], options?: { out?: Tensor }): Tensor;
+  /**
+   * The dot products along the last dimensions; with a 0-dim tensor, the product.
+   * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @example
+   * ```ts
+   * inner(tensor([1, 2]), tensor([3, 4])) // tensor(11.)
+   * ```
+   * @torch torch.inner
+   */
+  inner(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /**
    * The tensor as int32.
    * @torch torch.int
    */
-  int(): Tensor;
+  int(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * True when the elements lie row by row without gaps, or in the given memory format.
    * @torch torch.is_contiguous
@@ -646,6 +967,17 @@ export interface TensorMethods {
    */
   log_(): this;
   /**
+   * The logarithm of softmax, computed without overflow. With `dtype` the input is converted first.
+   * @throws NotImplementedError for integers
+   * @example
+   * ```ts
+   * tensor([0, 0]).logSoftmax(0) // tensor([-0.6931, -0.6931])
+   * ```
+   * @torch torch.log_softmax
+   */
+  logSoftmax(dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
+  logSoftmax(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /**
    * True where both elements are nonzero.
    * @example
    * ```ts
@@ -694,7 +1026,7 @@ export interface TensorMethods {
    * The tensor as int64.
    * @torch torch.long
    */
-  long(): Tensor;
+  long(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * True where self is less than other.
    * @throws NotImplementedError for complex tensors
@@ -718,6 +1050,81 @@ export interface TensorMethods {
    */
   readonly mT: Tensor;
   /**
+   * The tensor with a 0-dim tensor's value where the mask is true; the mask broadcasts.
+   * The tensor with a number where the mask is true; the mask broadcasts.
+   * @throws RuntimeError when the mask is not bool or the number does not fit the dtype
+   * @example
+   * ```ts
+   * tensor([1, 2, 3]).maskedFill(tensor([1, 2, 3]).gt(1), 0) // tensor([1., 0., 0.])
+   * ```
+   * @torch torch.masked_fill
+   */
+  maskedFill(mask: Tensor, value: Tensor): Tensor;
+  maskedFill(mask: Tensor, value: Scalar): Tensor;
+  /**
+   * The tensor with a 0-dim tensor's value where the mask is true; the mask broadcasts.
+   * The tensor with a number where the mask is true; the mask broadcasts.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError when the mask is not bool or the number does not fit the dtype
+   * @torch torch.masked_fill_
+   */
+  maskedFill_(mask: Tensor, value: Tensor): this;
+  maskedFill_(mask: Tensor, value: Scalar): this;
+  /**
+   * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
+   * @throws RuntimeError when `source` has too few elements or another dtype
+   * @example
+   * ```ts
+   * zeros(3).maskedScatter(tensor([1, 0, 1]).ne(0), tensor([5, 6])) // tensor([5., 0., 6.])
+   * ```
+   * @torch torch.masked_scatter
+   */
+  maskedScatter(mask: Tensor, source: Tensor): Tensor;
+  /**
+   * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError when `source` has too few elements or another dtype
+   * @torch torch.masked_scatter_
+   */
+  maskedScatter_(mask: Tensor, source: Tensor): this;
+  /**
+   * The elements where the mask is true, row by row, as a vector. Tensor and mask broadcast.
+   * @throws RuntimeError when the mask is not bool
+   * @example
+   * ```ts
+   * tensor([1, 2, 3]).maskedSelect(tensor([1, 2, 3]).ne(2)) // tensor([1., 3.])
+   * ```
+   * @torch torch.masked_select
+   */
+  maskedSelect(mask: Tensor, options?: { out?: Tensor }): Tensor;
+  /**
+   * The matrix product: of vectors (dot), matrices, and of batches of matrices, whose batch dimensions
+   * broadcast.
+   * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @example
+   * ```ts
+   * matmul(tensor([[1, 2], [3, 4]]), tensor([1, 10])) // tensor([21., 43.])
+   * ```
+   * @torch torch.matmul
+   */
+  matmul(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /**
+   * The largest element; NaN if there is one.
+   * The largest elements along a dimension and the positions of the first of them.
+   * The larger of two elements; the same as `maximum`.
+   * @throws RuntimeError for a tensor without elements
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, 5, 3]).max() // tensor(5.)
+   * ```
+   * @torch torch.max
+   */
+  max(options?: { out?: Tensor }): Tensor;
+  max(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+  max(dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  max(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /**
    * The larger of two elements; NaN if either is.
    * @throws RuntimeError for complex tensors
    * @example
@@ -727,6 +1134,46 @@ export interface TensorMethods {
    * @torch torch.maximum
    */
   maximum(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /**
+   * The mean of all elements, which must be floating or complex.
+   * The mean over one or several dimensions.
+   * @throws NotImplementedError for integers and bools
+   * @example
+   * ```ts
+   * tensor([[1, 2], [3, 4]]).mean() // tensor(2.5000)
+   * ```
+   * @torch torch.mean
+   */
+  mean(options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  mean(dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  mean(dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  mean(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /**
+   * The smallest element; NaN if there is one.
+   * The smallest elements along a dimension and the positions of the first of them.
+   * The smaller of two elements; the same as `minimum`.
+   * @throws RuntimeError for a tensor without elements
+   * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([4, 2, 3]).min() // tensor(2.)
+   * ```
+   * @torch torch.min
+   */
+  min(options?: { out?: Tensor }): Tensor;
+  min(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+  min(dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  min(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /**
+   * The product of two matrices of one dtype.
+   * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @example
+   * ```ts
+   * mm(tensor([[1, 2]]), tensor([[3], [4]])) // tensor([[11.]])
+   * ```
+   * @torch torch.mm
+   */
+  mm(mat2: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * Dimensions moved to other places; the others keep their order.
    * @torch torch.movedim
@@ -771,6 +1218,16 @@ export interface TensorMethods {
    * @torch torch.mul_
    */
   multiply_(other: Tensor | Scalar): this;
+  /**
+   * The product of a matrix and a vector.
+   * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @example
+   * ```ts
+   * mv(tensor([[1, 2], [3, 4]]), tensor([1, 10])) // tensor([21., 43.])
+   * ```
+   * @torch torch.mv
+   */
+  mv(vec: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * `length` positions of a dimension from `start` on.
    * `length` positions of a dimension from a 0-dim tensor's value on.
@@ -828,6 +1285,63 @@ export interface TensorMethods {
    */
   negative_(): this;
   /**
+   * A tensor of the same dtype and device whose elements are not set.
+   * @example
+   * ```ts
+   * zeros(2).newEmpty(3).shape // torch.Size([3])
+   * ```
+   * @torch torch.new_empty
+   */
+  newEmpty(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+  newEmpty(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
+  /**
+   * A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set.
+   * @torch torch.new_empty_strided
+   */
+  newEmptyStrided(size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+  /**
+   * A tensor filled with one number, of the same dtype and device.
+   * @throws RuntimeError when the number does not fit the dtype
+   * @example
+   * ```ts
+   * zeros(2).newFull([3], 7) // tensor([7., 7., 7.])
+   * ```
+   * @torch torch.new_full
+   */
+  newFull(size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+  /**
+   * A tensor of ones of the same dtype and device.
+   * @example
+   * ```ts
+   * zeros(2).newOnes(3) // tensor([1., 1., 1.])
+   * ```
+   * @torch torch.new_ones
+   */
+  newOnes(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+  newOnes(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
+  /**
+   * A tensor of zeros of the same dtype and device.
+   * @example
+   * ```ts
+   * ones(2).newZeros(3) // tensor([0., 0., 0.])
+   * ```
+   * @torch torch.new_zeros
+   */
+  newZeros(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+  newZeros(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
+  /**
+   * Coordinates of the elements that are not zero: int64, one row for each.
+   * With `asTuple`, the coordinates as one vector for each dimension.
+   * @example
+   * ```ts
+   * tensor([0, 5, 7]).nonzero() // tensor([[1],
+   *         [2]])
+   * ```
+   * @torch torch.nonzero
+   */
+  nonzero(options?: { out?: Tensor }): Tensor;
+  nonzero(options?: { asTuple: boolean }): Tensor[];
+  /**
    * True where the elements differ.
    * @example
    * ```ts
@@ -842,6 +1356,17 @@ export interface TensorMethods {
    * @torch torch.ne_
    */
   notEqual_(other: Tensor | Scalar): this;
+  /**
+   * The products of all pairs of two vectors' elements.
+   * @throws RuntimeError unless both have one dimension
+   * @example
+   * ```ts
+   * outer(tensor([1, 2]), tensor([10, 20])) // tensor([[10., 20.],
+   * //         [20., 40.]])
+   * ```
+   * @torch torch.outer
+   */
+  outer(vec2: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The dimensions in another order.
    * @example
@@ -873,6 +1398,39 @@ export interface TensorMethods {
    */
   pow_(exponent: Scalar): this;
   pow_(exponent: Tensor): this;
+  /**
+   * The product of all elements. Integers and bools are multiplied in int64.
+   * The product over one dimension.
+   * @example
+   * ```ts
+   * tensor([2, 3, 4]).prod() // tensor(24.)
+   * ```
+   * @torch torch.prod
+   */
+  prod(options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  prod(dim: number, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  prod(dim: number, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /**
+   * The tensor with the elements at positions of it read row by row replaced by those of `source`, or
+   * added to with `accumulate`.
+   * @throws IndexError for a position outside the tensor
+   * @example
+   * ```ts
+   * zeros(3).put([2], tensor([7])) // tensor([0., 0., 7.])
+   * ```
+   * @torch torch.put
+   */
+  put(index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
+  put(index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
+  /**
+   * The tensor with the elements at positions of it read row by row replaced by those of `source`, or
+   * added to with `accumulate`.
+   * Writes into the tensor itself, which is also returned.
+   * @throws IndexError for a position outside the tensor
+   * @torch torch.put_
+   */
+  put_(index: Tensor | readonly number[], source: Tensor, accumulate: boolean): this;
+  put_(index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): this;
   /**
    * One dimension: a view where possible, else a copy.
    * @torch torch.ravel
@@ -918,6 +1476,33 @@ export interface TensorMethods {
    */
   remainder_(other: Tensor | Scalar): this;
   /**
+   * A copy of the tensor repeated along each dimension; more numbers than dimensions add dimensions in
+   * front.
+   * @throws RuntimeError for fewer numbers than dimensions
+   * @example
+   * ```ts
+   * tensor([1, 2]).repeat(2) // tensor([1., 2., 1., 2.])
+   * ```
+   * @torch torch.repeat
+   */
+  repeat(size: readonly number[], options?: Record<string, never>): Tensor;
+  repeat(...size: (number | Record<string, never>)[]): Tensor;
+  /**
+   * Each part along a dimension several times in a row; without a dimension, of the tensor read row by
+   * row.
+   * Each part along a dimension as often as `repeats` says for it.
+   * @throws RuntimeError for negative repeats
+   * @example
+   * ```ts
+   * tensor([1, 2]).repeatInterleave(2) // tensor([1., 1., 2., 2.])
+   * ```
+   * @torch torch.repeat_interleave
+   */
+  repeatInterleave(repeats: number, dim: number | null, options?: { outputSize?: number | null }): Tensor;
+  repeatInterleave(repeats: number, options?: { dim?: number | null; outputSize?: number | null }): Tensor;
+  repeatInterleave(repeats: Tensor | readonly number[], dim: number | null, options?: { outputSize?: number | null }): Tensor;
+  repeatInterleave(repeats: Tensor | readonly number[], options?: { dim?: number | null; outputSize?: number | null }): Tensor;
+  /**
    * The same elements with another shape: a view where possible, else a copy.
    * @example
    * ```ts
@@ -958,6 +1543,56 @@ export interface TensorMethods {
    */
   resolveNeg(): Tensor;
   /**
+   * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
+   * element is named more than once, the last one stays.
+   * The tensor with the elements that `index` names along `dim` set to a number.
+   * The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the
+   * elements that `index` names. It has no gradient.
+   * As with a tensor, for one number.
+   * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+   * @example
+   * ```ts
+   * zeros(3).scatter(0, [2, 0], tensor([5, 6])) // tensor([6., 0., 5.])
+   * ```
+   * @torch torch.scatter
+   */
+  scatter(dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
+  scatter(dim: number, index: Tensor | readonly number[], value: Scalar, options?: { out?: Tensor }): Tensor;
+  scatter(dim: number, index: Tensor | readonly number[], src: Tensor, options?: { reduce: string; out?: Tensor }): Tensor;
+  scatter(dim: number, index: Tensor | readonly number[], value: Scalar, options?: { reduce: string; out?: Tensor }): Tensor;
+  /**
+   * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
+   * element is named more than once, the last one stays.
+   * The tensor with the elements that `index` names along `dim` set to a number.
+   * The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the
+   * elements that `index` names. It has no gradient.
+   * As with a tensor, for one number.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+   * @torch torch.scatter_
+   */
+  scatter_(dim: number, index: Tensor | readonly number[], src: Tensor): this;
+  scatter_(dim: number, index: Tensor | readonly number[], value: Scalar): this;
+  scatter_(dim: number, index: Tensor | readonly number[], src: Tensor, options?: { reduce: string }): this;
+  scatter_(dim: number, index: Tensor | readonly number[], value: Scalar, options?: { reduce: string }): this;
+  /**
+   * The tensor with each element of `src` added to the element that `index` names along `dim`.
+   * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+   * @example
+   * ```ts
+   * zeros(3).scatterAdd(0, [0, 0, 2], tensor([1, 2, 3])) // tensor([3., 0., 3.])
+   * ```
+   * @torch torch.scatter_add
+   */
+  scatterAdd(dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
+  /**
+   * The tensor with each element of `src` added to the element that `index` names along `dim`.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+   * @torch torch.scatter_add_
+   */
+  scatterAdd_(dim: number, index: Tensor | readonly number[], src: Tensor): this;
+  /**
    * One position of a dimension, which goes away.
    * @throws IndexError when the index is out of range
    * @example
@@ -981,7 +1616,7 @@ export interface TensorMethods {
    * The tensor as int16.
    * @torch torch.short
    */
-  short(): Tensor;
+  short(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * 1 / (1 + exp(-x)) of each element. Integers give the default float dtype.
    * @example
@@ -1026,6 +1661,17 @@ export interface TensorMethods {
   slice(dim: number, start: number | null, options?: { end?: number | null; step?: number }): Tensor;
   slice(dim: number, options?: { start?: number | null; end?: number | null; step?: number }): Tensor;
   slice(options?: { dim?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
+  /**
+   * exp(x) divided by its sum along a dimension. With `dtype` the input is converted first.
+   * @throws NotImplementedError for integers
+   * @example
+   * ```ts
+   * tensor([0, 0]).softmax(0) // tensor([0.5000, 0.5000])
+   * ```
+   * @torch torch.softmax
+   */
+  softmax(dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
+  softmax(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * Consecutive parts of a size; the last may be smaller.
    * Consecutive parts of the given sizes.
@@ -1119,6 +1765,21 @@ export interface TensorMethods {
    */
   subtract_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
   /**
+   * The sum of all elements. Integers and bools are summed in int64; `dtype` converts the elements first.
+   * The sum over one or several dimensions; all of them without a dimension.
+   * @throws IndexError for a dimension out of range
+   * @throws RuntimeError for a dimension given twice
+   * @example
+   * ```ts
+   * tensor([[1, 2], [3, 4]]).sum() // tensor(10.)
+   * ```
+   * @torch torch.sum
+   */
+  sum(options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  sum(dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  sum(dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  sum(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /**
    * Sums the dimensions that broadcasting from `size` would have added.
    * @torch torch.sum_to_size
    */
@@ -1171,6 +1832,28 @@ export interface TensorMethods {
    */
   t_(): this;
   /**
+   * The elements at positions of the tensor read row by row; the result has the shape of `index`.
+   * @throws IndexError for a position outside the tensor
+   * @example
+   * ```ts
+   * tensor([[1, 2], [3, 4]]).take([0, 3]) // tensor([1., 4.])
+   * ```
+   * @torch torch.take
+   */
+  take(index: Tensor | readonly number[], options?: { out?: Tensor }): Tensor;
+  /**
+   * The elements at the places that `indices` names along a dimension, the other dimensions broadcasting;
+   * without a dimension, of the tensor read row by row.
+   * @throws RuntimeError when the numbers of dimensions differ
+   * @example
+   * ```ts
+   * takeAlongDim(tensor([[3, 1]]), tensor([[1n, 0n]]), 1) // tensor([[1., 3.]])
+   * ```
+   * @torch torch.take_along_dim
+   */
+  takeAlongDim(indices: Tensor | readonly number[], dim: number | null, options?: { out?: Tensor }): Tensor;
+  takeAlongDim(indices: Tensor | readonly number[], options?: { dim?: number | null; out?: Tensor }): Tensor;
+  /**
    * The hyperbolic tangent of each element. Integers give the default float dtype.
    * @example
    * ```ts
@@ -1198,6 +1881,16 @@ export interface TensorMethods {
   tensorSplit(tensorIndicesOrSections: Tensor, dim: number): Tensor[];
   tensorSplit(tensorIndicesOrSections: Tensor, options?: { dim?: number }): Tensor[];
   /**
+   * A copy of the tensor repeated along its last dimensions.
+   * @example
+   * ```ts
+   * tensor([1, 2]).tile(2) // tensor([1., 2., 1., 2.])
+   * ```
+   * @torch torch.tile
+   */
+  tile(size: readonly number[], options?: Record<string, never>): Tensor;
+  tile(...size: (number | Record<string, never>)[]): Tensor;
+  /**
    * The tensor in another dtype; itself when it is so already and `copy` is not set.
    * The tensor on another device, and in another dtype.
    * The tensor with the device and dtype of another.
@@ -1207,6 +1900,8 @@ export interface TensorMethods {
    * ```
    * @torch torch.to
    */
+  to(dtype: DTypeLike, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+  to(dtype: DTypeLike, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
   to(dtype: DTypeLike, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
   to(device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   to(device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
@@ -1299,6 +1994,16 @@ export interface TensorMethods {
    */
   unsqueeze_(dim: number): this;
   /**
+   * The dot product of the first vector's conjugate and the second.
+   * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @example
+   * ```ts
+   * vdot(tensor([1, 2]), tensor([3, 4])) // tensor(11.)
+   * ```
+   * @torch torch.vdot
+   */
+  vdot(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /**
    * The same elements with another shape; one size may be -1. No copy is made.
    * The same bytes read as another dtype; the last dimension grows or shrinks with the element size.
    * @throws RuntimeError when the strides do not allow it
@@ -1355,17 +2060,62 @@ export function installMethods(prototype: Tensor): void {
   p.add_ = function (other: any, options: any) {
     return (F.add_ as any)(this, other, options);
   };
+  p.addbmm = function (batch1: any, batch2: any, options: any) {
+    return (F.addbmm as any)(this, batch1, batch2, options);
+  };
+  p.addbmm_ = function (batch1: any, batch2: any, options: any) {
+    return (F.addbmm_ as any)(this, batch1, batch2, options);
+  };
   p.addcmul = function (tensor1: any, tensor2: any, options: any) {
     return (F.addcmul as any)(this, tensor1, tensor2, options);
   };
   p.addcmul_ = function (tensor1: any, tensor2: any, options: any) {
     return (F.addcmul_ as any)(this, tensor1, tensor2, options);
   };
+  p.addmm = function (mat1: any, mat2: any, options: any) {
+    return (F.addmm as any)(this, mat1, mat2, options);
+  };
+  p.addmm_ = function (mat1: any, mat2: any, options: any) {
+    return (F.addmm_ as any)(this, mat1, mat2, options);
+  };
+  p.addmv = function (mat: any, vec: any, options: any) {
+    return (F.addmv as any)(this, mat, vec, options);
+  };
+  p.addmv_ = function (mat: any, vec: any, options: any) {
+    return (F.addmv_ as any)(this, mat, vec, options);
+  };
+  p.addr = function (...args: any[]) {
+    return (F.addr as any)(this, ...args);
+  };
+  p.addr_ = function (...args: any[]) {
+    return (F.addr_ as any)(this, ...args);
+  };
+  p.all = function (...args: any[]) {
+    return (F.all as any)(this, ...args);
+  };
+  p.amax = function (...args: any[]) {
+    return (F.amax as any)(this, ...args);
+  };
+  p.amin = function (...args: any[]) {
+    return (F.amin as any)(this, ...args);
+  };
+  p.any = function (...args: any[]) {
+    return (F.any as any)(this, ...args);
+  };
   p.arctan2 = function (other: any, options: any) {
     return (F.arctan2 as any)(this, other, options);
   };
   p.arctan2_ = function (other: any, options: any) {
     return (F.arctan2_ as any)(this, other, options);
+  };
+  p.argmax = function (...args: any[]) {
+    return (F.argmax as any)(this, ...args);
+  };
+  p.argmin = function (...args: any[]) {
+    return (F.argmin as any)(this, ...args);
+  };
+  p.argwhere = function (...args: any[]) {
+    return (F.argwhere as any)(this, ...args);
   };
   p.asStrided = function (...args: any[]) {
     return (F.asStrided as any)(this, ...args);
@@ -1379,6 +2129,12 @@ export function installMethods(prototype: Tensor): void {
   p.atan2_ = function (other: any, options: any) {
     return (F.atan2_ as any)(this, other, options);
   };
+  p.baddbmm = function (batch1: any, batch2: any, options: any) {
+    return (F.baddbmm as any)(this, batch1, batch2, options);
+  };
+  p.baddbmm_ = function (batch1: any, batch2: any, options: any) {
+    return (F.baddbmm_ as any)(this, batch1, batch2, options);
+  };
   p.bfloat16 = function (...args: any[]) {
     return (F.bfloat16 as any)(this, ...args);
   };
@@ -1387,6 +2143,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.bitwiseAnd_ = function (other: any, options: any) {
     return (F.bitwiseAnd_ as any)(this, other, options);
+  };
+  p.bmm = function (mat2: any, options: any) {
+    return (F.bmm as any)(this, mat2, options);
   };
   p.bool = function (...args: any[]) {
     return (F.bool as any)(this, ...args);
@@ -1469,6 +2228,9 @@ export function installMethods(prototype: Tensor): void {
   p.divide_ = function (other: any, options: any) {
     return (F.divide_ as any)(this, other, options);
   };
+  p.dot = function (tensor: any, options: any) {
+    return (F.dot as any)(this, tensor, options);
+  };
   p.double = function (...args: any[]) {
     return (F.double as any)(this, ...args);
   };
@@ -1511,11 +2273,17 @@ export function installMethods(prototype: Tensor): void {
   p.fmod_ = function (other: any, options: any) {
     return (F.fmod_ as any)(this, other, options);
   };
+  p.gather = function (...args: any[]) {
+    return (F.gather as any)(this, ...args);
+  };
   p.ge = function (other: any, options: any) {
     return (F.ge as any)(this, other, options);
   };
   p.ge_ = function (other: any, options: any) {
     return (F.ge_ as any)(this, other, options);
+  };
+  p.ger = function (...args: any[]) {
+    return (F.ger as any)(this, ...args);
   };
   p.greater = function (other: any, options: any) {
     return (F.greater as any)(this, other, options);
@@ -1540,6 +2308,36 @@ export function installMethods(prototype: Tensor): void {
   };
   p.imag = function (...args: any[]) {
     return (F.imag as any)(this, ...args);
+  };
+  p.indexAdd = function (...args: any[]) {
+    return (F.indexAdd as any)(this, ...args);
+  };
+  p.indexAdd_ = function (...args: any[]) {
+    return (F.indexAdd_ as any)(this, ...args);
+  };
+  p.indexCopy = function (...args: any[]) {
+    return (F.indexCopy as any)(this, ...args);
+  };
+  p.indexCopy_ = function (...args: any[]) {
+    return (F.indexCopy_ as any)(this, ...args);
+  };
+  p.indexFill = function (...args: any[]) {
+    return (F.indexFill as any)(this, ...args);
+  };
+  p.indexFill_ = function (...args: any[]) {
+    return (F.indexFill_ as any)(this, ...args);
+  };
+  p.indexPut = function (...args: any[]) {
+    return (F.indexPut as any)(this, ...args);
+  };
+  p.indexPut_ = function (...args: any[]) {
+    return (F.indexPut_ as any)(this, ...args);
+  };
+  p.indexSelect = function (...args: any[]) {
+    return (F.indexSelect as any)(this, ...args);
+  };
+  p.inner = function (...args: any[]) {
+    return (F.inner as any)(this, ...args);
   };
   p.int = function (...args: any[]) {
     return (F.int as any)(this, ...args);
@@ -1583,6 +2381,9 @@ export function installMethods(prototype: Tensor): void {
   p.log_ = function (options: any) {
     return (F.log_ as any)(this, options);
   };
+  p.logSoftmax = function (...args: any[]) {
+    return (F.logSoftmax as any)(this, ...args);
+  };
   p.logicalAnd = function (other: any, options: any) {
     return (F.logicalAnd as any)(this, other, options);
   };
@@ -1613,8 +2414,38 @@ export function installMethods(prototype: Tensor): void {
   Object.defineProperty(p, "mT", { configurable: true, get(this: Tensor) {
     return O.mT(this);
   } });
+  p.maskedFill = function (...args: any[]) {
+    return (F.maskedFill as any)(this, ...args);
+  };
+  p.maskedFill_ = function (...args: any[]) {
+    return (F.maskedFill_ as any)(this, ...args);
+  };
+  p.maskedScatter = function (mask: any, source: any, options: any) {
+    return (F.maskedScatter as any)(this, mask, source, options);
+  };
+  p.maskedScatter_ = function (mask: any, source: any, options: any) {
+    return (F.maskedScatter_ as any)(this, mask, source, options);
+  };
+  p.maskedSelect = function (mask: any, options: any) {
+    return (F.maskedSelect as any)(this, mask, options);
+  };
+  p.matmul = function (...args: any[]) {
+    return (F.matmul as any)(this, ...args);
+  };
+  p.max = function (...args: any[]) {
+    return (F.max as any)(this, ...args);
+  };
   p.maximum = function (other: any, options: any) {
     return (F.maximum as any)(this, other, options);
+  };
+  p.mean = function (...args: any[]) {
+    return (F.mean as any)(this, ...args);
+  };
+  p.min = function (...args: any[]) {
+    return (F.min as any)(this, ...args);
+  };
+  p.mm = function (mat2: any, options: any) {
+    return (F.mm as any)(this, mat2, options);
   };
   p.moveaxis = function (...args: any[]) {
     return (F.moveaxis as any)(this, ...args);
@@ -1633,6 +2464,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.multiply_ = function (other: any, options: any) {
     return (F.multiply_ as any)(this, other, options);
+  };
+  p.mv = function (vec: any, options: any) {
+    return (F.mv as any)(this, vec, options);
   };
   p.narrow = function (...args: any[]) {
     return (F.narrow as any)(this, ...args);
@@ -1655,11 +2489,32 @@ export function installMethods(prototype: Tensor): void {
   p.negative_ = function (options: any) {
     return (F.negative_ as any)(this, options);
   };
+  p.newEmpty = function (...args: any[]) {
+    return (F.newEmpty as any)(this, ...args);
+  };
+  p.newEmptyStrided = function (...args: any[]) {
+    return (F.newEmptyStrided as any)(this, ...args);
+  };
+  p.newFull = function (...args: any[]) {
+    return (F.newFull as any)(this, ...args);
+  };
+  p.newOnes = function (...args: any[]) {
+    return (F.newOnes as any)(this, ...args);
+  };
+  p.newZeros = function (...args: any[]) {
+    return (F.newZeros as any)(this, ...args);
+  };
+  p.nonzero = function (...args: any[]) {
+    return (F.nonzero as any)(this, ...args);
+  };
   p.notEqual = function (other: any, options: any) {
     return (F.notEqual as any)(this, other, options);
   };
   p.notEqual_ = function (other: any, options: any) {
     return (F.notEqual_ as any)(this, other, options);
+  };
+  p.outer = function (...args: any[]) {
+    return (F.outer as any)(this, ...args);
   };
   p.permute = function (...args: any[]) {
     return (F.permute as any)(this, ...args);
@@ -1669,6 +2524,15 @@ export function installMethods(prototype: Tensor): void {
   };
   p.pow_ = function (...args: any[]) {
     return (F.pow_ as any)(this, ...args);
+  };
+  p.prod = function (...args: any[]) {
+    return (F.prod as any)(this, ...args);
+  };
+  p.put = function (...args: any[]) {
+    return (F.put as any)(this, ...args);
+  };
+  p.put_ = function (...args: any[]) {
+    return (F.put_ as any)(this, ...args);
   };
   p.ravel = function (...args: any[]) {
     return (F.ravel as any)(this, ...args);
@@ -1688,6 +2552,12 @@ export function installMethods(prototype: Tensor): void {
   p.remainder_ = function (other: any, options: any) {
     return (F.remainder_ as any)(this, other, options);
   };
+  p.repeat = function (...args: any[]) {
+    return (F.repeat as any)(this, ...args);
+  };
+  p.repeatInterleave = function (...args: any[]) {
+    return (F.repeatInterleave as any)(this, ...args);
+  };
   p.reshape = function (...args: any[]) {
     return (F.reshape as any)(this, ...args);
   };
@@ -1705,6 +2575,18 @@ export function installMethods(prototype: Tensor): void {
   };
   p.resolveNeg = function (...args: any[]) {
     return (F.resolveNeg as any)(this, ...args);
+  };
+  p.scatter = function (...args: any[]) {
+    return (F.scatter as any)(this, ...args);
+  };
+  p.scatter_ = function (...args: any[]) {
+    return (F.scatter_ as any)(this, ...args);
+  };
+  p.scatterAdd = function (...args: any[]) {
+    return (F.scatterAdd as any)(this, ...args);
+  };
+  p.scatterAdd_ = function (...args: any[]) {
+    return (F.scatterAdd_ as any)(this, ...args);
   };
   p.select = function (...args: any[]) {
     return (F.select as any)(this, ...args);
@@ -1729,6 +2611,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.slice = function (...args: any[]) {
     return (F.slice as any)(this, ...args);
+  };
+  p.softmax = function (...args: any[]) {
+    return (F.softmax as any)(this, ...args);
   };
   p.split = function (...args: any[]) {
     return (F.split as any)(this, ...args);
@@ -1760,6 +2645,9 @@ export function installMethods(prototype: Tensor): void {
   p.subtract_ = function (other: any, options: any) {
     return (F.subtract_ as any)(this, other, options);
   };
+  p.sum = function (...args: any[]) {
+    return (F.sum as any)(this, ...args);
+  };
   p.sumToSize = function (...args: any[]) {
     return (F.sumToSize as any)(this, ...args);
   };
@@ -1781,6 +2669,12 @@ export function installMethods(prototype: Tensor): void {
   p.t_ = function (options: any) {
     return (F.t_ as any)(this, options);
   };
+  p.take = function (...args: any[]) {
+    return (F.take as any)(this, ...args);
+  };
+  p.takeAlongDim = function (...args: any[]) {
+    return (F.takeAlongDim as any)(this, ...args);
+  };
   p.tanh = function (options: any) {
     return (F.tanh as any)(this, options);
   };
@@ -1789,6 +2683,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.tensorSplit = function (...args: any[]) {
     return (F.tensorSplit as any)(this, ...args);
+  };
+  p.tile = function (...args: any[]) {
+    return (F.tile as any)(this, ...args);
   };
   p.to = function (...args: any[]) {
     return (F.to as any)(this, ...args);
@@ -1825,6 +2722,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.unsqueeze_ = function (...args: any[]) {
     return (F.unsqueeze_ as any)(this, ...args);
+  };
+  p.vdot = function (other: any, options: any) {
+    return (F.vdot as any)(this, other, options);
   };
   p.view = function (...args: any[]) {
     return (F.view as any)(this, ...args);

@@ -5,6 +5,874 @@ import { formulas as F } from "../src/autograd/registry.ts";
 import * as S from "../src/autograd/saved.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 
+export class index_Backward extends Node {
+  override get name(): string {
+    return "IndexBackward0";
+  }
+  indices!: S.Saved;
+  self!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const indices: any = S.unpack(this.indices, this);
+    const self = this.self;
+    return [
+      this.needs(0) ? F.indexBackward(grad, self.shape, indices) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.indices);
+    this.indices = S.FREED;
+  }
+}
+
+export class index_put_Backward extends Node {
+  override get name(): string {
+    return "IndexPutBackward0";
+  }
+  indices!: S.Saved;
+  accumulate!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const indices: any = S.unpack(this.indices, this);
+    const accumulate: any = this.accumulate;
+    return [
+      this.needs(0) ? F.indexPutBackward(grad, indices, accumulate) : null,
+      this.needs(1) ? F.indexOf(grad, indices) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.indices);
+    this.indices = S.FREED;
+  }
+}
+
+export class index_select_Backward extends Node {
+  override get name(): string {
+    return "IndexSelectBackward0";
+  }
+  dim!: any;
+  index!: S.Saved;
+  self!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const index: any = S.unpack(this.index, this);
+    const self = this.self;
+    return [
+      this.needs(0) ? F.indexSelectBackward(grad, self.shape, dim, index) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.index);
+    this.index = S.FREED;
+  }
+}
+
+export class index_add_Backward extends Node {
+  override get name(): string {
+    return "IndexAddBackward0";
+  }
+  dim!: any;
+  index!: S.Saved;
+  alpha!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const index: any = S.unpack(this.index, this);
+    const alpha: any = this.alpha;
+    return [
+      this.needs(0) ? grad : null,
+      this.needs(1) ? F.scaled(grad.indexSelect(dim, index), alpha) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.index);
+    this.index = S.FREED;
+  }
+}
+
+export class index_copy_Backward extends Node {
+  override get name(): string {
+    return "IndexCopyBackward0";
+  }
+  dim!: any;
+  index!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const index: any = S.unpack(this.index, this);
+    return [
+      this.needs(0) ? grad.indexFill(dim, index, 0) : null,
+      this.needs(1) ? grad.indexSelect(dim, index) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.index);
+    this.index = S.FREED;
+  }
+}
+
+export class index_fill_int_Tensor_Backward extends Node {
+  override get name(): string {
+    return "IndexFillBackward1";
+  }
+  dim!: any;
+  index!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const index: any = S.unpack(this.index, this);
+    return [
+      this.needs(0) ? grad.indexFill(dim, index, 0) : null,
+      this.needs(1) ? grad.indexSelect(dim, index).sum() : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.index);
+    this.index = S.FREED;
+  }
+}
+
+export class index_fill_Backward extends Node {
+  override get name(): string {
+    return "IndexFillBackward0";
+  }
+  dim!: any;
+  index!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const index: any = S.unpack(this.index, this);
+    return [
+      this.needs(0) ? grad.indexFill(dim, index, 0) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.index);
+    this.index = S.FREED;
+  }
+}
+
+export class gather_Backward extends Node {
+  override get name(): string {
+    return "GatherBackward0";
+  }
+  dim!: any;
+  index!: S.Saved;
+  self!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const index: any = S.unpack(this.index, this);
+    const self = this.self;
+    return [
+      this.needs(0) ? F.gatherBackward(grad, self.shape, dim, index) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.index);
+    this.index = S.FREED;
+  }
+}
+
+export class scatter_Backward extends Node {
+  override get name(): string {
+    return "ScatterBackward0";
+  }
+  dim!: any;
+  index!: S.Saved;
+  src!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const index: any = S.unpack(this.index, this);
+    const src = this.src;
+    return [
+      this.needs(0) ? grad.scatter(dim, index, 0) : null,
+      this.needs(1) ? F.scatterSourceBackward(grad, dim, index, src.shape) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.index);
+    this.index = S.FREED;
+  }
+}
+
+export class scatter_value_Backward extends Node {
+  override get name(): string {
+    return "ScatterBackward1";
+  }
+  dim!: any;
+  index!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const index: any = S.unpack(this.index, this);
+    return [
+      this.needs(0) ? grad.scatter(dim, index, 0) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.index);
+    this.index = S.FREED;
+  }
+}
+
+export class scatter_reduce_Backward extends Node {
+  override get name(): string {
+    return "NotImplemented";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const needs = this.needsList();
+    const all: Gradients = this.nothing();
+    if (needs[0] || needs[1]) {
+      const part: Gradients = F.noScatterReduceGradient();
+      all[0] = part[0] ?? null;
+      all[1] = part[1] ?? null;
+    }
+    return all;
+  }
+}
+
+export class scatter_value_reduce_Backward extends Node {
+  override get name(): string {
+    return "NotImplemented";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.noScatterReduceGradient() : null,
+    ];
+  }
+}
+
+export class scatter_add_Backward extends Node {
+  override get name(): string {
+    return "ScatterAddBackward0";
+  }
+  dim!: any;
+  index!: S.Saved;
+  src!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const index: any = S.unpack(this.index, this);
+    const src = this.src;
+    return [
+      this.needs(0) ? grad : null,
+      this.needs(1) ? F.scatterSourceBackward(grad, dim, index, src.shape) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.index);
+    this.index = S.FREED;
+  }
+}
+
+export class masked_fill_Tensor_Backward extends Node {
+  override get name(): string {
+    return "MaskedFillBackward1";
+  }
+  mask!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const mask: any = S.unpack(this.mask, this);
+    return [
+      this.needs(0) ? grad.maskedFill(mask, 0) : null,
+      this.needs(1) ? F.maskedFillValueBackward(grad, mask) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.mask);
+    this.mask = S.FREED;
+  }
+}
+
+export class masked_fill_Backward extends Node {
+  override get name(): string {
+    return "MaskedFillBackward0";
+  }
+  mask!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const mask: any = S.unpack(this.mask, this);
+    return [
+      this.needs(0) ? grad.maskedFill(mask, 0) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.mask);
+    this.mask = S.FREED;
+  }
+}
+
+export class masked_select_Backward extends Node {
+  override get name(): string {
+    return "MaskedSelectBackward0";
+  }
+  mask!: S.Saved;
+  self!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const mask: any = S.unpack(this.mask, this);
+    const self = this.self;
+    return [
+      this.needs(0) ? F.maskedSelectBackward(grad, self.shape, mask) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.mask);
+    this.mask = S.FREED;
+  }
+}
+
+export class masked_scatter_Backward extends Node {
+  override get name(): string {
+    return "MaskedScatterBackward0";
+  }
+  mask!: S.Saved;
+  source!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const mask: any = S.unpack(this.mask, this);
+    const source = this.source;
+    return [
+      this.needs(0) ? grad.maskedFill(mask, 0) : null,
+      this.needs(1) ? F.maskedScatterBackward(grad, mask, source.shape) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.mask);
+    this.mask = S.FREED;
+  }
+}
+
+export class take_Backward extends Node {
+  override get name(): string {
+    return "TakeBackward0";
+  }
+  index!: S.Saved;
+  self!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const index: any = S.unpack(this.index, this);
+    const self = this.self;
+    return [
+      this.needs(0) ? F.takeBackward(grad, self.shape, index) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.index);
+    this.index = S.FREED;
+  }
+}
+
+export class put_Backward extends Node {
+  override get name(): string {
+    return "PutBackward0";
+  }
+  index!: S.Saved;
+  accumulate!: any;
+  source!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const index: any = S.unpack(this.index, this);
+    const accumulate: any = this.accumulate;
+    const source = this.source;
+    return [
+      this.needs(0) ? F.putBackward(grad, index, accumulate) : null,
+      this.needs(1) ? grad.take(index).reshape(source.shape) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.index);
+    this.index = S.FREED;
+  }
+}
+
+export class cat_Backward extends Node {
+  override get name(): string {
+    return "CatBackward0";
+  }
+  dim!: any;
+  tensors!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const tensors = this.tensors;
+    return F.catBackward(grad, tensors.shape, dim);
+  }
+}
+
+export class stack_Backward extends Node {
+  override get name(): string {
+    return "StackBackward0";
+  }
+  dim!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    return grad.unbind(dim);
+  }
+}
+
+export class repeat_Backward extends Node {
+  override get name(): string {
+    return "RepeatBackward0";
+  }
+  repeats!: any;
+  self!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const repeats: any = this.repeats;
+    const self = this.self;
+    return [
+      this.needs(0) ? F.repeatBackward(grad, repeats, self.shape) : null,
+    ];
+  }
+}
+
+export class _repeat_each_Backward extends Node {
+  override get name(): string {
+    return "RepeatInterleaveBackward0";
+  }
+  count!: any;
+  dim!: any;
+  self!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const count: any = this.count;
+    const dim: any = this.dim;
+    const self = this.self;
+    return [
+      this.needs(0) ? F.repeatEachBackward(grad, self.shape, count, dim) : null,
+    ];
+  }
+}
+
+export class mm_Backward extends Node {
+  override get name(): string {
+    return "MmBackward0";
+  }
+  self!: S.Saved;
+  mat2!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const mat2: any = S.unpack(this.mat2, this);
+    return [
+      this.needs(0) ? F.mmSelfBackward(grad, mat2, self._strides, 1) : null,
+      this.needs(1) ? F.mmOtherBackward(grad, self, mat2._strides, 1) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.mat2);
+    this.mat2 = S.FREED;
+  }
+}
+
+export class bmm_Backward extends Node {
+  override get name(): string {
+    return "BmmBackward0";
+  }
+  self!: S.Saved;
+  mat2!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const mat2: any = S.unpack(this.mat2, this);
+    return [
+      this.needs(0) ? grad.bmm(F.conj(mat2.transpose(1, 2))) : null,
+      this.needs(1) ? F.conj(self.transpose(1, 2)).bmm(grad) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.mat2);
+    this.mat2 = S.FREED;
+  }
+}
+
+export class addmm_Backward extends Node {
+  override get name(): string {
+    return "AddmmBackward0";
+  }
+  mat1!: S.Saved;
+  mat2!: S.Saved;
+  beta!: any;
+  alpha!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const mat1: any = S.unpack(this.mat1, this);
+    const mat2: any = S.unpack(this.mat2, this);
+    const beta: any = this.beta;
+    const alpha: any = this.alpha;
+    return [
+      this.needs(0) ? F.scaled(grad, beta) : null,
+      this.needs(1) ? F.mmSelfBackward(grad, mat2, mat1._strides, alpha) : null,
+      this.needs(2) ? F.mmOtherBackward(grad, mat1, mat2._strides, alpha) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.mat1);
+    this.mat1 = S.FREED;
+    S.drop(this.mat2);
+    this.mat2 = S.FREED;
+  }
+}
+
+export class baddbmm_Backward extends Node {
+  override get name(): string {
+    return "BaddbmmBackward0";
+  }
+  batch1!: S.Saved;
+  batch2!: S.Saved;
+  beta!: any;
+  alpha!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const batch1: any = S.unpack(this.batch1, this);
+    const batch2: any = S.unpack(this.batch2, this);
+    const beta: any = this.beta;
+    const alpha: any = this.alpha;
+    return [
+      this.needs(0) ? F.scaled(grad, beta) : null,
+      this.needs(1) ? F.scaled(grad.bmm(F.conj(batch2.transpose(1, 2))), alpha) : null,
+      this.needs(2) ? F.scaled(F.conj(batch1.transpose(1, 2)).bmm(grad), alpha) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.batch1);
+    this.batch1 = S.FREED;
+    S.drop(this.batch2);
+    this.batch2 = S.FREED;
+  }
+}
+
+export class addbmm_Backward extends Node {
+  override get name(): string {
+    return "AddbmmBackward0";
+  }
+  batch1!: S.Saved;
+  batch2!: S.Saved;
+  beta!: any;
+  alpha!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const batch1: any = S.unpack(this.batch1, this);
+    const batch2: any = S.unpack(this.batch2, this);
+    const beta: any = this.beta;
+    const alpha: any = this.alpha;
+    return [
+      this.needs(0) ? F.scaled(grad, beta) : null,
+      this.needs(1) ? F.scaled(F.overBatch(grad, batch1.shape).bmm(F.conj(batch2.transpose(1, 2))), alpha) : null,
+      this.needs(2) ? F.scaled(F.conj(batch1.transpose(1, 2)).bmm(F.overBatch(grad, batch1.shape)), alpha) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.batch1);
+    this.batch1 = S.FREED;
+    S.drop(this.batch2);
+    this.batch2 = S.FREED;
+  }
+}
+
+export class mv_Backward extends Node {
+  override get name(): string {
+    return "MvBackward0";
+  }
+  self!: S.Saved;
+  vec!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const vec: any = S.unpack(this.vec, this);
+    return [
+      this.needs(0) ? grad.outer(F.conj(vec)) : null,
+      this.needs(1) ? F.conj(self).t().mv(grad) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.vec);
+    this.vec = S.FREED;
+  }
+}
+
+export class addmv_Backward extends Node {
+  override get name(): string {
+    return "AddmvBackward0";
+  }
+  mat!: S.Saved;
+  vec!: S.Saved;
+  beta!: any;
+  alpha!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const mat: any = S.unpack(this.mat, this);
+    const vec: any = S.unpack(this.vec, this);
+    const beta: any = this.beta;
+    const alpha: any = this.alpha;
+    return [
+      this.needs(0) ? F.scaled(grad, beta) : null,
+      this.needs(1) ? F.scaled(grad.outer(F.conj(vec)), alpha) : null,
+      this.needs(2) ? F.scaled(F.conj(mat.t()).mv(grad), alpha) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.mat);
+    this.mat = S.FREED;
+    S.drop(this.vec);
+    this.vec = S.FREED;
+  }
+}
+
+export class dot_Backward extends Node {
+  override get name(): string {
+    return "DotBackward0";
+  }
+  self!: S.Saved;
+  tensor!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const tensor: any = S.unpack(this.tensor, this);
+    return [
+      this.needs(0) ? grad.mul(F.conj(tensor)) : null,
+      this.needs(1) ? grad.mul(F.conj(self)) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.tensor);
+    this.tensor = S.FREED;
+  }
+}
+
+export class vdot_Backward extends Node {
+  override get name(): string {
+    return "VdotBackward0";
+  }
+  self!: S.Saved;
+  other!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const other: any = S.unpack(this.other, this);
+    return [
+      this.needs(0) ? F.conj(grad).mul(other) : null,
+      this.needs(1) ? grad.mul(self) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.other);
+    this.other = S.FREED;
+  }
+}
+
+export class _softmax_Backward extends Node {
+  override get name(): string {
+    return "SoftmaxBackward0";
+  }
+  dim!: any;
+  self!: S.Geometry;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const self = this.self;
+    const result: any = S.unpack(this.result0, this);
+    return [
+      this.needs(0) ? F.softmaxBackward(grad, result, dim, self.dtype) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.result0);
+    this.result0 = S.FREED;
+  }
+}
+
+export class _log_softmax_Backward extends Node {
+  override get name(): string {
+    return "LogSoftmaxBackward0";
+  }
+  dim!: any;
+  self!: S.Geometry;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const self = this.self;
+    const result: any = S.unpack(this.result0, this);
+    return [
+      this.needs(0) ? F.logSoftmaxBackward(grad, result, dim, self.dtype) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.result0);
+    this.result0 = S.FREED;
+  }
+}
+
+export class _softmax_backward_data_Backward extends Node {
+  override get name(): string {
+    return "SoftmaxBackwardDataBackward0";
+  }
+  gradOutput!: S.Saved;
+  output!: S.Saved;
+  dim!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const gradOutput: any = S.unpack(this.gradOutput, this);
+    const output: any = S.unpack(this.output, this);
+    const dim: any = this.dim;
+    const needs = this.needsList();
+    const all: Gradients = this.nothing();
+    if (needs[0] || needs[1]) {
+      const part: Gradients = F.softmaxDoubleBackward(grad, gradOutput, output, dim);
+      all[0] = part[0] ?? null;
+      all[1] = part[1] ?? null;
+    }
+    return all;
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.gradOutput);
+    this.gradOutput = S.FREED;
+    S.drop(this.output);
+    this.output = S.FREED;
+  }
+}
+
+export class _log_softmax_backward_data_Backward extends Node {
+  override get name(): string {
+    return "LogSoftmaxBackwardDataBackward0";
+  }
+  gradOutput!: S.Saved;
+  output!: S.Saved;
+  dim!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const gradOutput: any = S.unpack(this.gradOutput, this);
+    const output: any = S.unpack(this.output, this);
+    const dim: any = this.dim;
+    const needs = this.needsList();
+    const all: Gradients = this.nothing();
+    if (needs[0] || needs[1]) {
+      const part: Gradients = F.logSoftmaxDoubleBackward(grad, gradOutput, output, dim);
+      all[0] = part[0] ?? null;
+      all[1] = part[1] ?? null;
+    }
+    return all;
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.gradOutput);
+    this.gradOutput = S.FREED;
+    S.drop(this.output);
+    this.output = S.FREED;
+  }
+}
+
+export class _mse_loss_Backward extends Node {
+  override get name(): string {
+    return "MseLossBackward0";
+  }
+  self!: S.Saved;
+  target!: S.Saved;
+  reduction!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const target: any = S.unpack(this.target, this);
+    const reduction: any = this.reduction;
+    return [
+      this.needs(0) ? F.mseBackward(grad, self, target, reduction) : null,
+      this.needs(1) ? F.mseBackward(grad, target, self, reduction) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.target);
+    this.target = S.FREED;
+  }
+}
+
 export class abs_Backward extends Node {
   override get name(): string {
     return "AbsBackward0";
@@ -669,6 +1537,274 @@ export class where_Backward extends Node {
     super.release();
     S.drop(this.condition);
     this.condition = S.FREED;
+  }
+}
+
+export class sum_Backward extends Node {
+  override get name(): string {
+    return "SumBackward0";
+  }
+  self!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = this.self;
+    return [
+      this.needs(0) ? grad.expand(self.shape) : null,
+    ];
+  }
+}
+
+export class sum_dim_IntList_Backward extends Node {
+  override get name(): string {
+    return "SumBackward1";
+  }
+  dim!: any;
+  keepdim!: any;
+  self!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const keepdim: any = this.keepdim;
+    const self = this.self;
+    return [
+      this.needs(0) ? F.sumBackward(grad, self.shape, dim, keepdim) : null,
+    ];
+  }
+}
+
+export class mean_Backward extends Node {
+  override get name(): string {
+    return "MeanBackward0";
+  }
+  self!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = this.self;
+    return [
+      this.needs(0) ? F.meanBackward(grad, self.shape, null, false) : null,
+    ];
+  }
+}
+
+export class mean_dim_Backward extends Node {
+  override get name(): string {
+    return "MeanBackward1";
+  }
+  dim!: any;
+  keepdim!: any;
+  self!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const keepdim: any = this.keepdim;
+    const self = this.self;
+    return [
+      this.needs(0) ? F.meanBackward(grad, self.shape, dim, keepdim) : null,
+    ];
+  }
+}
+
+export class prod_Backward extends Node {
+  override get name(): string {
+    return "ProdBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    return [
+      this.needs(0) ? F.prodBackward(grad, self, null, false) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+  }
+}
+
+export class prod_dim_int_Backward extends Node {
+  override get name(): string {
+    return "ProdBackward1";
+  }
+  self!: S.Saved;
+  dim!: any;
+  keepdim!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const dim: any = this.dim;
+    const keepdim: any = this.keepdim;
+    return [
+      this.needs(0) ? F.prodBackward(grad, self, dim, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+  }
+}
+
+export class max_Backward extends Node {
+  override get name(): string {
+    return "MaxBackward1";
+  }
+  self!: S.Saved;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const result: any = S.unpack(this.result0, this);
+    return [
+      this.needs(0) ? F.extremeBackward(grad, self, result, null, false) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.result0);
+    this.result0 = S.FREED;
+  }
+}
+
+export class max_dim_Backward extends Node {
+  override get name(): string {
+    return "MaxBackward0";
+  }
+  dim!: any;
+  keepdim!: any;
+  self!: S.Geometry;
+  result1!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const keepdim: any = this.keepdim;
+    const self = this.self;
+    const result1: any = S.unpack(this.result1, this);
+    return [
+      this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.result1);
+    this.result1 = S.FREED;
+  }
+}
+
+export class min_Backward extends Node {
+  override get name(): string {
+    return "MinBackward1";
+  }
+  self!: S.Saved;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const result: any = S.unpack(this.result0, this);
+    return [
+      this.needs(0) ? F.extremeBackward(grad, self, result, null, false) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.result0);
+    this.result0 = S.FREED;
+  }
+}
+
+export class min_dim_Backward extends Node {
+  override get name(): string {
+    return "MinBackward0";
+  }
+  dim!: any;
+  keepdim!: any;
+  self!: S.Geometry;
+  result1!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const keepdim: any = this.keepdim;
+    const self = this.self;
+    const result1: any = S.unpack(this.result1, this);
+    return [
+      this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.result1);
+    this.result1 = S.FREED;
+  }
+}
+
+export class amax_Backward extends Node {
+  override get name(): string {
+    return "AmaxBackward0";
+  }
+  self!: S.Saved;
+  dim!: any;
+  keepdim!: any;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const dim: any = this.dim;
+    const keepdim: any = this.keepdim;
+    const result: any = S.unpack(this.result0, this);
+    return [
+      this.needs(0) ? F.extremeBackward(grad, self, result, dim, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.result0);
+    this.result0 = S.FREED;
+  }
+}
+
+export class amin_Backward extends Node {
+  override get name(): string {
+    return "AminBackward0";
+  }
+  self!: S.Saved;
+  dim!: any;
+  keepdim!: any;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const dim: any = this.dim;
+    const keepdim: any = this.keepdim;
+    const result: any = S.unpack(this.result0, this);
+    return [
+      this.needs(0) ? F.extremeBackward(grad, self, result, dim, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.result0);
+    this.result0 = S.FREED;
   }
 }
 

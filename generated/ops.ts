@@ -5,7 +5,17 @@ import * as $S from "../src/autograd/saved.ts";
 import * as $T from "../src/autograd/tracking.ts";
 import * as $arith from "../src/dispatch/arith.ts";
 import * as $copy from "../src/dispatch/copy.ts";
+import * as $factories from "../src/dispatch/factories.ts";
+import * as $indexing from "../src/dispatch/indexing.ts";
+import * as $joining from "../src/dispatch/joining.ts";
+import * as $losses from "../src/dispatch/losses.ts";
+import * as $matrix from "../src/dispatch/matrix.ts";
+import * as $matrix_vector from "../src/dispatch/matrix-vector.ts";
 import * as $pointwise from "../src/dispatch/pointwise.ts";
+import * as $ranges from "../src/dispatch/ranges.ts";
+import * as $reduce from "../src/dispatch/reduce.ts";
+import * as $reduce_extremes from "../src/dispatch/reduce-extremes.ts";
+import * as $softmax from "../src/dispatch/softmax.ts";
 import * as $storage_ops from "../src/dispatch/storage-ops.ts";
 import * as $views from "../src/dispatch/views.ts";
 import * as $views_dtype from "../src/dispatch/views-dtype.ts";
@@ -25,6 +35,1045 @@ type StorageLike = any;
 // Each function checks and computes what its schema entry says; the arguments follow the entry.
 type $Fn = (...args: any[]) => any;
 
+export function zeros(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("zeros", out, []);
+    return $T.finishOut(($factories.zeros as $Fn)(size, dtype, device, requiresGrad, out), out) as Tensor;
+  }
+  return $T.leaf(($factories.zeros as $Fn)(size, dtype, device, requiresGrad, undefined), requiresGrad);
+}
+
+export function ones(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("ones", out, []);
+    return $T.finishOut(($factories.ones as $Fn)(size, dtype, device, requiresGrad, out), out) as Tensor;
+  }
+  return $T.leaf(($factories.ones as $Fn)(size, dtype, device, requiresGrad, undefined), requiresGrad);
+}
+
+export function empty(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("empty", out, []);
+    return $T.finishOut(($factories.empty as $Fn)(size, dtype, device, requiresGrad, memoryFormat, out), out) as Tensor;
+  }
+  return $T.leaf(($factories.empty as $Fn)(size, dtype, device, requiresGrad, memoryFormat, undefined), requiresGrad);
+}
+
+export function empty_strided(size: readonly number[], stride: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  return $T.leaf(($factories.emptyStrided as $Fn)(size, stride, dtype, device, requiresGrad), requiresGrad);
+}
+
+export function empty_permuted(size: readonly number[], physicalLayout: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  return $T.leaf(($factories.emptyPermuted as $Fn)(size, physicalLayout, dtype, device, requiresGrad), requiresGrad);
+}
+
+export function full(size: readonly number[], fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("full", out, []);
+    return $T.finishOut(($factories.full as $Fn)(size, fillValue, dtype, device, requiresGrad, out), out) as Tensor;
+  }
+  return $T.leaf(($factories.full as $Fn)(size, fillValue, dtype, device, requiresGrad, undefined), requiresGrad);
+}
+
+export function scalar_tensor(s: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  return $T.leaf(($factories.scalarTensor as $Fn)(s, dtype, device, requiresGrad), requiresGrad);
+}
+
+export function empty_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  return $T.leaf(($factories.emptyLike as $Fn)(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+}
+
+export function zeros_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  return $T.leaf(($factories.zerosLike as $Fn)(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+}
+
+export function ones_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  return $T.leaf(($factories.onesLike as $Fn)(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+}
+
+export function full_like(self: Tensor, fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  return $T.leaf(($factories.fullLike as $Fn)(self, fillValue, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+}
+
+export function new_empty(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  return $T.leaf(($factories.newEmpty as $Fn)(self, size, dtype, device, requiresGrad), requiresGrad);
+}
+
+export function new_zeros(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  return $T.leaf(($factories.newZeros as $Fn)(self, size, dtype, device, requiresGrad), requiresGrad);
+}
+
+export function new_ones(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  return $T.leaf(($factories.newOnes as $Fn)(self, size, dtype, device, requiresGrad), requiresGrad);
+}
+
+export function new_full(self: Tensor, size: readonly number[], fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  return $T.leaf(($factories.newFull as $Fn)(self, size, fillValue, dtype, device, requiresGrad), requiresGrad);
+}
+
+export function new_empty_strided(self: Tensor, size: readonly number[], stride: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  return $T.leaf(($factories.newEmptyStrided as $Fn)(self, size, stride, dtype, device, requiresGrad), requiresGrad);
+}
+
+export function eye(n: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("eye", out, []);
+    return $T.finishOut(($factories.eye as $Fn)(n, dtype, device, requiresGrad, out), out) as Tensor;
+  }
+  return $T.leaf(($factories.eye as $Fn)(n, dtype, device, requiresGrad, undefined), requiresGrad);
+}
+
+export function eye_m(n: number, m: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("eye", out, []);
+    return $T.finishOut(($factories.eyeOf as $Fn)(n, m, dtype, device, requiresGrad, out), out) as Tensor;
+  }
+  return $T.leaf(($factories.eyeOf as $Fn)(n, m, dtype, device, requiresGrad, undefined), requiresGrad);
+}
+
+export function arange(end: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("arange", out, []);
+    return $T.finishOut(($ranges.arange as $Fn)(end, dtype, device, requiresGrad, out), out) as Tensor;
+  }
+  return $T.leaf(($ranges.arange as $Fn)(end, dtype, device, requiresGrad, undefined), requiresGrad);
+}
+
+export function arange_start_step(start: Scalar, end: Scalar, step: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("arange", out, []);
+    return $T.finishOut(($ranges.arangeFrom as $Fn)(start, end, step, dtype, device, requiresGrad, out), out) as Tensor;
+  }
+  return $T.leaf(($ranges.arangeFrom as $Fn)(start, end, step, dtype, device, requiresGrad, undefined), requiresGrad);
+}
+
+export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("linspace", out, [start, end]);
+    return $T.finishOut(($ranges.linspace as $Fn)(start, end, steps, dtype, device, requiresGrad, out), out) as Tensor;
+  }
+  return $T.leaf(($ranges.linspace as $Fn)(start, end, steps, dtype, device, requiresGrad, undefined), requiresGrad);
+}
+
+export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, base: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("logspace", out, [start, end]);
+    return $T.finishOut(($ranges.logspace as $Fn)(start, end, steps, base, dtype, device, requiresGrad, out), out) as Tensor;
+  }
+  return $T.leaf(($ranges.logspace as $Fn)(start, end, steps, base, dtype, device, requiresGrad, undefined), requiresGrad);
+}
+
+export function tril_indices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  return $T.leaf(($ranges.trilIndices as $Fn)(row, col, offset, dtype, device, requiresGrad), requiresGrad);
+}
+
+export function triu_indices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  return $T.leaf(($ranges.triuIndices as $Fn)(row, col, offset, dtype, device, requiresGrad), requiresGrad);
+}
+
+export function index(self: Tensor, indices: readonly (Tensor | null)[]): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.index as $Fn)(self, indices, undefined, false);
+  const node = new $N.index_Backward();
+  $T.connect(node, [self]);
+  node.indices = $S.save(indices);
+  node.self = $S.geometry(self);
+  const r = ($indexing.index as $Fn)(self, indices, undefined, false);
+  return $T.record(r, node);
+}
+
+export function index_put(self: Tensor, indices: readonly (Tensor | null)[], values: Tensor, accumulate: boolean): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) return ($indexing.indexPut as $Fn)(self, indices, values, accumulate, undefined, false);
+  const node = new $N.index_put_Backward();
+  $T.connect(node, [self, values]);
+  node.indices = $S.save(indices);
+  node.accumulate = accumulate;
+  const r = ($indexing.indexPut as $Fn)(self, indices, values, accumulate, undefined, false);
+  return $T.record(r, node);
+}
+
+export function index_put_(self: Tensor, indices: readonly (Tensor | null)[], values: Tensor, accumulate: boolean): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) {
+    ($indexing.indexPut as $Fn)(self, indices, values, accumulate, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [indices, values]);
+  const node = new $N.index_put_Backward();
+  $T.connect(node, [self, values]);
+  node.indices = $S.save(indices);
+  node.accumulate = accumulate;
+  ($indexing.indexPut as $Fn)(self, indices, values, accumulate, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function index_select(self: Tensor, dim: number, index: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("indexSelect", out, [self, index]);
+    return $T.finishOut(($indexing.indexSelect as $Fn)(self, dim, index, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.indexSelect as $Fn)(self, dim, index, undefined, false);
+  const node = new $N.index_select_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  node.self = $S.geometry(self);
+  const r = ($indexing.indexSelect as $Fn)(self, dim, index, undefined, false);
+  return $T.record(r, node);
+}
+
+export function index_add(self: Tensor, dim: number, index: Tensor, source: Tensor, alpha: Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("indexAdd", out, [self, index, source]);
+    return $T.finishOut(($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, undefined, false);
+  const node = new $N.index_add_Backward();
+  $T.connect(node, [self, source]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  node.alpha = alpha;
+  const r = ($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, undefined, false);
+  return $T.record(r, node);
+}
+
+export function index_add_(self: Tensor, dim: number, index: Tensor, source: Tensor, alpha: Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
+    ($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [index, source]);
+  const node = new $N.index_add_Backward();
+  $T.connect(node, [self, source]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  node.alpha = alpha;
+  ($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function index_copy(self: Tensor, dim: number, index: Tensor, source: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("indexCopy", out, [self, index, source]);
+    return $T.finishOut(($indexing.indexCopy as $Fn)(self, dim, index, source, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.indexCopy as $Fn)(self, dim, index, source, undefined, false);
+  const node = new $N.index_copy_Backward();
+  $T.connect(node, [self, source]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  const r = ($indexing.indexCopy as $Fn)(self, dim, index, source, undefined, false);
+  return $T.record(r, node);
+}
+
+export function index_copy_(self: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
+    ($indexing.indexCopy as $Fn)(self, dim, index, source, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [index, source]);
+  const node = new $N.index_copy_Backward();
+  $T.connect(node, [self, source]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  ($indexing.indexCopy as $Fn)(self, dim, index, source, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function index_fill_int_Tensor(self: Tensor, dim: number, index: Tensor, value: Tensor): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return ($indexing.indexFillTensor as $Fn)(self, dim, index, value, undefined, false);
+  const node = new $N.index_fill_int_Tensor_Backward();
+  $T.connect(node, [self, value]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  const r = ($indexing.indexFillTensor as $Fn)(self, dim, index, value, undefined, false);
+  return $T.record(r, node);
+}
+
+export function index_fill_int_Tensor_(self: Tensor, dim: number, index: Tensor, value: Tensor): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
+    ($indexing.indexFillTensor as $Fn)(self, dim, index, value, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [index, value]);
+  const node = new $N.index_fill_int_Tensor_Backward();
+  $T.connect(node, [self, value]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  ($indexing.indexFillTensor as $Fn)(self, dim, index, value, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function index_fill(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.indexFill as $Fn)(self, dim, index, value, undefined, false);
+  const node = new $N.index_fill_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  const r = ($indexing.indexFill as $Fn)(self, dim, index, value, undefined, false);
+  return $T.record(r, node);
+}
+
+export function index_fill_(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($indexing.indexFill as $Fn)(self, dim, index, value, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [index]);
+  const node = new $N.index_fill_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  ($indexing.indexFill as $Fn)(self, dim, index, value, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function gather(self: Tensor, dim: number, index: Tensor, sparseGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("gather", out, [self, index]);
+    return $T.finishOut(($indexing.gather as $Fn)(self, dim, index, sparseGrad, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.gather as $Fn)(self, dim, index, sparseGrad, undefined, false);
+  const node = new $N.gather_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  node.self = $S.geometry(self);
+  const r = ($indexing.gather as $Fn)(self, dim, index, sparseGrad, undefined, false);
+  return $T.record(r, node);
+}
+
+export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("scatter", out, [self, index, src]);
+    return $T.finishOut(($indexing.scatter as $Fn)(self, dim, index, src, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return ($indexing.scatter as $Fn)(self, dim, index, src, undefined, false);
+  const node = new $N.scatter_Backward();
+  $T.connect(node, [self, src]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  node.src = $S.geometry(src);
+  const r = ($indexing.scatter as $Fn)(self, dim, index, src, undefined, false);
+  return $T.record(r, node);
+}
+
+export function scatter_(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
+    ($indexing.scatter as $Fn)(self, dim, index, src, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [index, src]);
+  const node = new $N.scatter_Backward();
+  $T.connect(node, [self, src]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  node.src = $S.geometry(src);
+  ($indexing.scatter as $Fn)(self, dim, index, src, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function scatter_value(self: Tensor, dim: number, index: Tensor, value: Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("scatter", out, [self, index]);
+    return $T.finishOut(($indexing.scatterValue as $Fn)(self, dim, index, value, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.scatterValue as $Fn)(self, dim, index, value, undefined, false);
+  const node = new $N.scatter_value_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  const r = ($indexing.scatterValue as $Fn)(self, dim, index, value, undefined, false);
+  return $T.record(r, node);
+}
+
+export function scatter_value_(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($indexing.scatterValue as $Fn)(self, dim, index, value, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [index]);
+  const node = new $N.scatter_value_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  ($indexing.scatterValue as $Fn)(self, dim, index, value, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function scatter_reduce(self: Tensor, dim: number, index: Tensor, src: Tensor, reduce: string, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("scatter", out, [self, index, src]);
+    return $T.finishOut(($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return ($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, undefined, false);
+  const node = new $N.scatter_reduce_Backward();
+  $T.connect(node, [self, src]);
+  const r = ($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, undefined, false);
+  return $T.record(r, node);
+}
+
+export function scatter_reduce_(self: Tensor, dim: number, index: Tensor, src: Tensor, reduce: string): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
+    ($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [index, src]);
+  const node = new $N.scatter_reduce_Backward();
+  $T.connect(node, [self, src]);
+  ($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function scatter_value_reduce(self: Tensor, dim: number, index: Tensor, value: Scalar, reduce: string, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("scatter", out, [self, index]);
+    return $T.finishOut(($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, undefined, false);
+  const node = new $N.scatter_value_reduce_Backward();
+  $T.connect(node, [self]);
+  const r = ($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, undefined, false);
+  return $T.record(r, node);
+}
+
+export function scatter_value_reduce_(self: Tensor, dim: number, index: Tensor, value: Scalar, reduce: string): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [index]);
+  const node = new $N.scatter_value_reduce_Backward();
+  $T.connect(node, [self]);
+  ($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function scatter_add(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("scatterAdd", out, [self, index, src]);
+    return $T.finishOut(($indexing.scatterAdd as $Fn)(self, dim, index, src, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return ($indexing.scatterAdd as $Fn)(self, dim, index, src, undefined, false);
+  const node = new $N.scatter_add_Backward();
+  $T.connect(node, [self, src]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  node.src = $S.geometry(src);
+  const r = ($indexing.scatterAdd as $Fn)(self, dim, index, src, undefined, false);
+  return $T.record(r, node);
+}
+
+export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
+    ($indexing.scatterAdd as $Fn)(self, dim, index, src, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [index, src]);
+  const node = new $N.scatter_add_Backward();
+  $T.connect(node, [self, src]);
+  node.dim = dim;
+  node.index = $S.save(index);
+  node.src = $S.geometry(src);
+  ($indexing.scatterAdd as $Fn)(self, dim, index, src, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return ($indexing.maskedFillTensor as $Fn)(self, mask, value, undefined, false);
+  const node = new $N.masked_fill_Tensor_Backward();
+  $T.connect(node, [self, value]);
+  node.mask = $S.save(mask);
+  const r = ($indexing.maskedFillTensor as $Fn)(self, mask, value, undefined, false);
+  return $T.record(r, node);
+}
+
+export function masked_fill_Tensor_(self: Tensor, mask: Tensor, value: Tensor): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
+    ($indexing.maskedFillTensor as $Fn)(self, mask, value, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [mask, value]);
+  const node = new $N.masked_fill_Tensor_Backward();
+  $T.connect(node, [self, value]);
+  node.mask = $S.save(mask);
+  ($indexing.maskedFillTensor as $Fn)(self, mask, value, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function masked_fill(self: Tensor, mask: Tensor, value: Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.maskedFill as $Fn)(self, mask, value, undefined, false);
+  const node = new $N.masked_fill_Backward();
+  $T.connect(node, [self]);
+  node.mask = $S.save(mask);
+  const r = ($indexing.maskedFill as $Fn)(self, mask, value, undefined, false);
+  return $T.record(r, node);
+}
+
+export function masked_fill_(self: Tensor, mask: Tensor, value: Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($indexing.maskedFill as $Fn)(self, mask, value, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [mask]);
+  const node = new $N.masked_fill_Backward();
+  $T.connect(node, [self]);
+  node.mask = $S.save(mask);
+  ($indexing.maskedFill as $Fn)(self, mask, value, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function masked_select(self: Tensor, mask: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("maskedSelect", out, [self, mask]);
+    return $T.finishOut(($indexing.maskedSelect as $Fn)(self, mask, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.maskedSelect as $Fn)(self, mask, undefined, false);
+  const node = new $N.masked_select_Backward();
+  $T.connect(node, [self]);
+  node.mask = $S.save(mask);
+  node.self = $S.geometry(self);
+  const r = ($indexing.maskedSelect as $Fn)(self, mask, undefined, false);
+  return $T.record(r, node);
+}
+
+export function masked_scatter(self: Tensor, mask: Tensor, source: Tensor): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.maskedScatter as $Fn)(self, mask, source, undefined, false);
+  const node = new $N.masked_scatter_Backward();
+  $T.connect(node, [self, source]);
+  node.mask = $S.save(mask);
+  node.source = $S.geometry(source);
+  const r = ($indexing.maskedScatter as $Fn)(self, mask, source, undefined, false);
+  return $T.record(r, node);
+}
+
+export function masked_scatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
+    ($indexing.maskedScatter as $Fn)(self, mask, source, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [mask, source]);
+  const node = new $N.masked_scatter_Backward();
+  $T.connect(node, [self, source]);
+  node.mask = $S.save(mask);
+  node.source = $S.geometry(source);
+  ($indexing.maskedScatter as $Fn)(self, mask, source, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("take", out, [self, index]);
+    return $T.finishOut(($indexing.take as $Fn)(self, index, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.take as $Fn)(self, index, undefined, false);
+  const node = new $N.take_Backward();
+  $T.connect(node, [self]);
+  node.index = $S.save(index);
+  node.self = $S.geometry(self);
+  const r = ($indexing.take as $Fn)(self, index, undefined, false);
+  return $T.record(r, node);
+}
+
+export function put(self: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.put as $Fn)(self, index, source, accumulate, undefined, false);
+  const node = new $N.put_Backward();
+  $T.connect(node, [self, source]);
+  node.index = $S.save(index);
+  node.accumulate = accumulate;
+  node.source = $S.geometry(source);
+  const r = ($indexing.put as $Fn)(self, index, source, accumulate, undefined, false);
+  return $T.record(r, node);
+}
+
+export function put_(self: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
+    ($indexing.put as $Fn)(self, index, source, accumulate, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [index, source]);
+  const node = new $N.put_Backward();
+  $T.connect(node, [self, source]);
+  node.index = $S.save(index);
+  node.accumulate = accumulate;
+  node.source = $S.geometry(source);
+  ($indexing.put as $Fn)(self, index, source, accumulate, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function nonzero(self: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("nonzero", out, [self]);
+    return $T.finishOut(($indexing.nonzero as $Fn)(self, out, false), out) as Tensor;
+  }
+  return ($indexing.nonzero as $Fn)(self, undefined, false);
+}
+
+export function nonzero_as_tuple(self: Tensor, asTuple: boolean): Tensor[] {
+  return ($C.nonzeroAsTuple as $Fn)(self, asTuple);
+}
+
+export function where_condition(condition: Tensor): Tensor[] {
+  return ($C.whereNonzero as $Fn)(condition);
+}
+
+export function argwhere(self: Tensor): Tensor {
+  return ($C.argwhere as $Fn)(self);
+}
+
+export function take_along_dim(self: Tensor, indices: Tensor, dim: number | null, out?: Tensor): Tensor {
+  return ($C.takeAlongDim as $Fn)(self, indices, dim, out);
+}
+
+export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("cat", out, [tensors]);
+    return $T.finishOut(($joining.cat as $Fn)(tensors, dim, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && ($T.tracks(tensors)))) return ($joining.cat as $Fn)(tensors, dim, undefined, false);
+  const node = new $N.cat_Backward();
+  $T.connect(node, [tensors]);
+  node.dim = dim;
+  node.tensors = $S.geometry(tensors);
+  const r = ($joining.cat as $Fn)(tensors, dim, undefined, false);
+  return $T.record(r, node);
+}
+
+export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("stack", out, [tensors]);
+    return $T.finishOut(($joining.stack as $Fn)(tensors, dim, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && ($T.tracks(tensors)))) return ($joining.stack as $Fn)(tensors, dim, undefined, false);
+  const node = new $N.stack_Backward();
+  $T.connect(node, [tensors]);
+  node.dim = dim;
+  const r = ($joining.stack as $Fn)(tensors, dim, undefined, false);
+  return $T.record(r, node);
+}
+
+export function hstack(tensors: readonly Tensor[], out?: Tensor): Tensor {
+  return ($C.hstack as $Fn)(tensors, out);
+}
+
+export function vstack(tensors: readonly Tensor[], out?: Tensor): Tensor {
+  return ($C.vstack as $Fn)(tensors, out);
+}
+
+export function dstack(tensors: readonly Tensor[], out?: Tensor): Tensor {
+  return ($C.dstack as $Fn)(tensors, out);
+}
+
+export function column_stack(tensors: readonly Tensor[], out?: Tensor): Tensor {
+  return ($C.columnStack as $Fn)(tensors, out);
+}
+
+export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($joining.repeat as $Fn)(self, repeats, undefined, false);
+  const node = new $N.repeat_Backward();
+  $T.connect(node, [self]);
+  node.repeats = repeats;
+  node.self = $S.geometry(self);
+  const r = ($joining.repeat as $Fn)(self, repeats, undefined, false);
+  return $T.record(r, node);
+}
+
+export function tile(self: Tensor, dims: readonly number[]): Tensor {
+  return ($C.tile as $Fn)(self, dims);
+}
+
+export function _repeat_each(self: Tensor, count: number, dim: number): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($joining.repeatEach as $Fn)(self, count, dim, undefined, false);
+  const node = new $N._repeat_each_Backward();
+  $T.connect(node, [self]);
+  node.count = count;
+  node.dim = dim;
+  node.self = $S.geometry(self);
+  const r = ($joining.repeatEach as $Fn)(self, count, dim, undefined, false);
+  return $T.record(r, node);
+}
+
+export function repeat_interleave_self_int(self: Tensor, repeats: number, dim: number | null, outputSize: number | null): Tensor {
+  return ($C.repeatInterleave as $Fn)(self, repeats, dim, outputSize);
+}
+
+export function repeat_interleave_self_Tensor(self: Tensor, repeats: Tensor, dim: number | null, outputSize: number | null): Tensor {
+  return ($C.repeatInterleaveTensor as $Fn)(self, repeats, dim, outputSize);
+}
+
+export function repeat_interleave_Tensor(repeats: Tensor, outputSize: number | null): Tensor {
+  return ($C.repeatInterleavePositions as $Fn)(repeats, outputSize);
+}
+
+export function mm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("mm", out, [self, mat2]);
+    return $T.finishOut(($matrix.mm as $Fn)(self, mat2, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat2)))) return ($matrix.mm as $Fn)(self, mat2, undefined, false);
+  const node = new $N.mm_Backward();
+  $T.connect(node, [self, mat2]);
+  node.self = $S.save(self);
+  node.mat2 = $S.save(mat2);
+  const r = ($matrix.mm as $Fn)(self, mat2, undefined, false);
+  return $T.record(r, node);
+}
+
+export function bmm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("bmm", out, [self, mat2]);
+    return $T.finishOut(($matrix.bmm as $Fn)(self, mat2, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat2)))) return ($matrix.bmm as $Fn)(self, mat2, undefined, false);
+  const node = new $N.bmm_Backward();
+  $T.connect(node, [self, mat2]);
+  node.self = $S.save(self);
+  node.mat2 = $S.save(mat2);
+  const r = ($matrix.bmm as $Fn)(self, mat2, undefined, false);
+  return $T.record(r, node);
+}
+
+export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("addmm", out, [self, mat1, mat2]);
+    return $T.finishOut(($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat1) || requiresGrad(mat2)))) return ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, undefined, false);
+  const node = new $N.addmm_Backward();
+  $T.connect(node, [self, mat1, mat2]);
+  node.mat1 = $S.save(mat1);
+  node.mat2 = $S.save(mat2);
+  node.beta = beta;
+  node.alpha = alpha;
+  const r = ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, undefined, false);
+  return $T.record(r, node);
+}
+
+export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat1) || requiresGrad(mat2)))) {
+    ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [mat1, mat2]);
+  const node = new $N.addmm_Backward();
+  $T.connect(node, [self, mat1, mat2]);
+  node.mat1 = $S.save(mat1);
+  node.mat2 = $S.save(mat2);
+  node.beta = beta;
+  node.alpha = alpha;
+  ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("baddbmm", out, [self, batch1, batch2]);
+    return $T.finishOut(($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
+  const node = new $N.baddbmm_Backward();
+  $T.connect(node, [self, batch1, batch2]);
+  node.batch1 = $S.save(batch1);
+  node.batch2 = $S.save(batch2);
+  node.beta = beta;
+  node.alpha = alpha;
+  const r = ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
+  return $T.record(r, node);
+}
+
+export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) {
+    ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [batch1, batch2]);
+  const node = new $N.baddbmm_Backward();
+  $T.connect(node, [self, batch1, batch2]);
+  node.batch1 = $S.save(batch1);
+  node.batch2 = $S.save(batch2);
+  node.beta = beta;
+  node.alpha = alpha;
+  ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("addbmm", out, [self, batch1, batch2]);
+    return $T.finishOut(($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
+  const node = new $N.addbmm_Backward();
+  $T.connect(node, [self, batch1, batch2]);
+  node.batch1 = $S.save(batch1);
+  node.batch2 = $S.save(batch2);
+  node.beta = beta;
+  node.alpha = alpha;
+  const r = ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
+  return $T.record(r, node);
+}
+
+export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) {
+    ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [batch1, batch2]);
+  const node = new $N.addbmm_Backward();
+  $T.connect(node, [self, batch1, batch2]);
+  node.batch1 = $S.save(batch1);
+  node.batch2 = $S.save(batch2);
+  node.beta = beta;
+  node.alpha = alpha;
+  ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function mv(self: Tensor, vec: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("mv", out, [self, vec]);
+    return $T.finishOut(($matrix_vector.mv as $Fn)(self, vec, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec)))) return ($matrix_vector.mv as $Fn)(self, vec, undefined, false);
+  const node = new $N.mv_Backward();
+  $T.connect(node, [self, vec]);
+  node.self = $S.save(self);
+  node.vec = $S.save(vec);
+  const r = ($matrix_vector.mv as $Fn)(self, vec, undefined, false);
+  return $T.record(r, node);
+}
+
+export function addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("addmv", out, [self, mat, vec]);
+    return $T.finishOut(($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat) || requiresGrad(vec)))) return ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, undefined, false);
+  const node = new $N.addmv_Backward();
+  $T.connect(node, [self, mat, vec]);
+  node.mat = $S.save(mat);
+  node.vec = $S.save(vec);
+  node.beta = beta;
+  node.alpha = alpha;
+  const r = ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, undefined, false);
+  return $T.record(r, node);
+}
+
+export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat) || requiresGrad(vec)))) {
+    ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [mat, vec]);
+  const node = new $N.addmv_Backward();
+  $T.connect(node, [self, mat, vec]);
+  node.mat = $S.save(mat);
+  node.vec = $S.save(vec);
+  node.beta = beta;
+  node.alpha = alpha;
+  ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function dot(self: Tensor, tensor: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("dot", out, [self, tensor]);
+    return $T.finishOut(($matrix_vector.dot as $Fn)(self, tensor, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor)))) return ($matrix_vector.dot as $Fn)(self, tensor, undefined, false);
+  const node = new $N.dot_Backward();
+  $T.connect(node, [self, tensor]);
+  node.self = $S.save(self);
+  node.tensor = $S.save(tensor);
+  const r = ($matrix_vector.dot as $Fn)(self, tensor, undefined, false);
+  return $T.record(r, node);
+}
+
+export function vdot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("vdot", out, [self, other]);
+    return $T.finishOut(($matrix_vector.vdot as $Fn)(self, other, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return ($matrix_vector.vdot as $Fn)(self, other, undefined, false);
+  const node = new $N.vdot_Backward();
+  $T.connect(node, [self, other]);
+  node.self = $S.save(self);
+  node.other = $S.save(other);
+  const r = ($matrix_vector.vdot as $Fn)(self, other, undefined, false);
+  return $T.record(r, node);
+}
+
+export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
+  return ($C.addr as $Fn)(self, vec1, vec2, beta, alpha, out);
+}
+
+export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
+  return ($C as any).addr_(self, vec1, vec2, beta, alpha);
+}
+
+export function matmul(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  return ($C.matmul as $Fn)(self, other, out);
+}
+
+export function outer(self: Tensor, vec2: Tensor, out?: Tensor): Tensor {
+  return ($C.outer as $Fn)(self, vec2, out);
+}
+
+export function inner(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  return ($C.inner as $Fn)(self, other, out);
+}
+
+export function _softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("_softmax", out, [self]);
+    return $T.finishOut(($softmax.softmax as $Fn)(self, dim, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($softmax.softmax as $Fn)(self, dim, undefined, false);
+  const node = new $N._softmax_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.self = $S.geometry(self);
+  const r = ($softmax.softmax as $Fn)(self, dim, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("_logSoftmax", out, [self]);
+    return $T.finishOut(($softmax.logSoftmax as $Fn)(self, dim, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($softmax.logSoftmax as $Fn)(self, dim, undefined, false);
+  const node = new $N._log_softmax_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.self = $S.geometry(self);
+  const r = ($softmax.logSoftmax as $Fn)(self, dim, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function _softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: number, inputDtype: DType): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return ($softmax.softmaxBackward as $Fn)(gradOutput, output, dim, inputDtype, undefined, false);
+  const node = new $N._softmax_backward_data_Backward();
+  $T.connect(node, [gradOutput, output]);
+  node.gradOutput = $S.save(gradOutput);
+  node.output = $S.save(output);
+  node.dim = dim;
+  const r = ($softmax.softmaxBackward as $Fn)(gradOutput, output, dim, inputDtype, undefined, false);
+  return $T.record(r, node);
+}
+
+export function _log_softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: number, inputDtype: DType): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return ($softmax.logSoftmaxBackward as $Fn)(gradOutput, output, dim, inputDtype, undefined, false);
+  const node = new $N._log_softmax_backward_data_Backward();
+  $T.connect(node, [gradOutput, output]);
+  node.gradOutput = $S.save(gradOutput);
+  node.output = $S.save(output);
+  node.dim = dim;
+  const r = ($softmax.logSoftmaxBackward as $Fn)(gradOutput, output, dim, inputDtype, undefined, false);
+  return $T.record(r, node);
+}
+
+export function softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
+  return ($C.softmax as $Fn)(self, dim, dtype, out);
+}
+
+export function log_softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
+  return ($C.logSoftmax as $Fn)(self, dim, dtype, out);
+}
+
+export function nn_functional_softmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
+  return ($C.functionalSoftmax as $Fn)(input, dim, dtype);
+}
+
+export function nn_functional_log_softmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
+  return ($C.functionalLogSoftmax as $Fn)(input, dim, dtype);
+}
+
+export function nn_functional_softmin(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
+  return ($C.softmin as $Fn)(input, dim, dtype);
+}
+
+export function nn_functional_linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+  return ($C.linear as $Fn)(input, weight, bias);
+}
+
+export function nn_functional_relu(input: Tensor, inplace: boolean): Tensor {
+  return ($C.functionalRelu as $Fn)(input, inplace);
+}
+
+export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return ($losses.mseLoss as $Fn)(self, target, reduction, undefined, false);
+  const node = new $N._mse_loss_Backward();
+  $T.connect(node, [self, target]);
+  node.self = $S.save(self);
+  node.target = $S.save(target);
+  node.reduction = reduction;
+  const r = ($losses.mseLoss as $Fn)(self, target, reduction, undefined, false);
+  return $T.record(r, node);
+}
+
+export function nn_functional_mse_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor {
+  return ($C.mseLoss as $Fn)(input, target, sizeAverage, reduce, reduction, weight);
+}
+
+export function nn_functional_layer_norm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number): Tensor {
+  return ($C.layerNorm as $Fn)(input, normalizedShape, weight, bias, eps);
+}
+
 export function abs(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("abs", out, [self]);
@@ -40,11 +1089,13 @@ export function abs(self: Tensor, out?: Tensor): Tensor {
 
 export function abs_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $pointwise.checkWrite(self);
     ($arith.abs as $Fn)(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
+  $pointwise.checkWrite(self);
   const node = new $N.abs_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -68,11 +1119,13 @@ export function neg(self: Tensor, out?: Tensor): Tensor {
 
 export function neg_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $pointwise.checkWrite(self);
     ($arith.neg as $Fn)(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
+  $pointwise.checkWrite(self);
   const node = new $N.neg_Backward();
   $T.connect(node, [self]);
   ($arith.neg as $Fn)(self, self, true);
@@ -98,11 +1151,13 @@ export function exp(self: Tensor, out?: Tensor): Tensor {
 
 export function exp_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $pointwise.checkWrite(self);
     $pointwise.unary(P_exp, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
+  $pointwise.checkWrite(self);
   const node = new $N.exp_Backward();
   $T.connect(node, [self]);
   $pointwise.unary(P_exp, self, self, true);
@@ -129,11 +1184,13 @@ export function log(self: Tensor, out?: Tensor): Tensor {
 
 export function log_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $pointwise.checkWrite(self);
     $pointwise.unary(P_log, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
+  $pointwise.checkWrite(self);
   const node = new $N.log_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -160,11 +1217,13 @@ export function sqrt(self: Tensor, out?: Tensor): Tensor {
 
 export function sqrt_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $pointwise.checkWrite(self);
     $pointwise.unary(P_sqrt, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
+  $pointwise.checkWrite(self);
   const node = new $N.sqrt_Backward();
   $T.connect(node, [self]);
   $pointwise.unary(P_sqrt, self, self, true);
@@ -191,11 +1250,13 @@ export function tanh(self: Tensor, out?: Tensor): Tensor {
 
 export function tanh_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $pointwise.checkWrite(self);
     $pointwise.unary(P_tanh, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
+  $pointwise.checkWrite(self);
   const node = new $N.tanh_Backward();
   $T.connect(node, [self]);
   $pointwise.unary(P_tanh, self, self, true);
@@ -222,11 +1283,13 @@ export function sigmoid(self: Tensor, out?: Tensor): Tensor {
 
 export function sigmoid_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $pointwise.checkWrite(self);
     $pointwise.unary(P_sigmoid, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
+  $pointwise.checkWrite(self);
   const node = new $N.sigmoid_Backward();
   $T.connect(node, [self]);
   $pointwise.unary(P_sigmoid, self, self, true);
@@ -253,11 +1316,13 @@ export function sin(self: Tensor, out?: Tensor): Tensor {
 
 export function sin_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $pointwise.checkWrite(self);
     $pointwise.unary(P_sin, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
+  $pointwise.checkWrite(self);
   const node = new $N.sin_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -284,11 +1349,13 @@ export function cos(self: Tensor, out?: Tensor): Tensor {
 
 export function cos_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $pointwise.checkWrite(self);
     $pointwise.unary(P_cos, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
+  $pointwise.checkWrite(self);
   const node = new $N.cos_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -313,11 +1380,13 @@ export function relu(self: Tensor, out?: Tensor): Tensor {
 
 export function relu_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $pointwise.checkWrite(self);
     ($arith.relu as $Fn)(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
+  $pointwise.checkWrite(self);
   const node = new $N.relu_Backward();
   $T.connect(node, [self]);
   ($arith.relu as $Fn)(self, self, true);
@@ -343,6 +1412,7 @@ export function logical_not(self: Tensor, out?: Tensor): Tensor {
 
 export function logical_not_(self: Tensor): Tensor {
   $T.checkInplace(self);
+  $pointwise.checkWrite(self);
   $pointwise.unary(P_logical_not, self, self, true);
   self._version.value++;
   return self;
@@ -363,11 +1433,13 @@ export function add(self: Tensor, other: Tensor | Scalar, alpha: Scalar, out?: T
 
 export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+    $pointwise.checkWrite(self, other);
     ($arith.add as $Fn)(self, other, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   const node = new $N.add_Backward();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
@@ -392,11 +1464,13 @@ export function sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar, out?: T
 
 export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+    $pointwise.checkWrite(self, other);
     ($arith.sub as $Fn)(self, other, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   const node = new $N.sub_Backward();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
@@ -433,11 +1507,13 @@ export function mul(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor 
 
 export function mul_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+    $pointwise.checkWrite(self, other);
     $pointwise.binary(P_mul, self, other, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   const node = new $N.mul_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -465,11 +1541,13 @@ export function div(self: Tensor, other: Tensor | Scalar, roundingMode: string |
 
 export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string | null): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+    $pointwise.checkWrite(self, other);
     ($arith.div as $Fn)(self, other, roundingMode, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   const node = new $N.div_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -497,11 +1575,13 @@ export function true_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor):
 
 export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+    $pointwise.checkWrite(self, other);
     ($arith.trueDivide as $Fn)(self, other, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   const node = new $N.true_divide_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -522,6 +1602,7 @@ export function floor_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor)
 
 export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   ($arith.floorDivide as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
@@ -543,11 +1624,13 @@ export function remainder(self: Tensor | Scalar, other: Tensor | Scalar, out?: T
 
 export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
+    $pointwise.checkWrite(self, other);
     ($arith.remainder as $Fn)(self, other, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   const node = new $N.remainder_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -574,11 +1657,13 @@ export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor
 
 export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+    $pointwise.checkWrite(self, other);
     ($arith.fmod as $Fn)(self, other, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   const node = new $N.fmod_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -605,11 +1690,13 @@ export function pow(self: Tensor, exponent: Scalar, out?: Tensor): Tensor {
 
 export function pow_(self: Tensor, exponent: Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $pointwise.checkWrite(self);
     ($arith.pow as $Fn)(self, exponent, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
+  $pointwise.checkWrite(self);
   const node = new $N.pow_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -637,11 +1724,13 @@ export function pow_Tensor(self: Tensor, exponent: Tensor, out?: Tensor): Tensor
 
 export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) {
+    $pointwise.checkWrite(self, exponent);
     ($arith.pow as $Fn)(self, exponent, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [exponent]);
+  $pointwise.checkWrite(self, exponent);
   const node = new $N.pow_Tensor_Backward();
   $T.connect(node, [self, exponent]);
   node.self = $T.saveOriginal(self);
@@ -694,6 +1783,7 @@ export function eq(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 
 export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   $pointwise.binary(P_eq, self, other, self, true);
   self._version.value++;
   return self;
@@ -711,6 +1801,7 @@ export function ne(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 
 export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   $pointwise.binary(P_ne, self, other, self, true);
   self._version.value++;
   return self;
@@ -726,6 +1817,7 @@ export function lt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 
 export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   ($arith.lt as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
@@ -741,6 +1833,7 @@ export function le(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 
 export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   ($arith.le as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
@@ -756,6 +1849,7 @@ export function gt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 
 export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   ($arith.gt as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
@@ -771,6 +1865,7 @@ export function ge(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 
 export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   ($arith.ge as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
@@ -788,6 +1883,7 @@ export function logical_and(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 
 export function logical_and_(self: Tensor, other: Tensor): Tensor {
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   $pointwise.binary(P_logical_and, self, other, self, true);
   self._version.value++;
   return self;
@@ -805,6 +1901,7 @@ export function logical_or(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 
 export function logical_or_(self: Tensor, other: Tensor): Tensor {
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   $pointwise.binary(P_logical_or, self, other, self, true);
   self._version.value++;
   return self;
@@ -820,6 +1917,7 @@ export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?:
 
 export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   ($arith.bitwiseAnd as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
@@ -841,11 +1939,13 @@ export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 
 export function atan2_(self: Tensor, other: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
+    $pointwise.checkWrite(self, other);
     ($arith.atan2 as $Fn)(self, other, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   const node = new $N.atan2_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -873,11 +1973,13 @@ export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Te
 
 export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+    $pointwise.checkWrite(self, other);
     ($arith.copysign as $Fn)(self, other, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
+  $pointwise.checkWrite(self, other);
   const node = new $N.copysign_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -906,11 +2008,13 @@ export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: T
 
 export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) {
+    $pointwise.checkWrite(self, end, weight);
     ($arith.lerp as $Fn)(self, end, weight, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [end, weight]);
+  $pointwise.checkWrite(self, end, weight);
   const node = new $N.lerp_Backward();
   $T.connect(node, [self, end, weight]);
   node.self = $T.saveOriginal(self);
@@ -939,11 +2043,13 @@ export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: S
 
 export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) {
+    $pointwise.checkWrite(self, tensor1, tensor2);
     ($arith.addcmul as $Fn)(self, tensor1, tensor2, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [tensor1, tensor2]);
+  $pointwise.checkWrite(self, tensor1, tensor2);
   const node = new $N.addcmul_Backward();
   $T.connect(node, [self, tensor1, tensor2]);
   node.tensor1 = $S.save(tensor1);
@@ -972,11 +2078,13 @@ export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?
 
 export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
+    $pointwise.checkWrite(self);
     ($arith.clamp as $Fn)(self, min, max, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
+  $pointwise.checkWrite(self);
   const node = new $N.clamp_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -1005,11 +2113,13 @@ export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | nul
 
 export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) {
+    $pointwise.checkWrite(self, min, max);
     ($arith.clamp as $Fn)(self, min, max, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [min, max]);
+  $pointwise.checkWrite(self, min, max);
   const node = new $N.clamp_Tensor_Backward();
   $T.connect(node, [self, min, max]);
   node.self = $T.saveOriginal(self);
@@ -1032,6 +2142,238 @@ export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | 
   node.condition = $S.save(condition);
   const r = ($arith.where as $Fn)(condition, self, other, undefined, false);
   return $T.record(r, node);
+}
+
+export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("sum", out, [self]);
+    return $T.finishOut(($reduce.sum as $Fn)(self, dtype, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.sum as $Fn)(self, dtype, undefined, false);
+  const node = new $N.sum_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.geometry(self);
+  const r = ($reduce.sum as $Fn)(self, dtype, undefined, false);
+  return $T.record(r, node);
+}
+
+export function sum_dim_IntList(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("sum", out, [self]);
+    return $T.finishOut(($reduce.sumDims as $Fn)(self, dim, keepdim, dtype, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.sumDims as $Fn)(self, dim, keepdim, dtype, undefined, false);
+  const node = new $N.sum_dim_IntList_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.keepdim = keepdim;
+  node.self = $S.geometry(self);
+  const r = ($reduce.sumDims as $Fn)(self, dim, keepdim, dtype, undefined, false);
+  return $T.record(r, node);
+}
+
+export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("mean", out, [self]);
+    return $T.finishOut(($reduce.mean as $Fn)(self, dtype, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.mean as $Fn)(self, dtype, undefined, false);
+  const node = new $N.mean_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.geometry(self);
+  const r = ($reduce.mean as $Fn)(self, dtype, undefined, false);
+  return $T.record(r, node);
+}
+
+export function mean_dim(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("mean", out, [self]);
+    return $T.finishOut(($reduce.meanDims as $Fn)(self, dim, keepdim, dtype, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.meanDims as $Fn)(self, dim, keepdim, dtype, undefined, false);
+  const node = new $N.mean_dim_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.keepdim = keepdim;
+  node.self = $S.geometry(self);
+  const r = ($reduce.meanDims as $Fn)(self, dim, keepdim, dtype, undefined, false);
+  return $T.record(r, node);
+}
+
+export function prod(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("prod", out, [self]);
+    return $T.finishOut(($reduce.prod as $Fn)(self, dtype, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.prod as $Fn)(self, dtype, undefined, false);
+  const node = new $N.prod_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = ($reduce.prod as $Fn)(self, dtype, undefined, false);
+  return $T.record(r, node);
+}
+
+export function prod_dim_int(self: Tensor, dim: number, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("prod", out, [self]);
+    return $T.finishOut(($reduce.prodDim as $Fn)(self, dim, keepdim, dtype, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.prodDim as $Fn)(self, dim, keepdim, dtype, undefined, false);
+  const node = new $N.prod_dim_int_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.keepdim = keepdim;
+  const r = ($reduce.prodDim as $Fn)(self, dim, keepdim, dtype, undefined, false);
+  return $T.record(r, node);
+}
+
+export function max(self: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("max", out, [self]);
+    return $T.finishOut(($reduce_extremes.max as $Fn)(self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.max as $Fn)(self, undefined, false);
+  const node = new $N.max_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = ($reduce_extremes.max as $Fn)(self, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function max_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<["values","indices"]> {
+  if (out !== undefined) {
+    $T.checkOut("max", out, [self]);
+    return $T.finishOut(($reduce_extremes.maxDim as $Fn)(self, dim, keepdim, out, false), out) as Named<["values","indices"]>;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.maxDim as $Fn)(self, dim, keepdim, undefined, false);
+  const node = new $N.max_dim_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.keepdim = keepdim;
+  node.self = $S.geometry(self);
+  const r = ($reduce_extremes.maxDim as $Fn)(self, dim, keepdim, undefined, false);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function max_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  return ($C.maxOther as $Fn)(self, other, out);
+}
+
+export function min(self: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("min", out, [self]);
+    return $T.finishOut(($reduce_extremes.min as $Fn)(self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.min as $Fn)(self, undefined, false);
+  const node = new $N.min_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = ($reduce_extremes.min as $Fn)(self, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function min_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<["values","indices"]> {
+  if (out !== undefined) {
+    $T.checkOut("min", out, [self]);
+    return $T.finishOut(($reduce_extremes.minDim as $Fn)(self, dim, keepdim, out, false), out) as Named<["values","indices"]>;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.minDim as $Fn)(self, dim, keepdim, undefined, false);
+  const node = new $N.min_dim_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.keepdim = keepdim;
+  node.self = $S.geometry(self);
+  const r = ($reduce_extremes.minDim as $Fn)(self, dim, keepdim, undefined, false);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function min_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  return ($C.minOther as $Fn)(self, other, out);
+}
+
+export function amax(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("amax", out, [self]);
+    return $T.finishOut(($reduce_extremes.amax as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.amax as $Fn)(self, dim, keepdim, undefined, false);
+  const node = new $N.amax_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.keepdim = keepdim;
+  const r = ($reduce_extremes.amax as $Fn)(self, dim, keepdim, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function amin(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("amin", out, [self]);
+    return $T.finishOut(($reduce_extremes.amin as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.amin as $Fn)(self, dim, keepdim, undefined, false);
+  const node = new $N.amin_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.keepdim = keepdim;
+  const r = ($reduce_extremes.amin as $Fn)(self, dim, keepdim, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function argmax(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("argmax", out, [self]);
+    return $T.finishOut(($reduce_extremes.argmax as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
+  }
+  return ($reduce_extremes.argmax as $Fn)(self, dim, keepdim, undefined, false);
+}
+
+export function argmin(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("argmin", out, [self]);
+    return $T.finishOut(($reduce_extremes.argmin as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
+  }
+  return ($reduce_extremes.argmin as $Fn)(self, dim, keepdim, undefined, false);
+}
+
+export function all(self: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("all", out, [self]);
+    return $T.finishOut(($reduce.all as $Fn)(self, out, false), out) as Tensor;
+  }
+  return ($reduce.all as $Fn)(self, undefined, false);
+}
+
+export function all_dims(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("all", out, [self]);
+    return $T.finishOut(($reduce.allDims as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
+  }
+  return ($reduce.allDims as $Fn)(self, dim, keepdim, undefined, false);
+}
+
+export function any(self: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("any", out, [self]);
+    return $T.finishOut(($reduce.any as $Fn)(self, out, false), out) as Tensor;
+  }
+  return ($reduce.any as $Fn)(self, undefined, false);
+}
+
+export function any_dims(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("any", out, [self]);
+    return $T.finishOut(($reduce.anyDims as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
+  }
+  return ($reduce.anyDims as $Fn)(self, dim, keepdim, undefined, false);
 }
 
 export function clone(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
@@ -1153,56 +2495,56 @@ export function type(self: Tensor, dtype: DType): Tensor {
   return ($C.typeOf as $Fn)(self, dtype);
 }
 
-export function double(self: Tensor): Tensor {
-  return ($C.double as $Fn)(self);
+export function double(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
+  return ($C.double as $Fn)(self, memoryFormat);
 }
 
-export function float(self: Tensor): Tensor {
-  return ($C.float as $Fn)(self);
+export function float(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
+  return ($C.float as $Fn)(self, memoryFormat);
 }
 
-export function half(self: Tensor): Tensor {
-  return ($C.half as $Fn)(self);
+export function half(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
+  return ($C.half as $Fn)(self, memoryFormat);
 }
 
-export function bfloat16(self: Tensor): Tensor {
-  return ($C.bfloat16 as $Fn)(self);
+export function bfloat16(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
+  return ($C.bfloat16 as $Fn)(self, memoryFormat);
 }
 
-export function long(self: Tensor): Tensor {
-  return ($C.long as $Fn)(self);
+export function long(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
+  return ($C.long as $Fn)(self, memoryFormat);
 }
 
-export function int(self: Tensor): Tensor {
-  return ($C.int as $Fn)(self);
+export function int(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
+  return ($C.int as $Fn)(self, memoryFormat);
 }
 
-export function short(self: Tensor): Tensor {
-  return ($C.short as $Fn)(self);
+export function short(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
+  return ($C.short as $Fn)(self, memoryFormat);
 }
 
-export function char(self: Tensor): Tensor {
-  return ($C.char as $Fn)(self);
+export function char(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
+  return ($C.char as $Fn)(self, memoryFormat);
 }
 
-export function byte(self: Tensor): Tensor {
-  return ($C.byte as $Fn)(self);
+export function byte(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
+  return ($C.byte as $Fn)(self, memoryFormat);
 }
 
-export function bool(self: Tensor): Tensor {
-  return ($C.bool as $Fn)(self);
+export function bool(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
+  return ($C.bool as $Fn)(self, memoryFormat);
 }
 
-export function cfloat(self: Tensor): Tensor {
-  return ($C.cfloat as $Fn)(self);
+export function cfloat(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
+  return ($C.cfloat as $Fn)(self, memoryFormat);
 }
 
-export function cdouble(self: Tensor): Tensor {
-  return ($C.cdouble as $Fn)(self);
+export function cdouble(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
+  return ($C.cdouble as $Fn)(self, memoryFormat);
 }
 
-export function cpu(self: Tensor): Tensor {
-  return ($C.cpu as $Fn)(self);
+export function cpu(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
+  return ($C.cpu as $Fn)(self, memoryFormat);
 }
 
 export function is_contiguous(self: Tensor, memoryFormat: MemoryFormat | null): boolean {

@@ -68,6 +68,24 @@ export const SYMBOLS = {
   zs_io_live_maps: { args: [], returns: "f64" },
   /** Bytes of the mappings that exist. */
   zs_io_live_bytes: { args: [], returns: "f64" },
+  /** Loads the CUDA driver (0: the usual library): 0, its code, -1 no library, -2 a function is missing. */
+  zs_cuda_open: { args: ["ptr"], returns: "i32" },
+  /** Devices that the driver offers, or a negative code. */
+  zs_cuda_device_count: { args: [], returns: "i32" },
+  /** 1000 * major + 10 * minor of the CUDA version, or a negative code. */
+  zs_cuda_driver_version: { args: [], returns: "i32" },
+  /** Writes a device's name, NUL-terminated. */
+  zs_cuda_device_name: { args: ["u32","ptr","u32"], returns: "i32" },
+  /** Bytes of memory of a device, or a negative code. */
+  zs_cuda_total_memory: { args: ["u32"], returns: "f64" },
+  /** A device attribute by the driver's number, or a negative code. */
+  zs_cuda_attribute: { args: ["u32","u32"], returns: "i32" },
+  /** Waits for all work of a device. */
+  zs_cuda_synchronize: { args: ["u32"], returns: "i32" },
+  /** Writes free and total bytes of a device. */
+  zs_cuda_memory_info: { args: ["u32","ptr"], returns: "i32" },
+  /** The driver's sentence for one of its codes. */
+  zs_cuda_error_text: { args: ["i32"], returns: "ptr" },
   zs_k_binary_add: { args: ["f64"], returns: "i32" },
   zs_k_binary_add_alpha: { args: ["f64"], returns: "i32" },
   zs_k_binary_atan2: { args: ["f64"], returns: "i32" },
@@ -91,6 +109,25 @@ export const SYMBOLS = {
   zs_k_binary_sub: { args: ["f64"], returns: "i32" },
   zs_k_binary_trunc_divide: { args: ["f64"], returns: "i32" },
   zs_k_copy_copy: { args: ["f64"], returns: "i32" },
+  zs_k_index_get: { args: ["f64"], returns: "i32" },
+  zs_k_index_put: { args: ["f64"], returns: "i32" },
+  zs_k_index_mask_count: { args: ["f64"], returns: "i32" },
+  zs_k_index_mask_nonzero: { args: ["f64"], returns: "i32" },
+  zs_k_index_mask_scatter: { args: ["f64"], returns: "i32" },
+  zs_k_index_mask_select: { args: ["f64"], returns: "i32" },
+  zs_k_matmul_gemm: { args: ["f64"], returns: "i32" },
+  zs_k_range_arange: { args: ["f64"], returns: "i32" },
+  zs_k_range_spaced: { args: ["f64"], returns: "i32" },
+  zs_k_reduce_arg_max: { args: ["f64"], returns: "i32" },
+  zs_k_reduce_arg_min: { args: ["f64"], returns: "i32" },
+  zs_k_reduce_max: { args: ["f64"], returns: "i32" },
+  zs_k_reduce_min: { args: ["f64"], returns: "i32" },
+  zs_k_reduce_prod: { args: ["f64"], returns: "i32" },
+  zs_k_reduce_sum: { args: ["f64"], returns: "i32" },
+  zs_k_softmax_log_softmax: { args: ["f64"], returns: "i32" },
+  zs_k_softmax_log_softmax_backward: { args: ["f64"], returns: "i32" },
+  zs_k_softmax_softmax: { args: ["f64"], returns: "i32" },
+  zs_k_softmax_softmax_backward: { args: ["f64"], returns: "i32" },
   zs_k_ternary_addcmul: { args: ["f64"], returns: "i32" },
   zs_k_ternary_clamp: { args: ["f64"], returns: "i32" },
   zs_k_ternary_lerp: { args: ["f64"], returns: "i32" },
@@ -125,7 +162,7 @@ export const SYMBOLS = {
   zs_k_binary_maximum_fast: { args: ["u32","ptr","ptr","ptr","f64"], returns: "i32" },
   zs_k_binary_mul_fast: { args: ["u32","ptr","ptr","ptr","f64"], returns: "i32" },
   zs_k_binary_ne_fast: { args: ["u32","ptr","ptr","ptr","f64"], returns: "i32" },
-  zs_k_binary_pow_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
+  zs_k_binary_pow_fast: { args: ["u32","ptr","ptr","ptr","f64"], returns: "i32" },
   zs_k_binary_remainder_fast: { args: ["u32","ptr","ptr","ptr","f64"], returns: "i32" },
   zs_k_binary_sub_fast: { args: ["u32","ptr","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_abs_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },

@@ -1,12 +1,16 @@
 /** The registration file: gives the low rooms what they need from the rooms above them. */
 import { installMethods } from "../generated/methods.ts";
+import { installDataMethods, valueMembers } from "./api/members.ts";
 import { members } from "./autograd/api.ts";
 import * as composites from "./autograd/composites.ts";
 import * as formulas from "./autograd/formulas.ts";
 import * as registry from "./autograd/registry.ts";
+import { installCudaCheck } from "./cuda/check.ts";
 import { late, Tensor } from "./tensor/tensor.ts";
 
 Object.assign(registry.composites, composites);
 Object.assign(registry.formulas, formulas);
-Object.assign(late, members);
+Object.assign(late, members, valueMembers);
 installMethods(Tensor.prototype);
+installDataMethods(Tensor.prototype);
+installCudaCheck();

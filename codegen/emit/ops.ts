@@ -8,6 +8,8 @@ const TYPES: Record<string, string> = {
   "Tensor?": "Tensor | null",
   "Tensor|Scalar": "Tensor | Scalar",
   "Tensor|Scalar?": "Tensor | Scalar | null",
+  "Tensor|Index": "Tensor",
+  "Tensor?[]": "readonly (Tensor | null)[]",
   TensorList: "readonly Tensor[]",
   Scalar: "Scalar",
   "Scalar?": "Scalar | null",
@@ -153,12 +155,14 @@ function emitInplace(op: Op, plan: NodePlan | null): string[] {
   const others = op.args.slice(1).filter(isTensorArg).map((a) => a.name);
   const check = `$T.checkInplace(${self}${others.length > 0 ? `, [${others.join(", ")}]` : ""});`;
   const call = geometryOnly ? `$T.adoptGeometry(${self}, ${forward(op, "", false)})` : forward(op, self, true);
+  const write = op.kind === "pointwise" ? [`  $pointwise.checkWrite(${[self, ...others].join(", ")});`] : [];
   if (plan === null) {
-    lines.push(`  ${check}`, `  ${call};`, `  ${self}._version.value++;`, `  return ${self};`, "}", "");
+    lines.push(`  ${check}`, ...write, `  ${call};`, `  ${self}._version.value++;`, `  return ${self};`, "}", "");
     return lines;
   }
-  lines.push(`  if (!(${tracked(plan)})) {`, `    ${call};`, `    ${self}._version.value++;`, `    return ${self};`, "  }");
-  lines.push(`  ${check}`);
+  lines.push(`  if (!(${tracked(plan)})) {`, ...write.map((w) => `  ${w}`), `    ${call};`);
+  lines.push(`    ${self}._version.value++;`, `    return ${self};`, "  }");
+  lines.push(`  ${check}`, ...write);
   for (const s of beforeCall(plan, true)) lines.push(`  ${s}`);
   lines.push(`  ${call};`, `  ${self}._version.value++;`);
   lines.push(`  $T.rebaseHistory(${self}, node);`);

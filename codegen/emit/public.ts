@@ -27,6 +27,9 @@ export function groupsOf(model: Model, wanted: (op: Op) => boolean): Group[] {
   return [...groups.values()].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
+/** Roles that a hot operator's arguments may have; others are converted by the argument table. */
+const DIRECT = new Set(["Tensor", "Tensor?", "Tensor|Scalar", "Tensor|Scalar?"]);
+
 const RESERVED = new Set(["var", "in", "new", "default", "delete", "with"]);
 const isSize = (a: Arg): boolean => a.role === "Size" || a.role === "Sizes";
 
@@ -48,6 +51,10 @@ function optionType(a: Arg): string {
 /** What a user may pass where the internal function takes `typeOf(a)`. */
 function inputType(a: Arg): string {
   switch (a.role) {
+    case "Tensor|Index":
+      return "Tensor | readonly number[]";
+    case "Tensor?[]":
+      return "readonly (Tensor | readonly number[] | null)[]";
     case "DType":
       return "DTypeLike";
     case "DType?":
@@ -115,7 +122,7 @@ function isSimple(ops: readonly Op[]): boolean {
   if (ops.length !== 1) return false;
   const op = ops[0] as Op;
   if (op.kind === "factory" || op.kind === "composite") return false;
-  return op.args.every((a) => (a.byName ? a.fallback !== undefined : isTensorArg(a) && a.fallback === undefined && a.role !== "TensorList"));
+  return op.args.every((a) => (a.byName ? a.fallback !== undefined : DIRECT.has(a.role) && a.fallback === undefined));
 }
 
 function table(group: Group, inplace: boolean): string[] {
@@ -153,6 +160,10 @@ function simpleBody(op: Op, name: string, inplace: boolean): string[] {
     const fallback = a.role.endsWith("?") ? ` ?? null` : "";
     if (check === "tensor") lines.push(`  if (!(${a.name} instanceof Tensor)) A.bad("${name}", "${a.name}", ${a.name});`);
     else lines.push(`  if (!(${a.name} instanceof Tensor)) A.${check}("${name}", "${a.name}", ${a.name}${fallback});`);
+  }
+  if (tensors.every((a) => a.role === "Tensor|Scalar")) {
+    const none = tensors.map((a) => `!(${a.name} instanceof Tensor)`).join(" && ");
+    lines.push(`  if (${none}) A.bad("${name}", "${(tensors[0] as Arg).name}", ${(tensors[0] as Arg).name});`);
   }
   const plain = [...tensors.map((a) => a.name), ...named.map((a) => a.fallback as string)];
   lines.push(`  if (options === undefined) return ${fn}(${plain.join(", ")});`);

@@ -65,7 +65,7 @@ function parse(op: Op, model: Model, key: string, text: string): Formula {
 }
 
 function noteUse(uses: Map<string, Use>, arg: Arg, parent: Node | undefined): void {
-  const single = arg.role === "Tensor" || arg.role === "Tensor?";
+  const single = arg.role === "Tensor" || arg.role === "Tensor?" || arg.role === "TensorList";
   const geometry =
     single && parent !== undefined && Node.isPropertyAccessExpression(parent) && GEOMETRY.has(parent.getName());
   if (!geometry || uses.get(arg.name) === "value") uses.set(arg.name, "value");

@@ -159,12 +159,15 @@ export function loadModel(): Model {
   };
 }
 
+/** Operands of the pointwise families; a number counts as one. */
+const ARITY: Record<string, number> = { unary: 1, binary: 2, ternary: 3 };
+
 function fastKernels(ops: readonly Op[]): Model["fast"] {
   const seen = new Map<string, Model["fast"][number]>();
   for (const op of ops) {
     const path = op.kernels?.[0];
     if (path === undefined || op.fast === undefined) continue;
-    seen.set(path, { path, computes: op.fast, arity: tensorArgs(op).length });
+    seen.set(path, { path, computes: op.fast, arity: ARITY[path.split(".")[0] as string] ?? tensorArgs(op).length });
   }
   return [...seen.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }

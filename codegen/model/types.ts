@@ -6,6 +6,8 @@ export type Role =
   | "Tensor?"
   | "Tensor|Scalar"
   | "Tensor|Scalar?"
+  | "Tensor|Index"
+  | "Tensor?[]"
   | "TensorList"
   | "Scalar"
   | "Scalar?"

@@ -2,7 +2,11 @@
 import type { OpSchema } from "../model/types.ts";
 
 const composite = { kind: "composite", grad: "composite", variants: ["method"] } as const;
-const conversion = { ...composite, args: { self: "Tensor" } } as const;
+const conversion = {
+  ...composite,
+  args: { self: "Tensor" },
+  kwargs: { memory_format: "MemoryFormat?" },
+} as const;
 
 export const ops = [
   {
@@ -32,7 +36,7 @@ export const ops = [
     name: "_to_copy", kind: "op", variants: [], internal: true, args: { self: "Tensor", dtype: "DType", memory_format: "MemoryFormat?" }, impl: "storage_ops.toCopy", node: "ToCopyBackward0", grad: { self: "grad.to(self.dtype)" },
     doc: "A converted copy.",
   },
-  { name: "to", kind: "composite", grad: "composite", variants: ["method"], args: { self: "Tensor", dtype: "DType" }, kwargs: { non_blocking: ["Bool", false], copy: ["Bool", false], memory_format: "MemoryFormat?", device: "Device?" }, impl: "composites.toDtype", doc: "The tensor in another dtype; itself when it is so already and `copy` is not set.", example: "tensor([1.5]).to(\"int64\") // tensor([1])" },
+  { name: "to", kind: "composite", grad: "composite", variants: ["method"], args: { self: "Tensor", dtype: "DType", non_blocking: ["Bool", false], copy: ["Bool", false] }, kwargs: { memory_format: "MemoryFormat?", device: "Device?" }, impl: "composites.toDtype", doc: "The tensor in another dtype; itself when it is so already and `copy` is not set.", example: "tensor([1.5]).to(\"int64\") // tensor([1])" },
   { name: "to", overload: "device", kind: "composite", grad: "composite", variants: ["method"], args: { self: "Tensor", device: "Device?", dtype: "DType?", non_blocking: ["Bool", false], copy: ["Bool", false] }, kwargs: { memory_format: "MemoryFormat?" }, impl: "composites.toDevice", doc: "The tensor on another device, and in another dtype." },
   { name: "to", overload: "other", kind: "composite", grad: "composite", variants: ["method"], args: { self: "Tensor", other: "Tensor", non_blocking: ["Bool", false], copy: ["Bool", false] }, kwargs: { memory_format: "MemoryFormat?" }, impl: "composites.toOther", doc: "The tensor with the device and dtype of another." },
   { ...composite, name: "type_as", args: { self: "Tensor", other: "Tensor" }, impl: "composites.typeAs", doc: "The tensor in the dtype of another." },

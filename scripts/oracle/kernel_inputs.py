@@ -10,11 +10,12 @@ words of 64-bit integers and for imaginary parts. A domain turns u into a value 
 
     any      floats in [-8, 8) with all the mantissa bits that fit, integers over the whole range, bool = top bit
     spec     any, with NaN, infinities, -0, 0 and 1 at about one place in 61 (floats only)
+    nans     any, with NaN, infinities and 1 there instead: no zeros of both signs, whose order torch leaves open
     pos      floats above 0, integers 1..100
     small    multiples of 1/4 in [-2, 1.75], integers -8..7 (0..15 unsigned): sums and products stay exact
     divisor  small without 0, and without -1 for integers
     expo     multiples of 1/2 in [-2, 2], integers 0..4
-    sign     1 or -1 (1 when unsigned), 2 at every 9973rd place: products stay small
+    sign     1 or -1 (1 when unsigned), 2 at every 9973rd place: products stay small; imaginary parts 0
     mask     top bit
     rev:N    N - 1 - j: a permutation used as an index;   idx:N  u mod N
 """
@@ -33,7 +34,7 @@ NUMPY = {
 }
 PART = {"c64": "f32", "c128": "f64"}
 FLOATS = ("f16", "bf16", "f32", "f64")
-SPECIALS = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0]
+SPECIALS = {"spec": [np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0], "nans": [np.nan, np.inf, -np.inf, 1.0]}
 
 
 def mix(x):
@@ -74,9 +75,9 @@ def float_values(dt, dom, k, n):
     u = words(k, n)
     if dom == "any":
         return any_float(dt, u)
-    if dom == "spec":
+    if dom in SPECIALS:
         w = words(k + 32, n)
-        table = np.array(SPECIALS)[(w >> 8) % 6]
+        table = np.array(SPECIALS[dom])[(w >> 8) % len(SPECIALS[dom])]
         return np.where(w % 61 == 0, table, any_float(dt, u))
     if dom == "pos":
         return pos_float(dt, u)
@@ -132,12 +133,14 @@ def storage(dt, dom, k, n):
         return torch.from_numpy(words(k, n) >> 31 == 1) if dom != "divisor" else torch.ones(n, dtype=torch.bool)
     if dt in PART:
         part = PART[dt]
-        re = float_values(part, "any" if dom == "spec" else dom, k, n)
-        im = float_values(part, "any" if dom in ("spec", "pos", "divisor") else dom, k + 16, n)
+        re = float_values(part, "any" if dom in SPECIALS else dom, k, n)
+        im = float_values(part, "any" if dom in ("spec", "nans", "pos", "divisor") else dom, k + 16, n)
+        if dom == "sign":
+            im[:] = 0
         return torch.from_numpy(re + 1j * im).to(DTYPES[dt])
     if dt in FLOATS:
         return torch.from_numpy(float_values(dt, dom, k, n)).to(DTYPES[dt])
-    a = any_int(dt, k, n) if dom in ("any", "spec", "mask") else int_values(dt, dom, k, n).astype(NUMPY[dt])
+    a = any_int(dt, k, n) if dom in ("any", "spec", "nans", "mask") else int_values(dt, dom, k, n).astype(NUMPY[dt])
     return torch.from_numpy(a)
 
 

@@ -248,6 +248,8 @@ def rows_of(name, spec, rng):
         if undefined(name, spec, row):
             continue
         ans = answer(spec, row)
+        if row["d"] in UNSIGNED and row["n"] == 0 and "e" in answer(spec, {**row, "n": 64}):
+            continue  # torch has no kernel and does not notice for want of elements
         if "e" in ans:
             key = (row["d"], row["f"], *ans["e"])
             if row["d"] in UNSIGNED or key in seen:
@@ -258,7 +260,7 @@ def rows_of(name, spec, rng):
 
 def input_digests():
     """Digests of formula storages: the reading side checks that it makes the same inputs."""
-    doms = ("any", "spec", "pos", "small", "divisor", "expo", "sign")
+    doms = ("any", "spec", "nans", "pos", "small", "divisor", "expo", "sign")
     made = {"%s %s 1 %d" % (dt, dom, n): ki.digest(ki.storage(dt, dom, 1, n))
             for dt in ALL for dom in doms for n in (65, 10007)}
     made.update({"i64 %s 4 65" % dom: ki.digest(ki.storage("i64", dom, 4, 65)) for dom in ("rev:7", "idx:9")})

@@ -83,8 +83,8 @@ export function typeOf(self: Tensor, dtype: DType): Tensor {
 
 const converter =
   (dtype: DType) =>
-  (self: Tensor): Tensor =>
-    convert(self, dtype, false, null);
+  (self: Tensor, format: MemoryFormat | null): Tensor =>
+    convert(self, dtype, false, format);
 
 export const double = converter(dtypes.float64);
 export const float = converter(dtypes.float32);
@@ -165,7 +165,7 @@ export function detachInplace_(self: Tensor): Tensor {
       "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, " +
         "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be " +
         "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in " +
-        "torch/optim/optimizer.py as a solution.",
+        "torch/optim/optimizer.py as the solution.",
     );
   }
   self._gradFn = null;

@@ -10,7 +10,10 @@ import type { OutputMeta } from "./node.ts";
 import type { Region } from "./view-nodes.ts";
 
 export * from "./formulas-common.ts";
+export * from "./formulas-matrix.ts";
 export * from "./formulas-pointwise.ts";
+export * from "./formulas-indexing.ts";
+export * from "./formulas-reduction.ts";
 
 /** Sums a gradient over the dimensions that broadcasting added or stretched. */
 export function sumTo(grad: Tensor, shape: readonly number[]): Tensor {

@@ -29,7 +29,7 @@ export type Saved = SavedTensor | Scalar | null | readonly Saved[] | typeof FREE
 export const FREED: unique symbol = Symbol("freed");
 
 /** Keeps an argument. */
-export function save(x: Tensor | Scalar | null | undefined | readonly Tensor[]): Saved {
+export function save(x: Tensor | Scalar | null | undefined | readonly (Tensor | null)[]): Saved {
   if (x === null || x === undefined) return null;
   if (x instanceof Tensor) return new SavedTensor(x, gradFnOf(x), x._outputNr);
   if (Array.isArray(x)) return x.map((t) => save(t));
@@ -105,7 +105,10 @@ export interface Geometry {
   readonly ndim: number;
 }
 
-export function geometry(x: Tensor | Scalar | null): Geometry {
+export function geometry(x: Tensor | Scalar | null | readonly Tensor[]): Geometry {
+  // Of a list: the shapes of its members.
+  // biome-ignore lint/suspicious/noExplicitAny: shapes of a list stand where sizes do
+  if (Array.isArray(x)) return { ...geometry(x[0] ?? null), shape: x.map((t) => t._shape) as any };
   if (!(x instanceof Tensor)) return { shape: [], strides: [], offset: 0, dtype: getDefaultDtype(), ndim: 0 };
   return { shape: x._shape, strides: x._strides, offset: x._offset, dtype: x.dtype, ndim: x._shape.length };
 }

@@ -1,7 +1,7 @@
 // `zensor convert`: between safetensors files and memory-mapped directories.
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { saveSafetensorsAsync, SafetensorsFile } from "../io/safetensors.ts";
+import { SafetensorsFile, saveSafetensorsAsync } from "../io/safetensors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor, TensorDict } from "../tensordict/index.ts";
 import { CliError } from "./errors.ts";
@@ -51,7 +51,10 @@ async function toSafetensors(from: string, to: string, options: CliOptions): Pro
   const tensors = new Map<string, Tensor>();
   for (const [key, entry] of td.flattenKeys(SEPARATOR).items()) {
     if (!isNonTensor(entry)) tensors.set(key as string, entry as Tensor);
-    else metadata[(key as string).replace(/^__metadata__\./, "")] = metadataText((entry as { tolist?(): unknown; data?: unknown }).data);
+    else
+      metadata[(key as string).replace(/^__metadata__\./, "")] = metadataText(
+        (entry as { tolist?(): unknown; data?: unknown }).data,
+      );
   }
   const numThreads = countOption("threads", options.threads, 1);
   const hasMetadata = Object.keys(metadata).length > 0;
@@ -73,6 +76,8 @@ export async function convert(from: string, to: string, options: CliOptions): Pr
   const stat = statSync(from, { throwIfNoEntry: false });
   if (stat === undefined) throw new CliError(`${from} does not exist.`);
   refuseExisting(to, options);
-  const done = stat.isDirectory() ? await toSafetensors(from, to, options) : await toDirectory(from, to, options);
+  const done = stat.isDirectory()
+    ? await toSafetensors(from, to, options)
+    : await toDirectory(from, to, options);
   if (!options.quiet) console.log(`${to}: ${done}`);
 }

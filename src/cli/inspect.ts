@@ -32,7 +32,13 @@ function fromSafetensors(path: string): Listing {
     shape: entry.shape,
     nbytes: entry.end - entry.begin,
   }));
-  return { format: "safetensors", batchSize: null, rows, values: [], metadata: Object.fromEntries(header.metadata) };
+  return {
+    format: "safetensors",
+    batchSize: null,
+    rows,
+    values: [],
+    metadata: Object.fromEntries(header.metadata),
+  };
 }
 
 function collect(node: DirectoryNode, prefix: string, listing: Listing): void {
@@ -62,7 +68,9 @@ function collect(node: DirectoryNode, prefix: string, listing: Listing): void {
 
 function fromDirectory(path: string): Listing {
   if (!existsSync(join(path, "meta.json"))) {
-    throw new CliError(`${path} has no meta.json: it is no memory-mapped directory. \`zensor tree ${path}\` shows its files.`);
+    throw new CliError(
+      `${path} has no meta.json: it is no memory-mapped directory. \`zensor tree ${path}\` shows its files.`,
+    );
   }
   const node = readDirectory(path);
   const listing: Listing = { format: "memmap", batchSize: null, rows: [], values: [], metadata: {} };
@@ -96,8 +104,10 @@ function printTable(listing: Listing): void {
     const left = `${name.padEnd(widths[0] as number)}  ${dtype.padEnd(widths[1] as number)}`;
     console.log(`${left}  ${shape.padEnd(widths[2] as number)}  ${size.padStart(widths[3] as number)}`);
   }
-  for (const { name, value } of listing.values) console.log(`${name} = ${pythonJsonStringify(value as string)}`);
-  for (const [key, value] of Object.entries(listing.metadata)) console.log(`metadata ${key} = ${JSON.stringify(value)}`);
+  for (const { name, value } of listing.values)
+    console.log(`${name} = ${pythonJsonStringify(value as string)}`);
+  for (const [key, value] of Object.entries(listing.metadata))
+    console.log(`metadata ${key} = ${JSON.stringify(value)}`);
   const total = listing.rows.reduce((sum, row) => sum + row.nbytes, 0);
   console.log(`${listing.rows.length} tensors, ${bytesText(total)}`);
 }
@@ -107,6 +117,9 @@ export function inspect(path: string, options: CliOptions): void {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw new CliError(`${path} does not exist.`);
   const listing = stat.isDirectory() ? fromDirectory(path) : fromSafetensors(path);
-  if (options.json) console.log(JSON.stringify(listing, (_key, value) => (typeof value === "bigint" ? `${value}` : value), 2));
+  if (options.json)
+    console.log(
+      JSON.stringify(listing, (_key, value) => (typeof value === "bigint" ? `${value}` : value), 2),
+    );
   else printTable(listing);
 }

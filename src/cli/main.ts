@@ -37,7 +37,9 @@ const OPTIONS = {
 } as const;
 
 /** Parsed options of all commands. */
-export type CliOptions = { -readonly [K in keyof typeof OPTIONS]?: (typeof OPTIONS)[K]["type"] extends "string" ? string : boolean };
+export type CliOptions = {
+  -readonly [K in keyof typeof OPTIONS]?: (typeof OPTIONS)[K]["type"] extends "string" ? string : boolean;
+};
 
 function parse(argv: readonly string[]): { options: CliOptions; positionals: string[] } {
   try {
@@ -55,7 +57,9 @@ function operands(command: string, given: string[], names: readonly string[]): s
 }
 
 async function version(): Promise<string> {
-  const manifest = (await import("../../package.json", { with: { type: "json" } })).default as { version: string };
+  const manifest = (await import("../../package.json", { with: { type: "json" } })).default as {
+    version: string;
+  };
   return manifest.version;
 }
 
@@ -96,7 +100,11 @@ export async function main(argv: readonly string[]): Promise<number> {
       return EXIT.interrupted;
     }
     const text = error instanceof Error ? error.message : String(error);
-    console.error(error instanceof CliError && error.message === HELP ? text : `${styleText("red", "error:", { stream: process.stderr })} ${text}`);
+    console.error(
+      error instanceof CliError && error.message === HELP
+        ? text
+        : `${styleText("red", "error:", { stream: process.stderr })} ${text}`,
+    );
     return error instanceof CliError ? error.exitCode : EXIT.failed;
   }
 }

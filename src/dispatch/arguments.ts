@@ -5,6 +5,7 @@ import { DType, toDType } from "../tensor/dtype.ts";
 import { TypeError } from "../tensor/errors.ts";
 import { Storage, UntypedStorage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { indexFromList } from "./indexing-lists.ts";
 import { MemoryFormat } from "./memory-format.ts";
 
 /** Marks an argument without a default. */
@@ -55,9 +56,17 @@ function toInts(x: unknown): unknown {
   return list.includes(MISMATCH) ? MISMATCH : list;
 }
 
+function toIndices(x: unknown): unknown {
+  if (!Array.isArray(x)) return MISMATCH;
+  const list = x.map((t) => (t === null || t instanceof Tensor ? t : Array.isArray(t) ? indexFromList(t) : MISMATCH));
+  return list.includes(MISMATCH) ? MISMATCH : list;
+}
+
 const CONVERT: Record<string, (x: unknown) => unknown> = {
   Tensor: (x) => (x instanceof Tensor ? x : MISMATCH),
   "Tensor|Scalar": (x) => (x instanceof Tensor || isScalar(x) ? x : MISMATCH),
+  "Tensor|Index": (x) => (x instanceof Tensor ? x : Array.isArray(x) ? indexFromList(x) : MISMATCH),
+  "Tensor?[]": toIndices,
   TensorList: (x) => (Array.isArray(x) && x.every((t) => t instanceof Tensor) ? x : MISMATCH),
   Scalar: (x) => (isScalar(x) ? x : isZeroDimValue(x)),
   Dim: toInt,

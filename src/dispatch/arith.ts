@@ -3,7 +3,7 @@ import { K } from "../../generated/kernels.ts";
 
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { bool, type DType } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
+import { NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { fill } from "./copy.ts";
@@ -53,11 +53,9 @@ export function abs(self: Tensor, out: Out, inplace: boolean): Tensor {
   if (inplace && self.dtype.category === 3) {
     throw new RuntimeError("In-place abs is not supported for complex tensors.");
   }
-  if (self.dtype === bool) return unary(LOGICAL_IDENTITY, self, out, inplace);
+  if (self.dtype === bool) notImplemented("abs_cpu", bool);
   return unary(ABS, self, out, inplace);
 }
-
-const LOGICAL_IDENTITY = def("abs", K.unary_convert, RULES.same);
 
 export function neg(self: Tensor, out: Out, inplace: boolean): Tensor {
   if (self.dtype === bool) {
@@ -70,8 +68,8 @@ export function neg(self: Tensor, out: Out, inplace: boolean): Tensor {
 }
 
 export function relu(self: Tensor, out: Out, inplace: boolean): Tensor {
-  if (self.dtype === bool) throw new RuntimeError("Boolean inputs not supported for relu");
-  if (self.dtype.category === 3) notImplemented("clamp_min_scalar_cpu", self.dtype);
+  if (self.dtype === bool) throw new NotImplementedError("Boolean inputs not supported for relu");
+  if (self.dtype.category === 3) throw new NotImplementedError("clamp is not supported for complex types");
   return unary(RELU, self, out, inplace);
 }
 
@@ -176,13 +174,27 @@ export function pow(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor 
   if (common.category < 2 && !(b instanceof Tensor) && scalarToNumber(b) < 0) {
     throw new RuntimeError("Integers to negative integer powers are not allowed.", { code: "negative_power" });
   }
+  if (a instanceof Tensor && !(b instanceof Tensor)) {
+    const trivial = trivialPower(a, b, common, out, inplace);
+    if (trivial !== null) return trivial;
+  }
   if (common === bool) notImplemented("pow", common);
   return binary(POW, a, b, out, inplace);
 }
 
+/** The zeroth and the first power, which bools have too. */
+function trivialPower(a: Tensor, b: Scalar, common: DType, out: Out, inplace: boolean): Tensor | null {
+  if (common !== bool) return null;
+  if (scalarToNumber(b) === 1) return general(COPY, [a], out, inplace, undefined, common);
+  const r = general(COPY, [a], out, inplace, undefined, common);
+  return fill(r, 1);
+}
+
+const COPY = def("pow", K.unary_convert, RULES.same);
+
 function requireReal(op: string, a: Tensor, b: Tensor): void {
   if (a.dtype.category === 3 || b.dtype.category === 3) {
-    throw new RuntimeError(`${op} not implemented for complex tensors.`);
+    throw new TypeError(`${op} not implemented for complex tensors.`);
   }
 }
 
@@ -257,8 +269,7 @@ export function clamp(self: Tensor, min: Operand | null, max: Operand | null, ou
     throw new RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None");
   }
   const d = resultType([self, min, max].filter((x): x is Operand => x !== null));
-  if (d.category === 3) throw new RuntimeError("clamp is not supported for complex types");
-  if (d === bool) notImplemented("clamp_cpu", d);
+  if (d.category === 3) throw new NotImplementedError("clamp is not supported for complex types");
   const nan = [min, max].some((x) => x !== null && !(x instanceof Tensor) && Number.isNaN(scalarToNumber(x)));
   if (nan) return general(CLAMP, [self, Number.NaN, Number.NaN], out, inplace, undefined, d);
   return general(CLAMP, [self, min ?? noBound(d, false), max ?? noBound(d, true)], out, inplace, undefined, d);

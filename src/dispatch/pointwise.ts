@@ -207,6 +207,10 @@ function targetFor(
 ): Tensor {
   const tensors = operands.filter((x) => x instanceof Tensor);
   if (out === undefined) return freshResult(tensors, shape, result);
+  if (!inplace && sameSizes(out._shape, shape)) {
+    for (const t of tensors) checkWrite(out, t);
+    requireNoInternalOverlap(out, p.name);
+  }
   if (inplace) {
     if (!sameSizes(out._shape, shape)) {
       throw new RuntimeError(
@@ -216,10 +220,19 @@ function targetFor(
     }
   }
   requireCast(result, out.dtype);
-  if (!inplace) prepareOut(out, shape, () => layoutOf(tensors, shape));
-  requireNoInternalOverlap(out, p.name);
-  for (const t of tensors) requireNoPartialOverlap(out, t, p.name);
+  if (!inplace && !sameSizes(out._shape, shape)) {
+    prepareOut(out, shape, () => layoutOf(tensors, shape));
+    for (const t of tensors) requireNoPartialOverlap(out, t, p.name);
+  }
   return out;
+}
+
+/** Before anything else of an in-place call: refuses to write an element twice or one that is still to be read. */
+export function checkWrite(self: Tensor, ...others: (Operand | null)[]): void {
+  if (!self._contiguous) requireNoInternalOverlap(self);
+  for (const x of others) {
+    if (x instanceof Tensor && x !== self && x._storage === self._storage) requireNoPartialOverlap(self, x);
+  }
 }
 
 /** Row-major when every full operand is, else dense in the operands' order of strides. */

@@ -95,7 +95,7 @@ function combine(higher: DType | null, lower: DType | null): DType | null {
   return promoteTypes(higher, lower);
 }
 
-/** The dtype of `a op b` and of longer lists. @torch torch.result_type */
+/** The dtype of `a op b` and of longer lists. */
 export function resultType(operands: readonly (Tensor | Scalar)[]): DType {
   let dim: DType | null = null;
   let zero: DType | null = null;
@@ -112,6 +112,11 @@ export function resultType(operands: readonly (Tensor | Scalar)[]): DType {
     }
   }
   return combine(dim, combine(zero, wrapped)) ?? getDefaultDtype();
+}
+
+/** The dtype of an operation on these operands. @torch torch.result_type */
+export function resultTypeOf(...operands: (Tensor | Scalar)[]): DType {
+  return resultType(operands);
 }
 
 const KIND_CATEGORY = { bool: 0, int: 1, float: 2, complex: 3 } as const;

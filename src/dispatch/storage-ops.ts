@@ -14,9 +14,9 @@ import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts"
 /** self[...] = src */
 export function copy(self: Tensor, src: Tensor, _nonBlocking: boolean): Tensor {
   if (self === src) return self;
-  copies.requireExpandable(src._shape, self._shape);
   requireNoInternalOverlap(self, "copy_");
   requireNoPartialOverlap(self, src, "copy_");
+  copies.requireExpandable(src._shape, self._shape);
   if (self._storage.kind !== "meta") copies.copyInto(self, src);
   return self;
 }

@@ -36,7 +36,12 @@ function shown(name: string): string {
   });
 }
 
-function* walk(path: string, prefix: string, depth: number, options: Required<DirectoryTreeOptions>): Generator<string> {
+function* walk(
+  path: string,
+  prefix: string,
+  depth: number,
+  options: Required<DirectoryTreeOptions>,
+): Generator<string> {
   if (depth >= options.maxDepth) return;
   const nodes = list(path, options.style);
   for (const [i, node] of nodes.entries()) {

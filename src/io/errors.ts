@@ -8,7 +8,10 @@ export class OSError extends RuntimeError {
   readonly errno: number;
   /** The file in question. */
   readonly path: string | undefined;
-  constructor(message: string, details: { errno?: number; path?: string; code?: string; cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    details: { errno?: number; path?: string; code?: string; cause?: unknown } = {},
+  ) {
     super(message, { code: details.code ?? "os", cause: details.cause });
     this.name = "OSError";
     this.errno = details.errno ?? 0;
@@ -19,7 +22,12 @@ export class OSError extends RuntimeError {
 /** A file or a directory is missing. @torch FileNotFoundError */
 export class FileNotFoundError extends OSError {
   constructor(path: string, cause?: unknown) {
-    super(`[Errno 2] No such file or directory: ${pythonQuote(path)}`, { errno: 2, path, code: "ENOENT", cause });
+    super(`[Errno 2] No such file or directory: ${pythonQuote(path)}`, {
+      errno: 2,
+      path,
+      code: "ENOENT",
+      cause,
+    });
     this.name = "FileNotFoundError";
   }
 }

@@ -84,9 +84,15 @@ export function jobError(job: FileJob, result: JobResult): Error {
     case STATUS.exists:
       return new OSError(`The file ${path} already exists.`, { path, errno: 17, code: "EEXIST" });
     case STATUS.symlink:
-      return new OSError(`Refusing to write memory-mapped tensor through symlink ${path}.`, { path, code: "symlink" });
+      return new OSError(`Refusing to write memory-mapped tensor through symlink ${path}.`, {
+        path,
+        code: "symlink",
+      });
     case STATUS.unsupported:
-      return new OSError("mapping files is not supported on this platform yet", { path, code: "unsupported" });
+      return new OSError("mapping files is not supported on this platform yet", {
+        path,
+        code: "unsupported",
+      });
     case STATUS.cancelled:
       return new DOMException("The operation was aborted.", "AbortError");
     case STATUS.notAFile:

@@ -47,9 +47,26 @@ export type DirectoryWrite =
       /** Keys that were added after the first save. */
       late?: ReadonlySet<string>;
     }
-  | { kind: "lazy"; typeName: string; stackDim: number; stackDimName: string | null; members: DirectoryWrite[] }
-  | { kind: "tensorclass"; typeName: string; qualified: string; extras: PythonJsonObject; inner: DirectoryWrite }
-  | { kind: "nonTensor"; typeName: "NonTensorData" | "MetaData"; data: PythonJson | undefined; files?: ExtraFile[] }
+  | {
+      kind: "lazy";
+      typeName: string;
+      stackDim: number;
+      stackDimName: string | null;
+      members: DirectoryWrite[];
+    }
+  | {
+      kind: "tensorclass";
+      typeName: string;
+      qualified: string;
+      extras: PythonJsonObject;
+      inner: DirectoryWrite;
+    }
+  | {
+      kind: "nonTensor";
+      typeName: "NonTensorData" | "MetaData";
+      data: PythonJson | undefined;
+      files?: ExtraFile[];
+    }
   | {
       kind: "nonTensorStack";
       typeName: "NonTensorStack";
@@ -114,7 +131,8 @@ export class DirectoryWriter {
   private finish(failed: number): void {
     if (failed !== 0) this.jobs.throwFirstFailure();
     for (const path of this.stale) rmSync(path, { recursive: true, force: true });
-    for (const { job, leaf, path } of this.mapped) leaf.onMapped?.(storageOf(this.jobs.result(job), path, "r+"));
+    for (const { job, leaf, path } of this.mapped)
+      leaf.onMapped?.(storageOf(this.jobs.result(job), path, "r+"));
     for (const done of this.ready) done();
   }
 
@@ -133,11 +151,13 @@ export class DirectoryWriter {
         this.meta(path, tensorclassText(node.qualified, node.extras));
         return;
       case "nonTensor":
-        for (const file of node.files ?? []) this.metas.push({ path: join(path, file.name), bytes: file.bytes });
+        for (const file of node.files ?? [])
+          this.metas.push({ path: join(path, file.name), bytes: file.bytes });
         this.meta(path, nonTensorText(node.typeName, node.data));
         return;
       case "nonTensorStack":
-        for (const file of node.files ?? []) this.metas.push({ path: join(path, file.name), bytes: file.bytes });
+        for (const file of node.files ?? [])
+          this.metas.push({ path: join(path, file.name), bytes: file.bytes });
         this.meta(path, nonTensorStackText(node.data, node.stackDim, node.device));
         return;
     }
@@ -182,7 +202,9 @@ export class DirectoryWriter {
 
   private fileName(key: string, extension: string, used: Map<string, string>, named: boolean): string {
     if (LOST_KEYS.has(key) || (key === "_names" && named)) {
-      throw new KeyError(`The key '${key}' cannot be saved: meta.json uses this name itself. Rename the entry first.`);
+      throw new KeyError(
+        `The key '${key}' cannot be saved: meta.json uses this name itself. Rename the entry first.`,
+      );
     }
     const robust = this.options.robustKey !== false;
     const problem = keyProblem(key, extension);
@@ -195,7 +217,9 @@ export class DirectoryWriter {
     const other = used.get(folded);
     if (other !== undefined) {
       const whom = other === "" ? "the metadata" : `the key ${JSON.stringify(other)}`;
-      throw new KeyError(`The key ${JSON.stringify(key)} cannot be saved: its file ${name} is that of ${whom}.`);
+      throw new KeyError(
+        `The key ${JSON.stringify(key)} cannot be saved: its file ${name} is that of ${whom}.`,
+      );
     }
     used.set(folded, key);
     return name;
@@ -203,7 +227,8 @@ export class DirectoryWriter {
 
   private leaf(leaf: LeafWrite, path: string): void {
     const nbytes = leaf.shape.reduce((product, n) => product * n, leaf.dtype.itemsize);
-    if (!Number.isSafeInteger(nbytes)) throw new RuntimeError(`${path}: ${nbytes} bytes are too many for a file`);
+    if (!Number.isSafeInteger(nbytes))
+      throw new RuntimeError(`${path}: ${nbytes} bytes are too many for a file`);
     if (nbytes === 0) {
       this.ready.push(() => leaf.onMapped?.(Storage.allocate(0)));
       return;
@@ -217,7 +242,8 @@ export class DirectoryWriter {
       this.ready.push(() => leaf.onMapped?.(storage as Storage));
       return;
     }
-    const common = JobFlag.create | JobFlag.noFollow | exclusive | (leaf.onMapped ? mapFlags("r+") : JobFlag.writable);
+    const common =
+      JobFlag.create | JobFlag.noFollow | exclusive | (leaf.onMapped ? mapFlags("r+") : JobFlag.writable);
     const fsync = this.options.fsync ? JobFlag.fsync : 0;
     const work = bytes === null ? JobFlag.grow : JobFlag.write | JobFlag.replace;
     const job = this.jobs.add({
@@ -232,7 +258,8 @@ export class DirectoryWriter {
 
   private small(path: string, bytes: Uint8Array): void {
     const fsync = this.options.fsync ? JobFlag.fsync : 0;
-    const flags = JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | JobFlag.writable | fsync;
+    const flags =
+      JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | JobFlag.writable | fsync;
     this.jobs.add({ path, nbytes: bytes.length, flags, data: addressOf(bytes), keep: bytes });
   }
 }
@@ -248,7 +275,10 @@ function makeDirectory(path: string): void {
     }
     const stat = lstatSync(path);
     if (stat.isSymbolicLink()) {
-      throw new OSError(`Refusing to write memory-mapped tensor through symlink ${path}.`, { path, code: "symlink" });
+      throw new OSError(`Refusing to write memory-mapped tensor through symlink ${path}.`, {
+        path,
+        code: "symlink",
+      });
     }
     if (!stat.isDirectory()) throw new OSError(`${path} exists and is no directory`, { path, errno: 20 });
   }

@@ -7,7 +7,6 @@ import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
 import { FormatError, guarded } from "./errors.ts";
 import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
 import { mapFile } from "./mapping.ts";
-import { nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
 import {
   headerLength,
   layoutOrder,
@@ -17,6 +16,7 @@ import {
   safetensorsCode,
   writeHeader,
 } from "./safetensors-header.ts";
+import { nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
 
 /** Reads and checks the header of a file without touching its data. */
 export function readSafetensorsHeader(path: string): SafetensorsHeader {
@@ -130,7 +130,10 @@ function plan(tensors: NamedTensors, path: string, options: SaveOptions): Plan {
   const items = pairs<Tensor>(tensors).map(([name, tensor]) => {
     if (name === "__metadata__") throw new FormatError("a tensor cannot be named __metadata__", path);
     if (safetensorsCode(tensor.dtype) === undefined) {
-      throw new FormatError(`tensor ${JSON.stringify(name)}: safetensors has no dtype for ${tensor.dtype}`, path);
+      throw new FormatError(
+        `tensor ${JSON.stringify(name)}: safetensors has no dtype for ${tensor.dtype}`,
+        path,
+      );
     }
     const bytes: TensorBytes = nativeBytes(tensor);
     return { name, dtype: tensor.dtype, shape: [...tensor.shape], nbytes: bytes.nbytes, bytes };

@@ -2,7 +2,7 @@
 import type { Device, DeviceLike } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
-import { Size } from "../tensor/size.ts";
+import type { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import {
   deleteEntry,
@@ -22,10 +22,10 @@ import { indexTd, isSliceText, writeIndex } from "./indexing.ts";
 import { excludeKeys, flattenKeysTd, selectKeys, unflattenKeysTd } from "./key-ops.ts";
 import { keyPath, missingKey, unravelKey } from "./keys.ts";
 import { childrenOf, lockTd, unlockTd } from "./locking.ts";
-import { cloneTd, convertTd, type ToOptions } from "./moving.ts";
 import { MathMethods } from "./math-methods.ts";
 import { type ModuleLike, toModule } from "./module.ts";
-import { applyLeaves, type ApplyOptions } from "./pointwise.ts";
+import { cloneTd, convertTd, type ToOptions } from "./moving.ts";
+import { type ApplyOptions, applyLeaves } from "./pointwise.ts";
 import { textOf } from "./printing.ts";
 import { settings } from "./settings.ts";
 import * as shape from "./shape.ts";
@@ -72,7 +72,9 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   size(): Size;
   size(dim: number): number;
   size(dim?: number): Size | number {
-    return dim === undefined ? this._batchSize : (this._batchSize[shape.requireBatchDim(this, dim)] as number);
+    return dim === undefined
+      ? this._batchSize
+      : (this._batchSize[shape.requireBatchDim(this, dim)] as number);
   }
   /** Number of batch dimensions. @torch TensorDict.batch_dims */
   get batchDims(): number {
@@ -160,10 +162,14 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
 
   /** The entry under a key; null (or `fallback`) when it is not there. @torch TensorDict.get */
   get<K extends KeyOf<S>>(key: K): ValueAt<S, K>;
-  get<A extends KeyOf<S>, B extends KeyOf<Inner<ValueAt<S, A>>>>(key: readonly [A, B]): ValueAt<Inner<ValueAt<S, A>>, B>;
-  get<A extends KeyOf<S>, B extends KeyOf<Inner<ValueAt<S, A>>>, C extends KeyOf<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>>>(
-    key: readonly [A, B, C],
-  ): ValueAt<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>, C>;
+  get<A extends KeyOf<S>, B extends KeyOf<Inner<ValueAt<S, A>>>>(
+    key: readonly [A, B],
+  ): ValueAt<Inner<ValueAt<S, A>>, B>;
+  get<
+    A extends KeyOf<S>,
+    B extends KeyOf<Inner<ValueAt<S, A>>>,
+    C extends KeyOf<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>>,
+  >(key: readonly [A, B, C]): ValueAt<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>, C>;
   get(key: AnyPath<S>): Schema;
   get<D>(key: NestedKey, fallback: D): Schema | D;
   get(key: NestedKey, ...fallback: unknown[]): unknown {
@@ -177,13 +183,17 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     return requireEntry(this, key);
   }
   /** Python's `td[...]`: an entry by key (wrapped values come as they are), or a part of the batch by index. */
-  at<K extends KeyOf<S>>(key: K): Unwrapped<ValueAt<S, K>>;
-  at<A extends KeyOf<S>, B extends KeyOf<Inner<ValueAt<S, A>>>>(key: readonly [A, B]): Unwrapped<ValueAt<Inner<ValueAt<S, A>>, B>>;
-  at<A extends KeyOf<S>, B extends KeyOf<Inner<ValueAt<S, A>>>, C extends KeyOf<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>>>(
-    key: readonly [A, B, C],
-  ): Unwrapped<ValueAt<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>, C>>;
-  at(key: AnyPath<S>): Schema;
   at(...index: IndexPart[]): this;
+  at<K extends KeyOf<S>>(key: K): Unwrapped<ValueAt<S, K>>;
+  at<A extends KeyOf<S>, B extends KeyOf<Inner<ValueAt<S, A>>>>(
+    key: readonly [A, B],
+  ): Unwrapped<ValueAt<Inner<ValueAt<S, A>>, B>>;
+  at<
+    A extends KeyOf<S>,
+    B extends KeyOf<Inner<ValueAt<S, A>>>,
+    C extends KeyOf<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>>,
+  >(key: readonly [A, B, C]): Unwrapped<ValueAt<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>, C>>;
+  at(key: AnyPath<S>): Schema;
   at(...index: unknown[]): unknown {
     const first = index[0];
     if (index.length === 1 && isKey(first) && !(isSlice(first) && this._own(first) === undefined)) {
@@ -199,7 +209,11 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     return this;
   }
   /** Sets an entry; `inplace` writes into an existing one. @torch TensorDict.set */
-  set<const K extends string, V>(key: K, value: V, options?: { inplace?: boolean }): TensorDictBase<S & StoredAll<{ [k in K]: V }>> & this;
+  set<const K extends string, V>(
+    key: K,
+    value: V,
+    options?: { inplace?: boolean },
+  ): TensorDictBase<S & StoredAll<{ [k in K]: V }>> & this;
   set(key: NestedKey, value: unknown, options?: { inplace?: boolean }): this;
   set(key: NestedKey, value: unknown, options: { inplace?: boolean } = {}): this {
     if (options.inplace && findEntry(this, key) !== undefined) setInPlace(this, key, value);
@@ -407,9 +421,15 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   // ---- functions
 
   /** `fn` of every tensor; what it gives null for is left out. @torch TensorDict.apply */
-  apply(fn: (t: Tensor, ...others: Tensor[]) => Tensor | null | undefined, ...rest: (Td | ApplyOptions)[]): this {
-    const options = (rest.at(-1) !== undefined && !(rest.at(-1) instanceof MathMethods) ? rest.pop() : {}) as ApplyOptions;
-    const call = (t: Tensor, _path: readonly string[], others: readonly unknown[]) => fn(t, ...(others as Tensor[]));
+  apply(
+    fn: (t: Tensor, ...others: Tensor[]) => Tensor | null | undefined,
+    ...rest: (Td | ApplyOptions)[]
+  ): this {
+    const options = (
+      rest.at(-1) !== undefined && !(rest.at(-1) instanceof MathMethods) ? rest.pop() : {}
+    ) as ApplyOptions;
+    const call = (t: Tensor, _path: readonly string[], others: readonly unknown[]) =>
+      fn(t, ...(others as Tensor[]));
     return applyLeaves(this, call, options, rest as Td[]) as unknown as this;
   }
   /** Like `apply`, writing what `fn` gives into this collection. @torch TensorDict.apply_ */
@@ -422,8 +442,10 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     options: ApplyOptions & { nestedKeys?: boolean } = {},
     ...others: Td[]
   ): this {
-    const name = (path: readonly string[]) => (options.nestedKeys ? unravelKey(path) : (path.at(-1) as string));
-    const call = (t: Tensor, path: readonly string[], rest: readonly unknown[]) => fn(name(path), t, ...(rest as Tensor[]));
+    const name = (path: readonly string[]) =>
+      options.nestedKeys ? unravelKey(path) : (path.at(-1) as string);
+    const call = (t: Tensor, path: readonly string[], rest: readonly unknown[]) =>
+      fn(name(path), t, ...(rest as Tensor[]));
     return applyLeaves(this, call, options, others) as unknown as this;
   }
   /** An empty collection with the same batch size. @torch TensorDict.empty */
@@ -467,7 +489,10 @@ function isKey(value: unknown): value is string {
   if (typeof value === "string") return true;
   if (!Array.isArray(value) || value.length === 0) return false;
   const first: unknown = value[0];
-  return value.every((part) => typeof part === "string" || isKey(part)) && !(typeof first === "string" && isSliceText(first));
+  return (
+    value.every((part) => typeof part === "string" || isKey(part)) &&
+    !(typeof first === "string" && isSliceText(first))
+  );
 }
 
 export type { CollectionOptions };

@@ -1,16 +1,23 @@
 // The TensorDict room: what other rooms and programs use of it.
-import { loadTree, type LoadOptions } from "./memmap-load.ts";
+
 import { TensorDictBase } from "./base.ts";
+import { type LoadOptions, loadTree } from "./memmap-load.ts";
 import { lazyStackTds, maybeDenseStackTds } from "./stacking.ts";
 import type { Td } from "./state.ts";
 import { loader } from "./tensorclass.ts";
 import { TensorDict } from "./tensordict.ts";
 import type { CollectionOptions, Schema } from "./types.ts";
 
+export { type EarlyOptions, TensorDictFuture } from "./disk-methods.ts";
 export { InplaceWriteError, KeyThroughLeafError, unravelKey, unravelKeyList } from "./keys.ts";
 export { LazyStackedTensorDict } from "./lazy.ts";
-export { type EarlyOptions, TensorDictFuture } from "./disk-methods.ts";
-export { MemoryMappedTensor, type FromTensorOptions, type MappedOptions } from "./mapped-tensor.ts";
+export {
+  type FromTensorOptions,
+  type MappedOptions,
+  /** Older name of MemoryMappedTensor. */
+  MemoryMappedTensor as MemmapTensor,
+  MemoryMappedTensor,
+} from "./mapped-tensor.ts";
 export { type LoadOptions, PickledData } from "./memmap-load.ts";
 export type { MemmapOptions } from "./memmap-save.ts";
 export { fromModule, type ModuleLike, toModule } from "./module.ts";
@@ -28,9 +35,17 @@ export {
   setListToStack,
   setTensorDictPrintoptions,
 } from "./settings.ts";
+export type { LoadStateOptions, StateDictOptions, TensorState } from "./state-dict.ts";
 export { catTds, denseStack, maybeDenseStackTds, stackTds } from "./stacking.ts";
 export { isNonTensor, isTensorCollection } from "./state.ts";
-export { type Fields, isTensorclass, registerTensorClass, tensorclass, type TensorClass, TensorClassBase } from "./tensorclass.ts";
+export {
+  type Fields,
+  isTensorclass,
+  registerTensorClass,
+  type TensorClass,
+  TensorClassBase,
+  tensorclass,
+} from "./tensorclass.ts";
 export type * from "./types.ts";
 export { TensorDict, TensorDictBase };
 
@@ -45,7 +60,10 @@ export function maybeDenseStack(list: readonly Td[], dim = 0): Td {
 }
 
 /** Loads a memory-mapped directory. @torch tensordict.load_memmap */
-export function loadMemmap<S extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<S> {
+export function loadMemmap<S extends Schema = Schema>(
+  prefix: string,
+  options: LoadOptions = {},
+): TensorDict<S> {
   return loadTree(prefix, options) as unknown as TensorDict<S>;
 }
 

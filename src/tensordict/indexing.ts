@@ -5,7 +5,16 @@ import { Tensor } from "../tensor/tensor.ts";
 import { fromSource, isSource, sourceEntries, toEntry } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { applyShape } from "./shape.ts";
-import { Collection, type DimNames, entriesOf, isNonTensor, make, requireUnlocked, stateOf, type Td } from "./state.ts";
+import {
+  Collection,
+  type DimNames,
+  entriesOf,
+  isNonTensor,
+  make,
+  requireUnlocked,
+  stateOf,
+  type Td,
+} from "./state.ts";
 import { tensor, zeros } from "./tensor-ops.ts";
 
 const SLICE_TEXT = /^\s*(-?\d*\s*:\s*-?\d*(\s*:\s*-?\d*)?|\.\.\.)\s*$/;
@@ -54,7 +63,9 @@ function normalize(index: readonly unknown[], rank: number): unknown[] {
 }
 
 function indexedSize(shape: readonly number[], index: readonly unknown[]): readonly number[] {
-  return zeros([1], { dtype: "bool" }).expand(shape.length === 0 ? [] : [...shape]).at(...index)._shape;
+  return zeros([1], { dtype: "bool" })
+    .expand(shape.length === 0 ? [] : [...shape])
+    .at(...index)._shape;
 }
 
 function emptyScalar(shape: readonly number[], index: readonly unknown[]): readonly number[] {
@@ -77,7 +88,8 @@ function indexedNames(names: DimNames, index: readonly unknown[]): DimNames {
 function lazyIndex(td: LazyLike, index: readonly unknown[]): Td | null {
   const { stackDim, members } = td;
   // Only plain numbers and slices say by themselves which dimension they are about.
-  if (index.some((part) => typeof part !== "number" && typeof part !== "string" && !isSliceObject(part))) return null;
+  if (index.some((part) => typeof part !== "number" && typeof part !== "string" && !isSliceObject(part)))
+    return null;
   const own = index[stackDim];
   const rest = [...index.slice(0, stackDim), ...index.slice(stackDim + 1)];
   const inner = (member: Td) => (rest.length === 0 ? member : indexTd(member, rest));
@@ -119,7 +131,8 @@ export function writeIndex(td: Td, index: readonly unknown[], value: unknown): v
 function writeFill(td: Td, index: readonly unknown[], value: unknown): void {
   if (td._kind === "lazy") {
     const part = indexTd(td, index);
-    for (const [, entry] of entriesOf(part)) if (entry instanceof Tensor) entry.copy_(tensor(value).expand(entry._shape));
+    for (const [, entry] of entriesOf(part))
+      if (entry instanceof Tensor) entry.copy_(tensor(value).expand(entry._shape));
     writeEntries(td, index, part);
     return;
   }
@@ -132,12 +145,18 @@ function writeFill(td: Td, index: readonly unknown[], value: unknown): void {
 function writeEntries(td: Td, index: readonly unknown[], value: Td | Record<string, unknown>): void {
   if (td._kind === "lazy") {
     const batchSize = Size.fromList(emptyScalar(td._batchSize, index));
-    const source = value instanceof Collection ? (value as Td) : fromSource(value, { batchSize, device: null, names: null });
+    const source =
+      value instanceof Collection
+        ? (value as Td)
+        : fromSource(value, { batchSize, device: null, names: null });
     (td as unknown as LazyLike).writeAt(index, source);
     return;
   }
   if (isNonTensor(td)) {
-    (td as unknown as { _assignAt(index: readonly unknown[], value: Td): void })._assignAt(index, value as Td);
+    (td as unknown as { _assignAt(index: readonly unknown[], value: Td): void })._assignAt(
+      index,
+      value as Td,
+    );
     return;
   }
   const pairs = value instanceof Collection ? [...entriesOf(value)] : sourceEntries(value);

@@ -13,7 +13,10 @@ export interface KeyOptions {
   strict?: boolean;
 }
 
-function splitArguments(list: readonly (NestedKey | KeyOptions)[]): { keys: NestedKey[]; options: KeyOptions } {
+function splitArguments(list: readonly (NestedKey | KeyOptions)[]): {
+  keys: NestedKey[];
+  options: KeyOptions;
+} {
   const last = list.at(-1);
   const options = typeof last === "object" && !Array.isArray(last) ? (last as KeyOptions) : {};
   const keys = (options === last ? list.slice(0, -1) : list) as NestedKey[];
@@ -91,7 +94,9 @@ export function flattenKeysTd(td: Td, separator: string, inplace: boolean): Td {
       const name = path.join(separator);
       const other = paths.get(name);
       if (other !== undefined) {
-        const both = [other, path].filter((one) => one.length > 1).map((one) => `(${one.map(pythonString).join(", ")})`);
+        const both = [other, path]
+          .filter((one) => one.length > 1)
+          .map((one) => `(${one.map(pythonString).join(", ")})`);
         throw new KeyError(`Flattening keys in tensordict causes keys [${both.join(", ")}] to collide.`);
       }
       paths.set(name, path);
@@ -109,7 +114,10 @@ export function unflattenKeysTd(td: Td, separator: string, inplace: boolean): Td
   for (const [key, entry] of entriesOf(td)) {
     const path = separator === "" ? [key] : key.split(separator);
     const clash = path.length > 1 && findEntry(result, path.slice(0, -1)) instanceof Tensor;
-    if (clash) throw new KeyError(`Unflattening key(s) in tensordict will override an existing for unflattened key ${pythonString(path[0] as string)}.`);
+    if (clash)
+      throw new KeyError(
+        `Unflattening key(s) in tensordict will override an existing for unflattened key ${pythonString(path[0] as string)}.`,
+      );
     setEntry(result, path, entry);
   }
   return inplace ? replaceEntries(td, result) : result;

@@ -1,12 +1,19 @@
 // A stack that keeps its members apart: entries are stacked when they are read, and may differ in shape.
 import { IndexError, RuntimeError } from "../tensor/errors.ts";
-import { sameSizes, Size } from "../tensor/size.ts";
+import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { setEntry } from "./access.ts";
 import { TensorDictBase } from "./base.ts";
 import { writeIndex } from "./indexing.ts";
 import { denseStack, lazyStackTds } from "./stacking.ts";
-import { type Collection, type CollectionKind, make, type NewState, requireUnlocked, type Td } from "./state.ts";
+import {
+  type Collection,
+  type CollectionKind,
+  make,
+  type NewState,
+  requireUnlocked,
+  type Td,
+} from "./state.ts";
 import { stackTensors, tensor, zeros } from "./tensor-ops.ts";
 import type { Entry, NestedKey, Schema } from "./types.ts";
 
@@ -54,8 +61,9 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
     const rank = first._batchSize.length;
     const dim = options.stackDim ?? 0;
     const at = dim < 0 ? dim + rank + 1 : dim;
-    if (!Number.isInteger(at) || at < 0 || at > rank) throw new IndexError(`stack_dim ${dim} is out of range for ${rank} dimensions`);
-    const device = members.every((td) => td._device !== null && td._device.equals(first._device as never)) ? first._device : null;
+    if (!Number.isInteger(at) || at < 0 || at > rank)
+      throw new IndexError(`stack_dim ${dim} is out of range for ${rank} dimensions`);
+    const device = commonDevice(members);
     const name = options.stackDimName ?? null;
     const named = first._names !== null || name !== null;
     const names = named ? insertAt(first._names ?? new Array<null>(rank).fill(null), at, name) : null;
@@ -113,8 +121,11 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
     const tensors = this._members.map((td) => td.at(key as never) as unknown as Tensor);
     if (options.asList) return tensors;
     const rank = Math.max(...tensors.map((t) => t.ndim));
-    if (!tensors.every((t) => t.ndim === rank)) throw new RuntimeError("only tensors of the same rank can be padded");
-    const shape = Array.from({ length: rank }, (_, i) => Math.max(...tensors.map((t) => t._shape[i] as number)));
+    if (!tensors.every((t) => t.ndim === rank))
+      throw new RuntimeError("only tensors of the same rank can be padded");
+    const shape = Array.from({ length: rank }, (_, i) =>
+      Math.max(...tensors.map((t) => t._shape[i] as number)),
+    );
     const padded = tensors.map((t) => {
       const out = zeros(shape, { dtype: t.dtype }).fill_(options.paddingValue ?? 0);
       out.at(...t._shape.map((n) => `0:${n}`)).copy_(t);
@@ -148,8 +159,11 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
   writeAt(index: readonly unknown[], value: Td): void {
     const own = index[this.stackDim] ?? ":";
     const rest = [...index.slice(0, this.stackDim), ...index.slice(this.stackDim + 1)];
-    const plain = index.every((part) => typeof part === "number" || typeof part === "string" || isSlice(part));
-    if (!plain) throw new RuntimeError("a lazy stack is written through numbers and slices only; densify() it first");
+    const plain = index.every(
+      (part) => typeof part === "number" || typeof part === "string" || isSlice(part),
+    );
+    if (!plain)
+      throw new RuntimeError("a lazy stack is written through numbers and slices only; densify() it first");
     const inner = rest.length === 0 ? ["..."] : rest;
     const positions = tensor(this._members.map((_, i) => i)).at(own);
     if (typeof own === "number") {
@@ -177,7 +191,9 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
       );
     }
     this._members.splice(index, 0, td);
-    this._batchSize = Size.fromList(insertAt((this._members[0] as Td)._batchSize, this.stackDim, this._members.length));
+    this._batchSize = Size.fromList(
+      insertAt((this._members[0] as Td)._batchSize, this.stackDim, this._members.length),
+    );
   }
 
   /** Sets the same entry in every member. */
@@ -189,4 +205,5 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
 function isSlice(part: unknown): boolean {
   return typeof part === "object" && part !== null && !(part instanceof Tensor) && !Array.isArray(part);
 }
-make.lazy = (members, stackDim, stackDimName) => new LazyStackedTensorDict(members, { stackDim, stackDimName });
+make.lazy = (members, stackDim, stackDimName) =>
+  new LazyStackedTensorDict(members, { stackDim, stackDimName });

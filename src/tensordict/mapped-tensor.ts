@@ -2,7 +2,15 @@
 import { resolve } from "node:path";
 import { OSError } from "../io/errors.ts";
 import { FileJobs, JobFlag } from "../io/file-jobs.ts";
-import { anonymousStorage, mapFile, mapFlags, type MapMode, mappedFileOf, sparseFile, storageOf } from "../io/mapping.ts";
+import {
+  anonymousStorage,
+  type MapMode,
+  mapFile,
+  mapFlags,
+  mappedFileOf,
+  sparseFile,
+  storageOf,
+} from "../io/mapping.ts";
 import { nativeBytes } from "../io/tensor-bytes.ts";
 import { type DType, type DTypeLike, getDefaultDtype, toDType } from "../tensor/dtype.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
@@ -37,7 +45,8 @@ function checkedShape(shape: number | readonly number[]): number[] {
 
 function bytesOf(shape: readonly number[], dtype: DType): number {
   const nbytes = numelOf(shape) * dtype.itemsize;
-  if (!Number.isSafeInteger(nbytes)) throw new ValueError(`a tensor of shape [${shape.join(", ")}] is too large`);
+  if (!Number.isSafeInteger(nbytes))
+    throw new ValueError(`a tensor of shape [${shape.join(", ")}] is too large`);
   return nbytes;
 }
 
@@ -47,7 +56,16 @@ export class MemoryMappedTensor extends Tensor {
   static _over(storage: Storage, shape: readonly number[], dtype: DType): MemoryMappedTensor {
     const strides = contiguousStrides(shape);
     const flat = isContiguousGeometry(shape, strides);
-    return new MemoryMappedTensor(storage, 0, shape, strides, dtype, numelOf(shape), flat, new VersionCounter());
+    return new MemoryMappedTensor(
+      storage,
+      0,
+      shape,
+      strides,
+      dtype,
+      numelOf(shape),
+      flat,
+      new VersionCounter(),
+    );
   }
 
   /** Absolute path of the file. @torch MemoryMappedTensor.filename */
@@ -90,7 +108,11 @@ export class MemoryMappedTensor extends Tensor {
     return MemoryMappedTensor.full(shape, 1, options);
   }
   /** @torch MemoryMappedTensor.full */
-  static full(shape: number | readonly number[], value: number | boolean, options: MappedOptions = {}): MemoryMappedTensor {
+  static full(
+    shape: number | readonly number[],
+    value: number | boolean,
+    options: MappedOptions = {},
+  ): MemoryMappedTensor {
     const made = MemoryMappedTensor.empty(shape, options);
     made.fill_(value as number);
     return made;
@@ -128,7 +150,8 @@ export class MemoryMappedTensor extends Tensor {
     const bytes = nativeBytes(t);
     const jobs = new FileJobs();
     const exclusive = options.existsok === true ? 0 : JobFlag.exclusive;
-    const flags = JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | exclusive | mapFlags("r+");
+    const flags =
+      JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | exclusive | mapFlags("r+");
     jobs.add({ path, nbytes, data: bytes.address, flags, keep: bytes.keep });
     if (jobs.run() !== 0) jobs.throwFirstFailure();
     return MemoryMappedTensor._over(storageOf(jobs.result(0), path, "r+"), shape, t.dtype);
@@ -154,7 +177,8 @@ function openForUse(filename: string, nbytes: number, mode: MapMode | undefined)
   try {
     return mapFile(filename, "r+", nbytes);
   } catch (error) {
-    if (error instanceof OSError && (error.errno === 13 || error.errno === 30)) return mapFile(filename, "r", nbytes);
+    if (error instanceof OSError && (error.errno === 13 || error.errno === 30))
+      return mapFile(filename, "r", nbytes);
     throw error;
   }
 }

@@ -3,15 +3,53 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { requireEntry, tensorsOf } from "./access.ts";
 import { DiskMethods } from "./disk-methods.ts";
 import { keyPath } from "./keys.ts";
-import { allAnyTd, applyLeaves, type BinaryFunction, binaryTd, compareTd, type Operand, reduceTd } from "./pointwise.ts";
+import {
+  allAnyTd,
+  applyLeaves,
+  type BinaryFunction,
+  binaryTd,
+  compareTd,
+  type Operand,
+  reduceTd,
+} from "./pointwise.ts";
 import type { Td } from "./state.ts";
 import type { Schema } from "./types.ts";
 
 /** Functions of one tensor that exist under the same name here. */
 export const UNARY = [
-  "abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor", "frac", "lgamma", "log",
-  "log10", "log1p", "log2", "neg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "square",
-  "tan", "tanh", "trunc", "logicalNot", "bitwiseNot",
+  "abs",
+  "acos",
+  "asin",
+  "atan",
+  "ceil",
+  "cos",
+  "cosh",
+  "erf",
+  "erfc",
+  "exp",
+  "expm1",
+  "floor",
+  "frac",
+  "lgamma",
+  "log",
+  "log10",
+  "log1p",
+  "log2",
+  "neg",
+  "reciprocal",
+  "round",
+  "rsqrt",
+  "sigmoid",
+  "sign",
+  "sin",
+  "sinh",
+  "sqrt",
+  "square",
+  "tan",
+  "tanh",
+  "trunc",
+  "logicalNot",
+  "bitwiseNot",
 ] as const;
 
 /** Tests of one tensor. */
@@ -19,8 +57,21 @@ export const TESTS = ["isfinite", "isnan", "isinf", "isneginf", "isposinf"] as c
 
 /** Functions of two operands. */
 export const BINARY = [
-  "add", "sub", "mul", "div", "pow", "fmod", "remainder", "maximum", "minimum", "logicalAnd", "logicalOr", "logicalXor",
-  "bitwiseAnd", "bitwiseOr", "bitwiseXor",
+  "add",
+  "sub",
+  "mul",
+  "div",
+  "pow",
+  "fmod",
+  "remainder",
+  "maximum",
+  "minimum",
+  "logicalAnd",
+  "logicalOr",
+  "logicalXor",
+  "bitwiseAnd",
+  "bitwiseOr",
+  "bitwiseXor",
 ] as const;
 
 /** Comparisons. */
@@ -43,22 +94,17 @@ type UnaryInPlace = { [K in (typeof UNARY)[number] as `${K}_`]: () => Td };
 type Binary = { [K in (typeof BINARY)[number]]: (other: Operand) => Td };
 type BinaryInPlace = { [K in (typeof BINARY)[number] as `${K}_`]: (other: Operand) => Td };
 type Compare = { [K in (typeof COMPARE)[number]]: (other: unknown) => Td };
-type Reduce = { [K in (typeof REDUCE)[number]]: (dim?: number | ReduceOptions, options?: ReduceOptions) => Td };
+type Reduce = {
+  [K in (typeof REDUCE)[number]]: (dim?: number | ReduceOptions, options?: ReduceOptions) => Td;
+};
 
 /** The methods that are made from the lists above. */
-export interface MathMethods<S = Schema>
-  extends Unary,
-    UnaryInPlace,
-    Binary,
-    BinaryInPlace,
-    Compare,
-    Reduce {
+export interface MathMethods<S = Schema> extends Unary, UnaryInPlace, Binary, BinaryInPlace, Compare, Reduce {
   /** @internal */
   readonly _schema: S;
 }
 
 /** Arithmetic, comparison and reduction of collections. */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the methods are installed below from the same lists
 export abstract class MathMethods<S = Schema> extends DiskMethods<S> {
   /** True when every element is true; a tree of results over one batch dimension. @torch TensorDict.all */
   all(): boolean;
@@ -93,9 +139,17 @@ export abstract class MathMethods<S = Schema> extends DiskMethods<S> {
 
 type Methods = Record<string, (...args: unknown[]) => unknown>;
 
-function install(names: readonly string[], build: (name: string) => (this: Td, ...args: never[]) => unknown, suffix = ""): void {
+function install(
+  names: readonly string[],
+  build: (name: string) => (this: Td, ...args: never[]) => unknown,
+  suffix = "",
+): void {
   for (const name of names) {
-    Object.defineProperty(MathMethods.prototype, name + suffix, { value: build(name), writable: true, configurable: true });
+    Object.defineProperty(MathMethods.prototype, name + suffix, {
+      value: build(name),
+      writable: true,
+      configurable: true,
+    });
   }
 }
 
@@ -151,7 +205,8 @@ install(
     function (this: Td, dim?: number | ReduceOptions, options: ReduceOptions = {}): Td {
       const given = typeof dim === "object" ? dim : { ...options, dim: dim as number | undefined };
       const keepdim = given.keepdim === true;
-      const reduce = (t: Tensor, at: number | undefined) => call(t, name, at === undefined ? [] : [at, { keepdim }]);
+      const reduce = (t: Tensor, at: number | undefined) =>
+        call(t, name, at === undefined ? [] : [at, { keepdim }]);
       return reduceTd(this, reduce, given.dim, keepdim);
     },
 );

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { FormatError, guarded, OSError } from "../io/errors.ts";
-import { mapFiles, type MapMode } from "../io/mapping.ts";
+import { type MapMode, mapFiles } from "../io/mapping.ts";
 import {
   type DirectoryNode,
   type LeafNode,
@@ -17,12 +17,12 @@ import { RuntimeError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
+import { classByName } from "./class-registry.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
 import { followFile } from "./memmap-save.ts";
-import { classByName } from "./class-registry.ts";
 import { make, type NewState, type Td, toNames } from "./state.ts";
-import { regularValues } from "./values.ts";
 import type { Entry } from "./types.ts";
+import { regularValues } from "./values.ts";
 
 /** How a directory is loaded. */
 export interface LoadOptions {
@@ -74,7 +74,8 @@ export function loadTree(prefix: string, options: LoadOptions = {}): Td {
   const leaves = [...leavesOf(node)];
   const tensors = new Map<LeafNode, Tensor>();
   if (device.type === "meta") {
-    for (const leaf of leaves) tensors.set(leaf, makeContiguous(Storage.meta(leaf.nbytes), leaf.meta.shape, leaf.meta.dtype));
+    for (const leaf of leaves)
+      tensors.set(leaf, makeContiguous(Storage.meta(leaf.nbytes), leaf.meta.shape, leaf.meta.dtype));
   } else {
     const filled = leaves.filter((leaf) => leaf.nbytes > 0);
     for (const [i, storage] of mapLeaves(filled, options).entries()) {
@@ -82,10 +83,15 @@ export function loadTree(prefix: string, options: LoadOptions = {}): Td {
       tensors.set(leaf, MemoryMappedTensor._over(storage, leaf.meta.shape, leaf.meta.dtype));
     }
     for (const leaf of leaves) {
-      if (leaf.nbytes === 0) tensors.set(leaf, MemoryMappedTensor._over(Storage.allocate(0), leaf.meta.shape, leaf.meta.dtype));
+      if (leaf.nbytes === 0)
+        tensors.set(leaf, MemoryMappedTensor._over(Storage.allocate(0), leaf.meta.shape, leaf.meta.dtype));
     }
   }
-  const td = build(node, { tensors, device: device.type === "meta" ? device : CPU, pickles: options.pickles ?? "refuse" }, null);
+  const td = build(
+    node,
+    { tensors, device: device.type === "meta" ? device : CPU, pickles: options.pickles ?? "refuse" },
+    null,
+  );
   const placed = device.type === "cuda" ? td.to(device) : td;
   return options.out === undefined ? placed : loadInto(options.out, placed);
 }
@@ -105,7 +111,11 @@ function build(node: DirectoryNode, context: Context, parent: NewState | null): 
       return td;
     }
     case "lazy": {
-      const td = make.lazy(node.members.map((member) => build(member, context, null)), node.stackDim, node.stackDimName);
+      const td = make.lazy(
+        node.members.map((member) => build(member, context, null)),
+        node.stackDim,
+        node.stackDimName,
+      );
       td._disk = { path: node.path, late: new Set(), robustKey: true };
       return td;
     }
@@ -118,7 +128,11 @@ function build(node: DirectoryNode, context: Context, parent: NewState | null): 
         );
       }
       const state = levelState(node.inner.batchSize, node.inner.names, context);
-      const td = found._wrap(entriesOf(node.inner.entries, context, state, node.inner.path), state, node.qualified);
+      const td = found._wrap(
+        entriesOf(node.inner.entries, context, state, node.inner.path),
+        state,
+        node.qualified,
+      );
       td._disk = { path: node.path, late: new Set(), robustKey: true };
       return td;
     }
@@ -129,8 +143,16 @@ function build(node: DirectoryNode, context: Context, parent: NewState | null): 
   }
 }
 
-function levelState(batchSize: readonly number[], names: readonly (string | null)[] | null, context: Context): NewState {
-  return { batchSize: Size.fromList(batchSize), device: context.device, names: toNames(names, batchSize.length) };
+function levelState(
+  batchSize: readonly number[],
+  names: readonly (string | null)[] | null,
+  context: Context,
+): NewState {
+  return {
+    batchSize: Size.fromList(batchSize),
+    device: context.device,
+    names: toNames(names, batchSize.length),
+  };
 }
 
 function entriesOf(
@@ -162,7 +184,10 @@ function readPickle(path: string, context: Context): PickledData {
       { code: "pickle" },
     );
   }
-  return new PickledData(guarded(path, () => readFileSync(path)), path);
+  return new PickledData(
+    guarded(path, () => readFileSync(path)),
+    path,
+  );
 }
 
 function buildValue(node: NonTensorNode, context: Context, parent: NewState | null): Td {
@@ -179,12 +204,21 @@ function buildValue(node: NonTensorNode, context: Context, parent: NewState | nu
 function buildStack(node: NonTensorStackNode, context: Context): Td {
   if (node.pickle !== null) {
     const kept = readPickle(node.pickle, context);
-    return make.nonTensor(kept, { batchSize: Size.fromList([]), device: context.device, names: null }, "NonTensorData");
+    return make.nonTensor(
+      kept,
+      { batchSize: Size.fromList([]), device: context.device, names: null },
+      "NonTensorData",
+    );
   }
-  if (!Array.isArray(node.data)) throw new FormatError("data of a NonTensorStack is not a list", join(node.path, "meta.json"));
+  if (!Array.isArray(node.data))
+    throw new FormatError("data of a NonTensorStack is not a list", join(node.path, "meta.json"));
   // The file does not tell nested stacks from values that are lists: regular lists are stacks, as in Python.
   const { values, shape } = regularValues(toPlain(node.data));
-  const td = make.nonTensorStack(values, { batchSize: shape, device: context.device, names: null }, node.stackDim);
+  const td = make.nonTensorStack(
+    values,
+    { batchSize: shape, device: context.device, names: null },
+    node.stackDim,
+  );
   const held = td as unknown as { _raw: unknown; _rawFor: unknown; values_: unknown };
   held._raw = node.data;
   held._rawFor = held.values_;

@@ -1,13 +1,19 @@
 // Saves collections as memory-mapped directories, or moves them into anonymous shared memory.
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type CollectionMeta, type LeafMeta, levelText, nonTensorStackText, nonTensorText } from "../io/memmap-meta.ts";
-import { type DirectoryWrite, DirectoryWriter, type LeafWrite } from "../io/memmap-write.ts";
+import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { encodeKey } from "../io/keys.ts";
 import { anonymousStorage, mappedFileOf } from "../io/mapping.ts";
+import {
+  type CollectionMeta,
+  type LeafMeta,
+  levelText,
+  nonTensorStackText,
+  nonTensorText,
+} from "../io/memmap-meta.ts";
+import { type DirectoryWrite, DirectoryWriter, type LeafWrite } from "../io/memmap-write.ts";
 import { isPythonJson, type PythonJson } from "../io/python-json.ts";
 import { nativeBytes } from "../io/tensor-bytes.ts";
-import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { CPU } from "../tensor/device.ts";
 import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import type { Storage } from "../tensor/storage.ts";
@@ -16,8 +22,8 @@ import type { LazyLike } from "./lazy.ts";
 import { lockTd } from "./locking.ts";
 import { MemoryMappedTensor, otherFile } from "./mapped-tensor.ts";
 import { nestedValues } from "./printing.ts";
-import { entriesOf, make, stateOf, type Td } from "./state.ts";
 import { valuesOf } from "./stacking.ts";
+import { entriesOf, make, stateOf, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 /** How a collection is saved. */
@@ -71,15 +77,20 @@ function planLeaf(t: Tensor, path: string, context: Context): { write: LeafWrite
   return { write, build };
 }
 
-function planEntries(td: Td, path: string, context: Context): { entries: Map<string, LeafWrite | DirectoryWrite>; build(): Map<string, Entry> } {
+function planEntries(
+  td: Td,
+  path: string,
+  context: Context,
+): { entries: Map<string, LeafWrite | DirectoryWrite>; build(): Map<string, Entry> } {
   const entries = new Map<string, LeafWrite | DirectoryWrite>();
   const builders: [string, () => Entry][] = [];
   const robust = context.options.robustKey !== false;
   for (const [key, entry] of entriesOf(td)) {
     const name = robust ? encodeKey(key) : key;
-    const plan = entry instanceof Tensor
-      ? planLeaf(entry, join(path, `${name}.memmap`), context)
-      : planTree(entry as Td, join(path, name), context);
+    const plan =
+      entry instanceof Tensor
+        ? planLeaf(entry, join(path, `${name}.memmap`), context)
+        : planTree(entry as Td, join(path, name), context);
     entries.set(key, plan.write);
     builders.push([key, plan.build]);
   }
@@ -103,9 +114,22 @@ function planTree(td: Td, path: string, context: Context): Plan {
       const members = lazy.members.map((member, i) => planTree(member, join(path, String(i)), context));
       const { stackDim, stackDimName } = lazy;
       const write: DirectoryWrite = {
-        kind: "lazy", typeName: td._className, stackDim, stackDimName, members: members.map((member) => member.write),
+        kind: "lazy",
+        typeName: td._className,
+        stackDim,
+        stackDimName,
+        members: members.map((member) => member.write),
       };
-      return { write, build: () => settleLazy(td, members.map((member) => member.build()), path, context) };
+      return {
+        write,
+        build: () =>
+          settleLazy(
+            td,
+            members.map((member) => member.build()),
+            path,
+            context,
+          ),
+      };
     }
     case "nonTensor":
     case "nonTensorStack":
@@ -114,15 +138,31 @@ function planTree(td: Td, path: string, context: Context): Plan {
       const inner = planEntries(td, join(path, "_tensordict"), context);
       const qualified = (td as unknown as { _qualifiedName: string })._qualifiedName;
       const level: DirectoryWrite = {
-        kind: "tensordict", typeName: "TensorDict", batchSize: td._batchSize, device: "cpu", names: td._names, entries: inner.entries,
+        kind: "tensordict",
+        typeName: "TensorDict",
+        batchSize: td._batchSize,
+        device: "cpu",
+        names: td._names,
+        entries: inner.entries,
       };
-      const write: DirectoryWrite = { kind: "tensorclass", typeName: td._className, qualified, extras: new Map(), inner: level };
+      const write: DirectoryWrite = {
+        kind: "tensorclass",
+        typeName: td._className,
+        qualified,
+        extras: new Map(),
+        inner: level,
+      };
       return { write, build: () => settle(td, inner.build(), path, context) };
     }
     default: {
       const inner = planEntries(td, path, context);
       const write: DirectoryWrite = {
-        kind: "tensordict", typeName: "TensorDict", batchSize: td._batchSize, device: "cpu", names: td._names, entries: inner.entries,
+        kind: "tensordict",
+        typeName: "TensorDict",
+        batchSize: td._batchSize,
+        device: "cpu",
+        names: td._names,
+        entries: inner.entries,
       };
       return { write, build: () => settle(td, inner.build(), path, context) };
     }
@@ -175,7 +215,10 @@ function planValue(td: Td, path: string, context: Context): Plan {
   const write: DirectoryWrite =
     td._kind === "nonTensorStack"
       ? {
-          kind: "nonTensorStack", typeName: "NonTensorStack", data, stackDim: (td as unknown as ValueLike).stackDim,
+          kind: "nonTensorStack",
+          typeName: "NonTensorStack",
+          data,
+          stackDim: (td as unknown as ValueLike).stackDim,
           device: td._device === null ? null : String(td._device),
         }
       : { kind: "nonTensor", typeName: td._className as "NonTensorData" | "MetaData", data };
@@ -195,13 +238,22 @@ export function followFile(td: Td, path: string): void {
 /** Moves a tree into anonymous shared memory. */
 function anonymousTree(td: Td, context: Context): Td {
   if (td._kind === "lazy") {
-    return settleLazy(td, (td as unknown as LazyLike).members.map((member) => anonymousTree(member, context)), null, context);
+    return settleLazy(
+      td,
+      (td as unknown as LazyLike).members.map((member) => anonymousTree(member, context)),
+      null,
+      context,
+    );
   }
   if (td._kind === "nonTensor" || td._kind === "nonTensorStack") return td;
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
     if (!(entry instanceof Tensor)) entries.set(key, anonymousTree(entry as Td, context));
-    else if (context.like) entries.set(key, MemoryMappedTensor._over(anonymousStorage(entry.nbytes), [...entry._shape], entry.dtype));
+    else if (context.like)
+      entries.set(
+        key,
+        MemoryMappedTensor._over(anonymousStorage(entry.nbytes), [...entry._shape], entry.dtype),
+      );
     else entries.set(key, MemoryMappedTensor.fromTensor(entry));
   }
   return settle(td, entries, null, context);
@@ -261,7 +313,13 @@ export function rewriteMeta(td: Td): void {
   const entries = new Map<string, LeafMeta | CollectionMeta>();
   for (const [key, entry] of entriesOf(td)) {
     if (entry instanceof Tensor) {
-      entries.set(key, { kind: "leaf", dtype: entry.dtype, shape: entry._shape, device: "cpu", isNested: false });
+      entries.set(key, {
+        kind: "leaf",
+        dtype: entry.dtype,
+        shape: entry._shape,
+        device: "cpu",
+        isNested: false,
+      });
     } else entries.set(key, { kind: "collection", type: entry._className });
   }
   const text = levelText({ entries, batchSize: td._batchSize, device: "cpu", names: td._names }, disk.late);

@@ -21,7 +21,11 @@ export interface ToOptions {
 export function cloneTd(td: Td, deep: boolean): Td {
   if (td._kind === "lazy") {
     const lazy = td as unknown as LazyLike;
-    return make.lazy(lazy.members.map((member) => cloneTd(member, deep)), lazy.stackDim, lazy.stackDimName);
+    return make.lazy(
+      lazy.members.map((member) => cloneTd(member, deep)),
+      lazy.stackDim,
+      lazy.stackDimName,
+    );
   }
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
@@ -41,7 +45,11 @@ function readTarget(target: DeviceLike | DType | ToOptions | undefined, options:
 }
 
 /** @torch TensorDict.to */
-export function convertTd(td: Td, target: DeviceLike | DType | ToOptions | undefined, options: ToOptions): Td {
+export function convertTd(
+  td: Td,
+  target: DeviceLike | DType | ToOptions | undefined,
+  options: ToOptions,
+): Td {
   const wanted = readTarget(target, options);
   const device = wanted.device === undefined || wanted.device === null ? null : toDevice(wanted.device);
   const dtype = wanted.dtype === undefined || wanted.dtype === null ? null : toDType(wanted.dtype);
@@ -58,12 +66,20 @@ export function convertTd(td: Td, target: DeviceLike | DType | ToOptions | undef
 function moveTd(td: Td, device: Device): Td {
   if (td._kind === "lazy") {
     const lazy = td as unknown as LazyLike;
-    return make.lazy(lazy.members.map((member) => moveTd(member, device)), lazy.stackDim, lazy.stackDimName);
+    return make.lazy(
+      lazy.members.map((member) => moveTd(member, device)),
+      lazy.stackDim,
+      lazy.stackDimName,
+    );
   }
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
     if (entry instanceof Tensor) entries.set(key, entry.device.equals(device) ? entry : entry.to(device));
-    else entries.set(key, isNonTensor(entry) ? entry._like(new Map(), stateOf(entry, { device })) : moveTd(entry as Td, device));
+    else
+      entries.set(
+        key,
+        isNonTensor(entry) ? entry._like(new Map(), stateOf(entry, { device })) : moveTd(entry as Td, device),
+      );
   }
   return td._like(entries, stateOf(td, { device }));
 }

@@ -1,16 +1,29 @@
 // Arithmetic, comparisons, reductions and functions over all tensors of a tree.
 import { IndexError, KeyError, RuntimeError } from "../tensor/errors.ts";
-import { sameSizes, Size } from "../tensor/size.ts";
+import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { isSource, fromSource } from "./convert.ts";
+import { fromSource, isSource } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { valuesOf } from "./stacking.ts";
-import { Collection, entriesOf, isNonTensor, make, stateOf, type NewState, type Td, wrapBatchDim } from "./state.ts";
+import {
+  Collection,
+  entriesOf,
+  isNonTensor,
+  make,
+  type NewState,
+  stateOf,
+  type Td,
+  wrapBatchDim,
+} from "./state.ts";
 import { full, tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
 
 /** Called with a tensor and the path to it. */
-export type LeafFunction = (t: Tensor, path: readonly string[], others: readonly unknown[]) => Tensor | null | undefined;
+export type LeafFunction = (
+  t: Tensor,
+  path: readonly string[],
+  others: readonly unknown[],
+) => Tensor | null | undefined;
 
 /** Options of `apply`. */
 export interface ApplyOptions {
@@ -46,7 +59,8 @@ export function applyLeaves(
       entries.set(key, options.batchSize === undefined ? entry : rebatch(entry, batchSize));
     } else {
       const inner = applyLeaves(entry, fn, options, items as Td[], path);
-      if (!options.filterEmpty || [...inner._keys()].length > 0 || [...entry._keys()].length === 0) entries.set(key, inner);
+      if (!options.filterEmpty || [...inner._keys()].length > 0 || [...entry._keys()].length === 0)
+        entries.set(key, inner);
     }
   }
   if (options.inplace) {
@@ -65,7 +79,9 @@ function otherEntry(other: Td, key: string, options: ApplyOptions): unknown {
   const entry = other._own(key);
   if (entry !== undefined) return entry;
   if ("default" in options) return options.default;
-  throw new KeyError(`key "${key}" not found in ${other._className} with keys [${[...other._keys()].map((k) => `'${k}'`).join(", ")}]`);
+  throw new KeyError(
+    `key "${key}" not found in ${other._className} with keys [${[...other._keys()].map((k) => `'${k}'`).join(", ")}]`,
+  );
 }
 
 function applyLazy(
@@ -79,7 +95,13 @@ function applyLazy(
   if (options.batchSize !== undefined) return applyLeaves(lazy.densify(), fn, options, others, prefix);
   const parts = others.map((other) => unbindLike(other, lazy));
   const members = lazy.members.map((member, i) =>
-    applyLeaves(member, fn, options, parts.map((part) => part[i] as Td), prefix),
+    applyLeaves(
+      member,
+      fn,
+      options,
+      parts.map((part) => part[i] as Td),
+      prefix,
+    ),
   );
   return options.inplace ? td : make.lazy(members, lazy.stackDim, lazy.stackDimName);
 }
@@ -99,8 +121,10 @@ function requireSameKeys(a: Td, b: Td): void {
   if (onlyFirst.length === 0 && onlySecond.length === 0) return;
   const text = (keys: string[]) => `{${keys.map((key) => `'${key}'`).join(", ")}}`;
   const parts = ["keys in tensordicts mismatch."];
-  if (onlyFirst.length > 0) parts.push(`The first TD has keys ${text(onlyFirst)} that the second does not have.`);
-  if (onlySecond.length > 0) parts.push(`The second TD has keys ${text(onlySecond)} that the first does not have.`);
+  if (onlyFirst.length > 0)
+    parts.push(`The first TD has keys ${text(onlyFirst)} that the second does not have.`);
+  if (onlySecond.length > 0)
+    parts.push(`The second TD has keys ${text(onlySecond)} that the first does not have.`);
   throw new KeyError(parts.join(" "));
 }
 
@@ -139,7 +163,12 @@ function widen(value: Tensor, td: Td): (t: Tensor) => Tensor {
 export function compareTd(td: Td, other: unknown, fn: BinaryFunction, equal: boolean | null): Td | boolean {
   const right = operand(other as Operand, td);
   if (right instanceof Collection) return compareTrees(td, right as Td, fn, equal);
-  if (right instanceof Tensor || typeof right === "number" || typeof right === "bigint" || typeof right === "boolean") {
+  if (
+    right instanceof Tensor ||
+    typeof right === "number" ||
+    typeof right === "bigint" ||
+    typeof right === "boolean"
+  ) {
     return binaryTd(td, right as Operand, fn);
   }
   if (equal === null) throw new RuntimeError(`a tensordict cannot be compared with ${typeof other}`);
@@ -199,27 +228,38 @@ export function reduceTd(
   keepdim: boolean,
 ): Td {
   if (dim === undefined) {
-    return applyLeaves(td._kind === "lazy" ? (td as unknown as LazyLike).densify() : td, (t) => fn(t, undefined), {
-      batchSize: [],
-    });
+    return applyLeaves(
+      td._kind === "lazy" ? (td as unknown as LazyLike).densify() : td,
+      (t) => fn(t, undefined),
+      {
+        batchSize: [],
+      },
+    );
   }
   const rank = td._batchSize.length;
   const at = wrapBatchDim(dim, rank);
   if (at === null) {
-    throw new IndexError(`dim must be within the batch dimensions of a tensordict with shape ${td._batchSize}, got ${dim}`);
+    throw new IndexError(
+      `dim must be within the batch dimensions of a tensordict with shape ${td._batchSize}, got ${dim}`,
+    );
   }
   const dense = td._kind === "lazy" ? (td as unknown as LazyLike).densify() : td;
   return reduceDense(dense, fn, at, keepdim);
 }
 
 function reduceDense(td: Td, fn: (t: Tensor, dim: number) => Tensor, dim: number, keepdim: boolean): Td {
-  const shrink = (size: readonly number[]) => (keepdim ? size.map((n, i) => (i === dim ? 1 : n)) : size.filter((_, i) => i !== dim));
+  const shrink = (size: readonly number[]) =>
+    keepdim ? size.map((n, i) => (i === dim ? 1 : n)) : size.filter((_, i) => i !== dim);
   const batchSize = Size.fromList(shrink(td._batchSize));
-  const state: NewState = stateOf(td, { batchSize, names: td._names?.filter((_, i) => keepdim || i !== dim) ?? null });
+  const state: NewState = stateOf(td, {
+    batchSize,
+    names: td._names?.filter((_, i) => keepdim || i !== dim) ?? null,
+  });
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
     if (entry instanceof Tensor) entries.set(key, fn(entry, dim));
-    else if (isNonTensor(entry)) entries.set(key, make.nonTensor(valuesOf(entry)[0], { ...state, names: null }));
+    else if (isNonTensor(entry))
+      entries.set(key, make.nonTensor(valuesOf(entry)[0], { ...state, names: null }));
     else entries.set(key, reduceDense(entry, fn, dim, keepdim));
   }
   return td._like(entries, state);

@@ -6,9 +6,9 @@ import { Tensor } from "../tensor/tensor.ts";
 import type { LazyLike } from "./lazy.ts";
 import { pythonRepr } from "./python-repr.ts";
 import { settings } from "./settings.ts";
-import { Collection, entriesOf, isNonTensor, type Td } from "./state.ts";
-import { valuesOf } from "./stacking.ts";
 import { isSharedTensor } from "./shared.ts";
+import { valuesOf } from "./stacking.ts";
+import { Collection, entriesOf, isNonTensor, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 function deviceText(device: Device | null): string {
@@ -61,7 +61,8 @@ function lazyFields(td: LazyLike): LazyFields {
   const shared = new Set(td._keys());
   for (const key of shared) {
     const entries = td.members.map((member) => member._own(key) as Entry);
-    if (entries.every((entry) => entry instanceof Tensor)) common.push([key, { tensors: entries as Tensor[] }]);
+    if (entries.every((entry) => entry instanceof Tensor))
+      common.push([key, { tensors: entries as Tensor[] }]);
     else common.push([key, td._own(key) as Entry]);
   }
   const exclusive: LazyFields["exclusive"] = [];
@@ -77,7 +78,9 @@ function fieldText(entry: Entry | { tensors: Tensor[] }, stackDim: number): stri
   if (entry instanceof Collection) return detailed(entry as Td);
   const first = entry.tensors[0] as Tensor;
   const shape = raggedShape(entry.tensors, stackDim);
-  return shape === null ? `${tensorClassName(first)}(shape=ragged, dtype=${first.dtype})` : stackedText(entry.tensors, shape);
+  return shape === null
+    ? `${tensorClassName(first)}(shape=ragged, dtype=${first.dtype})`
+    : stackedText(entry.tensors, shape);
 }
 
 // What reading the entry would give is a fresh, unshared tensor.
@@ -120,7 +123,9 @@ export function nestedValues(values: readonly unknown[], shape: readonly number[
   if (shape.length === 0) return values[0];
   const count = shape[0] as number;
   const step = count === 0 ? 0 : values.length / count;
-  return Array.from({ length: count }, (_, i) => nestedValues(values.slice(i * step, (i + 1) * step), shape.slice(1)));
+  return Array.from({ length: count }, (_, i) =>
+    nestedValues(values.slice(i * step, (i + 1) * step), shape.slice(1)),
+  );
 }
 
 function tensorclassText(td: Td): string {
@@ -142,7 +147,9 @@ export function detailed(td: Td): string {
   if (td._kind === "lazy") {
     const lazy = td as unknown as LazyLike;
     const { common, exclusive } = lazyFields(lazy);
-    const fields = sorted(common.map(([key, entry]): [string, string] => [key, fieldText(entry, lazy.stackDim)]));
+    const fields = sorted(
+      common.map(([key, entry]): [string, string] => [key, fieldText(entry, lazy.stackDim)]),
+    );
     parts.push(block("fields", fields));
     const members = exclusive.map(([i, own]) => {
       const inner = sorted(own.map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]));
@@ -150,7 +157,9 @@ export function detailed(td: Td): string {
     });
     parts.push(`exclusive_fields={\n${members.join(",\n")}}`, ...trailer(td), `stack_dim=${lazy.stackDim}`);
   } else {
-    const fields = sorted([...entriesOf(td)].map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]));
+    const fields = sorted(
+      [...entriesOf(td)].map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]),
+    );
     parts.push(block("fields", fields), ...trailer(td));
   }
   return `${td._className}(\n${parts.map((part) => indent(part)).join(",\n")})`;
@@ -167,7 +176,11 @@ const SHORT: Record<string, string> = {
 export function shortDtype(dtype: DType): string {
   const known = SHORT[dtype.name];
   if (known !== undefined) return known;
-  return dtype.name.replace(/^float8_/, "f8_").replace(/^uint/, "u").replace(/^int/, "i").replace(/^float/, "f");
+  return dtype.name
+    .replace(/^float8_/, "f8_")
+    .replace(/^uint/, "u")
+    .replace(/^int/, "i")
+    .replace(/^float/, "f");
 }
 
 function typeName(value: unknown): string {
@@ -189,7 +202,12 @@ function typeName(value: unknown): string {
   }
 }
 
-function compactToken(entry: Entry | { tensors: Tensor[] }, rank: number, device: Device | null, outer: Size): string {
+function compactToken(
+  entry: Entry | { tensors: Tensor[] },
+  rank: number,
+  device: Device | null,
+  outer: Size,
+): string {
   if (entry instanceof Tensor) {
     const where = device === null && entry.device.type !== "cpu" ? `@${entry.device}` : "";
     return `${shortDtype(entry.dtype)}[${entry._shape.slice(rank).join(",")}]${where}`;
@@ -208,11 +226,15 @@ function compactToken(entry: Entry | { tensors: Tensor[] }, rank: number, device
 
 function compactFields(td: Td): string[] {
   const rank = td._batchSize.length;
-  const token = (entry: Entry | { tensors: Tensor[] }) => compactToken(entry, rank, td._device, td._batchSize);
+  const token = (entry: Entry | { tensors: Tensor[] }) =>
+    compactToken(entry, rank, td._device, td._batchSize);
   if (td._kind === "lazy") {
-    return lazyFields(td as unknown as LazyLike).common.map(([key, entry]) => `${key}: ${token(entry)}`).sort();
+    return lazyFields(td as unknown as LazyLike)
+      .common.map(([key, entry]) => `${key}: ${token(entry)}`)
+      .sort();
   }
-  const names = td._kind === "tensorclass" ? (td as unknown as { _fieldNames(): string[] })._fieldNames() : null;
+  const names =
+    td._kind === "tensorclass" ? (td as unknown as { _fieldNames(): string[] })._fieldNames() : null;
   const fields = [...entriesOf(td)].map(([key, entry]) => `${key}: ${token(entry)}`).sort();
   const missing = (names ?? []).filter((key) => td._own(key) === undefined).map((key) => `${key}: None`);
   return [...fields, ...missing];
@@ -228,7 +250,10 @@ export function compact(td: Td): string {
     const lazy = td as unknown as LazyLike;
     head.push(`stack_dim=${lazy.stackDim}`);
     const groups = lazyFields(lazy).exclusive.map(([i, own]) => {
-      const fields = own.map(([key, entry]) => `${key}: ${compactToken(entry, td._batchSize.length - 1, td._device, Size.fromList(td._batchSize.slice(1)))}`);
+      const fields = own.map(
+        ([key, entry]) =>
+          `${key}: ${compactToken(entry, td._batchSize.length - 1, td._device, Size.fromList(td._batchSize.slice(1)))}`,
+      );
       return `${i}: {${fields.sort().join(", ")}}`;
     });
     if (groups.length > 0) tail = `, exclusive_fields={${groups.join(", ")}}`;

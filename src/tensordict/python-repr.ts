@@ -1,6 +1,7 @@
 // Values as Python's repr prints them.
-import { Complex, Float, Int } from "../tensor/complex.ts";
+
 import { pythonFloatRepr } from "../io/python-json.ts";
+import { Complex, Float, Int } from "../tensor/complex.ts";
 import { pythonString } from "./keys.ts";
 
 /** Python's repr of a JavaScript value. */
@@ -28,7 +29,11 @@ function objectRepr(value: object, depth: number): string {
   if (value instanceof Int) return String(value.value);
   if (value instanceof Complex) return value.toString();
   if (Array.isArray(value)) return `[${value.map((item) => pythonRepr(item, depth + 1)).join(", ")}]`;
-  if (value instanceof Map || Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null) {
+  if (
+    value instanceof Map ||
+    Object.getPrototypeOf(value) === Object.prototype ||
+    Object.getPrototypeOf(value) === null
+  ) {
     const pairs = value instanceof Map ? [...value] : Object.entries(value);
     return `{${pairs.map(([key, item]) => `${pythonRepr(key)}: ${pythonRepr(item, depth + 1)}`).join(", ")}}`;
   }

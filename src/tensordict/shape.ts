@@ -3,7 +3,7 @@ import { IndexError, RuntimeError, ValueError } from "../tensor/errors.ts";
 import { numelOf, Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { LazyLike } from "./lazy.ts";
-import { Collection, type DimNames, entriesOf, make, stateOf, type Td, wrapBatchDim } from "./state.ts";
+import { type Collection, type DimNames, entriesOf, make, stateOf, type Td, wrapBatchDim } from "./state.ts";
 import { flatNumbers, tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
 
@@ -53,7 +53,8 @@ export function resolveShape(shape: readonly number[], batch: readonly number[])
   const unknown = shape.filter((n) => n === -1).length;
   if (unknown > 1) throw new RuntimeError("only one dimension can be inferred");
   const known = shape.filter((n) => n !== -1).reduce((a, b) => a * b, 1);
-  const invalid = () => new RuntimeError(`invalid shape [${shape.join(", ")}] for a batch of ${total} elements`);
+  const invalid = () =>
+    new RuntimeError(`invalid shape [${shape.join(", ")}] for a batch of ${total} elements`);
   if (shape.some((n) => !Number.isSafeInteger(n) || n < -1)) throw invalid();
   if (unknown === 1) {
     if (known === 0 || total % known !== 0) throw invalid();
@@ -105,7 +106,10 @@ export function permuteTd(td: Td, dims: readonly number[]): Td {
   if (order.length !== rank || new Set(order).size !== rank || order.includes(null)) {
     throw new ValueError("Received an permutation order incompatible with the tensordict shape.");
   }
-  const full = (n: number) => [...(order as number[]), ...Array.from({ length: n - rank }, (_, i) => rank + i)];
+  const full = (n: number) => [
+    ...(order as number[]),
+    ...Array.from({ length: n - rank }, (_, i) => rank + i),
+  ];
   return applyShape(td, {
     tensor: (t) => t.permute(full(t._shape.length)),
     size: (shape) => full(shape.length).map((dim) => shape[dim] as number),
@@ -176,7 +180,9 @@ export function flattenTd(td: Td, startDim: number, endDim: number): Td {
   const start = wrapBatchDim(startDim, batch.length);
   const end = wrapBatchDim(endDim, batch.length);
   if (start === null || end === null || end < start) {
-    throw new ValueError(`Incompatible start_dim=${startDim} and end_dim=${endDim} for tensordict with shape ${batch}.`);
+    throw new ValueError(
+      `Incompatible start_dim=${startDim} and end_dim=${endDim} for tensordict with shape ${batch}.`,
+    );
   }
   const size = (shape: readonly number[]) => {
     const merged = shape.slice(start, end + 1).reduce((a, b) => a * b, 1);
@@ -196,7 +202,8 @@ export function unflattenTd(td: Td, dim: number, sizes: readonly number[]): Td {
 /** A batch dimension, or the error that Python gives for others. */
 export function requireBatchDim(td: Collection, dim: number): number {
   const at = wrapBatchDim(dim, td._batchSize.length);
-  if (at === null) throw new IndexError(`Incompatible dim ${dim} for tensordict with shape ${td._batchSize}.`);
+  if (at === null)
+    throw new IndexError(`Incompatible dim ${dim} for tensordict with shape ${td._batchSize}.`);
   return at;
 }
 
@@ -208,7 +215,9 @@ export function narrowTd(td: Td, dim: number, start: number, length: number): Td
     size: (shape) => shape.map((n, i) => (i === at ? length : n)),
     names: (names) => names,
     lazy: (lazy) =>
-      at === lazy.stackDim && length > 0 ? make.lazy(lazy.members.slice(start, start + length), at, lazy.stackDimName) : null,
+      at === lazy.stackDim && length > 0
+        ? make.lazy(lazy.members.slice(start, start + length), at, lazy.stackDimName)
+        : null,
   });
 }
 
@@ -221,7 +230,8 @@ export function splitTd(td: Td, sizes: number | readonly number[], dim: number):
       throw new RuntimeError(`split_size must be a positive integer, but got ${sizes}.`);
     }
     const parts: Td[] = [];
-    for (let start = 0; start < total; start += sizes) parts.push(narrowTd(td, at, start, Math.min(sizes, total - start)));
+    for (let start = 0; start < total; start += sizes)
+      parts.push(narrowTd(td, at, start, Math.min(sizes, total - start)));
     return parts.length > 0 ? parts : [td];
   }
   if (sizes.reduce((a, b) => a + b, 0) !== total || sizes.some((n) => !Number.isSafeInteger(n) || n < 0)) {
@@ -265,7 +275,9 @@ export function gatherTd(td: Td, dim: number, index: Tensor): Td {
   const rank = td._batchSize.length;
   const at = requireBatchDim(td, dim);
   if (index.ndim !== rank) {
-    throw new RuntimeError(`the index has ${index.ndim} dimensions, the batch ${rank}: they must be the same`);
+    throw new RuntimeError(
+      `the index has ${index.ndim} dimensions, the batch ${rank}: they must be the same`,
+    );
   }
   const wide = (shape: readonly number[]) => [...index._shape, ...shape.slice(rank)];
   return applyShape(td, {

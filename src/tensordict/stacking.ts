@@ -1,10 +1,10 @@
 // Stacking and concatenating: densely, lazily, or whichever works.
 import { IndexError, KeyError, RuntimeError, ValueError } from "../tensor/errors.ts";
-import { sameSizes, Size } from "../tensor/size.ts";
+import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { pythonString } from "./keys.ts";
 import { settings } from "./settings.ts";
-import { Collection, type DimNames, isNonTensor, make, type NewState, stateOf, type Td } from "./state.ts";
+import { Collection, commonDevice, type DimNames, isNonTensor, make, type NewState, stateOf, type Td } from "./state.ts";
 import { catTensors, flatNumbers, stackTensors, tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
 
@@ -84,7 +84,9 @@ function stackEntries(entries: readonly Entry[], key: string, dim: number): Entr
     return stackTensors(tensors, dim);
   }
   if (entries.every((entry) => entry instanceof Collection)) return denseStack(entries as Td[], dim);
-  throw new RuntimeError(`the entries under key ${pythonString(key)} are tensors in some tensordicts and not in others`);
+  throw new RuntimeError(
+    `the entries under key ${pythonString(key)} are tensors in some tensordicts and not in others`,
+  );
 }
 
 /** Stacks into one dense TensorDict; keys, shapes and batch sizes must agree. */
@@ -106,18 +108,23 @@ export function denseStack(list: readonly Td[], dim: number): Td {
     );
   }
   const entries = new Map<string, Entry>();
-  for (const key of keys) entries.set(key, stackEntries(list.map((td) => td._own(key) as Entry), key, at));
+  for (const key of keys)
+    entries.set(
+      key,
+      stackEntries(
+        list.map((td) => td._own(key) as Entry),
+        key,
+        at,
+      ),
+    );
   return first._like(entries, stackedState(list, at));
 }
 
 function stackedState(list: readonly Td[], dim: number): NewState {
   const first = list[0] as Td;
-  const device = list.every((td) => td._device !== null && td._device.equals(first._device as never))
-    ? first._device
-    : null;
   return {
     batchSize: insertDim(first._batchSize, dim, list.length),
-    device,
+    device: commonDevice(list),
     names: insertName(first._names, dim),
   };
 }
@@ -137,7 +144,8 @@ export function lazyStackTds(list: readonly Td[], dim: number): Td {
   if (list.length === 0) throw new RuntimeError("items cannot be empty");
   checkBatches(list);
   const at = wrapStackDim(dim, (list[0] as Td)._batchSize.length);
-  if (list.every((td) => isNonTensor(td))) return joinValues(list, (positions) => stackTensors(positions, at));
+  if (list.every((td) => isNonTensor(td)))
+    return joinValues(list, (positions) => stackTensors(positions, at));
   return make.lazy([...list], at, null);
 }
 
@@ -160,7 +168,9 @@ export function stackTds(list: readonly Td[], dim: number): Td {
 function catEntries(entries: readonly Entry[], key: string, dim: number): Entry {
   if (entries.every((entry) => entry instanceof Tensor)) return catTensors(entries as Tensor[], dim);
   if (entries.every((entry) => entry instanceof Collection)) return catTds(entries as Td[], dim);
-  throw new RuntimeError(`the entries under key ${pythonString(key)} are tensors in some tensordicts and not in others`);
+  throw new RuntimeError(
+    `the entries under key ${pythonString(key)} are tensors in some tensordicts and not in others`,
+  );
 }
 
 /** @torch torch.cat of TensorDicts */
@@ -185,7 +195,15 @@ export function catTds(list: readonly Td[], dim: number): Td {
     );
   }
   const entries = new Map<string, Entry>();
-  for (const key of keys) entries.set(key, catEntries(list.map((td) => td._own(key) as Entry), key, at));
+  for (const key of keys)
+    entries.set(
+      key,
+      catEntries(
+        list.map((td) => td._own(key) as Entry),
+        key,
+        at,
+      ),
+    );
   const total = list.reduce((n, td) => n + (td._batchSize[at] as number), 0);
   const batchSize = Size.fromList(first._batchSize.map((n, i) => (i === at ? total : n)));
   return first._like(entries, stateOf(first, { batchSize }));

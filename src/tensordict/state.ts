@@ -89,13 +89,21 @@ export function stateOf(td: Collection, change: Partial<NewState> = {}): NewStat
   return { batchSize: td._batchSize, device: td._device, names: td._names, ...change };
 }
 
+/** The device that all of these have, null when they differ or have none. */
+export function commonDevice(list: readonly Collection[]): Device | null {
+  const first = list[0]?._device ?? null;
+  return first !== null && list.every((td) => td._device?.equals(first) ?? false) ? first : null;
+}
+
 /** Reads a size from a list or a number. */
 export function toSize(value: SizeLike | undefined | null): Size {
   if (value === undefined || value === null) return Size.fromList([]);
   if (value instanceof Size) return value;
   const list = typeof value === "number" ? [value] : value;
   if (!Array.isArray(list) || !list.every((n) => Number.isSafeInteger(n))) {
-    throw new ValueError("batch size was not specified when creating the TensorDict instance and it could not be retrieved from source.");
+    throw new ValueError(
+      "batch size was not specified when creating the TensorDict instance and it could not be retrieved from source.",
+    );
   }
   return Size.fromList(list as number[]);
 }
@@ -109,7 +117,9 @@ export function toDeviceOrNull(value: DeviceLike | null | undefined): Device | n
 export function toNames(names: readonly (string | null)[] | null | undefined, rank: number): DimNames {
   if (names === null || names === undefined) return null;
   if (names.length !== rank) {
-    throw new ValueError(`the length of the dimension names must match the number of batch dimensions: got ${names.length} names for ${rank}.`);
+    throw new ValueError(
+      `the length of the dimension names must match the number of batch dimensions: got ${names.length} names for ${rank}.`,
+    );
   }
   if (names.every((name) => name === null)) return null;
   const used = names.filter((name) => name !== null);

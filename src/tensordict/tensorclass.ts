@@ -5,13 +5,31 @@ import { TensorDictBase } from "./base.ts";
 import { registerClass } from "./class-registry.ts";
 import { toEntry } from "./convert.ts";
 import { lockTd } from "./locking.ts";
-import { Collection, type CollectionKind, isNonTensor, make, type NewState, requireUnlocked, stateOf, type Td, toDeviceOrNull, toNames, toSize } from "./state.ts";
+import {
+  Collection,
+  type CollectionKind,
+  isNonTensor,
+  make,
+  type NewState,
+  requireUnlocked,
+  stateOf,
+  type Td,
+  toDeviceOrNull,
+  toNames,
+  toSize,
+} from "./state.ts";
 import type { CollectionOptions, Entry, Schema, Stored } from "./types.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: any class can be named as the type of a field
 type AnyClass = abstract new (...args: any[]) => unknown;
 /** A field: a class, a class of primitives (String, Number, Boolean), `null` for anything, or a thunk for classes defined later. */
-export type FieldType = AnyClass | StringConstructor | NumberConstructor | BooleanConstructor | null | (() => AnyClass);
+export type FieldType =
+  | AnyClass
+  | StringConstructor
+  | NumberConstructor
+  | BooleanConstructor
+  | null
+  | (() => AnyClass);
 /** Fields of a tensorclass. */
 export type Fields = Readonly<Record<string, FieldType>>;
 
@@ -24,9 +42,13 @@ type ValueOf<C> = C extends null
       ? Tensor
       : C extends BooleanConstructor
         ? Tensor
-        : C extends abstract new (...args: never[]) => infer I
+        : C extends abstract new (
+              ...args: never[]
+            ) => infer I
           ? I
-          : Thunk<C> extends abstract new (...args: never[]) => infer I
+          : Thunk<C> extends abstract new (
+                ...args: never[]
+              ) => infer I
             ? I
             : unknown;
 
@@ -119,10 +141,18 @@ function writeField(self: Td, key: string, value: unknown, type: FieldType): voi
   if (expected === Tensor && typeof value === "string") {
     throw new TypeError(`field '${key}' of ${self._className} is a tensor, got a string`);
   }
-  if (expected === String && typeof value !== "string" && !(value instanceof Collection) && !Array.isArray(value)) {
+  if (
+    expected === String &&
+    typeof value !== "string" &&
+    !(value instanceof Collection) &&
+    !Array.isArray(value)
+  ) {
     throw new TypeError(`field '${key}' of ${self._className} is a string, got ${typeof value}`);
   }
-  const wrap = expected === null && typeof value === "object" && !(value instanceof Tensor || value instanceof Collection);
+  const wrap =
+    expected === null &&
+    typeof value === "object" &&
+    !(value instanceof Tensor || value instanceof Collection);
   // A field of any type keeps objects and arrays as they are.
   const state = stateOf(self);
   self._put(key, wrap ? make.nonTensor(value, { ...state, names: null }) : toEntry(value, state, key));
@@ -145,7 +175,10 @@ function defineFields(prototype: object, fields: Fields): void {
 }
 
 /** Makes a class with these fields; extend it. Every field may be missing. @torch tensordict.tensorclass */
-export function tensorclass<const F extends Fields>(fields: F, options: TensorClassOptions = {}): TensorClass<F> {
+export function tensorclass<const F extends Fields>(
+  fields: F,
+  options: TensorClassOptions = {},
+): TensorClass<F> {
   const names = Object.keys(fields);
 
   class Generated extends TensorClassBase {
@@ -162,11 +195,16 @@ export function tensorclass<const F extends Fields>(fields: F, options: TensorCl
         return;
       }
       const batchSize = toSize(given.batchSize);
-      super({ batchSize, device: toDeviceOrNull(given.device), names: toNames(given.names, batchSize.length) });
+      super({
+        batchSize,
+        device: toDeviceOrNull(given.device),
+        names: toNames(given.names, batchSize.length),
+      });
       this._map = new Map();
       this._qualifiedName = new.target.pythonName;
       remember(new.target as never);
-      if (typeof init !== "object" || init === null) throw new TypeError(`${this._className} takes an object of fields`);
+      if (typeof init !== "object" || init === null)
+        throw new TypeError(`${this._className} takes an object of fields`);
       for (const [key, value] of Object.entries(init)) {
         if (!Object.hasOwn(fields, key)) throw unknownField(this._className, key);
         writeField(this as unknown as Td, key, value, fields[key] as FieldType);
@@ -183,7 +221,11 @@ export function tensorclass<const F extends Fields>(fields: F, options: TensorCl
     }
     static fromTensordict(td: Td): Td {
       if (!(td instanceof Collection)) throw new RuntimeError("fromTensordict takes a TensorDict");
-      return this._wrap(new Map([...td._keys()].map((key) => [key, td._own(key) as Entry])), stateOf(td), this.pythonName);
+      return this._wrap(
+        new Map([...td._keys()].map((key) => [key, td._own(key) as Entry])),
+        stateOf(td),
+        this.pythonName,
+      );
     }
     /** Loads a directory that holds an object of this class. @torch tensorclass.load_memmap */
     static loadMemmap(prefix: string, load: object = {}): Td {

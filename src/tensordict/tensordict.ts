@@ -26,14 +26,21 @@ const RAW = Symbol("raw entries");
 class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   /** @internal */ _map: Map<string, Entry>;
 
-  constructor(source?: unknown, batchSize?: SizeLike | CollectionOptions | null, options?: CollectionOptions) {
+  constructor(
+    source?: unknown,
+    batchSize?: SizeLike | CollectionOptions | null,
+    options?: CollectionOptions,
+  ) {
     if (source === RAW) {
       super(options as unknown as NewState);
       this._map = batchSize as unknown as Map<string, Entry>;
       return;
     }
     const sizes = typeof batchSize === "number" || Array.isArray(batchSize);
-    const given: CollectionOptions = { ...(sizes || batchSize === null ? {} : (batchSize as CollectionOptions)), ...options };
+    const given: CollectionOptions = {
+      ...(sizes || batchSize === null ? {} : (batchSize as CollectionOptions)),
+      ...options,
+    };
     const size = toSize(sizes ? (batchSize as SizeLike) : given.batchSize);
     const inherit = source instanceof Collection ? source : null;
     const state: NewState = {
@@ -124,7 +131,9 @@ export interface TensorDictConstructor {
     source?: T | null,
     batchSize?: SizeLike | CollectionOptions | null,
     options?: CollectionOptions,
-  ): TensorDict<T extends Collection<infer S> ? S : T extends ReadonlyMap<string, unknown> ? Schema : StoredAll<T>>;
+  ): TensorDict<
+    T extends Collection<infer S> ? S : T extends ReadonlyMap<string, unknown> ? Schema : StoredAll<T>
+  >;
   readonly prototype: TensorDict;
 }
 

@@ -47,7 +47,7 @@ export type StoredAll<T> = IsAny<T> extends true ? T : { [K in keyof T & string]
 type TensorDictOf<S> = import("./tensordict.ts").TensorDict<S>;
 
 /** The schema inside an entry; never for tensors. */
-export type Inner<E> = IsAny<E> extends true ? E : E extends Collection<infer S> ? S : never;
+export type Inner<E> = IsAny<E> extends true ? E : E extends { readonly _schema: infer S } ? S : never;
 
 /** Keys of a schema. */
 export type KeyOf<S> = [S] extends [never] ? never : IsAny<S> extends true ? string : keyof S & string;

@@ -6,6 +6,14 @@ import type { Code } from "./case-types.ts";
 export type Any = any;
 export type Fn = (...args: unknown[]) => unknown;
 
+/** Modules whose classes inputs are made of. */
+const ROOMS = ["tensor/complex", "tensor/dtype", "tensor/errors", "tensor/storage", "tensor/tensor"].concat(
+  "dispatch/memory-format",
+);
+
+/** A case that cannot exist in this language: it is skipped with its reason. */
+export class NotApplicable extends Error {}
+
 /** A torch name that the library does not have. */
 export class NoSuchOp extends Error {}
 
@@ -65,9 +73,7 @@ export class Adapter {
     const src = new URL("../../src/", import.meta.url).href;
     const lib = await import(`${src}index.ts`);
     const memory = await import(`${src}ffi/memory.ts`);
-    const rooms = ["complex", "dtype", "errors", "storage", "tensor"].map(
-      (name) => import(`${src}tensor/${name}.ts`),
-    );
+    const rooms = ROOMS.map((name) => import(`${src}${name}.ts`));
     return new Adapter(lib, memory, Object.assign({}, ...(await Promise.all(rooms))));
   }
 
@@ -285,7 +291,7 @@ export class Adapter {
 
   /** The instruction set in use. */
   isa(): string {
-    return String(this.lib.cpu.isa());
+    return String(this.lib.cpu?.isa?.() ?? "unknown");
   }
 
   newModule(name: string, args: unknown[]): unknown {

@@ -1,5 +1,5 @@
 // The call table: how each op of a golden case is called, in its plain, method and in-place forms.
-import type { Adapter, Any, Fn } from "./adapter.ts";
+import { type Adapter, type Any, type Fn, NotApplicable } from "./adapter.ts";
 import type { Case, Encoded, ErrSpec } from "./case-types.ts";
 import { hasTag } from "./case-types.ts";
 import type { Run } from "./decode.ts";
@@ -84,6 +84,7 @@ function indexOf(v: Encoded): { isTuple: boolean } {
 
 function reflected(a: Adapter, op: string, args: unknown[]): Ready {
   const [x, y] = args as [Any, unknown];
+  if (!a.isTensor(x)) throw new NotApplicable("a number has no methods");
   const name = REFLECTED[op] as string;
   if (op === "__rsub__" && !a.isTensor(y)) {
     const f = a.fn("rsub");

@@ -1,5 +1,5 @@
 // Runs cases one by one; whatever a case does, it becomes an outcome and the next one runs.
-import { Adapter, NoSuchOp } from "./adapter.ts";
+import { Adapter, NoSuchOp, NotApplicable } from "./adapter.ts";
 import type { CaseSet } from "./case-set.ts";
 import type { Case, Family } from "./case-types.ts";
 import { familyOf } from "./case-types.ts";
@@ -48,7 +48,8 @@ export class Runner {
       skip = promoSkip(ctx, c);
       if (skip === null) dispatch(ctx, c, f);
     } catch (e) {
-      f.fail(e instanceof NoSuchOp ? e.message : `runner: ${firstLine(e)}`);
+      if (e instanceof NotApplicable) skip = e.message;
+      else f.fail(e instanceof NoSuchOp ? e.message : `runner: ${firstLine(e)}`);
     }
     const status = skip !== null ? "skipped" : f.hard.length > 0 ? "failed" : "passed";
     return { id: c.id, op: c.op, status, reasons: skip !== null ? [skip] : f.hard, soft: f.soft };

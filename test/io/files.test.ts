@@ -1,6 +1,14 @@
 // File jobs and mappings: what they do, what they refuse, and that nothing is left behind.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { addressOf, native } from "../../src/ffi/library.ts";
@@ -27,7 +35,8 @@ describe("file jobs", () => {
       jobs.add({ path: join(dir, `m${i}`), nbytes: 100 * i, data: addressOf(data), flags, keep: data });
     }
     expect(jobs.run(3)).toBe(0);
-    for (let i = 0; i < 40; i++) expect(readFileSync(join(dir, `m${i}`))).toEqual(Buffer.from(data.subarray(0, 100 * i)));
+    for (let i = 0; i < 40; i++)
+      expect(readFileSync(join(dir, `m${i}`))).toEqual(Buffer.from(data.subarray(0, 100 * i)));
   });
 
   test("a batch goes on after a failure and names it", () => {
@@ -59,7 +68,9 @@ describe("file jobs", () => {
 
   test("an existing file can be an error", () => {
     writeFileSync(join(dir, "there"), "x");
-    expect(() => sparseFile(join(dir, "there"), 10, { existsok: false })).toThrow(`The file ${join(dir, "there")} already exists.`);
+    expect(() => sparseFile(join(dir, "there"), 10, { existsok: false })).toThrow(
+      `The file ${join(dir, "there")} already exists.`,
+    );
   });
 
   test("replacing a file of another size keeps old mappings whole", () => {
@@ -79,7 +90,13 @@ describe("file jobs", () => {
     const jobs = new FileJobs();
     const data = new Uint8Array(1 << 16);
     for (let i = 0; i < 8; i++) {
-      jobs.add({ path: join(dir, `b${i}`), nbytes: data.length, data: addressOf(data), flags: JobFlag.write | JobFlag.create, keep: data });
+      jobs.add({
+        path: join(dir, `b${i}`),
+        nbytes: data.length,
+        data: addressOf(data),
+        flags: JobFlag.write | JobFlag.create,
+        keep: data,
+      });
     }
     const seen: number[] = [];
     expect(await jobs.runInBackground(2, { onProgress: (done) => seen.push(done) })).toBe(0);
@@ -115,7 +132,9 @@ describe("mappings", () => {
   test("a file that is too small is an error and stays as it is", () => {
     const path = join(dir, "small");
     writeFileSync(path, Buffer.alloc(4));
-    expect(() => mapFile(path, "r+", 40)).toThrow(`file <${path}> size <4> is smaller than the required mapping size <40>`);
+    expect(() => mapFile(path, "r+", 40)).toThrow(
+      `file <${path}> size <4> is smaller than the required mapping size <40>`,
+    );
     expect(statSync(path).size).toBe(4);
     truncateSync(path, 0);
     expect(() => mapFile(path, "r+", 4)).toThrow("smaller than");

@@ -39,7 +39,10 @@ const POS: Record<RealFloat, (u: number) => number> = {
   f64: (u) => (u + 1) / 2 ** 28,
 };
 
-const SPECIALS = [Number.NaN, Infinity, -Infinity, -0, 0, 1];
+const SPECIALS: Record<string, number[]> = {
+  spec: [Number.NaN, Infinity, -Infinity, -0, 0, 1],
+  nans: [Number.NaN, Infinity, -Infinity, 1],
+};
 
 function signValue(u: number, j: number, signed: boolean): number {
   return (signed && u >>> 31 ? -1 : 1) * (j % 9973 === 5 ? 2 : 1);
@@ -52,9 +55,11 @@ function floatValues(dt: RealFloat, dom: string, k: number, n: number): Float64A
   switch (dom) {
     case "any":
       return out.map((_, j) => any(u[j]));
-    case "spec": {
+    case "spec":
+    case "nans": {
       const w = words(k + 32, n);
-      return out.map((_, j) => (w[j] % 61 === 0 ? SPECIALS[(w[j] >>> 8) % 6] : any(u[j])));
+      const table = SPECIALS[dom];
+      return out.map((_, j) => (w[j] % 61 === 0 ? table[(w[j] >>> 8) % table.length] : any(u[j])));
     }
     case "pos":
       return out.map((_, j) => POS[dt](u[j]));
@@ -112,7 +117,7 @@ const INT_ARRAY = {
 function storeInts(dt: Code, dom: string, k: number, n: number, into: ArrayBuffer): void {
   const u = words(k, n);
   const signed = dt[0] === "i";
-  const whole = dom === "any" || dom === "spec" || dom === "mask";
+  const whole = dom === "any" || dom in SPECIALS || dom === "mask";
   const value = (j: number) => smallInt(dom, signed, u[j], j);
   if (dt === "i64" || dt === "u64") {
     const a = new Uint32Array(into);
@@ -146,10 +151,10 @@ function make(dt: Code, dom: string, k: number, n: number): Uint8Array {
   else if (dt === "bool")
     new Uint8Array(buffer).set(words(k, n).map((u) => (dom === "divisor" ? 1 : u >>> 31)));
   else if (part !== undefined) {
-    const plain = dom === "spec" ? "any" : dom;
-    const imaginary = ["spec", "pos", "divisor"].includes(dom) ? "any" : dom;
+    const plain = dom in SPECIALS ? "any" : dom;
+    const imaginary = ["spec", "nans", "pos", "divisor"].includes(dom) ? "any" : dom;
     storeFloats(part, floatValues(part, plain, k, n), buffer, 0, 2);
-    storeFloats(part, floatValues(part, imaginary, k + 16, n), buffer, 1, 2);
+    if (dom !== "sign") storeFloats(part, floatValues(part, imaginary, k + 16, n), buffer, 1, 2);
   } else if (dt in ANY) storeFloats(dt as RealFloat, floatValues(dt as RealFloat, dom, k, n), buffer, 0, 1);
   else storeInts(dt, dom, k, n, buffer);
   return new Uint8Array(buffer);

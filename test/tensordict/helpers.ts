@@ -2,10 +2,10 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
-import { parsePythonJsonObject } from "../../src/io/python-json.ts";
-import { encodeKey } from "../../src/io/keys.ts";
-import { nativeBytes } from "../../src/io/tensor-bytes.ts";
 import { peek } from "../../src/ffi/memory.ts";
+import { encodeKey } from "../../src/io/keys.ts";
+import { parsePythonJsonObject } from "../../src/io/python-json.ts";
+import { nativeBytes } from "../../src/io/tensor-bytes.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
 import { pythonRepr } from "../../src/tensordict/python-repr.ts";
 import type { Td } from "../../src/tensordict/state.ts";
@@ -78,11 +78,19 @@ export function describeEntry(entry: Tensor | Td): unknown {
   if (entry instanceof Tensor) {
     const hex = hexOf(entry);
     const base = { kind: "tensor", dtype: String(entry.dtype), shape: [...entry.shape] };
-    return hex.length <= 128 ? { ...base, hex } : { ...base, sha256: new Bun.CryptoHasher("sha256").update(Buffer.from(hex, "hex")).digest("hex") };
+    return hex.length <= 128
+      ? { ...base, hex }
+      : { ...base, sha256: new Bun.CryptoHasher("sha256").update(Buffer.from(hex, "hex")).digest("hex") };
   }
-  const base = { kind: entry._className, batch_size: [...entry.batchSize], device: entry.device === null ? "None" : String(entry.device) };
-  if (entry._kind === "nonTensor") return { ...base, data: pythonRepr((entry as unknown as { data: unknown }).data) };
-  if (entry._kind === "nonTensorStack") return { ...base, data: pythonRepr((entry as unknown as { tolist(): unknown }).tolist()) };
+  const base = {
+    kind: entry._className,
+    batch_size: [...entry.batchSize],
+    device: entry.device === null ? "None" : String(entry.device),
+  };
+  if (entry._kind === "nonTensor")
+    return { ...base, data: pythonRepr((entry as unknown as { data: unknown }).data) };
+  if (entry._kind === "nonTensorStack")
+    return { ...base, data: pythonRepr((entry as unknown as { tolist(): unknown }).tolist()) };
   if (entry._kind === "lazy") {
     const lazy = entry as unknown as { members: Td[]; stackDim: number };
     return { ...base, names: entry.names, stack_dim: lazy.stackDim, items: lazy.members.map(describeEntry) };
@@ -102,7 +110,8 @@ export function normalizeExpected(expected: Expected): unknown {
   const base = { kind: value.kind, batch_size: value.batch_size, device: value.device };
   if (value.data !== undefined) return { ...base, data: value.data };
   const names = Array.isArray(value.names) ? value.names : value.batch_size.map(() => null);
-  if (value.items !== undefined) return { ...base, names, stack_dim: value.stack_dim, items: value.items.map(normalizeExpected) };
+  if (value.items !== undefined)
+    return { ...base, names, stack_dim: value.stack_dim, items: value.items.map(normalizeExpected) };
   const entries: Record<string, unknown> = {};
   for (const [key, entry] of Object.entries(value.entries ?? {})) entries[key] = normalizeExpected(entry);
   return { ...base, names, entries };
@@ -112,7 +121,8 @@ export function normalizeExpected(expected: Expected): unknown {
 export function inFileOrder(td: Td, path: string): void {
   if (td._kind === "nonTensor" || td._kind === "nonTensorStack") return;
   if (td._kind === "lazy") {
-    for (const [i, member] of (td as unknown as { members: Td[] }).members.entries()) inFileOrder(member, join(path, String(i)));
+    for (const [i, member] of (td as unknown as { members: Td[] }).members.entries())
+      inFileOrder(member, join(path, String(i)));
     return;
   }
   const level = td._kind === "tensorclass" ? join(path, "_tensordict") : path;

@@ -1,6 +1,15 @@
 // Damaged and malicious directories: one clear error each, and nothing outside the directory is touched.
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { FileNotFoundError } from "../../src/io/errors.ts";
 import { MemoryMappedTensor, TensorDict } from "../../src/tensordict/index.ts";
@@ -27,7 +36,9 @@ describe("tensor files", () => {
   test("truncated: an error, and the file stays as it is", () => {
     const path = copyOf("plain");
     truncateSync(join(path, "a.memmap"), 4);
-    expect(() => TensorDict.loadMemmap(path)).toThrow(/size <4> is smaller than the required mapping size <24>/);
+    expect(() => TensorDict.loadMemmap(path)).toThrow(
+      /size <4> is smaller than the required mapping size <24>/,
+    );
     expect(statSync(join(path, "a.memmap")).size).toBe(4);
   });
   test("longer than needed is accepted", () => {
@@ -46,16 +57,36 @@ describe("tensor files", () => {
 describe("meta.json", () => {
   const changes: [string, (text: string) => string, RegExp][] = [
     ["huge shape", (t) => t.replace("[2, 3]", "[2, 1152921504606846976]"), /shape is not a list|too large/],
-    ["shape beyond the file", (t) => t.replace("[2, 3]", "[2, 4503599627370]"), /smaller than the required mapping size/],
+    [
+      "shape beyond the file",
+      (t) => t.replace("[2, 3]", "[2, 4503599627370]"),
+      /smaller than the required mapping size/,
+    ],
     ["overflowing shape", (t) => t.replace("[2, 3]", "[2, 9007199254740991, 9]"), /too large/],
     ["negative size", (t) => t.replace("[2, 3]", "[2, -3]"), /shape is not a list/],
     ["fractional size", (t) => t.replace("[2, 3]", "[2, 3.5]"), /shape is not a list/],
     ["too many dimensions", (t) => t.replace("[2, 3]", `[${"1, ".repeat(64)}1]`), /shape is not a list/],
-    ["unknown dtype", (t) => t.replace("torch.float32", "torch.float999"), /unsupported dtype "torch.float999"/],
+    [
+      "unknown dtype",
+      (t) => t.replace("torch.float32", "torch.float999"),
+      /unsupported dtype "torch.float999"/,
+    ],
     ["dtype without torch", (t) => t.replace("torch.float32", "float32"), /unsupported dtype/],
-    ["batch size mismatch", (t) => t.replace('"shape": [2], "device": "cpu", "_type"', '"shape": [3], "device": "cpu", "_type"'), /does not begin with the batch size/],
-    ["no batch size", (t) => t.replace(/"shape": \[2\], "device": "cpu", "_type"/, '"_type"'), /it has no batch size/],
-    ["newer format", (t) => t.replace('"_format_version": 1', '"_format_version": 99'), /was saved in the format version 99/],
+    [
+      "batch size mismatch",
+      (t) => t.replace('"shape": [2], "device": "cpu", "_type"', '"shape": [3], "device": "cpu", "_type"'),
+      /does not begin with the batch size/,
+    ],
+    [
+      "no batch size",
+      (t) => t.replace(/"shape": \[2\], "device": "cpu", "_type"/, '"_type"'),
+      /it has no batch size/,
+    ],
+    [
+      "newer format",
+      (t) => t.replace('"_format_version": 1', '"_format_version": 99'),
+      /was saved in the format version 99/,
+    ],
     ["no type", (t) => t.replace('"_type"', '"_kind"'), /_type is missing/],
     ["duplicate keys", (t) => t.replace('{"a"', '{"b": {}, "a"'), /duplicate key/],
     ["not JSON", () => "{", /text ends|expected/],
@@ -63,7 +94,11 @@ describe("meta.json", () => {
     ["truncated", (t) => t.slice(0, 100), /text ends|expected/],
     ["deep", () => "[".repeat(1_000_000), /nesting exceeds/],
     ["entry is a number", (t) => t.replace('{"a"', '{"z": 3, "a"'), /neither a tensor nor a directory/],
-    ["entry is a directory that is missing", (t) => t.replace('{"a"', '{"z": {"type": "TensorDict"}, "a"'), /No such file or directory/],
+    [
+      "entry is a directory that is missing",
+      (t) => t.replace('{"a"', '{"z": {"type": "TensorDict"}, "a"'),
+      /No such file or directory/,
+    ],
   ];
   for (const [what, change, reason] of changes) {
     test(what, () => {
@@ -84,7 +119,9 @@ describe("meta.json", () => {
     writeFileSync(join(outside, "meta.json"), readFileSync(join(path, "meta.json")));
     edit(join(path, "meta.json"), (t) => t.replace('{"a"', '{"../outside": {"type": "TensorDict"}, "a"'));
     expect(() => TensorDict.loadMemmap(path)).toThrow(FileNotFoundError);
-    edit(join(path, "meta.json"), (t) => t.replace('"../outside": {"type": "TensorDict"}', '"..": {"type": "TensorDict"}'));
+    edit(join(path, "meta.json"), (t) =>
+      t.replace('"../outside": {"type": "TensorDict"}', '"..": {"type": "TensorDict"}'),
+    );
     expect(() => TensorDict.loadMemmap(path)).toThrow(FileNotFoundError);
   });
   test("a directory that contains itself ends", () => {
@@ -116,12 +153,21 @@ describe("saving", () => {
   test("keys that Python loses or cannot name are errors", () => {
     const target = join(room.path, "keys");
     for (const key of ["shape", "device", "_type"]) {
-      expect(() => new TensorDict(new Map([[key, 1]])).memmap(target)).toThrow(`The key '${key}' cannot be saved`);
+      expect(() => new TensorDict(new Map([[key, 1]])).memmap(target)).toThrow(
+        `The key '${key}' cannot be saved`,
+      );
     }
     expect(() => new TensorDict({ "meta.json": { v: 1 } }).memmap(target)).toThrow("that of the metadata");
     expect(() => new TensorDict({ ["k".repeat(300)]: 1 }).memmap(target)).toThrow("more than 255");
     expect(() => new TensorDict({ "s\ud800": 1 }).memmap(target)).toThrow("surrogate");
-    expect(() => new TensorDict(new Map<string, unknown>([["a", 1], ["a.memmap", { b: 1 }]])).memmap(target)).toThrow("its file a.memmap is that of");
+    expect(() =>
+      new TensorDict(
+        new Map<string, unknown>([
+          ["a", 1],
+          ["a.memmap", { b: 1 }],
+        ]),
+      ).memmap(target),
+    ).toThrow("its file a.memmap is that of");
     expect(() => new TensorDict({ "../x": 1 }).memmap(target, { robustKey: false })).toThrow("no file name");
     expect(existsSync(join(room.path, "x.memmap"))).toBe(false);
   });
@@ -131,7 +177,9 @@ describe("saving", () => {
   test("existing files can be an error", () => {
     const path = join(room.path, "exists");
     new TensorDict({ a: [1] }).memmap(path);
-    expect(() => new TensorDict({ a: [1] }).memmap(path, { existsok: false })).toThrow(`The file ${join(path, "a.memmap")} already exists.`);
+    expect(() => new TensorDict({ a: [1] }).memmap(path, { existsok: false })).toThrow(
+      `The file ${join(path, "a.memmap")} already exists.`,
+    );
   });
   test("a shorter lazy stack over a longer one loads as the shorter one", () => {
     const path = join(room.path, "lazies");

@@ -13,7 +13,8 @@ const room = temporaryDirectory();
 afterAll(room.remove);
 let count = 0;
 const fresh = () => join(room.path, String(count++));
-const sample = () => new TensorDict({ a: tensor([1, 2, 3]), b: { c: zeros([3, 2]).add(5) }, s: "text" }, [3]) as unknown as Td;
+const sample = () =>
+  new TensorDict({ a: tensor([1, 2, 3]), b: { c: zeros([3, 2]).add(5) }, s: "text" }, [3]) as unknown as Td;
 
 describe("saving and loading", () => {
   test("memmap leaves the source alone", () => {
@@ -46,7 +47,9 @@ describe("saving and loading", () => {
     const saved = sample().memmap();
     expect(saved.isMemmap()).toBe(true);
     expect(() => saved.savedPath).toThrow("The tensordict has no saved path (memmap=True, path=None).");
-    expect(() => (saved.at("a") as MemoryMappedTensor).filename).toThrow("The MemoryMappedTensor has no file associated.");
+    expect(() => (saved.at("a") as MemoryMappedTensor).filename).toThrow(
+      "The MemoryMappedTensor has no file associated.",
+    );
     expect(saved.memmap().at("a")).toBe(saved.at("a"));
     expect(saved.eq(sample()).all()).toBe(true);
   });
@@ -89,7 +92,12 @@ describe("saving and loading", () => {
       async (path: string) => td.memmap(path, { numThreads: 4 }),
       async (path: string) => td.memmap(path, { returnEarly: true, numThreads: 2 }).result(),
       async (path: string) => await td.memmap(path, { returnEarly: true }),
-      async (path: string) => td.memmapAsync(path, { fsync: true, numThreads: 2, onProgress: (done, total) => expect(done).toBeLessThanOrEqual(total) }),
+      async (path: string) =>
+        td.memmapAsync(path, {
+          fsync: true,
+          numThreads: 2,
+          onProgress: (done, total) => expect(done).toBeLessThanOrEqual(total),
+        }),
     ]) {
       const path = fresh();
       const saved = await save(path);
@@ -120,13 +128,18 @@ describe("saving and loading", () => {
     other.loadMemmap_(path);
     expect((other.at("later") as Tensor).dtype.name).toBe("int32");
     expect(saved.memmapRefresh_().has("later")).toBe(true);
-    expect(() => sample().memmapRefresh_()).toThrow("Cannot refresh a TensorDict that is not memory mapped or has no path associated.");
+    expect(() => sample().memmapRefresh_()).toThrow(
+      "Cannot refresh a TensorDict that is not memory mapped or has no path associated.",
+    );
   });
 });
 
 describe("preallocating", () => {
   test("memmapLike makes sparse files of an expanded example", () => {
-    const datum = new TensorDict({ image: zeros([3, 64, 64], { dtype: "uint8" }), label: 0 }) as unknown as Td;
+    const datum = new TensorDict({
+      image: zeros([3, 64, 64], { dtype: "uint8" }),
+      label: 0,
+    }) as unknown as Td;
     const path = fresh();
     const data = datum.expand(1_000_000).memmapLike(path);
     expect(statSync(join(path, "image.memmap")).size).toBe(12_288_000_000);
@@ -154,7 +167,9 @@ describe("preallocating", () => {
     expect(() => saved.makeMemmap("a", [3])).toThrow(
       "The key a already exists within the target tensordict. Delete that entry before overwriting it.",
     );
-    expect(() => sample().makeMemmap("q", [3])).toThrow("Can only make a memmap tensor within a memory-mapped tensordict.");
+    expect(() => sample().makeMemmap("q", [3])).toThrow(
+      "Can only make a memmap tensor within a memory-mapped tensordict.",
+    );
     expect(() => saved.makeMemmap("shape", [3])).toThrow("cannot be saved");
   });
 });
@@ -174,7 +189,9 @@ describe("MemoryMappedTensor", () => {
     const path = fresh();
     const t = MemoryMappedTensor.fromTensor(tensor([1, 2, 3]), { filename: path });
     expect(t.filename).toBe(path);
-    expect(() => MemoryMappedTensor.fromTensor(tensor([1]), { filename: path })).toThrow(`The file ${path} already exists.`);
+    expect(() => MemoryMappedTensor.fromTensor(tensor([1]), { filename: path })).toThrow(
+      `The file ${path} already exists.`,
+    );
     expect(() => MemoryMappedTensor.empty([2], { filename: path })).toThrow("already exists");
     expect(MemoryMappedTensor.fromFilename(path, { shape: [3] }).tolist()).toEqual([1, 2, 3]);
     expect(MemoryMappedTensor.fromFilename(path, { shape: [3], index: 1 }).item()).toBe(2);

@@ -136,7 +136,11 @@ test("compact", () => {
 });
 
 test("options", () => {
-  using _ = setTensorDictPrintoptions({ showFieldIsShared: false, showIsShared: false, showFieldDevice: false });
+  using _ = setTensorDictPrintoptions({
+    showFieldIsShared: false,
+    showIsShared: false,
+    showFieldDevice: false,
+  });
   expect(String(new TensorDict({ a: 1 }))).toBe(`TensorDict(
     fields={
         a: Tensor(shape=torch.Size([]), dtype=torch.float32)},

@@ -4,7 +4,16 @@ import { join } from "node:path";
 import { type LoadOptions, setTensorDictPrintoptions, TensorDict } from "../../src/tensordict/index.ts";
 import type { Td } from "../../src/tensordict/state.ts";
 import "./classes.ts";
-import { describeEntry, EXAMPLES, type Example, filesBelow, inFileOrder, normalizeExpected, temporaryDirectory, unpack } from "./helpers.ts";
+import {
+  describeEntry,
+  EXAMPLES,
+  type Example,
+  filesBelow,
+  inFileOrder,
+  normalizeExpected,
+  temporaryDirectory,
+  unpack,
+} from "./helpers.ts";
 
 const room = temporaryDirectory();
 afterAll(room.remove);
@@ -66,9 +75,17 @@ describe("reading", () => {
         expect(String(td)).toBe(LEGACY_TEXT);
         return;
       }
-      const expected = normalizeExpected((EXAMPLES[name] as Example).expect) as { entries: Record<string, unknown> };
+      const expected = normalizeExpected((EXAMPLES[name] as Example).expect) as {
+        entries: Record<string, unknown>;
+      };
       // Python drops this key without a word: it does not look for the raw name of an old file.
-      if (name === "odd_keys_legacy") expected.entries["back\\slash"] = { kind: "tensor", dtype: "torch.int64", shape: [], hex: "0a00000000000000" };
+      if (name === "odd_keys_legacy")
+        expected.entries["back\\slash"] = {
+          kind: "tensor",
+          dtype: "torch.int64",
+          shape: [],
+          hex: "0a00000000000000",
+        };
       // Python cannot load float8 at all: its description is that of the source, without a device.
       if (name.startsWith("dtype_float8")) td.clearDevice_();
       expect(describeEntry(td)).toEqual(expected as never);
@@ -89,7 +106,8 @@ describe("writing the same content gives the same bytes", () => {
       const before = filesBelow(path);
       const after = filesBelow(target);
       expect([...after.keys()].sort()).toEqual([...before.keys()].sort());
-      for (const [file, bytes] of before) expect([file, after.get(file)?.toString("latin1")]).toEqual([file, bytes.toString("latin1")]);
+      for (const [file, bytes] of before)
+        expect([file, after.get(file)?.toString("latin1")]).toEqual([file, bytes.toString("latin1")]);
     });
   }
 });

@@ -1,17 +1,28 @@
 // Stacking: dense, lazy, ragged, concatenated.
 import { describe, expect, test } from "bun:test";
 import type { Tensor } from "../../src/tensor/tensor.ts";
-import { LazyStackedTensorDict, lazyLegacy, maybeDenseStack, setLazyLegacy, stackTds, TensorDict } from "../../src/tensordict/index.ts";
+import {
+  LazyStackedTensorDict,
+  lazyLegacy,
+  maybeDenseStack,
+  setLazyLegacy,
+  stackTds,
+  TensorDict,
+} from "../../src/tensordict/index.ts";
 import type { Td } from "../../src/tensordict/state.ts";
 import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 
-const make = (x: number, size = 3) => new TensorDict({ a: zeros([size]).add(x), n: { z: x } }) as unknown as Td;
+const make = (x: number, size = 3) =>
+  new TensorDict({ a: zeros([size]).add(x), n: { z: x } }) as unknown as Td;
 
 describe("dense", () => {
   test("stack and cat", () => {
     const both = TensorDict.stack([make(1), make(2)]);
     expect(both.batchSize).toEqual([2] as never);
-    expect((both.at("a") as Tensor).tolist()).toEqual([[1, 1, 1], [2, 2, 2]]);
+    expect((both.at("a") as Tensor).tolist()).toEqual([
+      [1, 1, 1],
+      [2, 2, 2],
+    ]);
     expect((both.at(["n", "z"]) as Tensor).tolist()).toEqual([1, 2]);
     const long = TensorDict.cat([both, both]);
     expect(long.batchSize).toEqual([4] as never);
@@ -34,7 +45,9 @@ describe("dense", () => {
       "stacking tensordicts requires them to have congruent batch sizes, got td[1].batch_size=torch.Size([2]) and td[0].batch_size=torch.Size([1])",
     );
     expect(() => TensorDict.cat([])).toThrow("torch.cat(): expected a non-empty list of Tensors");
-    expect(() => TensorDict.cat([make(1)])).toThrow("dim must be in the range 0 <= dim < len(batch_size), got dim=0 and batch_size=[]");
+    expect(() => TensorDict.cat([make(1)])).toThrow(
+      "dim must be in the range 0 <= dim < len(batch_size), got dim=0 and batch_size=[]",
+    );
     const left = new TensorDict({ a: zeros([1]) }, [1]) as unknown as Td;
     const right = new TensorDict({ b: zeros([1]) }, [1]) as unknown as Td;
     expect(() => TensorDict.cat([left, right])).toThrow(
@@ -49,7 +62,11 @@ describe("lazy", () => {
     const td = TensorDict.lazyStack(parts) as unknown as LazyStackedTensorDict;
     expect(td.batchSize).toEqual([3] as never);
     expect(td.at(1)).toBe(parts[1] as never);
-    expect((td.at("a") as Tensor).tolist()).toEqual([[1, 1, 1], [2, 2, 2], [3, 3, 3]]);
+    expect((td.at("a") as Tensor).tolist()).toEqual([
+      [1, 1, 1],
+      [2, 2, 2],
+      [3, 3, 3],
+    ]);
     expect(td.at("1:3").batchSize).toEqual([2] as never);
     expect(td.at("1:3").at(0)).toBe(parts[1] as never);
     expect(td.unbind(0)[2]).toBe(parts[2] as never);
@@ -74,7 +91,10 @@ describe("lazy", () => {
       "Failed to stack tensors within a tensordict under the key 'a': their shapes are [torch.Size([1]), torch.Size([2])]. " +
         "To read them, pass as_padded_tensor=True, as_nested_tensor=True or as_list=True to get().",
     );
-    expect((td.getRagged("a", { asPaddedTensor: true }) as Tensor).tolist()).toEqual([[1, 0], [2, 2]]);
+    expect((td.getRagged("a", { asPaddedTensor: true }) as Tensor).tolist()).toEqual([
+      [1, 0],
+      [2, 2],
+    ]);
     expect(td.getRagged("a", { asList: true })).toHaveLength(2);
     expect(() => td.densify()).toThrow("incompatible");
   });
@@ -93,13 +113,22 @@ describe("lazy", () => {
     td.append(make(3));
     td.insert(1, make(2));
     expect((td.at(["n", "z"]) as unknown as Tensor).tolist()).toEqual([1, 2, 3]);
-    expect(() => td.append(new TensorDict({}, [2]) as unknown as Td)).toThrow("Batch sizes in tensordicts differs");
+    expect(() => td.append(new TensorDict({}, [2]) as unknown as Td)).toThrow(
+      "Batch sizes in tensordicts differs",
+    );
     expect(() => new LazyStackedTensorDict([])).toThrow("items cannot be empty");
   });
   test("shape operations that mix members give a dense result", () => {
     const td = TensorDict.lazyStack([make(1), make(2)]);
     expect(td.view(2, 1).batchSize).toEqual([2, 1] as never);
     expect(td.eq(td).all()).toBe(true);
-    expect((td.apply((t) => t.add(1)).at(0).at("a") as Tensor).tolist()).toEqual([2, 2, 2]);
+    expect(
+      (
+        td
+          .apply((t) => t.add(1))
+          .at(0)
+          .at("a") as Tensor
+      ).tolist(),
+    ).toEqual([2, 2, 2]);
   });
 });

@@ -22,7 +22,7 @@ describe("fields", () => {
     tc.metadata = "other";
     expect(tc.at("metadata" as never)).toBe("other" as never);
     const node = new Node({ x: zeros([2]), names: { k: 1 } }, { batchSize: [2] });
-    expect((node.at(0) as unknown as Node).x.shape).toEqual([] as never);
+    expect(((node as unknown as Td).at(0) as unknown as Node).x.shape).toEqual([] as never);
     expect(node.names as unknown).toEqual({ k: 1 });
   });
   test("missing fields are null; recursive ones come through a thunk", () => {
@@ -43,7 +43,16 @@ describe("fields", () => {
     }).toThrow("Cannot modify locked TensorDict");
   });
   test("operations keep the class", () => {
-    const tc = new MyClass({ data: tensor([[1, 2], [3, 4]]), metadata: "m" }, { batchSize: [2] });
+    const tc = new MyClass(
+      {
+        data: tensor([
+          [1, 2],
+          [3, 4],
+        ]),
+        metadata: "m",
+      },
+      { batchSize: [2] },
+    );
     expect(tc.at(0)).toBeInstanceOf(MyClass);
     expect(tc.at(0).metadata).toBe("m");
     expect(tc.unsqueeze(0).data.shape).toEqual([1, 2, 2] as never);
@@ -58,14 +67,19 @@ describe("fields", () => {
   test("from a TensorDict", () => {
     const tc = MyClass.fromTensordict(new TensorDict({ data: zeros([2]) }, [2]) as unknown as Td);
     expect(tc.data.shape).toEqual([2] as never);
-    expect(() => MyClass.fromTensordict(new TensorDict({ other: 1 }) as unknown as Td)).toThrow("has no field 'other'");
+    expect(() => MyClass.fromTensordict(new TensorDict({ other: 1 }) as unknown as Td)).toThrow(
+      "has no field 'other'",
+    );
   });
 });
 
 describe("files", () => {
   test("saved and loaded, alone and inside a TensorDict", () => {
     const tc = new MyClass({ data: tensor([1, 2, 3]), metadata: "some text" });
-    const td = new TensorDict({ list: TensorDict.lazyStack([0, 1].map((i) => new TensorDict({ item: i }) as unknown as Td)), tensorclass: tc });
+    const td = new TensorDict({
+      list: TensorDict.lazyStack([0, 1].map((i) => new TensorDict({ item: i }) as unknown as Td)),
+      tensorclass: tc,
+    });
     const path = join(room.path, "both");
     td.memmap_(path);
     const loaded = TensorDict.loadMemmap(path) as unknown as Td;
@@ -82,9 +96,13 @@ describe("files", () => {
     expect(loaded.y.y).toBeNull();
   });
   test("an unknown class is an error that says what to do", () => {
-    const Hidden = { C: class Unregistered extends tensorclass({ x: Tensor }, { pythonName: "lib.Elsewhere" }) {} }.C;
+    const Hidden = {
+      C: class Unregistered extends tensorclass({ x: Tensor }, { pythonName: "lib.Elsewhere" }) {},
+    }.C;
     const path = join(room.path, "hidden");
     new Hidden({ x: zeros([1]) }).memmap(path);
-    expect(() => TensorDict.loadMemmap(path)).toThrow(/Could not find the class Elsewhere saved in .*Import the module that defines it/);
+    expect(() => TensorDict.loadMemmap(path)).toThrow(
+      /Could not find the class Elsewhere saved in .*Import the module that defines it/,
+    );
   });
 });

@@ -37,7 +37,8 @@ test("keys, nested paths and results", () => {
 });
 
 test("a declared schema", () => {
-  const load = (): TensorDict<{ a: Tensor; b: TensorDict<{ c: Tensor }> }> => new TensorDict({ a: zeros([1]), b: new TensorDict({ c: zeros([1]) }) });
+  const load = (): TensorDict<{ a: Tensor; b: TensorDict<{ c: Tensor }> }> =>
+    new TensorDict({ a: zeros([1]), b: new TensorDict({ c: zeros([1]) }) });
   const td = load();
   const c = td.get(["b", "c"]);
   same<typeof c, Tensor>();

@@ -4,6 +4,7 @@ const abi = @import("abi");
 const ops = @import("ops");
 const cfg = @import("cfg");
 const alloc = @import("../core/alloc.zig");
+const cuda = @import("../cuda/driver.zig");
 const dt = @import("../core/dtype.zig");
 const families = @import("../cpu/families.zig");
 const files = @import("../io/files.zig");
@@ -74,14 +75,21 @@ fn frame_bytes(operands: u32) usize {
     return @sizeOf(abi.Frame) + @as(usize, operands) * @sizeOf(abi.Operand);
 }
 
+/// Frames are no tensors: they do not count in the allocator's statistics.
+const frame_allocator = std.heap.c_allocator;
+const frame_alignment: std.mem.Alignment = .@"64";
+
 export fn zs_frame_create(operands: u32) f64 {
-    const p = alloc.alloc(frame_bytes(operands)) orelse return 0;
-    @memset(p[0..frame_bytes(operands)], 0);
-    return @floatFromInt(@intFromPtr(p));
+    const bytes = frame_allocator.alignedAlloc(u8, frame_alignment, frame_bytes(operands)) catch return 0;
+    @memset(bytes, 0);
+    return @floatFromInt(@intFromPtr(bytes.ptr));
 }
 
-export fn zs_frame_destroy(address: f64, _: u32) void {
-    zs_free(address);
+export fn zs_frame_destroy(address: f64, operands: u32) void {
+    const a: usize = @intFromFloat(address);
+    if (a == 0) return;
+    const bytes: [*]align(frame_alignment.toByteUnits()) u8 = @ptrFromInt(a);
+    frame_allocator.free(bytes[0..frame_bytes(operands)]);
 }
 
 export fn zs_alloc(nbytes: f64) f64 {
@@ -234,9 +242,14 @@ comptime {
         }
     }
     for (.{
-        "zs_io_run",      "zs_io_start", "zs_io_done",    "zs_io_cancel",   "zs_io_finish",
-        "zs_io_unmap",    "zs_io_sync",  "zs_io_reserve", "zs_io_live_maps", "zs_io_live_bytes",
+        "zs_io_run",                   "zs_io_start", "zs_io_done",    "zs_io_cancel",    "zs_io_finish",
+        "zs_io_unmap",                 "zs_io_sync",  "zs_io_reserve", "zs_io_live_maps", "zs_io_live_bytes",
         "zs_release_mapping_function",
     }) |name| @export(&@field(files, name), .{ .name = name });
+    for (.{
+        "zs_cuda_open",         "zs_cuda_device_count", "zs_cuda_driver_version", "zs_cuda_device_name",
+        "zs_cuda_total_memory", "zs_cuda_attribute",    "zs_cuda_synchronize",    "zs_cuda_memory_info",
+        "zs_cuda_error_text",
+    }) |name| @export(&@field(cuda, name), .{ .name = name });
     _ = threads;
 }

@@ -1,8 +1,10 @@
 //! Moves blocks of elements between memory (any dtype, any strides) and L1-sized buffers of a compute type.
 const std = @import("std");
 const abi = @import("abi");
+const cfg = @import("cfg");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
+const half = @import("../core/half.zig");
 const iter = @import("../core/iter.zig");
 
 const Compute = abi.Compute;
@@ -20,7 +22,15 @@ fn load_run(comptime d: DType, comptime c: Compute) Run(c) {
         fn run(dst: [*]align(1) dt.Computed(c), bytes: [*]const u8, stride: isize, n: usize) void {
             const src: [*]align(1) const dt.Stored(d) = @ptrCast(bytes);
             if (stride == 1) {
-                for (0..n) |i| dst[i] = dt.load(d, c, src[i]);
+                var i: usize = 0;
+                if (comptime vectors(d, c)) {
+                    while (i + group <= n) : (i += group) {
+                        const x = @as(*align(1) const @Vector(group, u16), @ptrCast(src + i)).*;
+                        const y = if (d == .bfloat16) half.bf16_to_f32(x) else half.f16_to_f32(@as(@Vector(group, f16), @bitCast(x)));
+                        @as(*align(1) @Vector(group, f32), @ptrCast(dst + i)).* = y;
+                    }
+                }
+                while (i < n) : (i += 1) dst[i] = dt.load(d, c, src[i]);
             } else if (stride == 0) {
                 const x = dt.load(d, c, src[0]);
                 for (0..n) |i| dst[i] = x;
@@ -35,6 +45,14 @@ fn load_run(comptime d: DType, comptime c: Compute) Run(c) {
     }.run;
 }
 
+/// Lanes of the short floats' conversions.
+const group = cfg.lanes;
+
+/// The short floats convert by vectors; the compiler does the rest by itself.
+fn vectors(comptime d: DType, comptime c: Compute) bool {
+    return c == .f32 and (d == .bfloat16 or d == .float16);
+}
+
 inline fn address(p: anytype, elements: isize) usize {
     const size = @sizeOf(@typeInfo(@TypeOf(p)).pointer.child);
     return @intFromPtr(p) +% @as(usize, @bitCast(elements * size));
@@ -45,7 +63,15 @@ fn store_run(comptime d: DType, comptime c: Compute) Run(c) {
         fn run(src: [*]align(1) dt.Computed(c), bytes: [*]const u8, stride: isize, n: usize) void {
             const dst: [*]align(1) dt.Stored(d) = @ptrCast(@constCast(bytes));
             if (stride == 1) {
-                for (0..n) |i| dst[i] = dt.store(d, c, src[i]);
+                var i: usize = 0;
+                if (comptime vectors(d, c)) {
+                    while (i + group <= n) : (i += group) {
+                        const x = @as(*align(1) const @Vector(group, f32), @ptrCast(src + i)).*;
+                        const y = if (d == .bfloat16) half.f32_to_bf16(x) else @as(@Vector(group, u16), @bitCast(half.f32_to_f16(x)));
+                        @as(*align(1) @Vector(group, u16), @ptrCast(dst + i)).* = y;
+                    }
+                }
+                while (i < n) : (i += 1) dst[i] = dt.store(d, c, src[i]);
             } else {
                 var at: isize = 0;
                 for (0..n) |i| {
@@ -70,12 +96,14 @@ pub fn Stream(comptime c: Compute) type {
     const T = dt.Computed(c);
     return struct {
         const Self = @This();
-        const loads = table(c, load_run);
-        const stores = table(c, store_run);
+        pub const loads = table(c, load_run);
+        pub const stores = table(c, store_run);
 
         view: fr.View,
         cursor: iter.Cursor,
         dense: bool,
+        /// No gaps along the innermost dimension, and no conversion.
+        linear: bool,
         constant: bool,
         buffer: [*]T,
         filled: usize,
@@ -84,6 +112,7 @@ pub fn Stream(comptime c: Compute) type {
             s.view = fr.view(f, k);
             const native = s.view.dtype == dt.native_dtype(c) and s.view.flags == 0;
             s.dense = native and space.is_dense(k);
+            s.linear = native and space.strides[k][0] == 1;
             s.constant = space.is_constant(k);
             s.buffer = buffer;
             s.filled = 0;
@@ -107,6 +136,24 @@ pub fn Stream(comptime c: Compute) type {
             }
             s.gather(n);
             return s.buffer;
+        }
+
+        /// As `read`, for elements that lie within one run of the innermost dimension.
+        pub fn read_run(s: *Self, n: usize) [*]const T {
+            if (s.dense or s.constant or !s.linear) return s.read(n);
+            const at: [*]T = @ptrFromInt(@intFromPtr(s.view.data) +% @as(usize, @bitCast(s.cursor.offset * @sizeOf(T))));
+            s.cursor.advance(n);
+            return at;
+        }
+
+        pub fn target_run(s: *Self) [*]T {
+            if (!s.dense and !s.linear) return s.buffer;
+            return @ptrFromInt(@intFromPtr(s.view.data) +% @as(usize, @bitCast(s.cursor.offset * @sizeOf(T))));
+        }
+
+        pub fn commit_run(s: *Self, n: usize) void {
+            if (s.dense or !s.linear) return s.commit(n);
+            s.cursor.advance(n);
         }
 
         fn fill(s: *Self, n: usize) void {

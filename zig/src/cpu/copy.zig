@@ -5,6 +5,7 @@ const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
 const dt = @import("../core/dtype.zig");
 const parallel = @import("../core/parallel.zig");
+const tile = @import("tile.zig");
 
 const grain = 32768;
 
@@ -58,7 +59,7 @@ fn run(comptime T: type, f: *fr.Frame, space: *const iter.Space) void {
 /// The destination runs along dimension 0, the source along dimension 1.
 fn is_transposed(s: *const iter.Space) bool {
     if (s.rank < 2 or s.strides[0][0] != 1) return false;
-    return s.strides[1][1] == 1 and s.strides[1][0] != 1 and s.sizes[0] >= 8 and s.sizes[1] >= 8;
+    return s.strides[1][1] == 1 and s.strides[1][0] != 1 and s.sizes[0] >= 16 and s.sizes[1] >= 16;
 }
 
 inline fn at(comptime T: type, base: usize, offset: isize) *align(1) T {
@@ -86,37 +87,30 @@ fn planes(comptime T: type, s: *const iter.Space, dst: usize, src: usize, begin:
     }
 }
 
-const tile = 16;
-
 fn tile_plane(comptime T: type, s: *const iter.Space, dst: *align(1) T, src: *align(1) T, rows: usize) void {
     const d: usize = @intFromPtr(dst);
     const o: usize = @intFromPtr(src);
     const cols = s.sizes[0];
     const ds = s.strides[0][1];
     const ss = s.strides[1][0];
+    const n = comptime tile.side(T);
+    const size = @sizeOf(T);
     var c: usize = 0;
-    while (c < cols) : (c += tile) {
-        const cn = @min(tile, cols - c);
+    while (c < cols) : (c += n) {
+        const cn = @min(n, cols - c);
         var r: usize = 0;
-        while (r < rows) : (r += tile) {
-            const rn = @min(tile, rows - r);
-            var buffer: [tile][tile]T = undefined;
-            for (0..cn) |j| {
-                const from: [*]align(1) const T = @ptrCast(at(T, o, @as(isize, @intCast(c + j)) * ss + @as(isize, @intCast(r))));
-                if (rn == tile) {
-                    inline for (0..tile) |i| buffer[i][j] = from[i];
-                } else for (0..rn) |i| {
-                    buffer[i][j] = from[i];
-                }
+        while (r < rows) : (r += n) {
+            const rn = @min(n, rows - r);
+            const from = @intFromPtr(at(T, o, @as(isize, @intCast(c)) * ss + @as(isize, @intCast(r))));
+            const to = @intFromPtr(at(T, d, @as(isize, @intCast(r)) * ds + @as(isize, @intCast(c))));
+            if (cn == n and rn == n) {
+                tile.transpose(T, from, ss * size, to, ds * size);
+                continue;
             }
-            for (0..rn) |i| {
-                const to: [*]align(1) T = @ptrCast(at(T, d, @as(isize, @intCast(r + i)) * ds + @as(isize, @intCast(c))));
-                if (cn == tile) {
-                    inline for (0..tile) |j| to[j] = buffer[i][j];
-                } else for (0..cn) |j| {
-                    to[j] = buffer[i][j];
-                }
-            }
+            for (0..rn) |i| for (0..cn) |j| {
+                const k: isize = @as(isize, @intCast(i)) + @as(isize, @intCast(j)) * ss;
+                at(T, to, @as(isize, @intCast(i)) * ds + @as(isize, @intCast(j))).* = at(T, from, k).*;
+            };
         }
     }
 }

@@ -1,10 +1,17 @@
 //! Where each kernel family of the schema lives. `tuned` families are compiled once for every instruction set,
 //! `plain` ones once, for the baseline.
 pub const tuned = struct {
+    pub const softmax = @import("softmax.zig");
+    pub const matmul = @import("matmul.zig");
     pub const unary = @import("unary.zig");
     pub const binary = @import("binary.zig");
     pub const ternary = @import("ternary.zig");
     pub const copy = @import("copy.zig");
+    pub const reduce = @import("reduce.zig");
 };
 
-pub const plain = struct {};
+pub const plain = struct {
+    pub const index = @import("index.zig");
+    pub const index_mask = @import("index_mask.zig");
+    pub const range = @import("range.zig");
+};

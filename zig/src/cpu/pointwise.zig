@@ -11,6 +11,7 @@ const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
 const parallel = @import("../core/parallel.zig");
 const convert = @import("convert.zig");
+const panel = @import("panel.zig");
 
 pub const Compute = abi.Compute;
 pub const all_real = [_]Compute{ .f32, .f64, .i32, .i64, .u64 };
@@ -57,11 +58,11 @@ fn lanes_of(comptime Body: type, comptime c: Compute) usize {
     return vector_lanes(c);
 }
 
-fn out_of(comptime Body: type, comptime c: Compute) Compute {
+pub fn out_of(comptime Body: type, comptime c: Compute) Compute {
     return if (@hasDecl(Body, "Out")) Body.Out(c) else c;
 }
 
-fn in_of(comptime Body: type, comptime c: Compute, comptime i: usize) Compute {
+pub fn in_of(comptime Body: type, comptime c: Compute, comptime i: usize) Compute {
     return if (@hasDecl(Body, "In")) Body.In(c, i) else c;
 }
 
@@ -100,7 +101,7 @@ inline fn pick(comptime T: type, comptime lanes: usize, p: [*]const T, i: usize)
     return @as(*align(1) const @Vector(lanes, T), @ptrCast(p + i)).*;
 }
 
-fn Inputs(comptime Body: type, comptime c: Compute) type {
+pub fn Inputs(comptime Body: type, comptime c: Compute) type {
     var types: [Body.arity]type = undefined;
     for (0..Body.arity) |i| types[i] = [*]const dt.Computed(in_of(Body, c, i));
     return std.meta.Tuple(&types);
@@ -225,6 +226,10 @@ fn run(comptime Body: type, comptime c: Compute, f: *fr.Frame) abi.Status {
         const status = Body.check(c, f, &space);
         if (status != .ok) return status;
     }
+    if (panel.suits(Body, c, f, &space)) {
+        panel.run(Body, c, f, &space);
+        return .ok;
+    }
     const Job = struct {
         f: *fr.Frame,
         space: *const iter.Space,
@@ -247,6 +252,7 @@ fn chunk(comptime Body: type, comptime c: Compute, f: *fr.Frame, space: *const i
     inline for (0..Body.arity) |k| {
         streams[k].open(f, space, k + 1, begin, &buffers[k]);
     }
+    if (space.rank > 1 and space.sizes[0] >= long_run) return by_runs(Body, c, space, &out, &streams, begin, end, p);
     var direct = out.dense;
     inline for (0..Body.arity) |k| direct = direct and streams[k].dense;
     const step = if (direct) end - begin else convert.block;
@@ -258,6 +264,37 @@ fn chunk(comptime Body: type, comptime c: Compute, f: *fr.Frame, space: *const i
         loop(Body, c, p, out.target(), in, n);
         out.commit(n);
         at += n;
+    }
+}
+
+/// From this length on the innermost dimension is worth a pass of its own.
+const long_run = 128;
+
+/// Run by run along the innermost dimension, so that operands without gaps there are not copied.
+fn by_runs(
+    comptime Body: type,
+    comptime c: Compute,
+    space: *const iter.Space,
+    out: anytype,
+    streams: *Streams(Body, c),
+    begin: usize,
+    end: usize,
+    p: Params,
+) void {
+    var staged = !(out.dense or out.linear);
+    inline for (0..Body.arity) |k| staged = staged or !(streams[k].dense or streams[k].linear);
+    const most: usize = if (staged) convert.block else std.math.maxInt(usize);
+    var left = space.sizes[0] - begin % space.sizes[0];
+    var at = begin;
+    while (at < end) {
+        const n = @min(@min(left, end - at), most);
+        var in: Inputs(Body, c) = undefined;
+        inline for (0..Body.arity) |k| in[k] = streams[k].read_run(n);
+        loop(Body, c, p, out.target_run(), in, n);
+        out.commit_run(n);
+        at += n;
+        left -= n;
+        if (left == 0) left = space.sizes[0];
     }
 }
 

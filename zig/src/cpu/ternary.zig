@@ -5,7 +5,6 @@ const cm = @import("vmath_complex.zig");
 const dt = @import("../core/dtype.zig");
 const pw = @import("pointwise.zig");
 const unary = @import("unary.zig");
-const vm = @import("vmath.zig");
 
 const Compute = abi.Compute;
 const Params = pw.Params;
@@ -71,10 +70,15 @@ pub const lerp = struct {
 /// min(max(x, low), high); NaN in any operand stays.
 pub const clamp = struct {
     pub const arity = 3;
-    pub const computes = pw.all_real;
+    pub const computes = pw.all_real ++ [_]Compute{.b8};
     pub inline fn apply(comptime c: Compute, _: Params, x: anytype, low: @TypeOf(x), high: @TypeOf(x)) @TypeOf(x) {
-        if (comptime is_float(c)) return vm.minimum(vm.maximum(x, low), high);
-        const m = pw.select(x > low, x, low);
-        return pw.select(m < high, m, high);
+        // Equal values keep x, so that -0 clamped to 0 stays; a bound that is not a number wins.
+        if (comptime is_float(c)) {
+            const m = pw.select(x < low, low, pw.select(low == low, x, low));
+            const r = pw.select(high < m, high, pw.select(high == high, m, high));
+            return pw.select(m == m, r, m);
+        }
+        const m = pw.select(x < low, low, x);
+        return pw.select(high < m, high, m);
     }
 };

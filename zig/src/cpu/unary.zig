@@ -89,8 +89,8 @@ pub const relu = struct {
     pub inline fn apply(comptime c: Compute, _: Params, x: anytype) @TypeOf(x) {
         if (c == .u64) return x;
         const zero = pw.constant(@TypeOf(x), 0);
-        // NaN must stay: only what compares as not above zero and is a number becomes zero.
-        return pw.select(x <= zero, zero, x);
+        // NaN and -0 stay: only what compares as below zero becomes zero.
+        return pw.select(x < zero, zero, x);
     }
 };
 

@@ -1,0 +1,252 @@
+"""The Python side of the benchmarks: one JSON line in, one JSON line out.
+
+Requests: {"do": "versions"}, {"do": "prepare", "name": case}, {"do": "run", "n": repetitions}, {"do": "dispose"}.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import timeit
+
+import torch
+
+torch.set_num_threads(1)
+
+# Each case: code that prepares, and the expression that is repeated.
+CASES = {
+    "add": ("x, y = torch.randn(10), torch.randn(10)", "x + y"),
+    "add_": ("x, y = torch.randn(10), torch.randn(10)", "x.add_(y)"),
+    "add with out": ("x, y, out = torch.randn(10), torch.randn(10), torch.randn(10)", "torch.add(x, y, out=out)"),
+    "add a number": ("x = torch.randn(10)", "x + 2"),
+    "add, requires grad": ("x, y = torch.randn(10).requires_grad_(), torch.randn(10)", "x + y"),
+    "mul, sum, backward": (
+        "x, y = torch.randn(10).requires_grad_(), torch.randn(10)",
+        "(x * y).sum().backward()",
+    ),
+    "add, mixed dtypes": ("x, y = torch.randn(10), torch.arange(10)", "x + y"),
+    "add, broadcast": ("x, y = torch.randn(10, 1), torch.randn(1, 10)", "x + y"),
+    "view": ("x = torch.randn(10)", "x.view(2, 5)"),
+    "index": ("x = torch.randn(10)", "x[3]"),
+    "slice": ("x = torch.randn(10)", "x[2:7]"),
+    "item": ("x = torch.tensor(1.5)", "x.item()"),
+    "make ones": ("pass", "torch.ones(10)"),
+    "add 1e6": ("x, y = torch.randn(1000000), torch.randn(1000000)", "x + y"),
+    "add 1e6, out": (
+        "x, y, out = torch.randn(1000000), torch.randn(1000000), torch.randn(1000000)",
+        "torch.add(x, y, out=out)",
+    ),
+    "exp 1e6": ("x = torch.randn(1000000)", "x.exp()"),
+    "tanh 1e6": ("x = torch.randn(1000000)", "x.tanh()"),
+    "sum 1e6": ("x = torch.randn(1000000)", "x.sum()"),
+    "softmax 1000x1000": ("x = torch.randn(1000, 1000)", "x.softmax(1)"),
+    "transpose, contiguous 1000x1000": ("x = torch.randn(1000, 1000)", "x.t().contiguous()"),
+    "add a row 1000x1000": ("x, row = torch.randn(1000, 1000), torch.randn(1000)", "x + row"),
+    "add a column 1000x1000": ("x, column = torch.randn(1000, 1000), torch.randn(1000, 1)", "x + column"),
+    "add a transpose 1000x1000": ("x, y = torch.randn(1000, 1000), torch.randn(1000, 1000).t()", "x + y"),
+    "add 1e7, allocating": ("x, y = torch.randn(10000000), torch.randn(10000000)", "x + y"),
+    "argmax 1e6": ("x = torch.randn(1000000)", "x.argmax()"),
+    "sort 1e6": ("x = torch.randn(1000000)", "x.sort()"),
+}
+for size in (64, 128, 256, 512, 1024):
+    CASES[f"matmul {size}"] = (f"x, y = torch.randn({size}, {size}), torch.randn({size}, {size})", "x @ y")
+
+
+class Expression:
+    """A case of CASES, timed without a function call around each repetition."""
+
+    note = None
+
+    def __init__(self, setup, statement):
+        names = {"torch": torch}
+        exec(setup, names)
+        self.timer = timeit.Timer(statement, globals=names)
+
+    def run(self, n):
+        return self.timer.timeit(n)
+
+    def dispose(self):
+        pass
+
+
+class ImportTorch:
+    """A program that imports torch."""
+
+    note = None
+
+    def run(self, n):
+        start = time.perf_counter()
+        for _ in range(n):
+            subprocess.run([sys.executable, "-c", "import torch"], check=True, stdin=subprocess.DEVNULL)
+        return time.perf_counter() - start
+
+    def dispose(self):
+        pass
+
+
+def bench_folder():
+    return tempfile.mkdtemp(prefix="torch-bench-", dir=os.environ.get("ZENSOR_BENCH_DIR"))
+
+
+class Save:
+    """Writes to a fresh folder each time; removing it does not count."""
+
+    note = None
+
+    def __init__(self):
+        from tensordict import TensorDict
+
+        self.module = torch.nn.Transformer()
+        self.weights = TensorDict.from_module(self.module).data
+
+    def save(self, folder):
+        raise NotImplementedError
+
+    def once(self):
+        folder = bench_folder()
+        try:
+            start = time.perf_counter()
+            self.save(folder)
+            return time.perf_counter() - start
+        finally:
+            shutil.rmtree(folder)
+
+    def run(self, n):
+        return sum(self.once() for _ in range(n))
+
+    def dispose(self):
+        pass
+
+
+class SaveMemmap(Save):
+    """tensordict, with the number of threads that was fastest in a few trials."""
+
+    def __init__(self):
+        super().__init__()
+        best = None
+        for threads in (0, 1, 2, 4, 32):
+            self.threads = threads
+            seconds = min(self.once() for _ in range(3))
+            if best is None or seconds < best[0]:
+                best = (seconds, threads)
+        self.threads = best[1]
+        self.note = f"theirs with num_threads={self.threads}"
+
+    def save(self, folder):
+        self.weights.memmap(os.path.join(folder, "td"), num_threads=self.threads)
+
+
+class SaveTorch(Save):
+    def save(self, folder):
+        torch.save(self.module.state_dict(), os.path.join(folder, "weights.pt"))
+
+
+class WriteLoop(Save):
+    """The least that one file per tensor can cost: open, write, close."""
+
+    def __init__(self, threads):
+        super().__init__()
+        self.threads = threads
+        leaves = self.weights.values(include_nested=True, leaves_only=True)
+        self.buffers = [memoryview(leaf.numpy()).cast("B") for leaf in leaves]
+
+    def write(self, folder, start):
+        for i in range(start, len(self.buffers), self.threads):
+            with open(os.path.join(folder, str(i)), "wb", buffering=0) as file:
+                file.write(self.buffers[i])
+
+    def save(self, folder):
+        workers = [threading.Thread(target=self.write, args=(folder, i)) for i in range(1, self.threads)]
+        for worker in workers:
+            worker.start()
+        self.write(folder, 0)
+        for worker in workers:
+            worker.join()
+
+
+class Load:
+    """Maps a saved folder; `read` sums every tensor too."""
+
+    note = None
+
+    def __init__(self, read):
+        from tensordict import TensorDict
+
+        self.folder = bench_folder()
+        self.path = os.path.join(self.folder, "td")
+        self.load = TensorDict.load_memmap
+        self.read = read
+        TensorDict.from_module(torch.nn.Transformer()).data.memmap(self.path)
+
+    def run(self, n):
+        start = time.perf_counter()
+        for _ in range(n):
+            td = self.load(self.path)
+            if self.read:
+                for leaf in td.values(include_nested=True, leaves_only=True):
+                    leaf.sum()
+        return time.perf_counter() - start
+
+    def dispose(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+SPECIAL = {
+    "import torch": ImportTorch,
+    "save memmap": SaveMemmap,
+    "save torch.save": SaveTorch,
+    "save write loop 1": lambda: WriteLoop(1),
+    "save write loop 2": lambda: WriteLoop(2),
+    "load_memmap": lambda: Load(False),
+    "load_memmap, sum": lambda: Load(True),
+}
+
+
+def versions():
+    try:
+        import tensordict
+
+        return f"torch {torch.__version__}, tensordict {tensordict.__version__}"
+    except ImportError:
+        return f"torch {torch.__version__}"
+
+
+def prepare(name):
+    if name in CASES:
+        return Expression(*CASES[name])
+    return SPECIAL[name]()
+
+
+def answer(request, current):
+    """The reply to a request, and the case that is prepared afterwards."""
+    kind = request["do"]
+    if kind == "versions":
+        return {"versions": versions()}, current
+    if kind == "prepare":
+        case = prepare(request["name"])
+        return {"note": case.note} if case.note else {}, case
+    if kind == "run":
+        return {"seconds": current.run(request["n"])}, current
+    if current is not None:
+        current.dispose()
+    return None, None
+
+
+def main():
+    current = None
+    for line in sys.stdin:
+        try:
+            reply, current = answer(json.loads(line), current)
+        except Exception as error:  # the other side decides what to do
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        if reply is not None:
+            print(json.dumps(reply), flush=True)
+    if current is not None:
+        current.dispose()
+
+
+main()

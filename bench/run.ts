@@ -1,0 +1,85 @@
+// Runs benchmark families: `bun bench/run.ts [family...] [--rounds n] [--only text] [--out file.jsonl]`.
+// With a Python that has torch (ZENSOR_BENCH_PYTHON, else python3), the same work runs there in turn with ours:
+// ours, theirs, ours, theirs, one thread each, so that whatever else the computer does meets both.
+import { appendFileSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { parseArgs } from "node:util";
+import { type Case, repetitions, type Side, sample } from "./case.ts";
+import { type Result, table } from "./compare.ts";
+import { findPython, Peer } from "./peer.ts";
+
+const FAMILIES = ["overhead", "kernels", "matmul", "io", "import"] as const;
+const SAMPLE_SECONDS = 0.02;
+
+async function otherSide(one: Case, peer: Peer | null): Promise<{ side: Side; label: string } | string> {
+  if (one.theirs !== undefined) return { side: one.theirs.side(), label: one.theirs.label };
+  if (peer === null) return "no Python with torch";
+  const side = await peer.side(one.python ?? one.name);
+  return typeof side === "string" ? side : { side, label: one.peer ?? "Python" };
+}
+
+async function runCase(family: string, one: Case, peer: Peer | null, rounds: number): Promise<Result> {
+  const ours = await one.ours();
+  const other = await otherSide(one, peer);
+  const theirs = typeof other === "string" ? null : other.side;
+  const counts = [
+    await repetitions(ours, SAMPLE_SECONDS),
+    theirs === null ? 1 : await repetitions(theirs, SAMPLE_SECONDS),
+  ] as const;
+  const result: Result = { family, name: one.name, ours: [], theirs: [], peer: null, notes: [] };
+  if (typeof other === "string") result.notes.push(other);
+  else result.peer = other.label;
+  for (let round = 0; round < Math.min(rounds, one.rounds ?? rounds); round++) {
+    // The side that begins changes, so that neither always follows the other.
+    const sides = [() => timed(ours, counts[0], result.ours), () => timed(theirs, counts[1], result.theirs)];
+    if (round % 2 === 1) sides.reverse();
+    for (const go of sides) await go();
+  }
+  for (const side of [ours, theirs]) if (side?.note) result.notes.push(side.note);
+  ours.dispose?.();
+  theirs?.dispose?.();
+  return result;
+}
+
+async function timed(side: Side | null, n: number, into: number[]): Promise<void> {
+  if (side !== null) into.push((await sample(side, n)) / n);
+}
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { rounds: { type: "string", default: "21" }, only: { type: "string" }, out: { type: "string" } },
+  });
+  const rounds = Number(values.rounds);
+  const unknown = positionals.filter((name) => !FAMILIES.includes(name as never));
+  if (unknown.length > 0 || !Number.isInteger(rounds) || rounds < 1) {
+    console.error(`usage: bun bench/run.ts [${FAMILIES.join("|")}...] [--rounds n] [--only text] [--out file]`);
+    return 2;
+  }
+  process.env.ZENSOR_NUM_THREADS ??= "1";
+  const python = findPython();
+  const peer = python === null ? null : new Peer(python);
+  const head = await describe(peer);
+  if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify({ head })}\n`);
+  const results: Result[] = [];
+  for (const family of FAMILIES.filter((name) => positionals.length === 0 || positionals.includes(name))) {
+    const { cases } = (await import(`./${family}.ts`)) as { cases: readonly Case[] };
+    for (const one of cases.filter(({ name }) => name.includes(values.only ?? ""))) {
+      process.stderr.write(`${family}: ${one.name}\n`);
+      const result = await runCase(family, one, peer, rounds);
+      results.push(result);
+      if (values.out !== undefined) appendFileSync(values.out, `${JSON.stringify(result)}\n`);
+    }
+  }
+  await peer?.close();
+  console.log(`${head}\n\n${table(results)}`);
+  return 0;
+}
+
+async function describe(peer: Peer | null): Promise<string> {
+  const processor = `${cpus()[0]?.model ?? "unknown processor"}, ${cpus().length} cores`;
+  const theirs = peer === null ? "no peer" : await peer.versions();
+  return `${processor}; Bun ${Bun.version}; ${theirs}; one thread each unless a row says otherwise`;
+}
+
+process.exitCode = await main();

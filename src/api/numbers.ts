@@ -1,0 +1,18 @@
+/** Markers for numbers whose kind JavaScript cannot show. */
+import { Float, Int } from "../tensor/complex.ts";
+import { TypeError } from "../tensor/errors.ts";
+
+/** An integer whatever its value looks like: `int(2)` as data gives int64. A fraction is cut off. */
+export function int(value: number | bigint): Int {
+  if (typeof value === "bigint") return new Int(value);
+  if (typeof value !== "number" || !Number.isFinite(value)) throw new TypeError(`int(): ${String(value)} is no number`);
+  return new Int(Math.trunc(value));
+}
+
+/** A floating-point number whatever its value looks like: `x.mul(float(2))` promotes integers. */
+export function float(value: number | bigint): Float {
+  if (typeof value !== "number" && typeof value !== "bigint") {
+    throw new TypeError(`float(): ${String(value)} is no number`);
+  }
+  return new Float(Number(value));
+}

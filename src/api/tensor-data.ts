@@ -1,0 +1,361 @@
+/** Tensors from JavaScript values: nested arrays, typed arrays, numbers, other tensors. */
+import { cast, clone } from "../dispatch/copy.ts";
+import { empty } from "../dispatch/allocate.ts";
+import { dataDtype, onMeta } from "../dispatch/factories.ts";
+import { promoteTypes } from "../dispatch/promotion.ts";
+import { addressOf } from "../ffi/memory.ts";
+import { roomFor, STAGE_SIZE, stage, writeBytes, writeNumbers, writeWords } from "../ffi/values.ts";
+import { Complex, isScalar, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
+import { type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
+import {
+  type DType,
+  type DTypeLike,
+  dtypeByName,
+  getDefaultDtype,
+  toDType,
+} from "../tensor/dtype.ts";
+import { RangeError, RuntimeError, TypeError, ValueError, warn } from "../tensor/errors.ts";
+import { Storage } from "../tensor/storage.ts";
+import { makeContiguous, Tensor } from "../tensor/tensor.ts";
+import { bigint, item } from "./values.ts";
+
+/** What a tensor can be made from. */
+export type TensorData = Scalar | Tensor | NodeJS.TypedArray | readonly TensorData[];
+
+export interface TensorOptions {
+  dtype?: DTypeLike | null;
+  device?: DeviceLike | null;
+  requiresGrad?: boolean;
+}
+
+const KEYS = ["dtype", "device", "requiresGrad"];
+const MAX_RANK = 64;
+
+interface Wanted {
+  dtype: DType | null;
+  device: Device | null;
+  requiresGrad: boolean;
+}
+
+function read(op: string, options: TensorOptions | undefined): Wanted {
+  if (options === undefined) return { dtype: null, device: null, requiresGrad: false };
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new TypeError(`${op}() takes one positional argument and an options object`, { op });
+  }
+  for (const key of Object.keys(options)) {
+    if (!KEYS.includes(key)) throw new TypeError(`${op}() got an unexpected keyword argument '${key}'`, { op });
+  }
+  const { dtype, device, requiresGrad } = options;
+  if (requiresGrad !== undefined && typeof requiresGrad !== "boolean") {
+    throw new TypeError(`${op}(): argument 'requiresGrad' must be bool`, { op });
+  }
+  return {
+    dtype: dtype === undefined || dtype === null ? null : toDType(dtype),
+    device: device === undefined || device === null ? null : toDevice(device),
+    requiresGrad: requiresGrad === true,
+  };
+}
+
+/** Marks a result as a leaf that wants gradients. */
+function finish(t: Tensor, wanted: boolean): Tensor {
+  if (!wanted) return t;
+  if (t.dtype.category < 2) {
+    throw new RuntimeError("Only Tensors of floating point and complex dtype can require gradients");
+  }
+  t._requiresGrad = true;
+  return t;
+}
+
+/**
+ * A tensor holding a copy of the data. Plain numbers give the default dtype whatever their values, bigints and
+ * `int(1)` int64, booleans bool, complex numbers complex64; typed arrays keep their type.
+ * @throws ValueError when nested arrays differ in length
+ * @throws RuntimeError when a number does not fit the dtype
+ * @example
+ * ```ts
+ * tensor([[1, 2], [3, 4]]) // tensor([[1., 2.],\n//         [3., 4.]])
+ * tensor([1n, 2n]) // tensor([1, 2])
+ * ```
+ * @torch torch.tensor
+ */
+export function tensor(data: TensorData, options?: TensorOptions): Tensor {
+  if (options === undefined && Array.isArray(data)) {
+    const quick = plainRow(data);
+    if (quick !== null) return quick;
+  }
+  return build("tensor", data, read("tensor", options));
+}
+
+/** The common case at full speed: one row of plain numbers. */
+function plainRow(data: readonly TensorData[]): Tensor | null {
+  const n = data.length;
+  if (n > STAGE_SIZE || n === 0) return null;
+  for (let i = 0; i < n; i++) {
+    const x = data[i];
+    if (typeof x !== "number") return null;
+    stage[i] = x;
+  }
+  const d = getDefaultDtype();
+  const t = empty([n], d);
+  writeNumbers(t._storage.ptr, d.id, n, stage);
+  return t;
+}
+
+function build(op: string, data: unknown, wanted: Wanted): Tensor {
+  if (data instanceof Tensor) {
+    if (op === "tensor") {
+      warn(
+        "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or " +
+          "sourceTensor.detach().clone().requiresGrad_(true), rather than tensor(sourceTensor).",
+      );
+    }
+    return finish(copyOf(data, wanted.dtype ?? data.dtype, wanted.device), wanted.requiresGrad);
+  }
+  if (ArrayBuffer.isView(data)) return finish(fromView(op, data, wanted), wanted.requiresGrad);
+  const shape = shapeOf(data);
+  const dtype = wanted.dtype ?? inferDtype(data, 0) ?? getDefaultDtype();
+  const t = empty(shape, dtype, onMeta(wanted.device, op));
+  const leaves: unknown[] = [];
+  gather(data, shape, 0, dtype, leaves);
+  if (t._storage.kind !== "meta") storeLeaves(t._storage.ptr, dtype, leaves);
+  return finish(t, wanted.requiresGrad);
+}
+
+function copyOf(t: Tensor, dtype: DType, device: Device | null): Tensor {
+  const place = device ?? t.device;
+  if (onMeta(place, "tensor")) return empty(t._shape, dtype, true);
+  return dtype === t.dtype ? clone(t) : cast(t, dtype);
+}
+
+/** Sizes read along the first elements. */
+function shapeOf(data: unknown): number[] {
+  const shape: number[] = [];
+  let at = data;
+  while (Array.isArray(at) || (shape.length > 0 && (ArrayBuffer.isView(at) || typeof at === "string"))) {
+    if (typeof at === "string" || shape.length >= MAX_RANK) {
+      throw new ValueError(`too many dimensions '${typeName(at)}'`, { op: "tensor" });
+    }
+    const list = at as readonly unknown[];
+    shape.push(list.length);
+    if (list.length === 0) break;
+    at = list[0];
+  }
+  return shape;
+}
+
+/** The dtype that all leaves promote to; null without leaves. */
+function inferDtype(x: unknown, depth: number): DType | null {
+  if (isScalar(x)) return dataDtype(x);
+  if (x instanceof Tensor) return x.dtype;
+  if (ArrayBuffer.isView(x)) return dtypeOfArray(x) ?? cannotInfer(x);
+  if (typeof x === "string") throw new TypeError("new(): invalid data type 'str'", { op: "tensor" });
+  if (!Array.isArray(x)) cannotInfer(x);
+  if (depth >= MAX_RANK) throw new ValueError("too many dimensions 'list'", { op: "tensor" });
+  let found: DType | null = null;
+  for (const y of x as unknown[]) {
+    const d = inferDtype(y, depth + 1);
+    if (d !== null) found = found === null ? d : promoteTypes(found, d);
+  }
+  return found;
+}
+
+function cannotInfer(x: unknown): never {
+  throw new RuntimeError(`Could not infer dtype of ${typeName(x)}`, { op: "tensor" });
+}
+
+/** Python's name of a value's type, as messages give it. */
+function typeName(x: unknown): string {
+  if (x === null || x === undefined) return "NoneType";
+  if (typeof x === "string") return "str";
+  if (Array.isArray(x)) return "list";
+  if (x instanceof Complex) return "complex";
+  if (typeof x === "function") return "function";
+  const name = (x as object).constructor?.name ?? "object";
+  return name === "Object" ? "dict" : name;
+}
+
+/** Appends the leaves in row-major order; every list must have its dimension's length. */
+function gather(x: unknown, shape: readonly number[], dim: number, dtype: DType, leaves: unknown[]): void {
+  if (dim === shape.length) {
+    leaves.push(isScalar(x) ? x : leafOf(x, dtype));
+    return;
+  }
+  if (!Array.isArray(x) && !ArrayBuffer.isView(x)) throw new TypeError("not a sequence", { op: "tensor" });
+  const list = x as readonly unknown[];
+  const n = shape[dim] as number;
+  if (list.length !== n) {
+    throw new ValueError(`expected sequence of length ${n} at dim ${dim} (got ${list.length})`, { op: "tensor" });
+  }
+  for (let i = 0; i < n; i++) gather(list[i], shape, dim + 1, dtype, leaves);
+}
+
+/** One element that is no plain number: a tensor of one element, else an error. */
+function leafOf(x: unknown, dtype: DType): unknown {
+  const integral = dtype.category === 1;
+  if (x instanceof Tensor) {
+    if (x._numel !== 1) {
+      if (integral) {
+        throw new TypeError("only integer tensors of a single element can be converted to an index", { op: "tensor" });
+      }
+      throw new ValueError("only one element tensors can be converted to Python scalars", { op: "tensor" });
+    }
+    return x.dtype.category === 1 ? bigint(x) : item(x);
+  }
+  throw new TypeError(
+    integral
+      ? `'${typeName(x)}' object cannot be interpreted as an integer`
+      : `must be real number, not ${typeName(x)}`,
+    { op: "tensor" },
+  );
+}
+
+/** Writes leaves as dense elements of a dtype. */
+function storeLeaves(address: number, d: DType, leaves: readonly unknown[]): void {
+  const n = leaves.length;
+  if (d.category === 3) {
+    const parts = roomFor(2 * n);
+    for (let i = 0; i < n; i++) {
+      const v = scalarValue(leaves[i] as Scalar);
+      parts[2 * i] = v instanceof Complex ? v.re : Number(v);
+      parts[2 * i + 1] = v instanceof Complex ? v.im : 0;
+    }
+    writeNumbers(address, d.id, n, parts);
+    return;
+  }
+  let wide = false;
+  const numbers = roomFor(n);
+  for (let i = 0; i < n; i++) {
+    const leaf = leaves[i] as Scalar;
+    const v = scalarValue(leaf);
+    if (d.category === 1) wide = checkInteger(leaf, v, d) || wide;
+    else if (v instanceof Complex && d.category === 2) {
+      throw new TypeError("must be real number, not complex", { op: "tensor" });
+    }
+    numbers[i] = v instanceof Complex ? (v.re !== 0 || v.im !== 0 ? 1 : 0) : Number(v);
+  }
+  if (wide) {
+    writeWords(
+      address,
+      leaves.map((x) => toWord(scalarValue(x as Scalar))),
+    );
+  } else writeNumbers(address, d.id, n, numbers);
+}
+
+function toWord(v: number | bigint | boolean | Complex): bigint {
+  return typeof v === "bigint" ? v : BigInt(Math.trunc(Number(v)));
+}
+
+/** Refuses what an integer dtype cannot hold; true when doubles cannot carry the value. */
+function checkInteger(leaf: Scalar, v: number | bigint | boolean | Complex, d: DType): boolean {
+  if (v instanceof Complex) {
+    throw new TypeError("'complex' object cannot be interpreted as an integer", { op: "tensor" });
+  }
+  const big = typeof v === "bigint";
+  if (!big && d.itemsize === 8 && Number.isSafeInteger(Number(v)) && (d.isSigned || Number(v) >= 0)) return false;
+  const bits = BigInt(8 * d.itemsize - (d.isSigned ? 1 : 0));
+  const top = 2n ** bits - 1n;
+  // Negative ints wrap around in the unsigned types, floats do not.
+  const wraps = scalarKind(leaf) !== "float" && d.itemsize < 8;
+  const low = d.isSigned ? -top - 1n : wraps ? -top : 0n;
+  if (!big && !Number.isFinite(Number(v))) overflow(d);
+  const cut = toWord(v);
+  const inside = big ? cut >= low && cut <= top : Number(v) >= Number(low) && cut <= top;
+  if (!inside) {
+    if (big && d.itemsize === 8) {
+      if (!d.isSigned && cut < 0n) throw new RangeError("can't convert negative int to unsigned", { op: "tensor" });
+      throw new ValueError("Overflow when unpacking long long", { op: "tensor" });
+    }
+    overflow(d);
+  }
+  return d.itemsize === 8 && !Number.isSafeInteger(Number(v));
+}
+
+function overflow(d: DType): never {
+  throw new RuntimeError(`value cannot be converted to type ${d.name} without overflow`, {
+    op: "tensor",
+    code: "overflow",
+  });
+}
+
+const ARRAY_DTYPES: Record<string, string> = {
+  Uint8Array: "uint8",
+  Uint8ClampedArray: "uint8",
+  Buffer: "uint8",
+  Int8Array: "int8",
+  Int16Array: "int16",
+  Int32Array: "int32",
+  BigInt64Array: "int64",
+  Uint16Array: "uint16",
+  Uint32Array: "uint32",
+  BigUint64Array: "uint64",
+  Float16Array: "float16",
+  Float32Array: "float32",
+  Float64Array: "float64",
+};
+
+/** The dtype of a typed array's elements; null for a DataView. */
+function dtypeOfArray(array: ArrayBufferView): DType | null {
+  const tag = (array as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] ?? "";
+  return dtypeByName(ARRAY_DTYPES[tag] ?? "") ?? null;
+}
+
+/** A copy of a typed array's elements. */
+function fromView(op: string, array: ArrayBufferView, wanted: Wanted): Tensor {
+  const own = dtypeOfArray(array) ?? cannotInfer(array);
+  const view = array as NodeJS.TypedArray;
+  const dtype = wanted.dtype ?? own;
+  if (onMeta(wanted.device, op)) return empty([view.length], dtype, true);
+  const t = empty([view.length], own);
+  writeBytes(t._storage.ptr, view);
+  return dtype === own ? t : cast(t, dtype);
+}
+
+/**
+ * A tensor over the memory of a typed array: writes through one show in the other.
+ * @torch torch.from_numpy
+ */
+export function fromTypedArray(array: NodeJS.TypedArray): Tensor {
+  const dtype = ArrayBuffer.isView(array) ? dtypeOfArray(array) : null;
+  if (dtype === null) {
+    throw new TypeError(`expected a typed array (got ${typeName(array)})`, { op: "fromTypedArray" });
+  }
+  // Touching the buffer moves a small array's bytes to the place where they stay.
+  const anchor = array.buffer;
+  const storage = Storage.borrow(addressOf(array), array.byteLength, { anchor, array });
+  return makeContiguous(storage, [array.length], dtype);
+}
+
+export { fromTypedArray as fromNumpy };
+
+/**
+ * A tensor of the data, sharing memory where that is possible: a tensor of the wanted dtype and device is returned as it
+ * is, a typed array is viewed; anything else is copied.
+ * @torch torch.as_tensor
+ */
+export function asTensor(data: TensorData, options?: Omit<TensorOptions, "requiresGrad">): Tensor {
+  const wanted = read("asTensor", options);
+  if (data instanceof Tensor) {
+    const sameDevice = wanted.device === null || wanted.device.equals(data.device);
+    if (sameDevice && (wanted.dtype === null || wanted.dtype === data.dtype)) return data;
+    return data.to(wanted.device ?? data.device, wanted.dtype ?? data.dtype);
+  }
+  if (ArrayBuffer.isView(data)) {
+    const dtype = dtypeOfArray(data) ?? cannotInfer(data);
+    const here = wanted.device === null || wanted.device.type === "cpu";
+    if (here && (wanted.dtype === null || wanted.dtype === dtype)) return fromTypedArray(data as NodeJS.TypedArray);
+  }
+  return build("asTensor", data, wanted);
+}
+
+/**
+ * A copy of the data as a tensor of the same dtype and device unless others are given.
+ * @torch Tensor.new_tensor
+ */
+export function newTensor(self: Tensor, data: TensorData, options?: TensorOptions): Tensor {
+  const wanted = read("newTensor", options);
+  return build("newTensor", data, {
+    dtype: wanted.dtype ?? self.dtype,
+    device: wanted.device ?? self.device,
+    requiresGrad: wanted.requiresGrad,
+  });
+}

@@ -1,0 +1,186 @@
+/** Elements as JavaScript values: one, nested arrays of all, typed arrays over the same memory. */
+import { clone } from "../dispatch/copy.ts";
+import { contiguousFormat } from "../dispatch/memory-format.ts";
+import { peek } from "../ffi/memory.ts";
+import { readNumbers, readWord, readWords } from "../ffi/values.ts";
+import { Complex } from "../tensor/complex.ts";
+import { type DType, float32, float64, int64, uint64 } from "../tensor/dtype.ts";
+import { NotImplementedError, RangeError, RuntimeError, TypeError } from "../tensor/errors.ts";
+import { CONJ, NEG, type NestedList, type Tensor } from "../tensor/tensor.ts";
+
+/** What one element is in JavaScript. */
+export type Value = number | boolean | Complex;
+
+const isWide = (d: DType): boolean => d === int64 || d === uint64;
+
+function unsafe(value: bigint | number, op: string): never {
+  throw new RangeError(
+    `${op}(): ${value} is no safe JavaScript integer; use bigint() for one element, or typedArray() for all`,
+    { op, code: "unsafe_integer" },
+  );
+}
+
+/** The address of element 0, whose bytes must exist. */
+export function elementAddress(t: Tensor): number {
+  return t._storage.ptr + t._offset * t.dtype.itemsize;
+}
+
+/** The element at an address, as a JavaScript value. */
+function valueAt(address: number, d: DType, bits: number, op: string): Value {
+  if (d === float32) return signed(peek.f32(address, 0), bits);
+  if (d === float64) return signed(peek.f64(address, 0), bits);
+  if (d.category === 3) {
+    const parts = readNumbers(address, d.id, 1, 2);
+    return complexValue(parts[0] as number, parts[1] as number, bits);
+  }
+  const x = readNumbers(address, d.id, 1, 1)[0] as number;
+  if (d.category === 0) return x !== 0;
+  if (isWide(d) && !Number.isSafeInteger(x)) unsafe(readWord(address, d.isSigned), op);
+  return signed(x, bits);
+}
+
+const signed = (x: number, bits: number): number => ((bits & NEG) === 0 ? x : -x);
+
+function complexValue(re: number, im: number, bits: number): Complex {
+  const sign = (bits & NEG) === 0 ? 1 : -1;
+  return new Complex(sign * re, (bits & CONJ) === 0 ? sign * im : -sign * im);
+}
+
+/** The one element. @torch Tensor.item */
+export function item(t: Tensor): Value {
+  if (t._numel !== 1) {
+    throw new RuntimeError(`a Tensor with ${t._numel} elements cannot be converted to Scalar`, { op: "item" });
+  }
+  if (t._storage.kind === "meta") {
+    throw new RuntimeError("Tensor.item() cannot be called on meta tensors", { op: "item" });
+  }
+  return valueAt(elementAddress(t), t.dtype, t._bits, "item");
+}
+
+/** The one element as a bigint, exactly. Floats are cut towards zero. */
+export function bigint(t: Tensor): bigint {
+  if (isWide(t.dtype) && t._numel === 1 && t._storage.kind !== "meta") {
+    return readWord(elementAddress(t), t.dtype.isSigned);
+  }
+  const x = item(t);
+  if (x instanceof Complex) throw new TypeError("bigint(): a complex tensor has no integer", { op: "bigint" });
+  const n = Math.trunc(Number(x));
+  if (!Number.isFinite(n)) throw new RangeError(`bigint(): cannot convert ${x} to an integer`, { op: "bigint" });
+  return BigInt(n);
+}
+
+/** Row-major, without bits. */
+export function plain(t: Tensor): Tensor {
+  return t._contiguous && t._bits === 0 ? t : clone(t, contiguousFormat);
+}
+
+/** All elements in row-major order. */
+export function flatValues(t: Tensor, op = "tolist"): Value[] {
+  if (t._storage.kind === "meta") {
+    throw new NotImplementedError("Cannot copy out of meta tensor; no data!", { op });
+  }
+  const n = t._numel;
+  const out = new Array<Value>(n);
+  if (n === 0) return out;
+  const dense = plain(t);
+  const d = t.dtype;
+  const numbers = readNumbers(elementAddress(dense), d.id, n, d.category === 3 ? 2 : 1);
+  if (d.category === 3) {
+    for (let i = 0; i < n; i++) out[i] = new Complex(numbers[2 * i] as number, numbers[2 * i + 1] as number);
+  } else if (d.category === 0) {
+    for (let i = 0; i < n; i++) out[i] = numbers[i] !== 0;
+  } else {
+    const wide = isWide(d);
+    for (let i = 0; i < n; i++) {
+      const x = numbers[i] as number;
+      if (wide && !Number.isSafeInteger(x)) {
+        unsafe(readWord(elementAddress(dense) + 8 * i, d.isSigned), op);
+      }
+      out[i] = x;
+    }
+  }
+  return out;
+}
+
+/** Nested arrays of the elements; a 0-dim tensor gives its element. @torch Tensor.tolist */
+export function tolist(t: Tensor): NestedList {
+  const flat = flatValues(t);
+  if (t._shape.length === 0) return flat[0] as Value;
+  return t._shape.length === 1 ? flat : nest(flat, t._shape);
+}
+
+/** Folds a flat list into nested ones. */
+export function nest<T>(flat: readonly T[], shape: readonly number[]): NestedArray<T>[] {
+  let at = 0;
+  const level = (dim: number): NestedArray<T>[] => {
+    const n = shape[dim] as number;
+    if (dim === shape.length - 1) {
+      at += n;
+      return flat.slice(at - n, at);
+    }
+    const list: NestedArray<T>[] = [];
+    for (let i = 0; i < n; i++) list.push(level(dim + 1));
+    return list;
+  };
+  return level(0);
+}
+
+export type NestedArray<T> = T | NestedArray<T>[];
+
+type ArrayMaker = new (buffer: ArrayBuffer, offset: number, length: number) => NodeJS.TypedArray;
+
+const half = (globalThis as { Float16Array?: ArrayMaker }).Float16Array ?? (Uint16Array as ArrayMaker);
+
+/** The typed array of each dtype; bfloat16 and float8 give their bits, complex dtypes pairs of parts. */
+const ARRAYS: Record<string, readonly [ArrayMaker, number]> = {
+  bool: [Uint8Array, 1],
+  uint8: [Uint8Array, 1],
+  int8: [Int8Array, 1],
+  int16: [Int16Array, 1],
+  int32: [Int32Array, 1],
+  int64: [BigInt64Array, 1],
+  uint16: [Uint16Array, 1],
+  uint32: [Uint32Array, 1],
+  uint64: [BigUint64Array, 1],
+  float16: [half, 1],
+  bfloat16: [Uint16Array, 1],
+  float32: [Float32Array, 1],
+  float64: [Float64Array, 1],
+  complex64: [Float32Array, 2],
+  complex128: [Float64Array, 2],
+  float8_e4m3fn: [Uint8Array, 1],
+  float8_e5m2: [Uint8Array, 1],
+};
+
+/** Borrowed bytes live as long as their storage, so an exported array holds it. */
+const owners = new WeakMap<NodeJS.TypedArray, object>();
+
+/**
+ * A typed array over the tensor's own memory: writes through one show in the other. Complex tensors give their parts
+ * one after the other, bfloat16 and float8 their bits. @torch Tensor.numpy
+ */
+export function typedArray(t: Tensor): NodeJS.TypedArray {
+  const op = "typedArray";
+  if (t.requiresGrad) {
+    throw new RuntimeError(
+      "Can't call typedArray() on Tensor that requires grad. Use tensor.detach().typedArray() instead.",
+      { op },
+    );
+  }
+  if (t._storage.kind === "meta") throw new NotImplementedError("Cannot copy out of meta tensor; no data!", { op });
+  if (!t._contiguous) throw new RuntimeError("typedArray(): the tensor must be contiguous; call contiguous()", { op });
+  if (t._bits !== 0) {
+    throw new RuntimeError("typedArray(): resolve the conjugate or negative bit first, with resolveConj()", { op });
+  }
+  const [Maker, parts] = ARRAYS[t.dtype.name] as readonly [ArrayMaker, number];
+  if (t._numel === 0) return new Maker(new ArrayBuffer(0), 0, 0);
+  const array = new Maker(t._storage.buffer(), t._offset * t.dtype.itemsize, t._numel * parts);
+  owners.set(array, t._storage);
+  return array;
+}
+
+/** Exact integers of an 8-byte integer tensor, row-major. */
+export function flatWords(t: Tensor): BigInt64Array | BigUint64Array {
+  const dense = plain(t);
+  return readWords(elementAddress(dense), t._numel, t.dtype.isSigned);
+}

@@ -1,0 +1,153 @@
+/** Indexing and joining operators written with other operators. */
+import * as O from "../../generated/ops.ts";
+import { broadcastShapes } from "../dispatch/allocate.ts";
+import { indexVector } from "../dispatch/indexing-lists.ts";
+import { int32, int64 } from "../tensor/dtype.ts";
+import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
+import { sameSizes } from "../tensor/size.ts";
+import { type Tensor, wrapDim } from "../tensor/tensor.ts";
+
+type Out = Tensor | undefined;
+type Tensors = readonly Tensor[];
+
+/** One vector of coordinates for each dimension; a 0-dim tensor counts as a vector. */
+export function whereNonzero(condition: Tensor): Tensor[] {
+  const x = condition._shape.length === 0 ? O.unsqueeze(condition, 0) : condition;
+  return O.unbind(O.nonzero(x), 1) as Tensor[];
+}
+
+export function nonzeroAsTuple(self: Tensor, asTuple: boolean): Tensor[] {
+  return asTuple ? whereNonzero(self) : (O.nonzero(self) as unknown as Tensor[]);
+}
+
+export function argwhere(self: Tensor): Tensor {
+  return O.nonzero(self);
+}
+
+export function takeAlongDim(self: Tensor, indices: Tensor, dim: number | null, out?: Out): Tensor {
+  const op = "take_along_dim";
+  if (indices.dtype !== int64) {
+    throw new RuntimeError(
+      `torch.take_along_dim(): dtype of indices should be Long but got ${indices.dtype.scalarType}`,
+      { op },
+    );
+  }
+  if (dim === null) return O.gather(self.reshape([-1]), 0, indices.reshape([-1]), false, out);
+  const rank = self._shape.length;
+  if (rank !== indices._shape.length) {
+    throw new RuntimeError(
+      "torch.take_along_dim(): input and indices should have the same number of dimensions, but got " +
+        `${rank} dimensions for input, and ${indices._shape.length} dimensions for indices`,
+      { op },
+    );
+  }
+  const d = wrapDim(dim, rank);
+  const without = (t: Tensor): number[] => t._shape.map((n, k) => (k === d ? 1 : n));
+  const common = broadcastShapes(without(self), without(indices), op);
+  const fit = (t: Tensor): Tensor => {
+    const shape = common.map((n, k) => (k === d ? (t._shape[k] as number) : n));
+    return sameSizes(shape, t._shape) ? t : t.expand(shape);
+  };
+  return O.gather(fit(self), d, fit(indices), false, out);
+}
+
+function requireSome(tensors: Tensors, op: string): void {
+  if (tensors.length === 0) throw new RuntimeError(`${op} expects a non-empty TensorList`, { op });
+}
+
+const asVector = (t: Tensor): Tensor => (t._shape.length === 0 ? t.reshape([1]) : t);
+const asRow = (t: Tensor): Tensor => (t._shape.length < 2 ? asVector(t).unsqueeze(0) : t);
+const asSheet = (t: Tensor): Tensor => (t._shape.length < 3 ? asRow(t).unsqueeze(-1) : t);
+
+export function hstack(tensors: Tensors, out?: Out): Tensor {
+  requireSome(tensors, "hstack");
+  const list = tensors.map(asVector);
+  return O.cat(list, (list[0] as Tensor)._shape.length === 1 ? 0 : 1, out);
+}
+
+export function vstack(tensors: Tensors, out?: Out): Tensor {
+  requireSome(tensors, "vstack");
+  return O.cat(tensors.map(asRow), 0, out);
+}
+
+export function dstack(tensors: Tensors, out?: Out): Tensor {
+  requireSome(tensors, "dstack");
+  return O.cat(tensors.map(asSheet), 2, out);
+}
+
+export function columnStack(tensors: Tensors, out?: Out): Tensor {
+  requireSome(tensors, "column_stack");
+  const list = tensors.map((t) => (t._shape.length < 2 ? t.reshape([t._numel, 1]) : t));
+  return O.cat(list, 1, out);
+}
+
+export function tile(self: Tensor, dims: readonly number[]): Tensor {
+  const lead = Math.max(0, self._shape.length - dims.length);
+  return O.repeat(self, [...new Array<number>(lead).fill(1), ...dims]);
+}
+
+function requireSize(total: number, outputSize: number | null): void {
+  if (outputSize !== null && outputSize !== total) {
+    throw new RuntimeError("allocated size does not match required size", { op: "repeat_interleave" });
+  }
+}
+
+export function repeatInterleave(
+  self: Tensor,
+  repeats: number,
+  dim: number | null,
+  outputSize: number | null,
+): Tensor {
+  if (repeats < 0) throw new RuntimeError("Repeats must be non-negative", { op: "repeat_interleave" });
+  const flat = dim === null ? self.reshape([-1]) : asVector(self);
+  const d = dim === null ? 0 : wrapDim(dim, flat._shape.length);
+  requireSize((flat._shape[d] as number) * repeats, outputSize);
+  return O._repeat_each(flat, repeats, d);
+}
+
+export function repeatInterleaveTensor(
+  self: Tensor,
+  repeats: Tensor,
+  dim: number | null,
+  outputSize: number | null,
+): Tensor {
+  const op = "repeat_interleave";
+  const flat = dim === null ? self.reshape([-1]) : asVector(self);
+  const d = dim === null ? 0 : wrapDim(dim, flat._shape.length);
+  const n = flat._shape[d] as number;
+  if (repeats._shape.length > 1) throw new RuntimeError("repeats must be 0-dim or 1-dim tensor", { op });
+  const each = repeats._numel === 1 ? repeats.reshape([1]).expand([n]) : repeats;
+  if (each._numel !== n) {
+    throw new RuntimeError(
+      "repeats must have the same size as input along dim, but got repeats.size(0) = " +
+        `${each._numel} and input.size(${d}) = ${n}`,
+      { op },
+    );
+  }
+  return O.index_select(flat, d, repeatInterleavePositions(each, outputSize));
+}
+
+/** 0, 1, …, each as often as `repeats` says. */
+export function repeatInterleavePositions(repeats: Tensor, outputSize: number | null): Tensor {
+  const op = "repeat_interleave";
+  if (repeats._shape.length !== 1) {
+    throw new RuntimeError("repeat_interleave only accept 1D vector as repeat", { op });
+  }
+  if (repeats.dtype !== int64 && repeats.dtype !== int32) {
+    throw new NotImplementedError(`"repeat_interleave_cpu" not implemented for '${repeats.dtype.scalarType}'`, { op });
+  }
+  const counts = repeats.tolist() as number[];
+  let total = 0;
+  for (const c of counts) {
+    if (c < 0) throw new RuntimeError("repeats can not be negative", { op });
+    total += c;
+  }
+  requireSize(total, outputSize);
+  const list = new Float64Array(total);
+  let at = 0;
+  counts.forEach((c, i) => {
+    list.fill(i, at, at + c);
+    at += c;
+  });
+  return indexVector(list);
+}

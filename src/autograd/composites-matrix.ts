@@ -1,0 +1,210 @@
+/** Products of tensors of any rank, written with the products of matrices. */
+import * as O from "../../generated/ops.ts";
+import { broadcastShapes } from "../dispatch/allocate.ts";
+import { checkOutGradients } from "../dispatch/out.ts";
+import { requiresGrad } from "../dispatch/mode.ts";
+import { promoteTypes } from "../dispatch/promotion.ts";
+import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
+import { RuntimeError } from "../tensor/errors.ts";
+import { listText, numelOf } from "../tensor/size.ts";
+import { CREATION_DEFAULT, type Tensor } from "../tensor/tensor.ts";
+import { reshape } from "./composites-views.ts";
+
+/** Another shape of a result that nobody else holds: no view for autograd. */
+export function unsafeView(fresh: Tensor, shape: readonly number[]): Tensor {
+  const r = O._unsafe_view(fresh, shape);
+  r._base = null;
+  r._creation = CREATION_DEFAULT;
+  return r;
+}
+
+/** Whether the leading dimensions of `big` can be one, so that one product of matrices does. */
+function shouldFold(a: Tensor, b: Tensor, hasOut: boolean): boolean {
+  const first = a.ndim >= b.ndim;
+  const big = first ? a : b;
+  const small = first ? b : a;
+  if (big.ndim < 3 || small.ndim > 2) return false;
+  if (requiresGrad(small) && !hasOut) return true;
+  if (a.ndim === 2) return false;
+  if (big._numel === 0) return true;
+  // A vector meets the transposed matrices of the batch.
+  const shape = [...big._shape];
+  const strides = [...big._strides];
+  if (!first) {
+    const r = big.ndim;
+    [shape[r - 1], shape[r - 2]] = [shape[r - 2] as number, shape[r - 1] as number];
+    [strides[r - 1], strides[r - 2]] = [strides[r - 2] as number, strides[r - 1] as number];
+  }
+  for (let i = 0; i < big.ndim - 2; i++) {
+    if (strides[i] !== (strides[i + 1] as number) * (shape[i + 1] as number)) return false;
+  }
+  return true;
+}
+
+function folded(a: Tensor, b: Tensor): Tensor {
+  const first = a.ndim >= b.ndim;
+  const big = first ? a : O.transpose(b, -2, -1);
+  const small = first ? b : a.ndim === 2 ? O.t(a) : a;
+  const lead = big._shape.slice(0, -1);
+  const inner = big._shape[big.ndim - 1] as number;
+  const flat = reshape(big, [numelOf(lead), inner]);
+  if (small.ndim !== 2) return unsafeView(O.mv(flat, small), lead);
+  const product = O.mm(flat, small);
+  const r = unsafeView(product, [...lead, small._shape[1] as number]);
+  if (first) return r;
+  const turned = O.transpose(r, -2, -1);
+  return turned._contiguous ? turned : O.clone(turned, null).contiguous();
+}
+
+/** One batch of size 1 in a product of batches: the other operand's batches can be folded. */
+function lonelyBatch(a: Tensor, b: Tensor): Tensor | null {
+  if (a.ndim !== 3 || b.ndim !== 3 || a._shape[0] === b._shape[0]) return null;
+  if (a._shape[0] === 1 && requiresGrad(a)) return product(O.squeeze_dim(a, 0), b, undefined);
+  if (b._shape[0] === 1 && requiresGrad(b)) return product(a, O.squeeze_dim(b, 0), undefined);
+  return null;
+}
+
+function batched(a: Tensor, b: Tensor, out: Tensor | undefined): Tensor {
+  if (out === undefined) {
+    const r = lonelyBatch(a, b);
+    if (r !== null) return r;
+  }
+  const n = a.ndim > 1 ? (a._shape[a.ndim - 2] as number) : 1;
+  const m1 = a._shape[a.ndim - 1] as number;
+  const m2 = b.ndim > 1 ? (b._shape[b.ndim - 2] as number) : (b._shape[0] as number);
+  const p = b.ndim > 1 ? (b._shape[b.ndim - 1] as number) : 1;
+  const batch = broadcastShapes(a._shape.slice(0, -2), b._shape.slice(0, Math.max(0, b.ndim - 2)));
+  const count = numelOf(batch);
+  const left = reshape(O.expand(a, [...batch, n, m1], false), [count, n, m1]);
+  const right = b.ndim === 1 ? O.unsqueeze(b, 1) : b;
+  const rightFlat = reshape(O.expand(right, [...batch, m2, p], false), [count, m2, p]);
+  const shape = [...batch];
+  if (a.ndim > 1) shape.push(n);
+  if (b.ndim > 1) shape.push(p);
+  if (out === undefined) return unsafeView(O.bmm(left, rightFlat), shape);
+  const r = O.bmm(left, rightFlat);
+  return writeOut(O.view(r, shape), out);
+}
+
+/** A computed result goes to `out`, which takes its shape. */
+function writeOut(r: Tensor, out: Tensor): Tensor {
+  if (out.dtype !== r.dtype) {
+    throw new RuntimeError(
+      `Expected out tensor to have dtype ${r.dtype.cppName}, but got ${out.dtype.cppName} instead`,
+      { op: "matmul", code: "dtype" },
+    );
+  }
+  const same = out._shape.length === r._shape.length && out._shape.every((n, i) => n === r._shape[i]);
+  if (!same && out._numel === 0) out.resize_(r._shape);
+  else if (!same) return O.mul(r, 1, out);
+  return out.copy_(r);
+}
+
+function product(a: Tensor, b: Tensor, out: Tensor | undefined): Tensor {
+  if (a.ndim === 0 || b.ndim === 0) {
+    throw new RuntimeError(
+      `both arguments to matmul need to be at least 1D, but they are ${a.ndim}D and ${b.ndim}D`,
+      { op: "matmul" },
+    );
+  }
+  if (a.ndim === 1 && b.ndim === 1) return O.dot(a, b, out);
+  if (a.ndim === 2 && b.ndim === 1) return O.mv(a, b, out);
+  if (a.ndim === 2 && b.ndim === 2) return O.mm(a, b, out);
+  if (a.ndim === 1 && b.ndim === 2) {
+    if (out !== undefined) return O.squeeze_dim_(O.mm(O.unsqueeze(a, 0), b, out), 0);
+    return O.squeeze_dim_(O.mm(O.unsqueeze(a, 0), b), 0);
+  }
+  if (!shouldFold(a, b, out !== undefined)) return batched(a, b, out);
+  const r = folded(a, b);
+  return out === undefined ? r : writeOut(r, out);
+}
+
+export function matmul(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) checkOutGradients("matmul", out, [self, other]);
+  return product(self, other, out);
+}
+
+function requireVector(op: string, name: string, t: Tensor): void {
+  if (t.ndim !== 1) throw new RuntimeError(`${op}: Expected 1-D argument ${name}, but got ${t.ndim}-D`, { op });
+}
+
+export function outer(self: Tensor, vec2: Tensor, out?: Tensor): Tensor {
+  requireVector("outer", "self", self);
+  requireVector("outer", "vec2", vec2);
+  if (out !== undefined) checkOutGradients("outer", out, [self, vec2]);
+  return O.mul(reshape(self, [self._shape[0] as number, 1]), vec2, out);
+}
+
+export function inner(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) checkOutGradients("inner", out, [self, other]);
+  if (self.dtype !== other.dtype) throw new RuntimeError("both inputs should have same dtype", { op: "inner" });
+  if (self.ndim === 0 || other.ndim === 0) return O.mul(self, other, out);
+  const last = self._shape[self.ndim - 1];
+  if (last !== other._shape[other.ndim - 1]) {
+    throw new RuntimeError(
+      "inner() the last dimension must match on both input tensors but got shapes " +
+        `${listText(self._shape)} and ${listText(other._shape)}`,
+      { op: "inner", code: "shape_mismatch" },
+    );
+  }
+  const shape = [...self._shape.slice(0, -1), ...other._shape.slice(0, -1)];
+  const rows = reshape(self, [numelOf(self._shape.slice(0, -1)), last as number]);
+  const columns = reshape(other, [numelOf(other._shape.slice(0, -1)), last as number]);
+  const r = reshape(O.mm(rows, O.t(columns)), shape);
+  return out === undefined ? r : writeOut(r, out);
+}
+
+function requireAddr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): void {
+  requireVector("addr", "vec1", vec1);
+  requireVector("addr", "vec2", vec2);
+  const integral = [self, vec1, vec2].every((t) => t.dtype.category < 2);
+  for (const [name, x] of [["beta", beta], ["alpha", alpha]] as const) {
+    if (integral && scalarKind(x) !== "int" && scalarKind(x) !== "bool") {
+      throw new RuntimeError(
+        `For integral input tensors, argument ${name} must not be a floating point number.`,
+        { op: "addr" },
+      );
+    }
+  }
+}
+
+/** beta * self + alpha * vec1 x vec2; self is not read when beta is zero. */
+function addrOf(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
+  requireAddr(self, vec1, vec2, beta, alpha);
+  const base = O.expand(self, [vec1._numel, vec2._numel], false);
+  // In torch's order: a product of the vectors alone may overflow.
+  const scaled = outer(alpha === 1 ? vec1 : O.mul(vec1, asFactor(alpha, vec1)), vec2);
+  if (isZero(beta)) return scaled.to(promoteTypes(self.dtype, scaled.dtype));
+  return O.add(beta === 1 ? base : O.mul(base, asFactor(beta, base)), scaled, 1);
+}
+
+function isZero(x: Scalar): boolean {
+  const v = scalarValue(x);
+  return v instanceof Complex ? v.re === 0 && v.im === 0 : Number(v) === 0;
+}
+
+/** A number multiplies a bool tensor as a bool. */
+function asFactor(x: Scalar, t: Tensor): Scalar {
+  return t.dtype.category === 0 ? !isZero(x) : x;
+}
+
+export function addr(
+  self: Tensor,
+  vec1: Tensor,
+  vec2: Tensor,
+  beta: Scalar,
+  alpha: Scalar,
+  out?: Tensor,
+): Tensor {
+  if (out === undefined) return addrOf(self, vec1, vec2, beta, alpha);
+  checkOutGradients("addr", out, [self, vec1, vec2]);
+  return writeOut(addrOf(self, vec1, vec2, beta, alpha), out);
+}
+
+export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
+  requireAddr(self, vec1, vec2, beta, alpha);
+  if (self.ndim !== 2) {
+    throw new RuntimeError(`2D tensor expected, got ${self.ndim}D tensor for input`, { op: "addr_" });
+  }
+  return self.copy_(addrOf(self, vec1, vec2, beta, alpha));
+}

@@ -1,0 +1,167 @@
+/** Functions of nn.functional written with other operators. */
+import * as O from "../../generated/ops.ts";
+import { broadcastShapes } from "../dispatch/allocate.ts";
+import { checkOutGradients } from "../dispatch/out.ts";
+import { type DType, float32 } from "../tensor/dtype.ts";
+import { NotImplementedError, RuntimeError, ValueError, warn } from "../tensor/errors.ts";
+import { listText, numelOf, sameSizes } from "../tensor/size.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { matmul, unsafeView } from "./composites-matrix.ts";
+import { reshape } from "./composites-views.ts";
+
+function inDtype(t: Tensor, dtype: DType | null): Tensor {
+  return dtype === null || dtype === t.dtype ? t : O._to_copy(t, dtype, null);
+}
+
+export function softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
+  if (out !== undefined) checkOutGradients("softmax", out, [self]);
+  return O._softmax(inDtype(self, dtype), dim, out);
+}
+
+export function logSoftmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
+  if (out !== undefined) checkOutGradients("log_softmax", out, [self]);
+  return O._log_softmax(inDtype(self, dtype), dim, out);
+}
+
+/** torch's old rule for a missing dimension. */
+function implicitDim(name: string, rank: number): number {
+  warn(
+    `Implicit dimension choice for ${name} has been deprecated. Change the call to include dim=X as an argument.`,
+  );
+  return rank === 0 || rank === 1 || rank === 3 ? 0 : 1;
+}
+
+export function functionalSoftmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
+  return softmax(input, dim ?? implicitDim("softmax", input.ndim), dtype);
+}
+
+export function functionalLogSoftmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
+  return logSoftmax(input, dim ?? implicitDim("log_softmax", input.ndim), dtype);
+}
+
+export function softmin(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
+  return softmax(O.neg(input), dim ?? implicitDim("softmin", input.ndim), dtype);
+}
+
+export function functionalRelu(input: Tensor, inplace: boolean): Tensor {
+  return inplace ? O.relu_(input) : O.relu(input);
+}
+
+export function linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+  if (input.ndim === 0 || weight.ndim === 0) {
+    throw new RuntimeError(
+      `both arguments to linear need to be at least 1D, but they are ${input.ndim}D and ${weight.ndim}D`,
+      { op: "linear" },
+    );
+  }
+  if (bias === null) return matmul(input, O.t(weight));
+  if (input.ndim === 2) return O.addmm(bias, input, O.t(weight), 1, 1);
+  if (bias.ndim === 1 && input._contiguous) {
+    const lead = input._shape.slice(0, -1);
+    const flat = reshape(input, [numelOf(lead), input._shape[input.ndim - 1] as number]);
+    const r = O.addmm(bias, flat, O.t(weight), 1, 1);
+    return unsafeView(r, [...lead, r._shape[1] as number]);
+  }
+  return O.add(matmul(input, O.t(weight)), bias, 1);
+}
+
+const REDUCTIONS: Record<string, number> = { none: 0, mean: 1, sum: 2 };
+
+/** torch's old arguments, which it still takes with a warning. */
+function legacyReduction(sizeAverage: boolean | null, reduce: boolean | null): string {
+  const reduction = reduce === false ? "none" : sizeAverage === false ? "sum" : "mean";
+  warn(`size_average and reduce args will be deprecated, please use reduction='${reduction}' instead.`);
+  return reduction;
+}
+
+export function mseLoss(
+  input: Tensor,
+  target: Tensor,
+  sizeAverage: boolean | null,
+  reduce: boolean | null,
+  reduction: string,
+  weight: Tensor | null,
+): Tensor {
+  if (!sameSizes(input._shape, target._shape)) {
+    warn(
+      `Using a target size (torch.Size(${listText(target._shape)})) that is different to the input size ` +
+        `(torch.Size(${listText(input._shape)})). This will likely lead to incorrect results due to broadcasting. ` +
+        "Please ensure they have the same size.",
+    );
+  }
+  const old = sizeAverage !== null || reduce !== null;
+  const wanted = old ? legacyReduction(sizeAverage, reduce) : reduction;
+  const shape = broadcastShapes(input._shape, target._shape);
+  const code = REDUCTIONS[wanted];
+  if (weight !== null) return weightedMse(input, target, wanted, weight);
+  if (code === undefined) throw new ValueError(`${wanted} is not a valid value for reduction`, { op: "mse_loss" });
+  return O._mse_loss(expanded(input, shape), expanded(target, shape), code);
+}
+
+function expanded(t: Tensor, shape: readonly number[]): Tensor {
+  return sameSizes(t._shape, shape) ? t : O.expand(t, shape, false);
+}
+
+function weightedMse(input: Tensor, target: Tensor, reduction: string, weight: Tensor): Tensor {
+  if (!sameSizes(weight._shape, input._shape)) {
+    throw new ValueError("Weights and input must have the same size.", { op: "mse_loss" });
+  }
+  const losses = input.sub(target).pow(2).mul(weight);
+  if (reduction === "none") return losses;
+  if (reduction === "sum") return losses.sum();
+  if (reduction === "mean") return losses.sum().div(weight.sum());
+  throw new ValueError(
+    `Invalid reduction mode: ${reduction}. Expected one of 'none', 'mean', 'sum'.`,
+    { op: "mse_loss" },
+  );
+}
+
+function requireNormalized(input: Tensor, shape: readonly number[], weight: Tensor | null, bias: Tensor | null): void {
+  const fail = (text: string): never => {
+    throw new RuntimeError(text, { op: "layer_norm", code: "shape_mismatch" });
+  };
+  if (shape.length < 1) {
+    fail(
+      "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got " +
+        `normalized_shape = ${listText(shape)}`,
+    );
+  }
+  for (const [name, t] of [["weight", weight], ["bias", bias]] as const) {
+    if (t !== null && !sameSizes(t._shape, shape)) {
+      fail(
+        `Expected ${name} to be of same shape as normalized_shape, but got ${name} of shape ${listText(t._shape)} ` +
+          `and normalized_shape = ${listText(shape)}`,
+      );
+    }
+  }
+  const tail = input._shape.slice(Math.max(0, input.ndim - shape.length));
+  if (!sameSizes(tail, shape)) {
+    fail(
+      `Given normalized_shape=${listText(shape)}, expected input with shape [*${shape.map((n) => `, ${n}`).join("")}], ` +
+        `but got input of size${listText(input._shape)}`,
+    );
+  }
+}
+
+/** 16-bit floats are normalized in float32 and rounded once. */
+export function layerNorm(
+  input: Tensor,
+  shape: readonly number[],
+  weight: Tensor | null,
+  bias: Tensor | null,
+  eps: number,
+): Tensor {
+  requireNormalized(input, shape, weight, bias);
+  if (input.dtype.category !== 2) {
+    throw new NotImplementedError(`"LayerNormKernelImpl" not implemented for '${input.dtype.scalarType}'`);
+  }
+  const narrow = input.dtype.itemsize < 4;
+  const x = narrow ? input.to(float32) : input;
+  const dims = shape.map((_, i) => i - shape.length);
+  const centered = x.sub(x.mean(dims, { keepdim: true }));
+  const variance = centered.mul(centered).mean(dims, { keepdim: true });
+  let r = centered.div(variance.add(eps).sqrt());
+  if (weight !== null) r = r.mul(weight);
+  if (bias !== null) r = r.add(bias);
+  return narrow ? r.to(input.dtype) : r;
+}

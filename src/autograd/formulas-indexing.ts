@@ -1,0 +1,103 @@
+/** Gradients of operators that choose, join or repeat elements. */
+import * as O from "../../generated/ops.ts";
+import { RuntimeError } from "../tensor/errors.ts";
+import { numelOf, sameSizes } from "../tensor/size.ts";
+import { type Tensor, wrapDim } from "../tensor/tensor.ts";
+
+type Sizes = readonly number[];
+type Indices = readonly (Tensor | null)[];
+
+export function indexBackward(grad: Tensor, shape: Sizes, indices: Indices): Tensor {
+  return O.index_put(grad.newZeros(shape), indices, grad, true);
+}
+
+/** What was written over has no gradient. */
+export function indexPutBackward(grad: Tensor, indices: Indices, accumulate: boolean): Tensor {
+  return accumulate ? grad : O.index_put(grad, indices, grad.newZeros([]), false);
+}
+
+export function indexOf(grad: Tensor, indices: Indices): Tensor {
+  return O.index(grad, indices);
+}
+
+export function indexSelectBackward(grad: Tensor, shape: Sizes, dim: number, index: Tensor): Tensor {
+  return O.index_add(grad.newZeros(shape), dim, index, grad, 1);
+}
+
+export function gatherBackward(grad: Tensor, shape: Sizes, dim: number, index: Tensor): Tensor {
+  return O.scatter_add(grad.newZeros(shape), dim, index, grad);
+}
+
+/** The gradient at the places written to; parts of the source that the index does not reach get none. */
+export function scatterSourceBackward(grad: Tensor, dim: number, index: Tensor, shape: Sizes): Tensor {
+  const g = O.gather(grad, dim, index, false);
+  if (sameSizes(g._shape, shape)) return g;
+  const whole = grad.newZeros(shape);
+  let part = whole;
+  g._shape.forEach((n, d) => {
+    part = part.narrow(d, 0, n);
+  });
+  part.copy_(g);
+  return whole;
+}
+
+export function noScatterReduceGradient(): never {
+  throw new RuntimeError("derivative for aten::scatter.reduce is not implemented", { op: "scatter" });
+}
+
+export function maskedFillValueBackward(grad: Tensor, mask: Tensor): Tensor {
+  return grad.maskedFill(mask.logicalNot(), 0).sum();
+}
+
+export function maskedSelectBackward(grad: Tensor, shape: Sizes, mask: Tensor): Tensor {
+  return O.masked_scatter(grad.newZeros(shape), mask, grad);
+}
+
+export function maskedScatterBackward(grad: Tensor, mask: Tensor, shape: Sizes): Tensor {
+  const used = O.masked_select(grad, mask.expand(grad._shape));
+  const missing = numelOf(shape) - used._numel;
+  const all = missing > 0 ? O.cat([used, used.newZeros([missing])], 0) : used;
+  return all.reshape(shape);
+}
+
+export function takeBackward(grad: Tensor, shape: Sizes, index: Tensor): Tensor {
+  return O.put(grad.newZeros(shape), index, grad, true);
+}
+
+export function putBackward(grad: Tensor, index: Tensor, accumulate: boolean): Tensor {
+  return accumulate ? grad : O.put(grad, index, grad.newZeros(index._shape), false);
+}
+
+/** The part of the gradient that belongs to each tensor of the list. */
+export function catBackward(grad: Tensor, shapes: readonly unknown[], dim: number): Tensor[] {
+  const d = wrapDim(dim, grad._shape.length);
+  let at = 0;
+  return (shapes as readonly Sizes[]).map((shape) => {
+    if (shape.length === 1 && shape[0] === 0 && grad._shape.length !== 1) return grad.newZeros([0]);
+    const n = shape[d] as number;
+    const part = grad.narrow(d, at, n);
+    at += n;
+    return part;
+  });
+}
+
+/** Sums the repetitions: each dimension seen as (which repetition, place in it). */
+export function repeatBackward(grad: Tensor, repeats: Sizes, shape: Sizes): Tensor {
+  if (repeats.includes(0)) return grad.newZeros(shape);
+  const lead = repeats.length - shape.length;
+  const paired: number[] = [];
+  const sums: number[] = [];
+  repeats.forEach((r, d) => {
+    if (r !== 1 || d < lead) {
+      sums.push(paired.length);
+      paired.push(r);
+    }
+    if (d >= lead) paired.push(shape[d - lead] as number);
+  });
+  const split = grad.reshape(paired);
+  return sums.length === 0 ? split : split.sum(sums);
+}
+
+export function repeatEachBackward(grad: Tensor, shape: Sizes, count: number, dim: number): Tensor {
+  return grad.reshape([...shape.slice(0, dim + 1), count, ...shape.slice(dim + 1)]).sum(dim + 1);
+}

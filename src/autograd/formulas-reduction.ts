@@ -1,0 +1,73 @@
+/** Gradients of reductions. */
+import { reducedDims } from "../dispatch/reduce-layout.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { conj } from "./formulas.ts";
+
+type Dims = number | readonly number[] | null;
+
+/** Puts back the reduced dimensions, with size one. */
+function restored(t: Tensor, shape: readonly number[], dim: Dims, keepdim: boolean): Tensor {
+  if (keepdim || shape.length === 0) return t;
+  const mask = reducedDims(dim, shape.length, "backward");
+  let r = t;
+  for (let d = 0; d < mask.length; d++) if (mask[d]) r = r.unsqueeze(d);
+  return r;
+}
+
+function reducedCount(shape: readonly number[], dim: Dims): number {
+  const mask = reducedDims(dim, shape.length, "backward");
+  return shape.reduce((n, size, d) => (mask[d] ? n * size : n), 1);
+}
+
+/** Every element had weight one. */
+export function sumBackward(grad: Tensor, shape: readonly number[], dim: Dims, keepdim: boolean): Tensor {
+  return restored(grad, shape, dim, keepdim).expand(shape);
+}
+
+export function meanBackward(grad: Tensor, shape: readonly number[], dim: Dims, keepdim: boolean): Tensor {
+  return sumBackward(grad, shape, dim, keepdim).div(reducedCount(shape, dim));
+}
+
+/** Shared equally among the elements that equal the extreme. */
+export function extremeBackward(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdim: boolean): Tensor {
+  const shape = self._shape;
+  const value = restored(result, shape, dim, keepdim);
+  const same = self.eq(value).logicalOr(self.isnan().logicalAnd(value.isnan()));
+  const mask = reducedDims(dim, shape.length, "backward");
+  const dims = [...mask.keys()].filter((d) => mask[d]);
+  const count = shape.length === 0 ? same.to(grad.dtype) : same.sum(dims, { keepdim: true }).to(grad.dtype);
+  return restored(grad, shape, dim, keepdim).div(count).mul(same.to(grad.dtype));
+}
+
+/** All of it goes to the element at the index. */
+export function selectedBackward(
+  grad: Tensor,
+  dim: number,
+  index: Tensor,
+  shape: readonly number[],
+  keepdim: boolean,
+): Tensor {
+  const zeros = grad.newZeros(shape);
+  if (shape.length === 0) return zeros.add(grad);
+  if (keepdim) return zeros.scatterAdd(dim, index, grad);
+  return zeros.scatterAdd(dim, index.unsqueeze(dim), grad.unsqueeze(dim));
+}
+
+/**
+ * The product of the other elements. With the zeros set aside it is a quotient; one zero leaves a product for itself
+ * alone, two leave none.
+ */
+export function prodBackward(grad: Tensor, self: Tensor, dim: number | null, keepdim: boolean): Tensor {
+  const shape = self._shape;
+  const dims = dim === null ? [...shape.keys()] : [dim];
+  if (shape.length === 0) return grad;
+  const x = self.dtype === grad.dtype ? self : self.to(grad.dtype);
+  const zero = x.eq(0);
+  const zeros = zero.sum(dims, { keepdim: true });
+  const rest = x.maskedFill(zero, 1);
+  let product = rest;
+  for (const d of dims) product = product.prod(d, { keepdim: true });
+  const none = zeros.gt(1).logicalOr(zeros.eq(1).logicalAnd(zero.logicalNot()));
+  const others = product.div(rest).maskedFill(none, 0);
+  return restored(grad, shape, dim, keepdim).mul(conj(others));
+}

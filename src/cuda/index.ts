@@ -1,0 +1,126 @@
+/** The namespace `cuda`: which NVIDIA GPUs this system has. Tensors on them are not implemented yet. */
+import type { Device } from "../tensor/device.ts";
+import { RuntimeError } from "../tensor/errors.ts";
+import {
+  attribute,
+  countDevices,
+  deviceName,
+  driverVersion,
+  memoryInfo,
+  problem,
+  requireDevice,
+  totalMemory,
+  waitFor,
+} from "./driver.ts";
+
+/** CUDA's numbers for the attributes that are shown. */
+const MULTIPROCESSORS = 16;
+const CAPABILITY_MAJOR = 75;
+const CAPABILITY_MINOR = 76;
+
+/** A device, by number, by name (`"cuda:1"`) or as the current one, 0. */
+export type CudaDeviceLike = number | string | Device;
+
+function indexOf(device: CudaDeviceLike): number {
+  if (typeof device === "number") return device;
+  const m = /^cuda(?::(\d+))?$/.exec(String(device));
+  if (m === null) throw new RuntimeError(`Expected a cuda device, but got: ${device}`, { code: "device" });
+  return Number(m[1] ?? 0);
+}
+
+function required(device: CudaDeviceLike, op: string): number {
+  const index = indexOf(device);
+  requireDevice(index, op);
+  return index;
+}
+
+/** True when a driver and at least one device were found. Never throws. @torch torch.cuda.is_available */
+export function isAvailable(): boolean {
+  return problem() === null;
+}
+
+/** The number of devices; 0 without a driver. @torch torch.cuda.device_count */
+export function deviceCount(): number {
+  return countDevices();
+}
+
+/** The number of the device that `"cuda"` stands for: 0. @torch torch.cuda.current_device */
+export function currentDevice(): number {
+  return required(0, "cuda.currentDevice");
+}
+
+/** The product name of a device. @torch torch.cuda.get_device_name */
+export function getDeviceName(device: CudaDeviceLike = 0): string {
+  return deviceName(required(device, "cuda.getDeviceName"));
+}
+
+/** Major and minor compute capability. @torch torch.cuda.get_device_capability */
+export function getDeviceCapability(device: CudaDeviceLike = 0): [number, number] {
+  const index = required(device, "cuda.getDeviceCapability");
+  return [attribute(index, CAPABILITY_MAJOR), attribute(index, CAPABILITY_MINOR)];
+}
+
+/** What is known about a device. */
+export interface DeviceProperties {
+  readonly name: string;
+  readonly major: number;
+  readonly minor: number;
+  /** Bytes. */
+  readonly totalMemory: number;
+  readonly multiProcessorCount: number;
+}
+
+/** Name, compute capability, memory and size of a device. @torch torch.cuda.get_device_properties */
+export function getDeviceProperties(device: CudaDeviceLike = 0): DeviceProperties {
+  const index = required(device, "cuda.getDeviceProperties");
+  return {
+    name: deviceName(index),
+    major: attribute(index, CAPABILITY_MAJOR),
+    minor: attribute(index, CAPABILITY_MINOR),
+    totalMemory: totalMemory(index),
+    multiProcessorCount: attribute(index, MULTIPROCESSORS),
+  };
+}
+
+/** The CUDA version that the driver speaks, `"12.4"`; null without a driver. */
+export function getDriverVersion(): string | null {
+  if (problem() !== null) return null;
+  const version = driverVersion();
+  return `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`;
+}
+
+/** Free and total bytes of a device, whoever uses them. @torch torch.cuda.mem_get_info */
+export function memGetInfo(device: CudaDeviceLike = 0): [number, number] {
+  return memoryInfo(required(device, "cuda.memGetInfo"));
+}
+
+/** Waits until a device has done all its work. @torch torch.cuda.synchronize */
+export function synchronize(device: CudaDeviceLike = 0): void {
+  waitFor(required(device, "cuda.synchronize"));
+}
+
+/** Bytes that this program's tensors take on a device: 0, as none can be made yet. @torch torch.cuda.memory_allocated */
+export function memoryAllocated(device: CudaDeviceLike = 0): number {
+  indexOf(device);
+  return 0;
+}
+
+/** The highest `memoryAllocated()`: 0. @torch torch.cuda.max_memory_allocated */
+export function maxMemoryAllocated(device: CudaDeviceLike = 0): number {
+  indexOf(device);
+  return 0;
+}
+
+/** Bytes kept for tensors on a device: 0. @torch torch.cuda.memory_reserved */
+export function memoryReserved(device: CudaDeviceLike = 0): number {
+  indexOf(device);
+  return 0;
+}
+
+/** Nothing is cached on devices yet. @torch torch.cuda.reset_peak_memory_stats */
+export function resetPeakMemoryStats(device: CudaDeviceLike = 0): void {
+  indexOf(device);
+}
+
+/** Nothing is cached on devices yet. @torch torch.cuda.empty_cache */
+export function emptyCache(): void {}

@@ -1,0 +1,285 @@
+/** Tensors made from sizes and numbers. */
+import { fillBytes } from "../ffi/memory.ts";
+import { Complex, Float, type Scalar } from "../tensor/complex.ts";
+import { CPU, type Device, META } from "../tensor/device.ts";
+import { bool, type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
+import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
+import { contiguousStrides, listText } from "../tensor/size.ts";
+import { makeStrided, type Tensor } from "../tensor/tensor.ts";
+import { checkSizes, empty as emptyOf, emptyWith, preservedStrides } from "./allocate.ts";
+import { fill, formatStrides } from "./copy.ts";
+import { contiguousFormat, type MemoryFormat, preserveFormat } from "./memory-format.ts";
+import { prepareOut } from "./out.ts";
+import { checkFits } from "./storage-ops.ts";
+
+type Out = Tensor | undefined;
+
+/** True for shapes without bytes; other devices than the CPU have factories of their own. */
+export function onMeta(device: Device | null, op: string): boolean {
+  if (device === null || device === CPU) return false;
+  if (device === META) return true;
+  throw new NotImplementedError(`${op}: create the tensor on the CPU and move it with to('${device}')`, { op });
+}
+
+/** `out`, checked and resized, or a fresh tensor. */
+export function target(op: string, size: readonly number[], dtype: DType, device: Device | null, out: Out): Tensor {
+  checkSizes(size, op);
+  if (out === undefined) return emptyOf(size, dtype, onMeta(device, op));
+  prepareOut(out, size);
+  return out;
+}
+
+/** The dtype of a result: what was asked for, which must be that of `out`, or the default. */
+export function outDtype(dtype: DType | null, out: Out, fallback: DType, op: string): DType {
+  if (out === undefined) return dtype ?? fallback;
+  if (dtype !== null && dtype !== out.dtype) {
+    throw new RuntimeError(
+      `dtype ${dtype.scalarType} does not match dtype of out parameter (${out.dtype.scalarType})`,
+      { op },
+    );
+  }
+  return out.dtype;
+}
+
+/** Sets every byte of a fresh tensor to zero. Tiny blocks are cleared when they are made. */
+function clear(t: Tensor): Tensor {
+  if (t._storage.kind === "heap") fillBytes(t._storage.ptr, 0, t._storage.nbytes);
+  return t;
+}
+
+export function zeros(size: readonly number[], dtype: DType | null, device: Device | null, _rg: boolean, out?: Out): Tensor {
+  for (const n of size) {
+    if (n < 0) throw new RuntimeError("zeros: Dimension size must be non-negative.", { op: "zeros" });
+  }
+  const t = target("zeros", size, outDtype(dtype, out, getDefaultDtype(), "zeros"), device, out);
+  return out === undefined ? clear(t) : fill(t, 0);
+}
+
+export function ones(size: readonly number[], dtype: DType | null, device: Device | null, _rg: boolean, out?: Out): Tensor {
+  return fill(target("ones", size, outDtype(dtype, out, getDefaultDtype(), "ones"), device, out), 1);
+}
+
+export function empty(
+  size: readonly number[],
+  dtype: DType | null,
+  device: Device | null,
+  _rg: boolean,
+  format: MemoryFormat | null,
+  out?: Out,
+): Tensor {
+  const d = outDtype(dtype, out, getDefaultDtype(), "empty");
+  if (format === null || format === contiguousFormat) return target("empty", size, d, device, out);
+  if (format === preserveFormat) throw new RuntimeError("unsupported memory format Preserve", { op: "empty" });
+  checkSizes(size, "empty");
+  const strides = formatStrides(size, format) as readonly number[];
+  if (out === undefined) return emptyWith(size, strides, d, onMeta(device, "empty"));
+  prepareOut(out, size, () => strides);
+  return out;
+}
+
+export function emptyStrided(
+  size: readonly number[],
+  stride: readonly number[],
+  dtype: DType | null,
+  device: Device | null,
+): Tensor {
+  const op = "empty_strided";
+  if (size.length !== stride.length) {
+    throw new RuntimeError(
+      `dimensionality of sizes (${size.length}) must match dimensionality of strides (${stride.length})`,
+      { op },
+    );
+  }
+  checkSizes(size, op);
+  let last = 0;
+  for (let d = 0; d < size.length; d++) {
+    const s = stride[d] as number;
+    if (s < 0) overflowed(size, stride, op);
+    last += Math.max(0, (size[d] as number) - 1) * s;
+  }
+  const d = dtype ?? getDefaultDtype();
+  if (!(last * d.itemsize < 2 ** 47)) overflowed(size, stride, op);
+  const elements = size.includes(0) ? 0 : last + 1;
+  const block = emptyOf([elements], d, onMeta(device, op));
+  return makeStrided(block._storage, 0, size, stride, d);
+}
+
+function overflowed(size: readonly number[], stride: readonly number[], op: string): never {
+  throw new RuntimeError(
+    `Storage size calculation overflowed with sizes=${listText(size)} and strides=${listText(stride)}`,
+    { op },
+  );
+}
+
+export function emptyPermuted(
+  size: readonly number[],
+  layout: readonly number[],
+  dtype: DType | null,
+  device: Device | null,
+): Tensor {
+  const op = "empty_permuted";
+  const rank = size.length;
+  if (layout.length !== rank) {
+    throw new RuntimeError(
+      "Number of dimensions in size does not match the length of the physical_layout; " +
+        `i.e. len(size) = ${rank} is not equal to len(physical_layout) = ${layout.length}`,
+      { op },
+    );
+  }
+  const seen = new Set<number>();
+  layout.forEach((d, i) => {
+    if (!(d >= 0 && d < rank)) {
+      throw new RuntimeError(
+        `Dimension out of range (expected to be between 0 and ${rank - 1}, but got ${d} at index ${i}).  ` +
+          "NB: negative dims not currently supported; file an issue if you want it.",
+        { op },
+      );
+    }
+    if (seen.has(d)) throw new RuntimeError("Duplicate dim not allowed", { op });
+    seen.add(d);
+  });
+  checkSizes(size, op);
+  const dense = contiguousStrides(layout.map((d) => size[d] as number));
+  const strides = new Array<number>(rank);
+  layout.forEach((d, i) => {
+    strides[d] = dense[i] as number;
+  });
+  return emptyWith(size, strides, dtype ?? getDefaultDtype(), onMeta(device, op));
+}
+
+/** The dtype of data that is one number: plain numbers are of the default dtype whatever their value. */
+export function dataDtype(value: Scalar): DType {
+  if (typeof value === "number" || value instanceof Float) return getDefaultDtype();
+  if (typeof value === "boolean") return bool;
+  return value instanceof Complex ? defaultComplex() : int64;
+}
+
+export function full(
+  size: readonly number[],
+  value: Scalar,
+  dtype: DType | null,
+  device: Device | null,
+  _rg: boolean,
+  out?: Out,
+): Tensor {
+  const d = outDtype(dtype, out, dataDtype(value), "full");
+  const t = target("full", size, d, device, out);
+  checkFits(value, t.dtype);
+  return fill(t, value);
+}
+
+export function scalarTensor(value: Scalar, dtype: DType | null, device: Device | null): Tensor {
+  const t = emptyOf([], dtype ?? getDefaultDtype(), onMeta(device, "scalar_tensor"));
+  checkFits(value, t.dtype);
+  return fill(t, value);
+}
+
+/** An uninitialised tensor in the layout of another, or in a memory format. */
+export function emptyLike(
+  self: Tensor,
+  dtype: DType | null,
+  device: Device | null,
+  _rg = false,
+  format: MemoryFormat | null = null,
+): Tensor {
+  const meta = device === null ? self._storage.kind === "meta" : onMeta(device, "empty_like");
+  const strides =
+    format === null || format === preserveFormat ? preservedStrides(self) : formatStrides(self._shape, format);
+  const d = dtype ?? self.dtype;
+  return strides === null ? emptyOf(self._shape, d, meta) : emptyWith(self._shape, strides, d, meta);
+}
+
+export function zerosLike(
+  self: Tensor,
+  dtype: DType | null,
+  device: Device | null,
+  rg: boolean,
+  format: MemoryFormat | null,
+): Tensor {
+  return clear(emptyLike(self, dtype, device, rg, format));
+}
+
+export function onesLike(
+  self: Tensor,
+  dtype: DType | null,
+  device: Device | null,
+  rg: boolean,
+  format: MemoryFormat | null,
+): Tensor {
+  return fill(emptyLike(self, dtype, device, rg, format), 1);
+}
+
+export function fullLike(
+  self: Tensor,
+  value: Scalar,
+  dtype: DType | null,
+  device: Device | null,
+  rg: boolean,
+  format: MemoryFormat | null,
+): Tensor {
+  const t = emptyLike(self, dtype, device, rg, format);
+  checkFits(value, t.dtype);
+  return fill(t, value);
+}
+
+/** The device of `new_*` results: what was asked for, else that of the tensor. */
+function placeOf(self: Tensor, device: Device | null): Device {
+  return device ?? self.device;
+}
+
+export function newEmpty(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null): Tensor {
+  checkSizes(size, "new_empty");
+  return emptyOf(size, dtype ?? self.dtype, onMeta(placeOf(self, device), "new_empty"));
+}
+
+export function newEmptyStrided(
+  self: Tensor,
+  size: readonly number[],
+  stride: readonly number[],
+  dtype: DType | null,
+  device: Device | null,
+): Tensor {
+  return emptyStrided(size, stride, dtype ?? self.dtype, placeOf(self, device));
+}
+
+export function newZeros(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null): Tensor {
+  return clear(newEmpty(self, size, dtype, device));
+}
+
+export function newOnes(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null): Tensor {
+  return fill(newEmpty(self, size, dtype, device), 1);
+}
+
+export function newFull(
+  self: Tensor,
+  size: readonly number[],
+  value: Scalar,
+  dtype: DType | null,
+  device: Device | null,
+): Tensor {
+  const t = newEmpty(self, size, dtype, device);
+  checkFits(value, t.dtype);
+  return fill(t, value);
+}
+
+export function eye(n: number, dtype: DType | null, device: Device | null, rg: boolean, out?: Out): Tensor {
+  return eyeOf(n, n, dtype, device, rg, out);
+}
+
+export function eyeOf(
+  n: number,
+  m: number,
+  dtype: DType | null,
+  device: Device | null,
+  _rg: boolean,
+  out?: Out,
+): Tensor {
+  if (n < 0) throw new RuntimeError(`n must be greater or equal to 0, got ${n}`, { op: "eye" });
+  if (m < 0) throw new RuntimeError(`m must be greater or equal to 0, got ${m}`, { op: "eye" });
+  const t = target("eye", [n, m], outDtype(dtype, out, getDefaultDtype(), "eye"), device, out);
+  if (out === undefined) clear(t);
+  else fill(t, 0);
+  const step = (t._strides[0] as number) + (t._strides[1] as number);
+  fill(makeStrided(t._storage, t._offset, [Math.min(n, m)], [step], t.dtype), 1);
+  return t;
+}

@@ -1,0 +1,221 @@
+/** `x[i, j]` with index tensors and masks: what they mean together, reading, and writing. */
+import { type DType, bool, int32, int64, uint8 } from "../tensor/dtype.ts";
+import { IndexError, RuntimeError, warn } from "../tensor/errors.ts";
+import { contiguousStrides, listText, numelOf, sameSizes } from "../tensor/size.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { broadcastShapes, empty, emptyWith, strideOrder } from "./allocate.ts";
+import * as copy from "./copy.ts";
+import { ADD, ASSIGN, type Axis, axis, read, type Selection, write } from "./indexing-kernel.ts";
+import { maskedFillTensor, nonzero } from "./indexing-mask.ts";
+import { hasInternalOverlap, requireNoOverlap } from "./overlap.ts";
+import { asView, expand, select } from "./views.ts";
+
+export type Indices = readonly (Tensor | null)[];
+
+/** An advanced index of a tensor: the selection, and whether the plain layout of the result follows. */
+interface Plan extends Selection {
+  readonly rowMajor: boolean;
+}
+
+const isMask = (d: DType): boolean => d === bool || d === uint8;
+
+function checkTypes(indices: Indices): void {
+  for (const t of indices) {
+    if (t !== null && t.dtype !== int64 && t.dtype !== int32 && !isMask(t.dtype)) {
+      throw new IndexError("tensors used as indices must be long, int, byte or bool tensors");
+    }
+  }
+}
+
+/** Replaces each mask by the coordinates of its true elements, one index for each of its dimensions. */
+function expandMasks(self: Tensor, indices: Indices): (Tensor | null)[] {
+  const out: (Tensor | null)[] = [];
+  for (const t of indices) {
+    if (t === null || !isMask(t.dtype)) {
+      out.push(t);
+      continue;
+    }
+    if (t.dtype === uint8) {
+      warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.");
+    }
+    const at = out.length;
+    t._shape.forEach((n, d) => {
+      if (self._shape[at + d] !== n) {
+        throw new IndexError(
+          `The shape of the mask ${listText(t._shape)} at index ${d} does not match the shape of the indexed tensor ` +
+            `${listText(self._shape)} at index ${at + d}`,
+        );
+      }
+    });
+    const where = nonzero(t);
+    for (let d = 0; d < t._shape.length; d++) out.push(select(where, 1, d));
+  }
+  return out;
+}
+
+function commonShape(given: readonly Tensor[]): readonly number[] {
+  let shape: readonly number[] = (given[0] as Tensor)._shape;
+  for (let k = 1; k < given.length; k++) {
+    try {
+      shape = broadcastShapes(shape, (given[k] as Tensor)._shape);
+    } catch {
+      const texts = given.map((t) => listText(t._shape)).join(", ");
+      throw new IndexError(
+        `shape mismatch: indexing tensors could not be broadcast together with shapes ${texts}`,
+      );
+    }
+  }
+  return shape;
+}
+
+/** The dimensions of the result: those before the indexed ones, those of the indices, those after. */
+function plan(self: Tensor, indices: Indices): Plan {
+  checkTypes(indices);
+  const all = expandMasks(self, indices);
+  const rank = self._shape.length;
+  if (all.length > rank) {
+    throw new IndexError(`too many indices for tensor of dimension ${rank} (got ${all.length})`);
+  }
+  const dims: number[] = [];
+  all.forEach((t, d) => {
+    if (t !== null) dims.push(d);
+  });
+  const given = dims.map((d) => all[d] as Tensor);
+  if (given.length === 0) throw new IndexError("an index needs at least one index tensor here");
+  const middle = commonShape(given);
+  const first = dims[0] as number;
+  const adjacent = (dims[dims.length - 1] as number) - first === dims.length - 1;
+  const indexed = new Set(dims);
+  const rest: number[] = [];
+  for (let d = 0; d < rank; d++) if (!indexed.has(d)) rest.push(d);
+  const before = adjacent ? rest.filter((d) => d < first) : [];
+  const after = adjacent ? rest.filter((d) => d > first) : rest;
+  if (dims.some((d) => self._shape[d] === 0) && numelOf(middle) !== 0) {
+    throw new IndexError("index is out of bounds for dimension with size 0");
+  }
+  const size = (d: number): number => self._shape[d] as number;
+  const stride = (d: number): number => self._strides[d] as number;
+  const zeros = (list: readonly number[]): number[] => list.map(() => 0);
+  const rowMajor = self._contiguous && given.every((t) => t._contiguous);
+  const axes: Axis[] = given.map((t, k) => {
+    const d = dims[k] as number;
+    const full = sameSizes(t._shape, middle) ? t : expand(t, middle);
+    return axis(copy.denseOf(full), k, size(d), stride(d));
+  });
+  return {
+    shape: [...before.map(size), ...middle, ...after.map(size)],
+    strides: [...before.map(stride), ...zeros(middle), ...after.map(stride)],
+    positions: [...zeros(before), ...contiguousStrides(middle), ...zeros(after)],
+    axes,
+    wrap: true,
+    rowMajor,
+  };
+}
+
+/** A fresh tensor in the layout that torch's iterator would give: that of the indexed tensor, then of the indices. */
+function resultOf(self: Tensor, p: Plan): Tensor {
+  const meta = self._storage.kind === "meta";
+  if (p.rowMajor) return empty(p.shape, self.dtype, meta);
+  const like = [p.strides, p.positions].map((s) => asView(self, p.shape, s, self._offset));
+  return emptyWith(p.shape, strideOrder(p.shape, like), self.dtype, meta);
+}
+
+/** self[indices], where null takes a whole dimension. */
+export function index(self: Tensor, indices: Indices): Tensor {
+  requireRank(self, indices);
+  const source = self._bits === 0 ? self : copy.clone(self);
+  const p = plan(source, indices);
+  const out = resultOf(source, p);
+  read(out, source, p, "index");
+  return out;
+}
+
+function requireRank(self: Tensor, indices: Indices): void {
+  if (indices.length > self._shape.length) {
+    throw new IndexError(
+      `too many indices for tensor of dimension ${self._shape.length} (got ${indices.length})`,
+    );
+  }
+}
+
+/** The mask that stands alone, when writing one value through it is filling. */
+function onlyMask(self: Tensor, indices: Indices, values: Tensor): Tensor | null {
+  if (values._numel !== 1) return null;
+  let mask: Tensor | null = null;
+  let at = 0;
+  let lead = 0;
+  for (const t of indices) {
+    if (t === null) {
+      if (mask === null) lead++;
+      at++;
+      continue;
+    }
+    if (mask !== null || !isMask(t.dtype)) return null;
+    mask = t;
+    for (let d = 0; d < t._shape.length; d++) if (self._shape[at + d] !== t._shape[d]) return null;
+    at += t._shape.length;
+  }
+  if (mask === null) return null;
+  const shape = [...new Array<number>(lead).fill(1), ...mask._shape];
+  while (shape.length < self._shape.length) shape.push(1);
+  const dense = copy.denseAs(mask, bool);
+  return asView(dense, shape, contiguousStrides(shape), dense._offset);
+}
+
+/** self[indices] = values, or += when `accumulate`. */
+export function indexPut(
+  self: Tensor,
+  indices: Indices,
+  values: Tensor,
+  accumulate: boolean,
+  _out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  const target = inplace ? self : copy.clone(self);
+  requireRank(target, indices);
+  if (hasInternalOverlap(target)) {
+    warn(
+      "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before performing this " +
+        "operation. This also applies to advanced indexing e.g. tensor[indices] = tensor",
+    );
+  }
+  const mask = accumulate ? null : onlyMask(target, indices, values);
+  if (mask !== null) {
+    const value = asView(values, [], [], values._offset);
+    return maskedFillTensor(target, mask, value, undefined, true);
+  }
+  requireNoOverlap(target, values, "index_put_");
+  for (const t of indices) if (t !== null) requireNoOverlap(target, t, "index_put_");
+  if (target._bits !== 0) return throughCopy(target, indices, values, accumulate);
+  const p = plan(target, indices);
+  requireValues(target, values, p);
+  write(target, values, p, accumulate ? ADD : ASSIGN, "index_put_");
+  return target;
+}
+
+/** A tensor whose elements are read through flag bits is written as a plain copy, and copied back. */
+function throughCopy(target: Tensor, indices: Indices, values: Tensor, accumulate: boolean): Tensor {
+  const plain = copy.clone(target);
+  indexPut(plain, indices, values, accumulate, undefined, true);
+  copy.transfer(target, plain);
+  return target;
+}
+
+function requireValues(target: Tensor, values: Tensor, p: Plan): void {
+  const lead = p.shape.length - values._shape.length;
+  const fits = lead >= 0 && values._shape.every((n, d) => n === 1 || n === p.shape[d + lead]);
+  if (!fits) {
+    throw new RuntimeError(
+      `shape mismatch: value tensor of shape ${listText(values._shape)} cannot be broadcast to indexing result of ` +
+        `shape ${listText(p.shape)}`,
+      { op: "index_put_", code: "shape_mismatch" },
+    );
+  }
+  if (values.dtype !== target.dtype) {
+    throw new RuntimeError(
+      `Index put requires the source and destination dtypes match, got ${target.dtype.scalarType} for the ` +
+        `destination and ${values.dtype.scalarType} for the source.`,
+      { op: "index_put_", code: "dtype_mismatch" },
+    );
+  }
+}

@@ -1,0 +1,365 @@
+/** index_select, index_add, index_copy, index_fill, and take and put: a vector of positions along one dimension. */
+import { K } from "../../generated/kernels.ts";
+import { Complex, type Scalar, scalarValue } from "../tensor/complex.ts";
+import { int32, int64 } from "../tensor/dtype.ts";
+import { IndexError, RuntimeError, warn } from "../tensor/errors.ts";
+import { listText, sameSizes } from "../tensor/size.ts";
+import { type Tensor, wrapDim } from "../tensor/tensor.ts";
+import { empty } from "./allocate.ts";
+import * as copy from "./copy.ts";
+import { ADD, ASSIGN, axis, read, type Selection, write } from "./indexing-kernel.ts";
+import { prepareOut } from "./out.ts";
+import { hasInternalOverlap, requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
+import { general, RULES } from "./pointwise.ts";
+import { checkFits } from "./storage-ops.ts";
+import { asView } from "./views.ts";
+
+const SCALE = { name: "index_add", kernel: K.binary_mul, rule: RULES.same };
+
+const isInteger = (t: Tensor): boolean => t.dtype === int64 || t.dtype === int32;
+
+function refuse(message: string, op: string): never {
+  throw new RuntimeError(message, { op });
+}
+
+function refuseIndex(message: string, op: string): never {
+  throw new IndexError(message, { op });
+}
+
+const outsideSelf = (): Error => new IndexError("index out of range in self");
+
+/** Where a vector of positions along `dim` points; 0-dim tensors count as one element. */
+function along(self: Tensor, d: number, index: Tensor, wrap: boolean, outside?: Selection["outside"]): Selection {
+  const rank = self._shape.length;
+  const vector = copy.denseOf(index);
+  const n = index._numel;
+  const size = rank === 0 ? 1 : (self._shape[d] as number);
+  const stride = rank === 0 ? 1 : (self._strides[d] as number);
+  const shape = rank === 0 ? [n] : self._shape.map((x, k) => (k === d ? n : x));
+  const strides = rank === 0 ? [0] : self._strides.map((x, k) => (k === d ? 0 : x));
+  const positions = rank === 0 ? [1] : shape.map((_, k) => (k === d ? 1 : 0));
+  const axes = [axis(vector, d, size, stride)];
+  return { shape, strides, positions, axes, wrap, ...(outside === undefined ? {} : { outside }) };
+}
+
+/** The parts of self along `dim` that `index` names. */
+export function indexSelect(self: Tensor, dim: number, index: Tensor, out?: Tensor): Tensor {
+  const op = "index_select";
+  const d = wrapDim(dim, self._shape.length);
+  if (index._shape.length > 1) refuseIndex("index_select(): Index is supposed to be a vector", op);
+  if (self._shape.length === 0 && index._numel !== 1) {
+    refuse(`index_select(): Index to scalar can have only 1 value, got ${index._numel} value(s)`, op);
+  }
+  if (!isInteger(index)) refuse("index_select(): Expected dtype int32 or int64 for index", op);
+  if (out !== undefined) {
+    if (out.dtype !== self.dtype) refuse("index_select(): self and result must have the same scalar type", op);
+    requireNoInternalOverlap(out, op);
+    requireNoOverlap(out, self, op);
+    requireNoOverlap(out, index, op);
+  }
+  const source = self._bits === 0 ? self : copy.clone(self);
+  const s = along(source, d, index, false, outsideSelf);
+  const shape = self._shape.length === 0 ? [] : s.shape;
+  if (out !== undefined) prepareOut(out, shape);
+  const target = out === undefined || out._bits !== 0 ? empty(shape, self.dtype, self._storage.kind === "meta") : out;
+  const flat = shape.length === s.shape.length ? target : asView(target, [1], [1], target._offset);
+  read(flat, source, s, op);
+  if (out !== undefined && target !== out) copy.transfer(out, target);
+  return out ?? target;
+}
+
+/** The tensor to write into: self, `out` with self's elements, or a copy. */
+function targetOf(self: Tensor, out: Tensor | undefined, inplace: boolean, op: string): Tensor {
+  if (inplace) return self;
+  if (out === undefined) return copy.clone(self);
+  if (out === self) return out;
+  if (out.dtype !== self.dtype) {
+    refuse(`Expected out tensor to have dtype ${self.dtype.cppName}, but got ${out.dtype.cppName} instead`, op);
+  }
+  prepareOut(out, self._shape);
+  requireNoInternalOverlap(out, op);
+  copy.copyInto(out, self);
+  return out;
+}
+
+/** Writes through a plain copy where the target's elements are read through flag bits. */
+export function writeInto(target: Tensor, source: Tensor, make: (t: Tensor) => Selection, mode: number, op: string): Tensor {
+  if (target._bits === 0) {
+    write(target, source, make(target), mode, op);
+    return target;
+  }
+  const plain = copy.clone(target);
+  write(plain, source, make(plain), mode, op);
+  copy.transfer(target, plain);
+  return target;
+}
+
+function requireSlices(self: Tensor, d: number, source: Tensor): void {
+  const drop = (t: Tensor): number[] => t._shape.filter((_, k) => k !== d);
+  const both = source._shape.length !== 0 && self._shape.length !== 0;
+  const a = both ? drop(self) : self._shape;
+  const b = both ? drop(source) : source._shape;
+  if (!sameSizes(a, b)) {
+    refuse(
+      "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = " +
+        `${listText(self._shape)} source.shape = ${listText(source._shape)}`,
+      "index_add_",
+    );
+  }
+}
+
+function checkIndexAdd(self: Tensor, d: number, index: Tensor, source: Tensor, name: string): void {
+  const n = index._numel;
+  const op = `${name}_`;
+  if (index._shape.length > 1) {
+    refuseIndex(
+      `${op}(): Index is supposed to be a vector, but got dim: ${index._shape.length} with type: ` +
+        `${index.dtype.scalarType} and size: ${listText(index._shape)}`,
+      op,
+    );
+  }
+  if (!isInteger(index)) {
+    refuse(`${op}(): Expected dtype int32/int64 for index but got: ${index.dtype.scalarType}`, op);
+  }
+  if (self.dtype !== source.dtype) {
+    const pair = `self (${self.dtype.scalarType}) and source (${source.dtype.scalarType})`;
+    refuse(`${op}(): ${pair} must have the same scalar type`, op);
+  }
+  const rank = source._shape.length;
+  if (d !== 0 && d >= rank) {
+    refuse(`${op}(): Indexing dim ${d} is out of bounds of the source tensor with dim ${rank}`, op);
+  }
+  const have = rank === 0 ? 1 : (source._shape[d] as number);
+  if (n !== have) {
+    refuse(
+      `${op}(): Number of indices (${n}) should be equal to source.size(dim): (${have}), for dim: ${d}`,
+      op,
+    );
+  }
+  requireSlices(self, d, source);
+}
+
+/** The source as the selection sees it: a 0-dim tensor is a vector of one element. */
+function asRows(source: Tensor): Tensor {
+  return source._shape.length === 0 ? asView(source, [1], [1], source._offset) : source;
+}
+
+/** self, with alpha * source added at the parts along `dim` that `index` names. */
+export function indexAdd(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  source: Tensor,
+  alpha: Scalar,
+  out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  const op = "index_add_";
+  const d = wrapDim(dim, self._shape.length);
+  checkIndexAdd(self, d, index, source, "index_add");
+  checkFits(alpha, self.dtype);
+  if (inplace) requireNoInternalOverlap(self, op);
+  const target = targetOf(self, out, inplace, op);
+  requireNoOverlap(target, index, op);
+  requireNoOverlap(target, source, op);
+  const scaled = scalarValue(alpha) === 1 ? source : scale(source, alpha);
+  const rows = asRows(scaled);
+  return writeInto(target, rows, (t) => along(t, d, index, false, outsideSelf), ADD, op);
+}
+
+function scale(source: Tensor, alpha: Scalar): Tensor {
+  const factor = empty([], source.dtype);
+  copy.fill(factor, alpha);
+  return general(SCALE, [source, factor], undefined, false, undefined, source.dtype);
+}
+
+function checkIndexCopy(self: Tensor, d: number, index: Tensor, source: Tensor): void {
+  const op = "index_copy_";
+  const n = index._numel;
+  if (index._shape.length >= 2) {
+    refuseIndex(`${op}(): Index should have dimension 1 or 0 (got ${index._shape.length})`, op);
+  }
+  const [a, b] = [source._shape.length, self._shape.length];
+  if (a === 0 && n !== 1) {
+    refuseIndex(`${op}(): When source is scalar, index should have one element (got ${n})`, op);
+  }
+  if (a !== b && a !== 0 && b !== 0) {
+    refuseIndex(
+      `${op}(): When source and destination are not scalars, their dimensionality must match. Source ` +
+        `dimensionality (${a}), destination dimensionality (${b})`,
+      op,
+    );
+  }
+  if (index.dtype !== int64) {
+    refuse(`${op}(): Expected a long tensor for index, but got ${index.dtype.scalarType}`, op);
+  }
+  if (self.dtype !== source.dtype) {
+    refuse(
+      `${op}(): self and source expected to have the same dtype, but got (self) ${self.dtype.scalarType} and ` +
+        `(source) ${source.dtype.scalarType}`,
+      op,
+    );
+  }
+  const own = self._shape.filter((_, k) => k !== d);
+  const other = source._shape.filter((_, k) => k !== d);
+  if (!sameSizes(own, other)) {
+    refuse(
+      `${op}(): Source/destination tensor must have same slice shapes. Destination slice shape: ${own.join(", ")} at ` +
+        `dimension ${d} and source slice shape: ${other.join(", ")} at dimension 0.`,
+      op,
+    );
+  }
+  if (a !== 0 && n !== source._shape[d]) {
+    refuseIndex(
+      `${op}(): Number of indices (${n}) should be equal to source.size(dim) (${source._shape[d]})`,
+      op,
+    );
+  }
+}
+
+/** self, with the parts along `dim` that `index` names replaced by those of source. */
+export function indexCopy(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  source: Tensor,
+  out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  const op = "index_copy_";
+  const d = wrapDim(dim, self._shape.length);
+  checkIndexCopy(self, d, index, source);
+  if (inplace) requireNoInternalOverlap(self, op);
+  const target = targetOf(self, out, inplace, op);
+  requireNoOverlap(target, index, op);
+  requireNoOverlap(target, source, op);
+  const outside = (i: number, k: number, n: number): Error =>
+    new IndexError(`index_copy_(): index ${i} is out of bounds for dimension ${k} with size ${n}`, { op });
+  const rows = asRows(source);
+  return writeInto(target, rows, (t) => along(t, d, index, false, outside), ASSIGN, op);
+}
+
+/** self, with the parts along `dim` that `index` names set to a number. */
+export function indexFill(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  value: Scalar,
+  _out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  const op = "index_fill_";
+  if (index.dtype !== int64) refuseIndex("index_fill_(): Expected dtype int64 for index.", op);
+  if (scalarValue(value) instanceof Complex && self.dtype.category !== 3) {
+    refuse("index_fill_(): Converting complex Scalar to non-complex type is not supported", op);
+  }
+  if (index._shape.length > 1) refuse("Index has to be a vector/scalar", op);
+  const d = wrapDim(dim, self._shape.length);
+  checkFits(value, self.dtype);
+  if (inplace && hasInternalOverlap(self)) {
+    warn(
+      "Use of index_fill_ on expanded tensors is deprecated. Please clone() the tensor before performing this " +
+        "operation. This also applies to advanced indexing e.g. tensor[mask] = scalar",
+    );
+  }
+  if (inplace) requireNoPartialOverlap(self, index, op);
+  const target = inplace ? self : copy.clone(self);
+  const holder = empty([1], self.dtype);
+  copy.fill(holder, value);
+  return writeInto(target, holder, (t) => along(t, d, index, true), ASSIGN, op);
+}
+
+/** As `indexFill`, the value being a 0-dim tensor. */
+export function indexFillTensor(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  value: Tensor,
+  _out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  if (value._shape.length !== 0) {
+    refuse(
+      `index_fill_ only supports a 0-dimensional value tensor, but got tensor with ${value._shape.length} dimension(s).`,
+      "index_fill_",
+    );
+  }
+  return indexFill(self, dim, index, value.item(), undefined, inplace);
+}
+
+const outsideFlat = (numel: number) => (i: number): Error =>
+  new IndexError(`out of range: tried to access index ${i} on a tensor of ${numel} elements.`);
+
+/** A dense tensor seen as a vector, at the positions of an index tensor of any shape. */
+function flat(self: Tensor, index: Tensor): Selection {
+  const vector = copy.denseOf(index);
+  return {
+    shape: [index._numel],
+    strides: [0],
+    positions: [1],
+    axes: [axis(vector, 0, self._numel, 1)],
+    wrap: true,
+    outside: outsideFlat(self._numel),
+  };
+}
+
+/** The elements at positions of self read row by row. */
+export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
+  const op = "take";
+  if (index.dtype !== int64) refuse(`take(): Expected a long tensor for index, but got ${index.dtype.scalarType}`, op);
+  if (out !== undefined && out.dtype !== self.dtype) {
+    refuse(
+      `take(): self and out expected to have the same dtype, but got self.dtype = ${self.dtype.scalarType} and ` +
+        `out.dtype = ${out.dtype.scalarType}`,
+      op,
+    );
+  }
+  if (self._numel === 0 && index._numel !== 0) refuseIndex("take(): tried to take from an empty tensor", op);
+  if (out !== undefined) {
+    requireNoInternalOverlap(out, op);
+    requireNoOverlap(out, self, op);
+    requireNoOverlap(out, index, op);
+    prepareOut(out, index._shape);
+  }
+  const direct = out === undefined || (out._contiguous && out._bits === 0);
+  const target = direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.kind === "meta");
+  const source = copy.denseOf(self);
+  read(asView(target, [index._numel], [1], target._offset), source, flat(source, index), op);
+  if (out !== undefined && target !== out) copy.transfer(out, target);
+  return out ?? target;
+}
+
+/** self, with the elements at positions of it read row by row replaced or added to. */
+export function put(
+  self: Tensor,
+  index: Tensor,
+  source: Tensor,
+  accumulate: boolean,
+  _out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  const op = "put_";
+  const pair = `self.dtype = ${self.dtype.scalarType} and source.dtype = ${source.dtype.scalarType}`;
+  if (index.dtype !== int64) refuse(`put_(): Expected a long tensor for index, but got ${index.dtype.scalarType}`, op);
+  if (self.dtype !== source.dtype) refuse(`put_(): self and source expected to have the same dtype, but got ${pair}`, op);
+  if (source._numel !== index._numel) {
+    refuseIndex(
+      "put_(): Expected source and index to have the same number of elements, but got source.numel() = " +
+        `${source._numel}, index.numel() = ${index._numel}`,
+      op,
+    );
+  }
+  if (self._numel === 0 && index._numel !== 0) refuseIndex("put_(): Tried to put elements into an empty tensor", op);
+  if (inplace) {
+    requireNoInternalOverlap(self, op);
+    requireNoOverlap(self, index, op);
+    requireNoOverlap(self, source, op);
+  }
+  const direct = inplace && self._contiguous && self._bits === 0;
+  const target = direct ? self : copy.denseOf(inplace ? self : copy.clone(self));
+  const values = copy.denseOf(source);
+  const list = asView(values, [values._numel], [1], values._offset);
+  write(target, list, flat(target, index), accumulate ? ADD : ASSIGN, op);
+  if (inplace && !direct) copy.transfer(self, target);
+  return inplace ? self : target;
+}

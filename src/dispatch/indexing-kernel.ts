@@ -1,0 +1,97 @@
+/** The native calls that read and write elements at positions given by index tensors. See zig/src/cpu/index.zig. */
+import { STATUS } from "../../generated/abi.ts";
+import { K } from "../../generated/kernels.ts";
+import * as frame from "../ffi/frame.ts";
+import { contiguousStrides } from "../tensor/size.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { asView } from "./views.ts";
+import * as copy from "./copy.ts";
+import { throwStatus } from "./kernel.ts";
+
+/** How a write combines what is there with what comes. */
+export const ASSIGN = 0;
+export const ADD = 1;
+export const MULTIPLY = 2;
+export const MAXIMUM = 3;
+export const MINIMUM = 4;
+
+/** One index tensor (int64 or int32, without gaps) and the dimension that it indexes. */
+export interface Axis {
+  readonly index: Tensor;
+  /** What the kernel takes as this operand's shape and strides: [count, size, dim] and [1, stride, 0]. */
+  readonly facts: readonly number[];
+  readonly steps: readonly number[];
+}
+
+/** `dim` is how messages name the dimension; size and stride are its own. */
+export function axis(index: Tensor, dim: number, size: number, stride: number): Axis {
+  return { index, facts: [index._numel, size, dim], steps: [1, stride, 0] };
+}
+
+/** The iteration space of a call, and how the indexed tensor and the index tensors lie in it. */
+export interface Selection {
+  readonly shape: readonly number[];
+  /** Of the indexed tensor; 0 along the indexed dimensions. */
+  readonly strides: readonly number[];
+  /** Of the index tensors; 0 along all other dimensions. */
+  readonly positions: readonly number[];
+  readonly axes: readonly Axis[];
+  /** Negative indices count from the end. */
+  readonly wrap: boolean;
+  /** The error of an index that lies outside, where it is not torch's usual one. */
+  readonly outside?: (index: number, dim: number, size: number) => Error;
+}
+
+function writeFrame(dense: Tensor, denseStrides: readonly number[], self: Tensor, s: Selection): void {
+  frame.begin(3 + s.axes.length, self.dtype.compute);
+  frame.operand(0, dense._address(), dense.dtype.id, s.shape, denseStrides, 0);
+  frame.operand(1, self._address(), self.dtype.id, s.shape, s.strides, 0);
+  frame.operand(2, 0, self.dtype.id, s.shape, s.positions, 0);
+  for (let k = 0; k < s.axes.length; k++) {
+    const a = s.axes[k] as Axis;
+    frame.operand(3 + k, a.index._address(), a.index.dtype.id, a.facts, a.steps, 0);
+  }
+  frame.attr(0, s.wrap ? 1 : 0);
+}
+
+function check(status: number, op: string, path: string, s: Selection): void {
+  if (status === 0) return;
+  if (status === STATUS.index_out_of_bounds && s.outside !== undefined) {
+    throw s.outside(frame.detail(0), frame.detail(1), frame.detail(2));
+  }
+  throwStatus(status, op, path, "");
+}
+
+/** out = self[selection]; `out` has the selection's shape. */
+export function read(out: Tensor, self: Tensor, s: Selection, op: string): void {
+  if (out._numel === 0 || out._storage.kind === "meta") return;
+  writeFrame(out, out._strides, self, s);
+  check(K.index_get.call(frame.frameAddress()), op, K.index_get.path, s);
+}
+
+/** self[selection] = source, or combined with it; the source broadcasts and has no flag bits. */
+export function write(self: Tensor, source: Tensor, s: Selection, mode: number, op: string): void {
+  if (self._storage.kind === "meta") return;
+  let numel = 1;
+  for (const n of s.shape) numel *= n;
+  if (numel === 0) return;
+  const dense = source._contiguous && source._bits === 0 ? source : copy.denseOf(source);
+  writeFrame(dense, broadcastStrides(dense, s.shape), self, s);
+  frame.attr(1, mode);
+  check(K.index_put.call(frame.frameAddress()), op, K.index_put.path, s);
+}
+
+function broadcastStrides(t: Tensor, shape: readonly number[]): readonly number[] {
+  const lead = shape.length - t._shape.length;
+  if (lead === 0 && t._shape === shape) return t._strides;
+  return shape.map((_, d) => (d < lead || t._shape[d - lead] === 1 ? 0 : (t._strides[d - lead] as number)));
+}
+
+/** An index tensor whose repeated dimensions are left out, and the strides of its positions over its own shape. */
+export function compactIndex(index: Tensor): { index: Tensor; positions: readonly number[] } {
+  if (index._contiguous) return { index, positions: index._strides };
+  const kept = index._shape.map((n, d) => (index._strides[d] === 0 ? 1 : n));
+  const small = copy.denseOf(asView(index, kept, index._strides, index._offset));
+  const strides = contiguousStrides(kept);
+  return { index: small, positions: strides.map((s, d) => (index._strides[d] === 0 ? 0 : s)) };
+}

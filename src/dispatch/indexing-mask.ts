@@ -1,0 +1,224 @@
+/** Masks: filling, selecting and scattering by them, and the coordinates of true elements. */
+import { K } from "../../generated/kernels.ts";
+import * as frame from "../ffi/frame.ts";
+import { type Scalar } from "../tensor/complex.ts";
+import { bool, type DType, int64, uint8 } from "../tensor/dtype.ts";
+import { RuntimeError } from "../tensor/errors.ts";
+import { listText, sameSizes } from "../tensor/size.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { broadcastShapes, empty, emptyLike, emptyWith, strideOrder } from "./allocate.ts";
+import * as copy from "./copy.ts";
+import { contiguousFormat } from "./memory-format.ts";
+import { prepareOut } from "./out.ts";
+import { requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
+import { general, RULES } from "./pointwise.ts";
+import { checkFits } from "./storage-ops.ts";
+import { expand } from "./views.ts";
+
+const WHERE = { name: "masked_fill", kernel: K.ternary_where, rule: RULES.same };
+
+function refuse(message: string, op: string): never {
+  throw new RuntimeError(message, { op });
+}
+
+function requireBoolMask(mask: Tensor): void {
+  if (mask.dtype !== bool) {
+    const name = mask.dtype === uint8 ? "unsigned char" : mask.dtype.cppName;
+    refuse(`masked_fill_ only supports boolean masks, but got mask with dtype ${name}`, "masked_fill");
+  }
+}
+
+/** self where the mask is false, `value` where it is true. */
+export function maskedFill(
+  self: Tensor,
+  mask: Tensor,
+  value: Scalar,
+  _out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  requireBoolMask(mask);
+  checkFits(value, self.dtype);
+  const holder = empty([], self.dtype);
+  copy.fill(holder, value);
+  return fillWhere(self, mask, holder, inplace);
+}
+
+/** As `maskedFill`, the value being a 0-dim tensor. */
+export function maskedFillTensor(
+  self: Tensor,
+  mask: Tensor,
+  value: Tensor,
+  _out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  if (value._shape.length !== 0) {
+    refuse(
+      `masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ${value._shape.length} dimension(s).`,
+      "masked_fill",
+    );
+  }
+  requireBoolMask(mask);
+  if (value.dtype !== self.dtype && value._storage.kind !== "meta") checkFits(value.item(), self.dtype);
+  const fits = value.dtype === self.dtype ? value : copy.cast(value, self.dtype);
+  // The value may be an element of the tensor that is written.
+  const apart = inplace && fits._storage === self._storage ? copy.clone(fits) : fits;
+  return fillWhere(self, mask, apart, inplace);
+}
+
+function fillWhere(self: Tensor, mask: Tensor, value: Tensor, inplace: boolean): Tensor {
+  if (!inplace) {
+    const shape = broadcastShapes(mask._shape, self._shape, "masked_fill");
+    const same = sameSizes(shape, self._shape);
+    const strides = strideOrder(shape, [same ? self : expand(self, shape)]);
+    const target = same ? emptyLike(self) : emptyWith(shape, strides, self.dtype, self._storage.kind === "meta");
+    return run(target, self, mask, value);
+  }
+  const lead = mask._shape.length - self._shape.length;
+  const fits = lead <= 0 && mask._shape.every((n, d) => n === 1 || n === self._shape[d - lead]);
+  if (!fits) {
+    const shape = broadcastShapes(mask._shape, self._shape, "masked_fill_");
+    refuse(`output with shape ${listText(self._shape)} doesn't match the broadcast shape ${listText(shape)}`, "masked_fill_");
+  }
+  requireNoPartialOverlap(self, mask, "masked_fill_");
+  return run(self, self, mask, value);
+}
+
+function run(target: Tensor, self: Tensor, mask: Tensor, value: Tensor): Tensor {
+  if (target._storage.kind === "meta" || target._numel === 0) return target;
+  const rank = target._shape.length;
+  const c = self.dtype.compute;
+  frame.begin(4, c);
+  frame.operand(0, target._address(), target.dtype.id, target._shape, target._strides, target._bits);
+  frame.broadcastOperand(1, mask._address(), mask.dtype.id, mask._shape, mask._strides, rank, 0);
+  frame.broadcastOperand(2, value._address(), value.dtype.id, value._shape, value._strides, rank, value._bits);
+  frame.broadcastOperand(3, self._address(), self.dtype.id, self._shape, self._strides, rank, self._bits);
+  WHERE.kernel.run("masked_fill", self.dtype.scalarType);
+  return target;
+}
+
+/** The bytes of a mask without gaps, 0 for false; other dtypes are compared with zero. */
+function maskBytes(t: Tensor): Tensor {
+  return t.dtype === uint8 ? copy.denseOf(t) : copy.denseAs(t, bool);
+}
+
+/** How many elements of a dense mask are true. */
+function countTrue(mask: Tensor): number {
+  if (mask._numel === 0) return 0;
+  frame.begin(1, mask.dtype.compute);
+  frame.operand(0, mask._address(), mask.dtype.id, mask._shape, mask._strides, 0);
+  K.index_mask_count.run("count_nonzero");
+  return frame.detail(0);
+}
+
+const isMeta = (t: Tensor): boolean => t._storage.kind === "meta";
+
+function requireData(t: Tensor, op: string): void {
+  if (isMeta(t)) refuse(`${op}: the result's size depends on the data, which meta tensors do not have`, op);
+}
+
+/** Coordinates of the nonzero elements: int64 of shape [count, rank], column by column in memory as torch has it. */
+export function nonzero(self: Tensor, out?: Tensor): Tensor {
+  requireData(self, "nonzero");
+  if (out !== undefined && out.dtype !== int64) {
+    refuse(`nonzero: Expected out tensor to have scalar type Long but got scalar type${out.dtype.scalarType}`, "nonzero");
+  }
+  if (out !== undefined) {
+    requireNoInternalOverlap(out, "nonzero");
+    requireNoOverlap(out, self, "nonzero");
+  }
+  const mask = maskBytes(self);
+  const n = countTrue(mask);
+  const rank = self._shape.length;
+  const shape = [n, rank];
+  if (out !== undefined) prepareOut(out, shape);
+  const target = out ?? emptyWith(shape, [1, Math.max(1, n)], int64);
+  if (target._numel > 0) {
+    frame.begin(2, int64.compute);
+    frame.operand(0, target._address(), int64.id, target._shape, target._strides, 0);
+    frame.operand(1, mask._address(), mask.dtype.id, mask._shape, mask._strides, 0);
+    K.index_mask_nonzero.run("nonzero");
+  }
+  return target;
+}
+
+function expanded(t: Tensor, shape: readonly number[]): Tensor {
+  return sameSizes(t._shape, shape) ? t : expand(t, shape);
+}
+
+/** The elements of self where the mask is true, in row-major order. */
+export function maskedSelect(self: Tensor, mask: Tensor, out?: Tensor): Tensor {
+  const op = "masked_select";
+  if (mask.dtype !== bool) refuse("masked_select: expected BoolTensor for mask", op);
+  if (out !== undefined && out.dtype !== self.dtype) {
+    refuse("masked_select(): self and result must have the same scalar type", op);
+  }
+  if (out !== undefined) {
+    requireNoInternalOverlap(out, op);
+    requireNoOverlap(out, self, op);
+    requireNoOverlap(out, mask, op);
+  }
+  const shape = broadcastShapes(mask._shape, self._shape, op);
+  requireData(self, op);
+  requireData(mask, op);
+  const bytes = maskBytes(expanded(mask, shape));
+  const source = copy.denseOf(expanded(self, shape));
+  const n = countTrue(bytes);
+  if (out !== undefined) prepareOut(out, [n]);
+  const direct = out?._contiguous === true && out._bits === 0;
+  const target = out !== undefined && direct ? out : empty([n], self.dtype);
+  if (n > 0) {
+    frame.begin(3, self.dtype.compute);
+    frame.operand(0, target._address(), target.dtype.id, target._shape, target._strides, 0);
+    frame.operand(1, source._address(), source.dtype.id, shape, source._strides, 0);
+    frame.operand(2, bytes._address(), bytes.dtype.id, shape, bytes._strides, 0);
+    K.index_mask_select.run(op);
+  }
+  if (out !== undefined && !direct) copy.transfer(out, target);
+  return out ?? target;
+}
+
+const typeText = (d: DType): string => d.scalarType;
+
+/** Elements where the mask is true are replaced by those of `source`, one after another. */
+export function maskedScatter(
+  self: Tensor,
+  mask: Tensor,
+  source: Tensor,
+  _out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  const op = "masked_scatter_";
+  if (self.dtype !== source.dtype) {
+    refuse(
+      `masked_scatter: expected self and source to have same dtypes but got${typeText(self.dtype)} and ${typeText(source.dtype)}`,
+      op,
+    );
+  }
+  if (mask.dtype !== bool) {
+    refuse(`masked_scatter_ only supports boolean masks, but got mask with dtype ${typeText(mask.dtype)}`, op);
+  }
+  const shape = broadcastShapes(mask._shape, self._shape, op);
+  if (inplace) {
+    if (!sameSizes(shape, self._shape)) {
+      refuse(`output with shape ${listText(self._shape)} doesn't match the broadcast shape ${listText(shape)}`, op);
+    }
+    requireNoInternalOverlap(self, op);
+    requireNoOverlap(self, source, op);
+    requireNoPartialOverlap(self, mask, op);
+  }
+  if (isMeta(self)) return inplace ? self : empty(shape, self.dtype, true);
+  const bytes = maskBytes(expanded(mask, shape));
+  const values = copy.denseOf(source);
+  if (countTrue(bytes) > values._numel) refuse("Number of elements of source < number of ones in mask", op);
+  const direct = inplace && self._contiguous && self._bits === 0;
+  const target = direct ? self : copy.clone(expanded(self, shape), contiguousFormat);
+  if (target._numel > 0) {
+    frame.begin(3, self.dtype.compute);
+    frame.operand(0, target._address(), target.dtype.id, shape, target._strides, 0);
+    frame.operand(1, bytes._address(), bytes.dtype.id, shape, bytes._strides, 0);
+    frame.operand(2, values._address(), values.dtype.id, values._shape, values._strides, 0);
+    K.index_mask_scatter.run(op);
+  }
+  if (inplace && !direct) copy.transfer(self, target);
+  return inplace ? self : target;
+}

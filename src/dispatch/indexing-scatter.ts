@@ -1,0 +1,231 @@
+/** gather, scatter and scatter_add: an index for every element, along one dimension. */
+import type { Scalar } from "../tensor/complex.ts";
+import { int32, int64 } from "../tensor/dtype.ts";
+import { RuntimeError } from "../tensor/errors.ts";
+import { listText } from "../tensor/size.ts";
+import { type Tensor, wrapDim } from "../tensor/tensor.ts";
+import { empty } from "./allocate.ts";
+import * as copy from "./copy.ts";
+import { writeInto } from "./indexing-dim.ts";
+import { ADD, ASSIGN, axis, compactIndex, MULTIPLY, read, type Selection } from "./indexing-kernel.ts";
+import { prepareOut } from "./out.ts";
+import { requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
+import { checkFits } from "./storage-ops.ts";
+import { asView } from "./views.ts";
+
+function refuse(message: string, op: string): never {
+  throw new RuntimeError(message, { op });
+}
+
+const sizes = (t: Tensor): readonly number[] => (t._shape.length === 0 ? [1] : t._shape);
+const steps = (t: Tensor): readonly number[] => (t._shape.length === 0 ? [1] : t._strides);
+
+/** Every element of `index` names a place along `d`; along the others it stands at its own. */
+function lanes(self: Tensor, d: number, index: Tensor, op: string): Selection {
+  const { index: compact, positions } = compactIndex(index);
+  const shape = sizes(index);
+  return {
+    shape,
+    strides: steps(self).map((s, k) => (k === d ? 0 : s)),
+    positions: index._shape.length === 0 ? [1] : positions,
+    axes: [axis(compact, d, sizes(self)[d] as number, steps(self)[d] as number)],
+    wrap: false,
+    outside: (i, k, n) =>
+      new RuntimeError(`index ${i} is out of bounds for dimension ${k} with size ${n}`, { op, code: "index" }),
+  };
+}
+
+function requireIndexDtype(index: Tensor, op: string): void {
+  if (index._numel !== 0 && index.dtype !== int64 && index.dtype !== int32) {
+    refuse(`${op}(): Expected dtype int32/int64 for index`, op);
+  }
+}
+
+/** self's elements at the places that `index` names along `dim`. */
+export function gather(self: Tensor, dim: number, index: Tensor, _sparseGrad: boolean, out?: Tensor): Tensor {
+  const op = "gather";
+  const d = wrapDim(dim, self._shape.length);
+  requireIndexDtype(index, op);
+  if (out !== undefined && out.dtype !== self.dtype) {
+    refuse(`Expected out tensor to have dtype ${self.dtype.cppName}, but got ${cName(out)} instead`, op);
+  }
+  if (index._numel !== 0) checkGather(self, d, index);
+  if (out !== undefined) {
+    prepareOut(out, index._shape);
+    requireNoInternalOverlap(out, op);
+    requireNoOverlap(out, self, op);
+    requireNoPartialOverlap(out, index, op);
+  }
+  const direct = out === undefined || out._bits === 0;
+  const target = direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.kind === "meta");
+  if (index._numel === 0) return out ?? target;
+  const source = self._bits === 0 ? self : copy.clone(self);
+  const s = lanes(source, d, index, op);
+  const view = target._shape.length === 0 ? asView(target, [1], [1], target._offset) : target;
+  read(view, source, s, op);
+  if (out !== undefined && target !== out) copy.transfer(out, target);
+  return out ?? target;
+}
+
+const cName = (t: Tensor): string => (t.dtype === int64 ? "long int" : t.dtype.cppName);
+
+function checkGather(self: Tensor, d: number, index: Tensor): void {
+  if (sizes(self).length !== sizes(index).length) {
+    refuse("Index tensor must have the same number of dimensions as input tensor", "gather");
+  }
+  sizes(index).forEach((n, k) => {
+    if (k !== d && n > (sizes(self)[k] as number)) {
+      refuse(
+        `Size does not match at dimension ${k} expected index ${listText(index._shape)} to be no larger than self ` +
+          `${listText(self._shape)} apart from dimension ${d}`,
+        "gather",
+      );
+    }
+  });
+}
+
+function checkScatter(self: Tensor, d: number, index: Tensor, src: Tensor | null): void {
+  const op = "scatter";
+  if (index._numel === 0) return;
+  if (sizes(self).length !== sizes(index).length) {
+    refuse("Index tensor must have the same number of dimensions as self tensor", op);
+  }
+  if (src !== null && sizes(src).length !== sizes(index).length) {
+    refuse("Index tensor must have the same number of dimensions as src tensor", op);
+  }
+  const beyondSelf = sizes(index).some((n, k) => k !== d && n > (sizes(self)[k] as number));
+  const beyondSrc = src !== null && sizes(index).some((n, k) => n > (sizes(src)[k] as number));
+  if (beyondSelf || beyondSrc) {
+    const tail = src === null ? "" : ` and to be no larger size than src ${listText(src._shape)}`;
+    refuse(
+      `Expected index ${listText(index._shape)} to be no larger than self ${listText(self._shape)} apart from ` +
+        `dimension ${d}${tail}`,
+      op,
+    );
+  }
+}
+
+const REDUCTIONS: Record<string, number> = { add: ADD, multiply: MULTIPLY };
+
+export function reduceMode(reduce: string | null): number {
+  if (reduce === null) return ASSIGN;
+  const mode = REDUCTIONS[reduce];
+  if (mode === undefined) refuse("reduce argument must be either add or multiply.", "scatter");
+  return mode;
+}
+
+/** The tensor to write into, with self's elements; refuses operands that share its bytes. */
+export function scatterTarget(
+  self: Tensor,
+  others: readonly Tensor[],
+  out: Tensor | undefined,
+  inplace: boolean,
+  op: string,
+): Tensor {
+  if (!inplace && out === undefined) return copy.clone(self);
+  const target = out ?? self;
+  if (target.dtype !== self.dtype) {
+    refuse(`Expected out tensor to have dtype ${self.dtype.cppName}, but got ${cName(target)} instead`, op);
+  }
+  if (target !== self) prepareOut(target, self._shape);
+  requireNoInternalOverlap(target, op);
+  for (const t of others) requireNoOverlap(target, t, op);
+  if (target !== self) copy.copyInto(target, self);
+  return target;
+}
+
+/** The part of `src` that the index reaches. */
+export function cut(src: Tensor, index: Tensor): Tensor {
+  const shape = sizes(index);
+  return asView(src, shape, steps(src), src._offset);
+}
+
+/** Combines `src` into `target` at the places that `index` names. */
+export function scatterWrite(target: Tensor, d: number, index: Tensor, src: Tensor, mode: number, op: string): Tensor {
+  if (index._numel === 0) return target;
+  return writeInto(target, src, (t) => lanes(t, d, index, op), mode, op);
+}
+
+function run(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  src: Tensor,
+  mode: number,
+  out: Tensor | undefined,
+  inplace: boolean,
+  op: string,
+): Tensor {
+  const d = wrapDim(dim, self._shape.length);
+  requireIndexDtype(index, "scatter");
+  if (self.dtype !== src.dtype) refuse("scatter(): Expected self.dtype to be equal to src.dtype", op);
+  checkScatter(self, d, index, src);
+  const target = scatterTarget(self, [index, src], out, inplace, op);
+  return index._numel === 0 ? target : scatterWrite(target, d, index, cut(src, index), mode, op);
+}
+
+/** self, with the elements at the places that `index` names along `dim` replaced by those of `src`. */
+export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor, inplace = false): Tensor {
+  return run(self, dim, index, src, ASSIGN, out, inplace, "scatter");
+}
+
+export function scatterReduceSrc(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  src: Tensor,
+  reduce: string,
+  out?: Tensor,
+  inplace = false,
+): Tensor {
+  return run(self, dim, index, src, reduceMode(reduce), out, inplace, "scatter");
+}
+
+/** The sum form. */
+export function scatterAdd(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor, inplace = false): Tensor {
+  return run(self, dim, index, src, ADD, out, inplace, "scatter_add");
+}
+
+/** As `scatter`, with one number for all places. */
+export function scatterValue(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  value: Scalar,
+  out?: Tensor,
+  inplace = false,
+): Tensor {
+  return scatterNumber(self, dim, index, value, ASSIGN, out, inplace);
+}
+
+export function scatterReduceValue(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  value: Scalar,
+  reduce: string,
+  out?: Tensor,
+  inplace = false,
+): Tensor {
+  return scatterNumber(self, dim, index, value, reduceMode(reduce), out, inplace);
+}
+
+function scatterNumber(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  value: Scalar,
+  mode: number,
+  out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  const op = "scatter";
+  const d = wrapDim(dim, self._shape.length);
+  requireIndexDtype(index, op);
+  checkScatter(self, d, index, null);
+  checkFits(value, self.dtype);
+  const target = scatterTarget(self, [index], out, inplace, op);
+  const holder = empty(sizes(index).map(() => 1), self.dtype);
+  copy.fill(holder, value);
+  return scatterWrite(target, d, index, holder, mode, op);
+}

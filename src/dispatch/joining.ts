@@ -1,0 +1,213 @@
+/** Operators that put tensors together or repeat them. */
+import type { DType } from "../tensor/dtype.ts";
+import { RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
+import { contiguousStrides, listText, sameSizes } from "../tensor/size.ts";
+import { makeStrided, type Tensor, wrapDim } from "../tensor/tensor.ts";
+import { checkSizes, empty, emptyWith } from "./allocate.ts";
+import * as copy from "./copy.ts";
+import { channelsLast, channelsLast3d, type MemoryFormat } from "./memory-format.ts";
+import { prepareOut } from "./out.ts";
+import { requireNoInternalOverlap, requireNoOverlap } from "./overlap.ts";
+import { canCast, resultType } from "./promotion.ts";
+import { asView } from "./views.ts";
+
+function refuse(message: string, op: string): never {
+  throw new RuntimeError(message, { op });
+}
+
+/** One-dimensional empty tensors are left out, whatever the others' shape: an old habit that programs rely on. */
+const isSkipped = (t: Tensor): boolean => t._shape.length === 1 && t._shape[0] === 0;
+
+function checkParts(tensors: readonly Tensor[], first: number, d: number): void {
+  const shape = (tensors[first] as Tensor)._shape;
+  tensors.forEach((t, i) => {
+    if (isSkipped(t)) return;
+    if (t._shape.length !== shape.length) {
+      refuse(`Tensors must have same number of dimensions: got ${shape.length} and ${t._shape.length}`, "cat");
+    }
+    t._shape.forEach((n, k) => {
+      if (k !== d && n !== shape[k]) {
+        refuse(
+          `Sizes of tensors must match except in dimension ${d}. Expected size ${shape[k]} but got size ${n} for ` +
+            `tensor number ${i} in the list.`,
+          "cat",
+        );
+      }
+    });
+  });
+}
+
+/** The memory format that all parts share, null for row-major. */
+function commonFormat(tensors: readonly Tensor[]): MemoryFormat | null {
+  let found: MemoryFormat | null = null;
+  for (const t of tensors) {
+    if (isSkipped(t)) continue;
+    if (t._contiguous) return null;
+    const format = copy.isContiguousIn(t, channelsLast)
+      ? channelsLast
+      : copy.isContiguousIn(t, channelsLast3d)
+        ? channelsLast3d
+        : null;
+    if (format === null || (found !== null && format !== found)) return null;
+    found = format;
+  }
+  return found;
+}
+
+function freshFor(shape: readonly number[], dtype: DType, tensors: readonly Tensor[]): Tensor {
+  const meta = tensors.some((t) => t._storage.kind === "meta");
+  const format = commonFormat(tensors);
+  const strides = format === null ? null : copy.formatStrides(shape, format);
+  return strides === null ? empty(shape, dtype, meta) : emptyWith(shape, strides, dtype, meta);
+}
+
+function outFor(out: Tensor, shape: readonly number[], dtype: DType, tensors: readonly Tensor[]): void {
+  if (!canCast(dtype, out.dtype)) {
+    throw new TypeError(
+      `torch.cat(): input types can't be cast to the desired output type ${out.dtype.scalarType}`,
+      { op: "cat" },
+    );
+  }
+  prepareOut(out, shape);
+  requireNoInternalOverlap(out, "cat");
+  for (const t of tensors) requireNoOverlap(out, t, "cat");
+}
+
+/** Tensors one after another along a dimension that they have. */
+export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
+  if (tensors.length === 0) {
+    throw new ValueError("torch.cat(): expected a non-empty list of Tensors", { op: "cat" });
+  }
+  tensors.forEach((t, i) => {
+    if (t._shape.length === 0) {
+      refuse(`zero-dimensional tensor (at position ${i}) cannot be concatenated`, "cat");
+    }
+  });
+  const first = tensors.findIndex((t) => !isSkipped(t));
+  const dtype = sameDtype(tensors) ?? resultType(tensors);
+  if (first < 0) return nothing(tensors, dim, dtype, out);
+  const model = tensors[first] as Tensor;
+  const d = wrapDim(dim, model._shape.length);
+  checkParts(tensors, first, d);
+  const shape = model._shape.slice();
+  let total = 0;
+  for (const t of tensors) if (!isSkipped(t)) total += t._shape[d] as number;
+  shape[d] = total;
+  if (out !== undefined) outFor(out, shape, dtype, tensors);
+  const target = out ?? freshFor(shape, dtype, tensors);
+  if (target._storage.kind !== "meta") fillParts(target, tensors, d);
+  return target;
+}
+
+function sameDtype(tensors: readonly Tensor[]): DType | null {
+  const d = (tensors[0] as Tensor).dtype;
+  for (const t of tensors) if (t.dtype !== d) return null;
+  return d;
+}
+
+function nothing(tensors: readonly Tensor[], dim: number, dtype: DType, out?: Tensor): Tensor {
+  wrapDim(dim, 1);
+  if (out === undefined) return empty([0], dtype, (tensors[0] as Tensor)._storage.kind === "meta");
+  outFor(out, [0], dtype, tensors);
+  return out;
+}
+
+function fillParts(target: Tensor, tensors: readonly Tensor[], d: number): void {
+  let at = 0;
+  const step = target._strides[d] as number;
+  for (const t of tensors) {
+    if (isSkipped(t)) continue;
+    copy.transfer(region(target, t._shape, target._strides, target._offset + at * step), t);
+    at += t._shape[d] as number;
+  }
+}
+
+/** A part of a tensor that is being written, without ties to it. */
+function region(t: Tensor, shape: readonly number[], strides: readonly number[], offset: number): Tensor {
+  const r = makeStrided(t._storage, offset, shape, strides, t.dtype);
+  t._storage.claims--;
+  r._bits = t._bits;
+  return r;
+}
+
+/** Tensors of one shape one after another along a new dimension. */
+export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
+  const op = "stack";
+  if (tensors.length === 0) refuse("stack expects a non-empty TensorList", op);
+  const shape = (tensors[0] as Tensor)._shape;
+  const d = wrapDim(dim, shape.length + 1);
+  tensors.forEach((t, i) => {
+    if (!sameSizes(t._shape, shape)) {
+      refuse(
+        `stack expects each tensor to be equal size, but got ${listText(shape)} at entry 0 and ` +
+          `${listText(t._shape)} at entry ${i}`,
+        op,
+      );
+    }
+  });
+  const size = [...shape.slice(0, d), tensors.length, ...shape.slice(d)];
+  const dtype = sameDtype(tensors) ?? resultType(tensors);
+  if (out !== undefined) outFor(out, size, dtype, tensors);
+  const target = out ?? empty(size, dtype, tensors.some((t) => t._storage.kind === "meta"));
+  if (target._storage.kind === "meta") return target;
+  const strides = target._strides.filter((_, k) => k !== d);
+  const step = target._strides[d] as number;
+  tensors.forEach((t, i) => {
+    copy.transfer(region(target, shape, strides, target._offset + i * step), t);
+  });
+  return target;
+}
+
+/** The tensor repeated along each dimension; `repeats` may add dimensions in front. */
+export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
+  const op = "repeat";
+  const lead = repeats.length - self._shape.length;
+  if (lead < 0) {
+    refuse("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor", op);
+  }
+  const own = repeats.map((_, d) => (d < lead ? 1 : (self._shape[d - lead] as number)));
+  const strides = repeats.map((_, d) => (d < lead ? 0 : (self._strides[d - lead] as number)));
+  const shape = own.map((n, d) => n * (repeats[d] as number));
+  checkSizes(shape, op);
+  const target = empty(shape, self.dtype, self._storage.kind === "meta");
+  if (target._numel === 0 || target._storage.kind === "meta") return target;
+  // Both sides seen with two dimensions for each: which repetition, and the place in it.
+  const paired: number[] = [];
+  const from: number[] = [];
+  for (let d = 0; d < own.length; d++) {
+    if (repeats[d] !== 1) {
+      paired.push(repeats[d] as number);
+      from.push(0);
+    }
+    if (own[d] !== 1) {
+      paired.push(own[d] as number);
+      from.push(strides[d] as number);
+    }
+  }
+  if (paired.length > 64) refuse("repeat: too many dimensions are repeated at once", op);
+  copyPaired(target, self, paired, from);
+  return target;
+}
+
+/** Copies to a fresh row-major tensor that is seen with other dimensions. */
+function copyPaired(target: Tensor, self: Tensor, shape: readonly number[], strides: readonly number[]): void {
+  const to = region(target, shape, contiguousStrides(shape), target._offset);
+  const source = asView(self, shape, strides, self._offset);
+  if (source._bits !== to._bits) {
+    copy.copyInto(to, source);
+    return;
+  }
+  copy.transfer(to, source);
+}
+
+/** Each element (part along `dim`) `count` times in a row. */
+export function repeatEach(self: Tensor, count: number, d: number): Tensor {
+  const shape = self._shape.slice();
+  shape[d] = (shape[d] as number) * count;
+  const target = empty(shape, self.dtype, self._storage.kind === "meta");
+  if (target._numel === 0 || target._storage.kind === "meta") return target;
+  const paired = [...self._shape.slice(0, d + 1), count, ...self._shape.slice(d + 1)];
+  const strides = [...self._strides.slice(0, d + 1), 0, ...self._strides.slice(d + 1)];
+  copyPaired(target, self, paired, strides);
+  return target;
+}

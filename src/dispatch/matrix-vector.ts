@@ -1,0 +1,122 @@
+/** Products with vectors: each is a product of matrices, one of them a single row or column. */
+import type { Scalar } from "../tensor/complex.ts";
+import type { DType } from "../tensor/dtype.ts";
+import { RuntimeError } from "../tensor/errors.ts";
+import { CONJ, type Tensor } from "../tensor/tensor.ts";
+import { fill } from "./copy.ts";
+import { empty } from "./allocate.ts";
+import { type Layout, layoutOf, multiply, type Product, refuse, target } from "./matrix.ts";
+import { prepareOut } from "./out.ts";
+import { requireNoInternalOverlap } from "./overlap.ts";
+import { alias, expand } from "./views.ts";
+
+const column = (t: Tensor): Layout => ({ shape: [t._numel, 1], strides: [t._strides[0] ?? 1, 1] });
+const row = (t: Tensor): Layout => ({ shape: [1, t._numel], strides: [1, t._strides[0] ?? 1] });
+const single = (): Layout => ({ shape: [1, 1], strides: [1, 1] });
+
+const MV: Product = { kernelName: "addmv_impl_cpu", c: column, a: layoutOf, b: column };
+const DOT: Product = { kernelName: "dot", c: single, a: row, b: column };
+
+function requireVectorProduct(rank: number, size: number, mat: Tensor, vec: Tensor, op: string): void {
+  if (rank > 1 || mat._shape.length !== 2 || vec._shape.length !== 1) {
+    throw new RuntimeError(
+      `vector + matrix @ vector expected, got ${rank}, ${mat._shape.length}, ${vec._shape.length}`,
+      { op },
+    );
+  }
+  if (mat._shape[1] !== vec._shape[0] || (size !== mat._shape[0] && size !== 1)) {
+    throw new RuntimeError(
+      `size mismatch, got input (${size}), mat (${mat._shape.join("x")}), vec (${vec._shape[0]})`,
+      { op, code: "shape_mismatch" },
+    );
+  }
+}
+
+function requireVectorDtypes(self: DType, mat: Tensor, vec: Tensor, op: string): void {
+  if (self === mat.dtype && mat.dtype === vec.dtype) return;
+  throw new RuntimeError(
+    `addmv input tensors must have the same dtype, but got ${self.scalarType}, ${mat.dtype.scalarType}, and ` +
+      vec.dtype.scalarType,
+    { op, code: "dtype" },
+  );
+}
+
+export function mv(self: Tensor, vec: Tensor, out: Tensor | undefined): Tensor {
+  const rows = self._shape[0] ?? 1;
+  requireVectorProduct(1, rows, self, vec, "mv");
+  requireVectorDtypes(out?.dtype ?? vec.dtype, self, vec, "mv");
+  const c = target([rows], vec, out, false, "mv");
+  return multiply(MV, c, self, vec, self._shape[1] as number, null, 0, 1);
+}
+
+export function addmv(
+  self: Tensor,
+  mat: Tensor,
+  vec: Tensor,
+  beta: Scalar,
+  alpha: Scalar,
+  out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  requireVectorProduct(self._shape.length, self._numel, mat, vec, "addmv");
+  requireVectorDtypes(self.dtype, mat, vec, "addmv");
+  const shape = [mat._shape[0] as number];
+  const c = target(shape, vec, out, inplace, "addmv");
+  const start = inplace ? self : expand(self._shape.length === 1 ? self : expand(self, [1]), shape);
+  return multiply(MV, c, mat, vec, mat._shape[1] as number, start, beta, alpha);
+}
+
+function scalarTarget(self: Tensor, out: Tensor | undefined, op: string): Tensor {
+  if (out === undefined) return empty([], self.dtype, self._storage.kind === "meta");
+  if (out.dtype !== self.dtype) {
+    throw new RuntimeError(
+      `result dtype ${out.dtype.scalarType} does not match input dtype ${self.dtype.scalarType}`,
+      { op, code: "dtype" },
+    );
+  }
+  prepareOut(out, []);
+  requireNoInternalOverlap(out, op);
+  return out;
+}
+
+function requireVectors(a: Tensor, b: Tensor, op: string): void {
+  if (a._shape.length !== 1 || b._shape.length !== 1) {
+    throw new RuntimeError(`1D tensors expected, but got ${a._shape.length}D and ${b._shape.length}D tensors`, { op });
+  }
+  if (a.dtype !== b.dtype) {
+    throw new RuntimeError(
+      `dot : expected both vectors to have same dtype, but found ${a.dtype.scalarType} and ${b.dtype.scalarType}`,
+      { op, code: "dtype" },
+    );
+  }
+  if (a._numel !== b._numel) {
+    throw new RuntimeError(
+      `inconsistent tensor size, expected tensor [${a._numel}] and src [${b._numel}] to have the same number of ` +
+        `elements, but got ${a._numel} and ${b._numel} elements respectively`,
+      { op, code: "shape_mismatch" },
+    );
+  }
+}
+
+const REFUSED = new Set(["bool", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"]);
+
+function vectorProduct(a: Tensor, b: Tensor, conjugate: boolean, out: Tensor | undefined, op: string): Tensor {
+  const c = scalarTarget(a, out, op);
+  requireVectors(a, b, op);
+  if (REFUSED.has(a.dtype.name)) refuse(DOT.kernelName, a.dtype);
+  if (a._numel === 0) return c._storage.kind === "meta" ? c : fill(c, 0);
+  let left = a;
+  if (conjugate && a.dtype.category === 3) {
+    left = alias(a);
+    left._bits ^= CONJ;
+  }
+  return multiply(DOT, c, left, b, a._numel, null, 0, 1);
+}
+
+export function dot(self: Tensor, other: Tensor, out: Tensor | undefined): Tensor {
+  return vectorProduct(self, other, false, out, "dot");
+}
+
+export function vdot(self: Tensor, other: Tensor, out: Tensor | undefined): Tensor {
+  return vectorProduct(self, other, true, out, "vdot");
+}

@@ -1,0 +1,377 @@
+/** Products of matrices and batches of matrices: checks, results, and the call of the kernel. */
+import { K } from "../../generated/kernels.ts";
+import * as frame from "../ffi/frame.ts";
+import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
+import { bool, type DType, float32 } from "../tensor/dtype.ts";
+import { IndexError, NotImplementedError, RuntimeError } from "../tensor/errors.ts";
+import { contiguousStrides, listText, sameSizes } from "../tensor/size.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { empty } from "./allocate.ts";
+import { cast, clone, copyInto, fill, transfer } from "./copy.ts";
+import { prepareOut, setGeometry } from "./out.ts";
+import { requireNoInternalOverlap } from "./overlap.ts";
+import { checkFits } from "./storage-ops.ts";
+import { expand, select } from "./views.ts";
+
+/** Refuses an `out` of another dtype. */
+export function requireExact(out: Tensor, dtype: DType, op: string): void {
+  if (out.dtype !== dtype) {
+    throw new RuntimeError(
+      `Expected out tensor to have dtype ${dtype.cppName}, but got ${out.dtype.cppName} instead`,
+      { op, code: "dtype" },
+    );
+  }
+}
+
+/** The fresh result, or `out` after its checks. */
+export function target(
+  shape: readonly number[],
+  like: Tensor,
+  out: Tensor | undefined,
+  inplace: boolean,
+  op: string,
+): Tensor {
+  if (out === undefined) return empty(shape, like.dtype, like._storage.kind === "meta");
+  if (inplace) {
+    if (!sameSizes(out._shape, shape)) {
+      throw new RuntimeError(
+        `Bad in-place call: input tensor size ${listText(out._shape)} and output tensor size ${listText(shape)} ` +
+          "should match",
+        { op, code: "shape_mismatch" },
+      );
+    }
+  } else {
+    requireExact(out, like.dtype, op);
+    prepareOut(out, shape);
+  }
+  requireNoInternalOverlap(out, op);
+  return out;
+}
+
+/** Strides of an operand as the kernel wants them: sizes and strides of one matrix, or of a batch. */
+export interface Layout {
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+}
+
+export const layoutOf = (t: Tensor): Layout => ({ shape: t._shape, strides: t._strides });
+
+/** Kinds of elements that the kernel multiplies itself. */
+const UNSUPPORTED = new Set(["bool", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"]);
+
+/** Refuses a factor that the dtype cannot hold; 16-bit floats compute in float32. */
+export function checkFactor(x: Scalar, d: DType): void {
+  if (x === 1) return;
+  checkFits(x, d.category === 2 && d.itemsize < 4 ? float32 : d);
+}
+
+function setFactor(i: number, x: Scalar, d: DType): void {
+  const v = x === 1 ? 1 : scalarValue(x);
+  const re = v instanceof Complex ? v.re : Number(v);
+  frame.attr(i, d.category < 2 ? Math.trunc(re) : re);
+  frame.attr(i + 1, v instanceof Complex && d.category === 3 ? v.im : 0);
+}
+
+/** c = beta * c + alpha * a @ b for operands that the kernel can read, with c in bytes of its own. */
+function run(c: Tensor, lc: Layout, a: Tensor, la: Layout, b: Tensor, lb: Layout, beta: Scalar, alpha: Scalar): void {
+  const d = c.dtype;
+  frame.begin(3, d.compute);
+  frame.operand(0, c._address(), d.id, lc.shape, lc.strides, 0);
+  frame.operand(1, a._address(), d.id, la.shape, la.strides, 0);
+  frame.operand(2, b._address(), d.id, lb.shape, lb.strides, 0);
+  setFactor(0, alpha, d);
+  setFactor(2, beta, d);
+  K.matmul_gemm.run("mm", d.scalarType);
+}
+
+/** Without conjugate and negative bits. */
+export function plain(t: Tensor): Tensor {
+  return t._bits === 0 ? t : clone(t);
+}
+
+function isZero(x: Scalar): boolean {
+  const v = scalarValue(x);
+  return v instanceof Complex ? v.re === 0 && v.im === 0 : Number(v) === 0;
+}
+
+/** How `multiply` reads the result and the factors; vectors become matrices here. */
+export type View = (t: Tensor) => Layout;
+
+/** What a product is called in the refusal of a dtype, and how its operands are read. */
+export interface Product {
+  readonly kernelName: string;
+  readonly c: View;
+  readonly a: View;
+  readonly b: View;
+}
+
+const MM: Product = { kernelName: "addmm_impl_cpu_", c: layoutOf, a: layoutOf, b: layoutOf };
+const BMM: Product = { ...MM, kernelName: "bmm" };
+const BADDBMM: Product = { ...MM, kernelName: "baddbmm" };
+
+/**
+ * c = beta * self + alpha * a @ b. `self` is null when beta counts as zero; it may be `c` itself. The dtypes are equal
+ * and the sizes fit.
+ */
+export function multiply(
+  p: Product,
+  c: Tensor,
+  a: Tensor,
+  b: Tensor,
+  inner: number,
+  self: Tensor | null,
+  beta: Scalar,
+  alpha: Scalar,
+): Tensor {
+  if (c._numel === 0 || c._storage.kind === "meta") return c;
+  const start = self !== null && !isZero(beta) ? self : null;
+  if (inner === 0) return scaleOnly(c, start, beta);
+  if (UNSUPPORTED.has(c.dtype.name)) return unusual(p, c, a, b, inner, start, beta, alpha);
+  if (beta !== 1) checkFactor(beta, c.dtype);
+  if (alpha !== 1) checkFactor(alpha, c.dtype);
+  const left = plain(a);
+  const right = plain(b);
+  const shared = c._storage === left._storage || c._storage === right._storage;
+  if (c._bits !== 0 || shared || (start !== null && start !== c && start._storage === c._storage)) {
+    const fresh = empty(c._shape, c.dtype);
+    multiply(p, fresh, left, right, inner, start, beta, alpha);
+    return copyInto(c, fresh);
+  }
+  if (start !== null && start !== c) transfer(c, start);
+  run(c, p.c(c), left, p.a(left), right, p.b(right), start === null ? 0 : beta, alpha);
+  return c;
+}
+
+/** No products to add: beta * self. */
+function scaleOnly(c: Tensor, self: Tensor | null, beta: Scalar): Tensor {
+  if (self === null) return fill(c, 0);
+  const kind = scalarKind(beta);
+  const wanted = kind === "complex" ? 3 : kind === "float" ? 2 : 0;
+  if (wanted > c.dtype.category) {
+    const from = kind === "complex" ? "ComplexFloat" : "Float";
+    throw new RuntimeError(`result type ${from} can't be cast to the desired output type ${c.dtype.scalarType}`);
+  }
+  if (c.dtype.category < 1) return self === c ? c : copyInto(c, self);
+  // One column times one row of zeros: the kernel scales what it starts from.
+  const zeros = fill(empty([1], c.dtype), 0);
+  const start = self === c ? clone(c) : self;
+  const flat = empty(c._shape, c.dtype);
+  transfer(flat, start);
+  const column: Layout = { shape: [c._numel, 1], strides: [0, 1] };
+  const whole: Layout = { shape: [c._numel, 1], strides: [1, 1] };
+  run(flat, whole, zeros, column, zeros, { shape: [1, 1], strides: [1, 1] }, beta, 0);
+  return copyInto(c, flat);
+}
+
+/** float8 matrices are multiplied in float32; other dtypes are refused in torch's words. */
+function unusual(
+  p: Product,
+  c: Tensor,
+  a: Tensor,
+  b: Tensor,
+  inner: number,
+  self: Tensor | null,
+  beta: Scalar,
+  alpha: Scalar,
+): Tensor {
+  if (p !== MM || c.dtype.category !== 2) refuse(p.kernelName, c.dtype);
+  const wide = self === null ? empty(c._shape, float32) : cast(expand(self, c._shape), float32);
+  multiply(p, wide, cast(a, float32), cast(b, float32), inner, self === null ? null : wide, beta, alpha);
+  return copyInto(c, wide);
+}
+
+export function refuse(kernelName: string, d: DType): never {
+  throw new NotImplementedError(`"${kernelName}" not implemented for '${d.scalarType}'`);
+}
+
+function requireMatrices(op: string, first: Tensor, second: Tensor): void {
+  if (first._shape.length !== 2) {
+    throw new RuntimeError(`${op}: self must be a matrix, got ${first._shape.length}-D tensor`, { op });
+  }
+  if (second._shape.length !== 2) {
+    throw new RuntimeError(`${op}: mat2 must be a matrix, got ${second._shape.length}-D tensor`, { op });
+  }
+  if (first._shape[1] !== second._shape[0]) {
+    throw new RuntimeError(
+      `${op}: mat1 and mat2 shapes cannot be multiplied (${first._shape.join("x")} and ${second._shape.join("x")})`,
+      { op, code: "shape_mismatch" },
+    );
+  }
+}
+
+export function mm(self: Tensor, mat2: Tensor, out: Tensor | undefined): Tensor {
+  requireMatrices("mm", self, mat2);
+  const c = target([self._shape[0] as number, mat2._shape[1] as number], self, out, false, "mm");
+  if (self.dtype !== mat2.dtype) {
+    throw new RuntimeError(
+      "expected m1 and m2 to have the same dtype, but got: " + `${self.dtype.cppName} != ${mat2.dtype.cppName}`,
+      { op: "mm", code: "dtype" },
+    );
+  }
+  return multiply(MM, c, self, mat2, self._shape[1] as number, null, 0, 1);
+}
+
+function requireSame(left: string, a: Tensor, b: Tensor, op: string): void {
+  if (a.dtype !== b.dtype) {
+    throw new RuntimeError(
+      `${left} and mat2 must have the same dtype, but got ${a.dtype.scalarType} and ${b.dtype.scalarType}`,
+      { op, code: "dtype" },
+    );
+  }
+}
+
+export function addmm(
+  self: Tensor,
+  mat1: Tensor,
+  mat2: Tensor,
+  beta: Scalar,
+  alpha: Scalar,
+  out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  requireSame("self", self, mat2, "addmm");
+  requireSame("mat1", mat1, mat2, "addmm");
+  requireMatrices("addmm", mat1, mat2);
+  const shape = [mat1._shape[0] as number, mat2._shape[1] as number];
+  const start = inplace ? self : sameSizes(self._shape, shape) ? self : expand(self, shape);
+  const c = target(shape, mat1, out, inplace, "addmm");
+  return multiply(MM, c, mat1, mat2, mat1._shape[1] as number, start, beta, alpha);
+}
+
+function requireBatches(first: Tensor, second: Tensor): void {
+  if (first._shape.length !== 3) throw new RuntimeError("batch1 must be a 3D tensor", { op: "bmm" });
+  if (second._shape.length !== 3) throw new RuntimeError("batch2 must be a 3D tensor", { op: "bmm" });
+  const wanted = [first._shape[0] as number, first._shape[2] as number];
+  const got = second._shape.slice(0, 2);
+  if (!sameSizes(wanted, got)) {
+    throw new RuntimeError(
+      `Expected size for first two dimensions of batch2 tensor to be: ${listText(wanted)} but got: ${listText(got)}.`,
+      { op: "bmm", code: "shape_mismatch" },
+    );
+  }
+}
+
+function requireBatchDtypes(kernelName: string, a: Tensor, b: Tensor): void {
+  if (a.dtype === b.dtype) return;
+  if (a.dtype === bool) refuse(kernelName, a.dtype);
+  // torch reads small products element by element and passes larger ones on, with the roles exchanged.
+  const small = (a._shape[1] as number) * (a._shape[2] as number) * (b._shape[2] as number) < 400;
+  const [wanted, found] = small ? [a, b] : [b, a];
+  throw new RuntimeError(
+    `expected scalar type ${wanted.dtype.scalarType} but found ${found.dtype.scalarType}`,
+    { op: "bmm", code: "dtype" },
+  );
+}
+
+export function bmm(self: Tensor, mat2: Tensor, out: Tensor | undefined): Tensor {
+  requireBatches(self, mat2);
+  const shape = [self._shape[0] as number, self._shape[1] as number, mat2._shape[2] as number];
+  const c = target(shape, mat2, out, false, "bmm");
+  if (c._numel === 0 || self._shape[2] === 0) return c._numel === 0 ? c : fill(c, 0);
+  requireBatchDtypes("bmm", self, mat2);
+  return multiply(BMM, c, self, mat2, self._shape[2] as number, null, 0, 1);
+}
+
+export function baddbmm(
+  self: Tensor,
+  batch1: Tensor,
+  batch2: Tensor,
+  beta: Scalar,
+  alpha: Scalar,
+  out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  const sizes = [batch1._shape[0], batch1._shape[1], batch2._shape[2]] as number[];
+  if (batch2._shape.length < 3) {
+    throw new IndexError(
+      `Dimension out of range (expected to be in range of [-${batch2.ndim}, ${batch2.ndim - 1}], but got 2)`,
+    );
+  }
+  const start = inplace || sameSizes(self._shape, sizes) ? self : expand(self, sizes);
+  if (self.dtype !== batch1.dtype) {
+    const names = [self, batch1, batch2].map((t) => t.dtype.cppName);
+    throw new RuntimeError(
+      `Input dtypes must be the same, got: input ${names[0]}, batch1: ${names[1]}, batch2: ${names[2]}`,
+      { op: "baddbmm", code: "dtype" },
+    );
+  }
+  requireBatches(batch1, batch2);
+  const c = target(sizes, batch1, out, inplace, "baddbmm");
+  requireBatchDtypes("baddbmm", batch1, batch2);
+  return multiply(BADDBMM, c, batch1, batch2, batch1._shape[2] as number, start, beta, alpha);
+}
+
+/** The batch is one more inner dimension: (n, b * m) times (b * m, p). */
+export function addbmm(
+  self: Tensor,
+  batch1: Tensor,
+  batch2: Tensor,
+  beta: Scalar,
+  alpha: Scalar,
+  out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  if (batch1._shape.length !== 3) throw new RuntimeError("batch1 must be a 3D tensor", { op: "addbmm" });
+  if (batch2._shape.length !== 3) throw new RuntimeError("batch2 must be a 3D tensor", { op: "addbmm" });
+  const [b, n, m] = batch1._shape as [number, number, number];
+  if (b !== batch2._shape[0]) {
+    throw new RuntimeError(
+      `batch1 and batch2 must have same number of batches, got ${b} and ${batch2._shape[0]}`,
+      { op: "addbmm", code: "shape_mismatch" },
+    );
+  }
+  if (m !== batch2._shape[1]) {
+    throw new RuntimeError(
+      `Incompatible matrix sizes for bmm (${n}x${m} and ${batch2._shape[1]}x${batch2._shape[2]})`,
+      { op: "addbmm", code: "shape_mismatch" },
+    );
+  }
+  requireSame("self", self, batch2, "addbmm");
+  requireSame("mat1", batch1, batch2, "addbmm");
+  const shape = [n, batch2._shape[2] as number];
+  let start = expand(self, shape);
+  if (inplace && !sameSizes(self._shape, shape)) {
+    // torch resizes here, without a warning.
+    start = expand(clone(self), shape);
+    setGeometry(self, shape, contiguousStrides(shape), self._offset);
+  } else if (inplace) start = self;
+  const c = target(shape, batch1, out, inplace, "addbmm");
+  if (batch1.dtype.category === 2 && batch1.dtype.itemsize === 2) {
+    return addInTurn(c, batch1, batch2, start, beta, alpha);
+  }
+  const wide = sequence(batch1, [n, b, m], [1, 0, 2], [n, b * m]);
+  const tall = sequence(batch2, batch2._shape, [0, 1, 2], [b * m, shape[1] as number]);
+  return multiply(MM, c, wide, tall, b * m, start, beta, alpha);
+}
+
+/** 16-bit floats are rounded after each product of the batch, as torch does. */
+function addInTurn(c: Tensor, batch1: Tensor, batch2: Tensor, self: Tensor, beta: Scalar, alpha: Scalar): Tensor {
+  const count = batch1._shape[0] as number;
+  if (count === 0) return multiply(MM, c, batch1, batch2, 0, self, beta, alpha);
+  for (let i = 0; i < count; i++) {
+    const from = i === 0 ? self : c;
+    multiply(MM, c, select(batch1, 0, i), select(batch2, 0, i), batch1._shape[2] as number, from, i === 0 ? beta : 1, alpha);
+  }
+  return c;
+}
+
+/** A dense copy with dimensions in another order, read as a matrix. */
+function sequence(
+  t: Tensor,
+  sizes: readonly number[],
+  order: readonly number[],
+  matrix: readonly number[],
+): Tensor {
+  const r = empty(matrix, t.dtype, t._storage.kind === "meta");
+  if (r._numel === 0 || r._storage.kind === "meta") return r;
+  const whole = empty(sizes, t.dtype);
+  const permuted = plain(t);
+  frame.begin(2, t.dtype.compute);
+  frame.operand(0, whole._address(), t.dtype.id, sizes, whole._strides, 0);
+  const strides = order.map((d) => permuted._strides[d] as number);
+  frame.operand(1, permuted._address(), t.dtype.id, sizes, strides, 0);
+  K.copy_copy.run("addbmm", t.dtype.scalarType);
+  whole._shape = r._shape;
+  whole._strides = r._strides;
+  return whole;
+}

@@ -1,0 +1,228 @@
+/** Sequences of numbers: ranges, evenly spaced numbers, the positions of a triangle. */
+import { K } from "../../generated/kernels.ts";
+import * as frame from "../ffi/frame.ts";
+import { STAGE_SIZE, stage, writeNumbers } from "../ffi/values.ts";
+import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
+import type { Device } from "../tensor/device.ts";
+import { type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
+import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { empty as emptyOf } from "./allocate.ts";
+import { transfer } from "./copy.ts";
+import { onMeta, outDtype, target } from "./factories.ts";
+import { canCast } from "./promotion.ts";
+
+type Out = Tensor | undefined;
+
+/** Rows and columns of one triangle, row by row. */
+function triangle(
+  op: string,
+  row: number,
+  col: number,
+  bounds: (r: number) => readonly [number, number],
+  dtype: DType | null,
+  device: Device | null,
+): Tensor {
+  if (row < 0) throw new RuntimeError(`row must be non-negative, got${row}`, { op });
+  if (col < 0) throw new RuntimeError(`col must be non-negative, got${col}`, { op });
+  const d = dtype ?? int64;
+  if (d.category !== 1 || d.itemsize < 4) {
+    throw new NotImplementedError(`"${op}" not implemented for '${d.scalarType}'`, { op });
+  }
+  let n = 0;
+  const spans: [number, number, number][] = [];
+  for (let r = 0; r < row; r++) {
+    const [low, high] = bounds(r);
+    if (low < high) spans.push([r, low, high]);
+    n += Math.max(0, high - low);
+  }
+  const t = emptyOf([2, n], d, onMeta(device, op));
+  if (t._storage.kind === "meta") return t;
+  const values = 2 * n <= STAGE_SIZE ? stage : new Float64Array(2 * n);
+  let at = 0;
+  for (const [r, low, high] of spans) {
+    for (let c = low; c < high; c++) {
+      values[at] = r;
+      values[n + at++] = c;
+    }
+  }
+  writeNumbers(t._address(), d.id, 2 * n, values);
+  return t;
+}
+
+export function trilIndices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null): Tensor {
+  return triangle("tril_indices", row, col, (r) => [0, Math.min(col, r + offset + 1)], dtype, device);
+}
+
+export function triuIndices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null): Tensor {
+  return triangle("triu_indices", row, col, (r) => [Math.min(col, Math.max(0, r + offset)), col], dtype, device);
+}
+
+export function arange(end: Scalar, dtype: DType | null, device: Device | null, rg: boolean, out?: Out): Tensor {
+  return arangeFrom(0, end, 1, dtype, device, rg, out);
+}
+
+export function arangeFrom(
+  start: Scalar,
+  end: Scalar,
+  step: Scalar,
+  dtype: DType | null,
+  device: Device | null,
+  _rg: boolean,
+  out?: Out,
+): Tensor {
+  const op = "arange";
+  const bounds = [start, end, step];
+  for (const x of bounds) {
+    if (x instanceof Complex) {
+      throw new RuntimeError("value cannot be converted to type double without overflow", { op });
+    }
+  }
+  const integral = bounds.every((x) => scalarKind(x) === "int" || scalarKind(x) === "bool");
+  const d = out?.dtype ?? dtype ?? (integral ? int64 : getDefaultDtype());
+  outDtype(dtype, out, d, op);
+  const n = arangeLength(start, end, step, integral && d === int64);
+  if (d.category === 0 || d.category === 3) {
+    throw new NotImplementedError(`"arange_cpu" not implemented for '${d.scalarType}'`, { op });
+  }
+  const t = target(op, [n], d, device, out);
+  if (n === 0 || t._storage.kind === "meta") return t;
+  const dense = t._contiguous ? t : emptyOf([n], d);
+  frame.begin(3, d.compute);
+  frame.operand(0, dense._address(), d.id, dense._shape, dense._strides, 0);
+  if (d.category === 1) {
+    frame.operand(1, frame.scratchInt(0, wordOf(start)), 5, [], [], 0);
+    frame.operand(2, frame.scratchInt(1, wordOf(step)), 5, [], [], 0);
+  } else {
+    frame.operand(1, frame.scratchFloat(0, scalarToNumber(start)), 9, [], [], 0);
+    frame.operand(2, frame.scratchFloat(1, scalarToNumber(step)), 9, [], [], 0);
+  }
+  K.range_arange.run(op, d.scalarType);
+  if (dense !== t) transfer(t, dense);
+  return t;
+}
+
+/** The integer that a number becomes, towards zero. */
+function wordOf(x: Scalar): bigint {
+  const v = scalarValue(x);
+  if (typeof v === "bigint") return BigInt.asIntN(64, v);
+  return BigInt.asIntN(64, BigInt(Math.trunc(Number(v))));
+}
+
+function arangeLength(start: Scalar, end: Scalar, step: Scalar, exact: boolean): number {
+  const op = "arange";
+  const a = scalarToNumber(start);
+  const b = scalarToNumber(end);
+  const s = scalarToNumber(step);
+  if (s === 0) throw new RuntimeError("step must be nonzero", { op });
+  if (!Number.isFinite(a) || !Number.isFinite(b)) {
+    throw new RuntimeError(`unsupported range: ${boundText(a)} -> ${boundText(b)}`, { op });
+  }
+  if (s > 0 ? b < a : b > a) throw new RuntimeError("upper bound and lower bound inconsistent with step sign", { op });
+  const huge = Math.max(Math.abs(a), Math.abs(b)) > Number.MAX_SAFE_INTEGER;
+  const n = exact && huge ? exactLength(start, end, step) : Math.ceil((b - a) / s);
+  if (!(n >= 0 && n <= Number.MAX_SAFE_INTEGER)) {
+    throw new RuntimeError("invalid size, possible overflow?", { op });
+  }
+  return n;
+}
+
+function boundText(x: number): string {
+  return Number.isNaN(x) ? "nan" : Number.isFinite(x) ? `${x}` : x > 0 ? "inf" : "-inf";
+}
+
+function exactLength(start: Scalar, end: Scalar, step: Scalar): number {
+  const s = wordOf(step);
+  const sign = s > 0n ? 1n : -1n;
+  return Number((wordOf(end) - wordOf(start) + s - sign) / s);
+}
+
+export type Bound = Tensor | Scalar;
+
+/** The number of a bound that may be a 0-dim tensor. */
+function boundOf(x: Bound): Scalar {
+  return x instanceof Tensor ? (x.item() as Scalar) : x;
+}
+
+function checkBounds(op: string, start: Bound, end: Bound): void {
+  const bad: string[] = [];
+  if (start instanceof Tensor && start._shape.length > 0) bad.push(`start with ${start._shape.length} dimension(s)`);
+  if (end instanceof Tensor && end._shape.length > 0) bad.push(`end with ${end._shape.length} dimension(s)`);
+  if (bad.length > 0) {
+    throw new RuntimeError(`${op} only supports 0-dimensional start and end tensors, but got ${bad.join(" and ")}.`, { op });
+  }
+}
+
+const isComplexBound = (x: Bound): boolean => (x instanceof Tensor ? x.dtype.category === 3 : x instanceof Complex);
+
+/** Checks and allocates what linspace and logspace share. */
+function spaced(
+  op: string,
+  start: Bound,
+  end: Bound,
+  steps: number,
+  dtype: DType | null,
+  device: Device | null,
+  out: Out,
+): Tensor {
+  checkBounds(op, start, end);
+  if (steps < 0) throw new RuntimeError("number of steps must be non-negative", { op });
+  const complex = isComplexBound(start) || isComplexBound(end);
+  const d = outDtype(dtype, out, complex ? defaultComplex() : getDefaultDtype(), op);
+  if (complex && !canCast(defaultComplex(), d)) {
+    throw new RuntimeError(
+      `torch.${op}(): inferred dtype ${defaultComplex().cppName} can't be safely cast to passed dtype ${d.scalarType}`,
+      { op },
+    );
+  }
+  if (d.category === 0) throw new NotImplementedError(`"${op}_cpu" not implemented for 'Bool'`, { op });
+  return target(op, [steps], d, device, out);
+}
+
+export function linspace(
+  start: Bound,
+  end: Bound,
+  steps: number,
+  dtype: DType | null,
+  device: Device | null,
+  _rg: boolean,
+  out?: Out,
+): Tensor {
+  const t = spaced("linspace", start, end, steps, dtype, device, out);
+  return spread("linspace", t, start, end, 0);
+}
+
+export function logspace(
+  start: Bound,
+  end: Bound,
+  steps: number,
+  base: number,
+  dtype: DType | null,
+  device: Device | null,
+  _rg: boolean,
+  out?: Out,
+): Tensor {
+  const t = spaced("logspace", start, end, steps, dtype, device, out);
+  return spread("logspace", t, start, end, base);
+}
+
+/** Fills with evenly spaced numbers, or with `base` to the power of them when it is not 0. */
+function spread(op: string, t: Tensor, start: Bound, end: Bound, base: number): Tensor {
+  const n = t._numel;
+  if (n === 0 || t._storage.kind === "meta") return t;
+  const a = boundOf(start);
+  const b = boundOf(end);
+  const dense = t._contiguous ? t : emptyOf([n], t.dtype);
+  const part = (x: Scalar): [number, number] => (x instanceof Complex ? [x.re, x.im] : [scalarToNumber(x), 0]);
+  const from = part(a);
+  const to = part(b);
+  frame.begin(3, t.dtype.compute);
+  frame.operand(0, dense._address(), t.dtype.id, dense._shape, dense._strides, 0);
+  frame.operand(1, frame.scratchFloat(0, ...from), 11, [], [], 0);
+  frame.operand(2, frame.scratchFloat(1, ...to), 11, [], [], 0);
+  frame.attr(0, base === 0 ? 0 : 1);
+  frame.attr(1, base);
+  K.range_spaced.run(op, t.dtype.scalarType);
+  if (dense !== t) transfer(t, dense);
+  return t;
+}

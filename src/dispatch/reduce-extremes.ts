@@ -1,0 +1,186 @@
+/** Reductions to extremes: max, min, amax, amin, argmax, argmin. */
+import { K } from "../../generated/kernels.ts";
+import { bool, type DType, int64 } from "../tensor/dtype.ts";
+import { IndexError, NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.ts";
+import { type Tensor, wrapDim } from "../tensor/tensor.ts";
+import { empty } from "./allocate.ts";
+import { denseOf } from "./copy.ts";
+import type { Kernel } from "./kernel.ts";
+import { type Named, named } from "./named.ts";
+import { canCast } from "./promotion.ts";
+import {
+  type Dims,
+  direct,
+  isShortFloat,
+  reduceAll,
+  reducedDims,
+  reducedShape,
+  reduceInto,
+  requireOutDtype,
+  resultFor,
+  scalarTensor,
+} from "./reduce-layout.ts";
+
+function emptyExtreme(op: string): never {
+  throw new RuntimeError(
+    `${op}(): Expected reduction dim to be specified for input.numel() == 0. ` +
+      "Specify the reduction dim with the 'dim' argument.",
+    { op, code: "empty" },
+  );
+}
+
+/** Refuses reduced dimensions of size zero, which have no extreme. */
+function requireElements(self: Tensor, mask: readonly boolean[], op: string): void {
+  for (let d = 0; d < mask.length; d++) {
+    if (mask[d] && self._shape[d] === 0) {
+      throw new IndexError(`${op}(): Expected reduction dim ${d} to have non-zero size.`, { op });
+    }
+  }
+}
+
+const UNSIGNED_WIDE = new Set(["uint16", "uint32", "uint64"]);
+
+function refuseExtreme(d: DType, kernel: string): void {
+  if (d.category === 3 || isShortFloat(d) || UNSIGNED_WIDE.has(d.name)) {
+    throw new NotImplementedError(`"${kernel}" not implemented for '${d.scalarType}'`);
+  }
+}
+
+function extremeAll(op: "max" | "min", k: Kernel, self: Tensor, out: Tensor | undefined): Tensor {
+  if (self._numel === 0) emptyExtreme(op);
+  refuseExtreme(self.dtype, `${op}_all`);
+  if (out === undefined && direct(self)) {
+    const r = scalarTensor(self.dtype);
+    reduceAll(k, op, self, r, self.dtype.compute);
+    return r;
+  }
+  if (out !== undefined && !canCast(self.dtype, out.dtype)) {
+    throw new RuntimeError(
+      "Expected canCast( typeMetaToScalarType(self.dtype()), typeMetaToScalarType(out.dtype())) to be true, but got " +
+        "false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)",
+      { op },
+    );
+  }
+  const target = resultFor(self, [], out?.dtype ?? self.dtype, out, op);
+  reduceInto(k, op, self, reducedDims(null, self._shape.length, op), [target], self.dtype, [0]);
+  return target;
+}
+
+export function max(self: Tensor, out?: Tensor): Tensor {
+  return extremeAll("max", K.reduce_max, self, out);
+}
+
+export function min(self: Tensor, out?: Tensor): Tensor {
+  return extremeAll("min", K.reduce_min, self, out);
+}
+
+const PAIR = ["values", "indices"] as const;
+
+function extremeDim(
+  op: "max" | "min",
+  k: Kernel,
+  self: Tensor,
+  dim: number,
+  keepdim: boolean,
+  out: readonly Tensor[] | undefined,
+): Named<readonly ["values", "indices"]> {
+  const rank = self._shape.length;
+  const at = wrapDim(dim, rank, op);
+  const mask = reducedDims(at, rank, op);
+  requireElements(self, mask, op);
+  if (self.dtype.category === 3) throw new TypeError(`${op}(): does not support complex input`, { op });
+  refuseExtreme(self.dtype, `${op}_cpu`);
+  requireOutDtype(out?.[0], self.dtype);
+  requireOutDtype(out?.[1], int64);
+  const shape = reducedShape(self._shape, mask, keepdim);
+  const values = resultFor(self, shape, self.dtype, out?.[0], op);
+  const indices = resultFor(self, shape, int64, out?.[1], op);
+  reduceInto(k, op, self, mask, [values, indices], self.dtype, []);
+  return named(op, PAIR, [values, indices]);
+}
+
+export function maxDim(
+  self: Tensor,
+  dim: number,
+  keepdim: boolean,
+  out?: readonly Tensor[],
+): Named<readonly ["values", "indices"]> {
+  return extremeDim("max", K.reduce_arg_max, self, dim, keepdim, out);
+}
+
+export function minDim(
+  self: Tensor,
+  dim: number,
+  keepdim: boolean,
+  out?: readonly Tensor[],
+): Named<readonly ["values", "indices"]> {
+  return extremeDim("min", K.reduce_arg_min, self, dim, keepdim, out);
+}
+
+function extremeDims(
+  op: "amax" | "amin",
+  k: Kernel,
+  self: Tensor,
+  dim: Dims,
+  keepdim: boolean,
+  out: Tensor | undefined,
+): Tensor {
+  if (out !== undefined && out.dtype !== self.dtype) {
+    throw new RuntimeError(
+      `Expected the dtype for input and out to match, but got ${self.dtype.scalarType} for input's dtype and ` +
+        `${out.dtype.scalarType} for out's dtype.`,
+      { op },
+    );
+  }
+  const mask = reducedDims(dim, self._shape.length, op);
+  if (self._numel === 0) {
+    if (dim === null || (Array.isArray(dim) && dim.length === 0)) emptyExtreme(op);
+    requireElements(self, mask, op);
+  }
+  refuseExtreme(self.dtype, op === "amax" ? "max_values_cpu" : "min_values_cpu");
+  const target = resultFor(self, reducedShape(self._shape, mask, keepdim), self.dtype, out, op);
+  reduceInto(k, op, self, mask, [target], self.dtype, [0]);
+  return target;
+}
+
+export function amax(self: Tensor, dim: Dims, keepdim: boolean, out?: Tensor): Tensor {
+  return extremeDims("amax", K.reduce_max, self, dim, keepdim, out);
+}
+
+export function amin(self: Tensor, dim: Dims, keepdim: boolean, out?: Tensor): Tensor {
+  return extremeDims("amin", K.reduce_min, self, dim, keepdim, out);
+}
+
+function argExtreme(
+  op: "argmax" | "argmin",
+  k: Kernel,
+  self: Tensor,
+  dim: number | null,
+  keepdim: boolean,
+  out: Tensor | undefined,
+): Tensor {
+  requireOutDtype(out, int64);
+  if (self.dtype.category === 3) throw new TypeError(`${op}(): does not support complex input`, { op });
+  if (self.dtype === bool) throw new NotImplementedError(`${op}(): does not support bool input`, { op });
+  const rank = self._shape.length;
+  const mask = reducedDims(dim, rank, op);
+  if (dim !== null) requireElements(self, mask, op);
+  else if (self._numel === 0) {
+    throw new IndexError(`${op}(): Expected reduction dim to be specified for input.numel() == 0.`, { op });
+  }
+  refuseExtreme(self.dtype, `${op}_cpu`);
+  const indices = resultFor(self, reducedShape(self._shape, mask, keepdim), int64, out, op);
+  if (indices._storage.kind === "meta" || indices._numel === 0) return indices;
+  const values = empty(indices._shape, self.dtype);
+  // The position among all elements is counted in row-major order.
+  reduceInto(k, op, dim === null ? denseOf(self) : self, mask, [values, indices], self.dtype, []);
+  return indices;
+}
+
+export function argmax(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
+  return argExtreme("argmax", K.reduce_arg_max, self, dim, keepdim, out);
+}
+
+export function argmin(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
+  return argExtreme("argmin", K.reduce_arg_min, self, dim, keepdim, out);
+}

@@ -1,0 +1,144 @@
+/** What all reductions share: which dimensions go, what shape and place the result has, and the call itself. */
+import * as frame from "../ffi/frame.ts";
+import type { DType } from "../tensor/dtype.ts";
+import { RuntimeError } from "../tensor/errors.ts";
+import { type Tensor, wrapDim } from "../tensor/tensor.ts";
+import { empty } from "./allocate.ts";
+import { transfer } from "./copy.ts";
+import type { Kernel } from "./kernel.ts";
+import { prepareOut } from "./out.ts";
+import { requireNoInternalOverlap } from "./overlap.ts";
+
+export type Dims = number | readonly number[] | null;
+
+const SCALAR: readonly number[] = [];
+const ONE: readonly number[] = [1];
+
+/** Contiguous, plain and in memory: one native call on all elements does it. */
+export function direct(t: Tensor): boolean {
+  return t._contiguous && t._bits === 0 && t._storage.kind !== "meta";
+}
+
+/** The 8-bit floats, which no reduction takes. */
+export const isShortFloat = (d: DType): boolean => d.category === 2 && d.itemsize === 1;
+
+/** Marks the reduced dimensions; no dimension at all means every one. */
+export function reducedDims(dim: Dims, rank: number, op: string): boolean[] {
+  const list = dim === null ? [] : typeof dim === "number" ? [dim] : dim;
+  const mask = new Array<boolean>(Math.max(1, rank)).fill(list.length === 0);
+  if (rank > 64) throw new RuntimeError("only tensors with up to 64 dims are supported", { op });
+  for (const d of list) {
+    const at = wrapDim(d, rank, op);
+    if (mask[at]) throw new RuntimeError(`dim ${at} appears multiple times in the list of dims`, { op });
+    mask[at] = true;
+  }
+  if (rank === 0) mask.length = 0;
+  return mask;
+}
+
+/** The shape after a reduction. */
+export function reducedShape(shape: readonly number[], mask: readonly boolean[], keepdim: boolean): number[] {
+  const out: number[] = [];
+  for (let d = 0; d < shape.length; d++) {
+    if (!mask[d]) out.push(shape[d] as number);
+    else if (keepdim) out.push(1);
+  }
+  return out;
+}
+
+/** A result of the reduced shape: fresh and row-major, or `out` in that shape. */
+export function resultFor(
+  self: Tensor,
+  shape: readonly number[],
+  dtype: DType,
+  out: Tensor | undefined,
+  op: string,
+): Tensor {
+  if (out === undefined) return empty(shape, dtype, self._storage.kind === "meta");
+  prepareOut(out, shape);
+  requireNoInternalOverlap(out, op);
+  return out;
+}
+
+/** Refuses an `out` of another dtype. */
+export function requireOutDtype(out: Tensor | undefined, wanted: DType): void {
+  if (out === undefined || out.dtype === wanted) return;
+  throw new RuntimeError(`Expected out tensor to have dtype ${cName(wanted)}, but got ${cName(out.dtype)} instead`);
+}
+
+const C_NAMES: Record<string, string> = { int64: "long int", int8: "signed char", uint8: "unsigned char" };
+
+function cName(d: DType): string {
+  return C_NAMES[d.name] ?? d.cppName;
+}
+
+/** True when a kernel may write the tensor itself: no bits to apply, and no bytes that it also reads. */
+export function writable(out: Tensor, input: Tensor): boolean {
+  return out._bits === 0 && out._storage !== input._storage;
+}
+
+/** Writes an operand of the reduced shape as the kernels want it: full rank, size one where it was reduced. */
+function reducedOperand(i: number, out: Tensor, shape: readonly number[], mask: readonly boolean[]): void {
+  const rank = shape.length;
+  const sizes = new Array<number>(rank);
+  const strides = new Array<number>(rank);
+  const keeps = out._shape.length === rank;
+  let at = 0;
+  for (let d = 0; d < rank; d++) {
+    if (mask[d]) {
+      sizes[d] = 1;
+      strides[d] = 0;
+      if (keeps) at++;
+    } else {
+      sizes[d] = shape[d] as number;
+      strides[d] = out._strides[at++] as number;
+    }
+  }
+  frame.operand(i, out._address(), out.dtype.id, sizes, strides, 0);
+}
+
+/** The attributes that a reduction reads. */
+export type Attributes = readonly number[];
+
+const length: number[] = [0];
+
+/** Reduces all elements of a contiguous tensor without bits to the one element of `out`. */
+export function reduceAll(k: Kernel, op: string, self: Tensor, out: Tensor, compute: number, divisor = NaN): void {
+  length[0] = self._numel;
+  frame.begin(2, compute);
+  frame.operand(0, out._address(), out.dtype.id, ONE, ONE, 0);
+  frame.operand(1, self._address(), self.dtype.id, length, ONE, 0);
+  const divides = divisor === divisor;
+  frame.attr(0, divides ? 1 : 0);
+  if (divides) frame.attr(1, divisor);
+  k.run(op, out.dtype.scalarType);
+}
+
+/** Reduces the marked dimensions of `self` into results of the reduced shape. */
+export function reduceInto(
+  k: Kernel,
+  op: string,
+  self: Tensor,
+  mask: readonly boolean[],
+  outs: readonly Tensor[],
+  compute: DType,
+  attributes: Attributes,
+): void {
+  const first = outs[0] as Tensor;
+  if (first._storage.kind === "meta" || first._numel === 0) return;
+  const targets = outs.map((o) => (writable(o, self) ? o : empty(o._shape, o.dtype)));
+  frame.begin(outs.length + 1, compute.compute);
+  targets.forEach((t, i) => reducedOperand(i, t, self._shape, mask));
+  frame.operand(outs.length, self._address(), self.dtype.id, self._shape, self._strides, self._bits);
+  for (let i = 0; i < attributes.length; i++) frame.attr(i, attributes[i] as number);
+  k.run(op, compute.scalarType);
+  outs.forEach((o, i) => {
+    if (targets[i] !== o) transfer(o, targets[i] as Tensor);
+  });
+}
+
+/** A fresh 0-dim tensor. */
+export function scalarTensor(dtype: DType): Tensor {
+  return empty(SCALAR, dtype);
+}
+

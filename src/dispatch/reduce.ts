@@ -1,0 +1,196 @@
+/** Reductions to sums, products, means and truth values. */
+import { K } from "../../generated/kernels.ts";
+import { bool, type DType, int64, uint8 } from "../tensor/dtype.ts";
+import { NotImplementedError, RuntimeError, warn } from "../tensor/errors.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import type { Kernel } from "./kernel.ts";
+import { requireCast } from "./promotion.ts";
+import {
+  type Dims,
+  direct,
+  isShortFloat,
+  reduceAll,
+  reducedDims,
+  reducedShape,
+  reduceInto,
+  requireOutDtype,
+  resultFor,
+  scalarTensor,
+} from "./reduce-layout.ts";
+
+function refuseShortFloats(self: DType, kernel: string): void {
+  if (isShortFloat(self)) throw new NotImplementedError(`"${kernel}" not implemented for '${self.scalarType}'`);
+}
+
+/** Sums and products of integers and bools are int64 unless a dtype or `out` says otherwise. */
+function totalDtype(self: Tensor, dtype: DType | null, out: Tensor | undefined): DType {
+  if (dtype !== null) {
+    requireOutDtype(out, dtype);
+    return dtype;
+  }
+  if (out !== undefined) return out.dtype;
+  return self.dtype.category < 2 ? int64 : self.dtype;
+}
+
+/** The dtype whose compute type adds or multiplies values of `d`: integers in 64 bits, bools as truth values. */
+function totalCompute(d: DType): DType {
+  return d.category === 1 ? int64 : d;
+}
+
+function total(
+  k: Kernel,
+  bools: Kernel,
+  op: string,
+  self: Tensor,
+  mask: boolean[],
+  keepdim: boolean,
+  dtype: DType | null,
+  out: Tensor | undefined,
+): Tensor {
+  const result = totalDtype(self, dtype, out);
+  refuseShortFloats(result, `${op}_cpu`);
+  const source = realSource(self, result);
+  const target = resultFor(self, reducedShape(self._shape, mask, keepdim), result, out, op);
+  reduceInto(result === bool ? bools : k, op, source, mask, [target], totalCompute(result), [0]);
+  return target;
+}
+
+/** Complex elements in a real reduction lose their imaginary part, with torch's warning. */
+function realSource(self: Tensor, result: DType): Tensor {
+  if (self.dtype.category === 3 && result.category < 3 && result !== bool) {
+    warn("Casting complex values to real discards the imaginary part");
+  }
+  return self;
+}
+
+export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
+  if (out === undefined && dtype === null && direct(self) && !isShortFloat(self.dtype)) {
+    const d = self.dtype.category < 2 ? int64 : self.dtype;
+    const r = scalarTensor(d);
+    reduceAll(K.reduce_sum, "sum", self, r, d.compute);
+    return r;
+  }
+  return sumDims(self, null, false, dtype, out);
+}
+
+export function sumDims(
+  self: Tensor,
+  dim: Dims,
+  keepdim: boolean,
+  dtype: DType | null,
+  out?: Tensor,
+): Tensor {
+  const mask = reducedDims(dim, self._shape.length, "sum");
+  return total(K.reduce_sum, K.reduce_max, "sum", self, mask, keepdim, dtype, out);
+}
+
+export function prod(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
+  const mask = reducedDims(null, self._shape.length, "prod");
+  return total(K.reduce_prod, K.reduce_min, "prod", self, mask, false, dtype, out);
+}
+
+export function prodDim(
+  self: Tensor,
+  dim: number,
+  keepdim: boolean,
+  dtype: DType | null,
+  out?: Tensor,
+): Tensor {
+  const mask = reducedDims(dim, self._shape.length, "prod");
+  return total(K.reduce_prod, K.reduce_min, "prod", self, mask, keepdim, dtype, out);
+}
+
+const wider = (a: DType, b: DType): DType => (a.itemsize > b.itemsize ? a : b);
+
+function meanDtype(self: Tensor, dtype: DType | null): DType {
+  const d = dtype ?? self.dtype;
+  if (d.category >= 2) return d;
+  throw new NotImplementedError(
+    `mean(): could not infer output dtype. ${dtype === null ? "Input" : "Optional"} dtype must be either a ` +
+      `floating point or complex dtype. Got: ${d.scalarType}`,
+    { op: "mean" },
+  );
+}
+
+export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
+  if (out === undefined && direct(self) && !isShortFloat(self.dtype)) {
+    const d = meanDtype(self, dtype);
+    if (d === self.dtype) {
+      const r = scalarTensor(d);
+      reduceAll(K.reduce_sum, "mean", self, r, d.compute, self._numel);
+      return r;
+    }
+  }
+  return meanDims(self, null, false, dtype, out);
+}
+
+export function meanDims(
+  self: Tensor,
+  dim: Dims,
+  keepdim: boolean,
+  dtype: DType | null,
+  out?: Tensor,
+): Tensor {
+  const d = meanDtype(self, dtype);
+  if (out !== undefined) {
+    if (dtype !== null) requireOutDtype(out, d);
+    requireCast(d, out.dtype);
+  }
+  refuseShortFloats(d, "sum_cpu");
+  const mask = reducedDims(dim, self._shape.length, "mean");
+  let count = 1;
+  mask.forEach((reduced, i) => {
+    if (reduced) count *= self._shape[i] as number;
+  });
+  const source = realSource(self, d);
+  const target = resultFor(self, reducedShape(self._shape, mask, keepdim), out?.dtype ?? d, out, "mean");
+  reduceInto(K.reduce_sum, "mean", source, mask, [target], wider(target.dtype, d), [1, count]);
+  return target;
+}
+
+
+type Truth = "all" | "any";
+
+const truthKernel = (op: Truth): Kernel => (op === "all" ? K.reduce_min : K.reduce_max);
+
+/** Truth values are bool, for uint8 tensors uint8. */
+function truthDtype(op: Truth, self: Tensor, out: Tensor | undefined): DType {
+  if (out === undefined) return self.dtype === uint8 ? uint8 : bool;
+  if (out.dtype === bool || out.dtype === uint8) return out.dtype;
+  throw new RuntimeError(`${op} only supports bool tensor for result, got: ${out.dtype.scalarType}`, { op });
+}
+
+function truth(op: Truth, self: Tensor, mask: boolean[], keepdim: boolean, out: Tensor | undefined): Tensor {
+  const dtype = truthDtype(op, self, out);
+  if (out === undefined && mask.every((reduced) => reduced) && !keepdim && direct(self)) {
+    const r = scalarTensor(dtype);
+    reduceAll(truthKernel(op), op, self, r, bool.compute);
+    return r;
+  }
+  const target = resultFor(self, reducedShape(self._shape, mask, keepdim), dtype, out, op);
+  reduceInto(truthKernel(op), op, self, mask, [target], bool, [0]);
+  return target;
+}
+
+/** No dimension at all means none here: each element becomes its truth value. */
+function truthMask(op: Truth, self: Tensor, dim: Dims): boolean[] {
+  const rank = self._shape.length;
+  if (Array.isArray(dim) && dim.length === 0) return new Array<boolean>(rank).fill(false);
+  return reducedDims(dim, rank, op);
+}
+
+export function all(self: Tensor, out?: Tensor): Tensor {
+  return truth("all", self, reducedDims(null, self._shape.length, "all"), false, out);
+}
+
+export function allDims(self: Tensor, dim: Dims, keepdim: boolean, out?: Tensor): Tensor {
+  return truth("all", self, truthMask("all", self, dim), keepdim, out);
+}
+
+export function any(self: Tensor, out?: Tensor): Tensor {
+  return truth("any", self, reducedDims(null, self._shape.length, "any"), false, out);
+}
+
+export function anyDims(self: Tensor, dim: Dims, keepdim: boolean, out?: Tensor): Tensor {
+  return truth("any", self, truthMask("any", self, dim), keepdim, out);
+}

@@ -1,0 +1,55 @@
+/** Elements to and from JavaScript numbers, many in one native call. */
+import { native } from "./library.ts";
+import { addressOf, allocateBlock, copyBytes, peek, windowOn } from "./memory.ts";
+
+/** How many numbers the stage holds. */
+export const STAGE_SIZE = 4096;
+const stageAddress = allocateBlock(8 * STAGE_SIZE);
+if (stageAddress === 0) throw new Error("zensor: no memory for the staging block");
+
+/** Numbers on their way in or out: valid until the next call of this module. */
+export const stage: Float64Array = new Float64Array(windowOn(stageAddress, 8 * STAGE_SIZE));
+
+/** Room for so many numbers: the stage, or a fresh array when it is too short. */
+export function roomFor(count: number): Float64Array {
+  return count <= STAGE_SIZE ? stage : new Float64Array(count);
+}
+
+/** Dense elements as doubles; a complex element gives two. Only the first ones of the result are meaningful. */
+export function readNumbers(address: number, dtype: number, count: number, parts: number): Float64Array {
+  const room = roomFor(count * parts);
+  if (count > 0) {
+    native.zs_read_numbers(address, dtype, count, room === stage ? stageAddress : addressOf(room));
+  }
+  return room;
+}
+
+/** Writes doubles as dense elements of a dtype; a complex element takes two. */
+export function writeNumbers(address: number, dtype: number, count: number, from: Float64Array): void {
+  if (count === 0) return;
+  native.zs_write_numbers(address, dtype, count, from === stage ? stageAddress : addressOf(from));
+}
+
+/** Dense 8-byte integers, exactly. */
+export function readWords(address: number, count: number, signed: boolean): BigInt64Array | BigUint64Array {
+  const words = signed ? new BigInt64Array(count) : new BigUint64Array(count);
+  if (count > 0) copyBytes(addressOf(words), address, 8 * count);
+  return words;
+}
+
+/** Writes the low 64 bits of each integer. */
+export function writeWords(address: number, values: readonly bigint[]): void {
+  if (values.length === 0) return;
+  const words = BigInt64Array.from(values, (x) => BigInt.asIntN(64, x));
+  copyBytes(address, addressOf(words), 8 * words.length);
+}
+
+/** Copies the bytes of a typed array. */
+export function writeBytes(address: number, from: NodeJS.TypedArray): void {
+  if (from.byteLength > 0) copyBytes(address, addressOf(from), from.byteLength);
+}
+
+/** The 8-byte integer at an address. */
+export function readWord(address: number, signed: boolean): bigint {
+  return signed ? peek.i64(address, 0) : peek.u64(address, 0);
+}

@@ -1,0 +1,27 @@
+// The io room: files of tensors.
+export { type DirectoryTreeOptions, directoryTree, printDirectoryTree } from "./directory-tree.ts";
+export { FileNotFoundError, FormatError, OSError } from "./errors.ts";
+export type { BackgroundOptions } from "./file-jobs.ts";
+export { decodeKey, encodeKey } from "./keys.ts";
+export type { MapMode } from "./mapping.ts";
+export { type DirectoryNode, type LeafNode, type ReadOptions, readDirectory } from "./memmap-read.ts";
+export {
+  type PythonJson,
+  PythonJsonError,
+  type PythonJsonLimits,
+  type PythonJsonStyle,
+  parsePythonJson,
+  pythonJsonStringify,
+} from "./python-json.ts";
+export {
+  loadSafetensors,
+  type NamedTensors,
+  readSafetensorsHeader,
+  SafetensorsFile,
+  type SaveOptions,
+  saveSafetensors,
+  saveSafetensorsAsync,
+} from "./safetensors.ts";
+export type { SafetensorsEntry, SafetensorsHeader } from "./safetensors-header.ts";
+export { type AppState, Snapshot, StateDict, type Stateful } from "./snapshot.ts";
+export type { Manifest, ManifestEntry } from "./snapshot-manifest.ts";

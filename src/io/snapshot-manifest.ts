@@ -1,0 +1,248 @@
+// The manifest of a torchsnapshot directory: which values it holds and where their bytes are.
+import { type DType, dtypeByName } from "../tensor/dtype.ts";
+import { FormatError } from "./errors.ts";
+import { parsePythonJsonObject, type PythonJson, type PythonJsonObject, pythonFloatRepr, pythonJsonString } from "./python-json.ts";
+
+/** Name of the file that is written last: a directory without it is no complete snapshot. */
+export const METADATA_FILE = ".snapshot_metadata";
+
+/** A run of bytes in a file of the snapshot. */
+export interface TensorEntry {
+  type: "Tensor";
+  location: string;
+  dtype: DType;
+  shape: readonly number[];
+  /** First byte and the one after the last; null for the whole file. */
+  byteRange: readonly [number, number] | null;
+  replicated: boolean;
+}
+
+/** A tensor in several pieces. */
+export interface ChunkedEntry {
+  type: "ChunkedTensor";
+  dtype: DType;
+  shape: readonly number[];
+  chunks: { offsets: readonly number[]; sizes: readonly number[]; tensor: TensorEntry }[];
+}
+
+/** Any entry of a manifest. */
+export type ManifestEntry =
+  | { type: "dict" | "OrderedDict"; keys: readonly (string | number)[] }
+  | { type: "list" }
+  | TensorEntry
+  | ChunkedEntry
+  | { type: "primitive"; value: number | bigint | string | boolean | Uint8Array; float: boolean }
+  | { type: "unsupported"; what: string };
+
+/** Entries by path, in the order of the file. */
+export type Manifest = Map<string, ManifestEntry>;
+
+function text(entry: PythonJsonObject, key: string, path: string): string {
+  const value = entry.get(key);
+  if (typeof value !== "string") throw new FormatError(`${key} of an entry is no string`, path);
+  return value;
+}
+
+function sizes(value: PythonJson | undefined, what: string, path: string): number[] {
+  const valid = Array.isArray(value) && value.length <= 64;
+  if (!valid || !value.every((n) => typeof n === "number" && Number.isSafeInteger(n) && n >= 0)) {
+    throw new FormatError(`${what} is no list of sizes`, path);
+  }
+  return value as number[];
+}
+
+/** Refuses locations that lead out of the snapshot. */
+function checkLocation(location: string, path: string): string {
+  const parts = location.split("/");
+  const safe = location !== "" && !/[\0\\]/.test(location) && !/^[A-Za-z]:/.test(location);
+  if (!safe || parts.some((part) => part === "" || part === "." || part === "..")) {
+    throw new FormatError(`location ${JSON.stringify(location)} is not inside the snapshot`, path);
+  }
+  return location;
+}
+
+function dtypeOf(entry: PythonJsonObject, path: string): DType {
+  const name = text(entry, "dtype", path);
+  const dtype = name.startsWith("torch.") ? dtypeByName(name) : undefined;
+  if (dtype === undefined) throw new FormatError(`unsupported dtype ${JSON.stringify(name)}`, path);
+  return dtype;
+}
+
+function readTensor(entry: PythonJsonObject, path: string): TensorEntry {
+  const range = entry.get("byte_range") ?? null;
+  const byteRange = range === null ? null : sizes(range, "byte_range", path);
+  if (byteRange !== null && (byteRange.length !== 2 || (byteRange[0] as number) > (byteRange[1] as number))) {
+    throw new FormatError("byte_range is no pair of offsets", path);
+  }
+  return {
+    type: "Tensor",
+    location: checkLocation(text(entry, "location", path), path),
+    dtype: dtypeOf(entry, path),
+    shape: sizes(entry.get("shape"), "shape", path),
+    byteRange: byteRange as [number, number] | null,
+    replicated: entry.get("replicated") === true,
+  };
+}
+
+function readChunked(entry: PythonJsonObject, path: string): ChunkedEntry {
+  const chunks = entry.get("chunks");
+  if (!Array.isArray(chunks)) throw new FormatError("chunks is no list", path);
+  const shape = sizes(entry.get("shape"), "shape", path);
+  return {
+    type: "ChunkedTensor",
+    dtype: dtypeOf(entry, path),
+    shape,
+    chunks: chunks.map((chunk) => {
+      const tensor = chunk instanceof Map ? chunk.get("tensor") : undefined;
+      if (!(chunk instanceof Map) || !(tensor instanceof Map)) throw new FormatError("a chunk is no object", path);
+      const offsets = sizes(chunk.get("offsets"), "offsets", path);
+      const lengths = sizes(chunk.get("sizes"), "sizes", path);
+      const fits = offsets.every((n, i) => n + (lengths[i] as number) <= (shape[i] as number));
+      if (offsets.length !== shape.length || lengths.length !== shape.length || !fits) {
+        throw new FormatError("a chunk lies outside of its tensor", path);
+      }
+      return { offsets, sizes: lengths, tensor: readTensor(tensor, path) };
+    }),
+  };
+}
+
+function readPrimitive(type: string, entry: PythonJsonObject, path: string): ManifestEntry {
+  const value = text(entry, "serialized_value", path);
+  const bad = () => new FormatError(`${JSON.stringify(value)} is no ${type}`, path);
+  switch (type) {
+    case "str":
+      return { type: "primitive", value, float: false };
+    case "bool":
+      if (value !== "True" && value !== "False") throw bad();
+      return { type: "primitive", value: value === "True", float: false };
+    case "int": {
+      if (!/^-?\d{1,4300}$/.test(value)) throw bad();
+      const small = Number(value);
+      return { type: "primitive", value: Number.isSafeInteger(small) ? small : BigInt(value), float: false };
+    }
+    case "float": {
+      const bytes = Buffer.from(value, "base64");
+      if (bytes.length !== 8) throw bad();
+      return { type: "primitive", value: bytes.readDoubleLE(), float: true };
+    }
+    default:
+      return { type: "primitive", value: new Uint8Array(Buffer.from(value, "base64")), float: false };
+  }
+}
+
+function readEntry(value: PythonJson, path: string): ManifestEntry {
+  if (!(value instanceof Map)) throw new FormatError("an entry is no object", path);
+  const type = text(value, "type", path);
+  switch (type) {
+    case "dict":
+    case "OrderedDict": {
+      const keys = value.get("keys");
+      const valid = Array.isArray(keys) && keys.every((key) => typeof key === "string" || Number.isSafeInteger(key));
+      if (!valid) throw new FormatError("keys of a dict are no list", path);
+      return { type, keys: keys as (string | number)[] };
+    }
+    case "list":
+      return { type: "list" };
+    case "Tensor":
+      if (value.get("serializer") !== "buffer_protocol") {
+        return { type: "unsupported", what: `a tensor serialized by ${String(value.get("serializer"))}` };
+      }
+      return readTensor(value, path);
+    case "ChunkedTensor":
+      return readChunked(value, path);
+    case "int":
+    case "str":
+    case "bool":
+    case "float":
+    case "bytes":
+      return readPrimitive(type, value, path);
+    default:
+      return { type: "unsupported", what: `a value of type ${type}` };
+  }
+}
+
+/** Parses and checks a manifest. Entries of kinds that cannot be read are kept as such: only using them is an error. */
+export function readManifest(bytes: Uint8Array, path: string): Manifest {
+  const root = ((): PythonJsonObject => {
+    try {
+      return parsePythonJsonObject(bytes);
+    } catch (error) {
+      throw new FormatError(`the manifest is not JSON: ${(error as Error).message}`, path, error);
+    }
+  })();
+  const entries = root.get("manifest");
+  if (!(entries instanceof Map)) throw new FormatError("it has no manifest", path);
+  const manifest: Manifest = new Map();
+  for (const [key, value] of entries) manifest.set(key, readEntry(value, `${path}: ${key}`));
+  return manifest;
+}
+
+function entryJson(entry: ManifestEntry): PythonJson {
+  switch (entry.type) {
+    case "dict":
+    case "OrderedDict":
+      return { type: entry.type, keys: entry.keys };
+    case "list":
+      return { type: "list" };
+    case "Tensor":
+      return {
+        type: "Tensor",
+        location: entry.location,
+        serializer: "buffer_protocol",
+        dtype: String(entry.dtype),
+        shape: entry.shape,
+        replicated: entry.replicated,
+        byte_range: entry.byteRange,
+      };
+    case "primitive":
+      return primitiveJson(entry.value, entry.float);
+    default:
+      throw new FormatError(`${entry.type} entries are not written`);
+  }
+}
+
+function primitiveJson(value: number | bigint | string | boolean | Uint8Array, float: boolean): PythonJson {
+  const make = (type: string, serialized: string, readable: string | null = null): PythonJson => {
+    return { type, serialized_value: serialized, replicated: false, readable };
+  };
+  if (typeof value === "string") return make("str", value);
+  if (typeof value === "boolean") return make("bool", value ? "True" : "False");
+  if (value instanceof Uint8Array) return make("bytes", Buffer.from(value).toString("base64"));
+  if (!float) return make("int", String(value));
+  const bytes = Buffer.alloc(8);
+  bytes.writeDoubleLE(Number(value));
+  return make("float", bytes.toString("base64"), pythonFloatRepr(Number(value)));
+}
+
+/** `json.dumps(value, indent=2)`. */
+function pretty(value: PythonJson, depth: number): string {
+  const pad = "  ".repeat(depth + 1);
+  const end = `\n${"  ".repeat(depth)}`;
+  if (Array.isArray(value)) {
+    if (value.length === 0) return "[]";
+    return `[\n${value.map((item) => pad + pretty(item as PythonJson, depth + 1)).join(",\n")}${end}]`;
+  }
+  if (typeof value === "object" && value !== null) {
+    const pairs = value instanceof Map ? [...value] : Object.entries(value);
+    if (pairs.length === 0) return "{}";
+    const lines = pairs.map(([key, item]) => `${pad}${pythonJsonString(key)}: ${pretty(item as PythonJson, depth + 1)}`);
+    return `{\n${lines.join(",\n")}${end}}`;
+  }
+  return typeof value === "string" ? pythonJsonString(value) : String(value);
+}
+
+/** The text of a manifest, as torchsnapshot writes it. */
+export function manifestText(manifest: Manifest): string {
+  const entries: PythonJsonObject = new Map([...manifest].map(([key, entry]) => [key, entryJson(entry)]));
+  const root: PythonJsonObject = new Map<string, PythonJson>([
+    ["version", "0.1.0"],
+    ["world_size", 1],
+    ["manifest", entries],
+  ]);
+  return pretty(root, 0);
+}
+
+/** One component of a path: only percent signs and slashes are escaped. */
+export function escapeComponent(key: string): string {
+  return key.replaceAll("%", "%25").replaceAll("/", "%2F");
+}

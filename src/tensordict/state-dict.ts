@@ -1,0 +1,99 @@
+// State dictionaries: tensors by flat or nested key, for checkpoints and modules.
+import { KeyError, RuntimeError } from "../tensor/errors.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { findEntry, setEntry, setInPlace, tensorsOf } from "./access.ts";
+import { isSource } from "./convert.ts";
+import { pythonString } from "./keys.ts";
+import { Collection, entriesOf, isNonTensor, type Td } from "./state.ts";
+
+/** How a state dictionary is made. */
+export interface StateDictOptions {
+  /** One level with keys joined by dots; otherwise nested. */
+  flatten?: boolean;
+  prefix?: string;
+  /** The tensors themselves, with their history; otherwise detached. */
+  keepVars?: boolean;
+}
+
+/** Tensors by key. */
+export interface TensorState {
+  [key: string]: Tensor | TensorState;
+}
+
+function define(target: TensorState, key: string, value: Tensor | TensorState): void {
+  Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+/** @torch TensorDict.state_dict */
+export function stateDictOf(td: Td, options: StateDictOptions = {}): TensorState {
+  const keep = (t: Tensor) => (options.keepVars ? t : t.detach());
+  const prefix = options.prefix ?? "";
+  const state: TensorState = {};
+  if (options.flatten === false) {
+    for (const [key, entry] of entriesOf(td)) {
+      if (entry instanceof Tensor) define(state, prefix + key, keep(entry));
+      else if (!isNonTensor(entry)) define(state, prefix + key, stateDictOf(entry as Td, { ...options, prefix: "" }));
+    }
+    return state;
+  }
+  for (const [path, t] of tensorsOf(td)) {
+    const name = prefix + path.join(".");
+    if (Object.hasOwn(state, name)) {
+      throw new KeyError(
+        `Flattening keys in tensordict causes keys to collide in the flat state dict key ${pythonString(name)}. ` +
+          "Use stateDict({ flatten: false }) to keep them apart.",
+      );
+    }
+    define(state, name, keep(t));
+  }
+  return state;
+}
+
+/** How a state dictionary is loaded. */
+export interface LoadStateOptions {
+  /** Missing keys are errors. */
+  strict?: boolean;
+  /** Replace entries instead of writing into them. */
+  assign?: boolean;
+}
+
+type StateSource = Record<string, unknown> | ReadonlyMap<string, unknown>;
+
+function flattenState(state: StateSource, prefix: readonly string[], out: [readonly string[], Tensor][]): void {
+  const pairs: [string, unknown][] = state instanceof Map ? [...state] : Object.entries(state);
+  for (const [key, value] of pairs) {
+    const path = [...prefix, key];
+    if (value instanceof Tensor) out.push([path, value]);
+    else if (value instanceof Collection) {
+      for (const [inner, t] of tensorsOf(value as Td)) out.push([[...path, ...inner], t]);
+    } else if (isSource(value)) flattenState(value, path, out);
+    else throw new RuntimeError(`the state of ${pythonString(path.join("."))} is neither a tensor nor a dictionary`);
+  }
+}
+
+// A flat key may be one key with dots or a path: what is there already decides.
+function resolveKey(td: Td, path: readonly string[]): readonly string[] {
+  if (findEntry(td, path) !== undefined) return path;
+  return path.flatMap((part) => part.split("."));
+}
+
+/** @torch TensorDict.load_state_dict */
+export function loadStateDictInto(td: Td, state: StateSource, options: LoadStateOptions = {}): void {
+  const flat: [readonly string[], Tensor][] = [];
+  flattenState(state, [], flat);
+  const targets = flat.map(([path, t]): [readonly string[], Tensor] => [resolveKey(td, path), t]);
+  if (options.strict !== false) {
+    const given = new Set(targets.map(([path]) => path.join("\0")));
+    const missing = [...tensorsOf(td)].map(([path]) => path).filter((path) => !given.has(path.join("\0")));
+    if (missing.length > 0) {
+      const names = missing.map((path) => pythonString(path.join("."))).join(", ");
+      throw new RuntimeError(`Error(s) in loading state_dict for ${td._className}: Missing key(s) in state_dict: ${names}.`);
+    }
+  }
+  for (const [path, t] of targets) {
+    const own = findEntry(td, path);
+    if (own === t) continue;
+    if (own === undefined || options.assign) setEntry(td, path, t);
+    else setInPlace(td, path, t);
+  }
+}

@@ -1,0 +1,98 @@
+// The command line: output, exit codes, conversions both ways.
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { saveSafetensors } from "../../src/io/safetensors.ts";
+import { TensorDict } from "../../src/tensordict/index.ts";
+import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
+import "../../src/index.ts";
+
+const dir = mkdtempSync(join(tmpdir(), "zensor-cli-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const MAIN = join(import.meta.dir, "..", "..", "src", "cli", "main.ts");
+
+function run(...args: string[]): { code: number; out: string; err: string } {
+  const done = Bun.spawnSync([process.execPath, MAIN, ...args], { env: { ...process.env, NO_COLOR: "1" } });
+  return { code: done.exitCode, out: done.stdout.toString(), err: done.stderr.toString() };
+}
+
+describe("help and mistakes", () => {
+  test("help and version", () => {
+    expect(run("--help").code).toBe(0);
+    expect(run("--help").out).toContain("zensor convert <from> <to>");
+    const manifest = JSON.parse(readFileSync(join(import.meta.dir, "..", "..", "package.json"), "utf8")) as {
+      version: string;
+    };
+    expect(run("--version").out.trim()).toBe(manifest.version);
+  });
+  test("mistakes in the command line end with 2, wrong input with 1", () => {
+    expect(run().code).toBe(2);
+    expect(run("frobnicate")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('unknown command "frobnicate"'),
+    });
+    expect(run("--nope")).toMatchObject({ code: 2, err: expect.stringContaining("zensor --help") });
+    expect(run("tree")).toMatchObject({ code: 2, err: expect.stringContaining("takes <directory>, got 0") });
+    expect(run("inspect", join(dir, "missing"))).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("does not exist"),
+    });
+    expect(run("tree", ".", "--depth", "x").code).toBe(2);
+    const junk = join(dir, "junk");
+    writeFileSync(junk, "not safetensors at all");
+    expect(run("inspect", junk)).toMatchObject({ code: 1, err: expect.stringContaining("header") });
+    expect(run("inspect", dir)).toMatchObject({ code: 1, err: expect.stringContaining("has no meta.json") });
+  });
+});
+
+describe("conversion", () => {
+  const file = join(dir, "model.safetensors");
+  const directory = join(dir, "model");
+  test("file to directory and back gives the same bytes", () => {
+    saveSafetensors(
+      {
+        "layer.weight": tensor([
+          [1, 2],
+          [3, 4],
+        ]),
+        "layer.bias": zeros([2]),
+        top: tensor([7n]),
+      },
+      file,
+      { metadata: { format: "pt" } },
+    );
+    expect(run("convert", file, directory)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("3 tensors, 32 B"),
+    });
+    const td = TensorDict.loadMemmap(directory);
+    expect(td.at(["layer", "weight"]).tolist()).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    const back = join(dir, "back.safetensors");
+    expect(run("convert", directory, back, "--threads", "2").code).toBe(0);
+    expect(readFileSync(back)).toEqual(readFileSync(file));
+  });
+  test("existing targets are kept unless forced", () => {
+    expect(run("convert", file, directory)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("--force"),
+    });
+    expect(run("convert", file, directory, "--force", "--quiet")).toMatchObject({ code: 0, out: "" });
+  });
+  test("inspect and tree", () => {
+    const seen = run("inspect", directory);
+    expect(seen.out).toContain("layer.weight  float32  [2, 2]");
+    expect(seen.out).toContain("3 tensors, 32 B");
+    const json = JSON.parse(run("inspect", file, "--json").out) as {
+      rows: { name: string }[];
+      metadata: unknown;
+    };
+    expect(json.rows.map((row) => row.name)).toEqual(["top", "layer.bias", "layer.weight"]);
+    expect(json.metadata).toEqual({ format: "pt" });
+    expect(run("tree", directory).out).toContain("model/\n    __metadata__/\n        meta.json\n    layer/");
+    expect(run("tree", directory, "--branches").out).toContain("├── layer\n");
+  });
+});

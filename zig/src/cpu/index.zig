@@ -1,0 +1,344 @@
+//! Reading and writing elements at positions that index tensors give. One layout serves `x[i, j]`, gather, scatter,
+//! index_select, index_add and take:
+//!   operand 0  the dense side (result of a read, source of a write), its shape is the iteration space
+//!   operand 1  the indexed tensor: its strides over that space, zero along the indexed dimensions
+//!   operand 2  strides only: the position in the index tensors of each element of the space
+//!   operand 3… index tensors, int64 or int32 without gaps: shape [count, size, dim], strides [1, stride, 0], where
+//!              size, dim and stride are those of the dimension that the tensor indexes
+//! Attribute 0: negative indices count from the end. Attribute 1: how a write combines (see Mode).
+const std = @import("std");
+const abi = @import("abi");
+const dt = @import("../core/dtype.zig");
+const fr = @import("../core/frame.zig");
+const iter = @import("../core/iter.zig");
+const parallel = @import("../core/parallel.zig");
+
+const grain = 16384;
+const first_index = 3;
+const none = std.math.maxInt(usize);
+
+const Mode = enum(u8) { assign = 0, add = 1, multiply = 2, maximum = 3, minimum = 4 };
+
+/// One index tensor and the dimension that it indexes.
+const Index = struct {
+    data: [*]const u8,
+    narrow: bool,
+    count: usize,
+    size: i64,
+    dim: i64,
+    stride: i64,
+
+    inline fn load(x: *const Index, p: usize) i64 {
+        if (x.narrow) return @as([*]align(1) const i32, @ptrCast(x.data))[p];
+        return @as([*]align(1) const i64, @ptrCast(x.data))[p];
+    }
+
+    /// The offset that position `p` adds, or null when its index lies outside.
+    inline fn offset(x: *const Index, p: usize, wrap: bool) ?isize {
+        const i = x.load(p);
+        const at = if (i < 0 and wrap) i + x.size else i;
+        if (@as(u64, @bitCast(at)) >= @as(u64, @bitCast(x.size))) return null;
+        return @intCast(at * x.stride);
+    }
+};
+
+const Indices = struct {
+    list: [fr.max_rank]Index = undefined,
+    len: usize = 0,
+    wrap: bool,
+
+    fn init(f: *fr.Frame) ?Indices {
+        var s: Indices = .{ .wrap = fr.attr_bool(f, 0) };
+        const n = fr.count(f);
+        if (n <= first_index or n - first_index > fr.max_rank) return null;
+        for (first_index..n) |k| {
+            const v = fr.view(f, k);
+            if (v.dtype != .int64 and v.dtype != .int32) return null;
+            s.list[s.len] = .{
+                .data = v.data,
+                .narrow = v.dtype == .int32,
+                .count = v.size(0),
+                .size = fr.to_int(v.shape[1]),
+                .dim = fr.to_int(v.shape[2]),
+                .stride = fr.to_int(v.strides[1]),
+            };
+            s.len += 1;
+        }
+        return s;
+    }
+
+    inline fn offset(s: *const Indices, p: usize) ?isize {
+        if (s.len == 1) return s.list[0].offset(p, s.wrap);
+        var sum: isize = 0;
+        for (s.list[0..s.len]) |*x| sum += x.offset(p, s.wrap) orelse return null;
+        return sum;
+    }
+
+    /// The status of the first index outside at position `p`.
+    fn report(s: *const Indices, f: *fr.Frame, p: usize) abi.Status {
+        for (s.list[0..s.len]) |*x| {
+            if (x.offset(p, s.wrap) == null) {
+                return fr.fail(f, .index_out_of_bounds, &.{ x.load(p), x.dim, x.size });
+            }
+        }
+        return .bad_argument;
+    }
+
+    /// The first position with an index outside, or `none`.
+    fn validate(s: *const Indices) usize {
+        var first: usize = none;
+        for (s.list[0..s.len]) |*x| {
+            const bad = check_one(x, s.wrap);
+            if (bad < first) first = bad;
+        }
+        return first;
+    }
+};
+
+fn check_one(x: *const Index, wrap: bool) usize {
+    const block = 512;
+    const low: i64 = if (wrap) -x.size else 0;
+    var at: usize = 0;
+    while (at < x.count) : (at += block) {
+        const end = @min(x.count, at + block);
+        var bad = false;
+        for (at..end) |p| {
+            const i = x.load(p);
+            bad = bad or i < low or i >= x.size;
+        }
+        if (!bad) continue;
+        for (at..end) |p| if (x.offset(p, wrap) == null) return p;
+    }
+    return none;
+}
+
+inline fn at_element(comptime T: type, base: usize, offset: isize) *align(1) T {
+    return @ptrFromInt(base +% @as(usize, @bitCast(offset * @as(isize, @sizeOf(T)))));
+}
+
+const Call = struct {
+    space: *const iter.Space,
+    indices: *const Indices,
+    dense: usize,
+    indexed: usize,
+    /// Smallest position whose index lies outside.
+    bad: *std.atomic.Value(usize),
+};
+
+/// out[...] = self[indices]
+pub fn get(f: *fr.Frame) abi.Status {
+    var space: iter.Space = undefined;
+    space.init(f, 3);
+    if (space.total == 0) return .ok;
+    const indices = Indices.init(f) orelse return .bad_argument;
+    var bad = std.atomic.Value(usize).init(none);
+    const c: Call = .{
+        .space = &space,
+        .indices = &indices,
+        .dense = @intFromPtr(fr.view(f, 0).data),
+        .indexed = @intFromPtr(fr.view(f, 1).data),
+        .bad = &bad,
+    };
+    switch (dt.size_of(fr.view(f, 0).dtype)) {
+        1 => parallel.parallel_for(space.total, grain, c, Reader(u8).part),
+        2 => parallel.parallel_for(space.total, grain, c, Reader(u16).part),
+        4 => parallel.parallel_for(space.total, grain, c, Reader(u32).part),
+        8 => parallel.parallel_for(space.total, grain, c, Reader(u64).part),
+        16 => parallel.parallel_for(space.total, grain, c, Reader(u128).part),
+        else => return .unsupported,
+    }
+    const p = bad.load(.monotonic);
+    return if (p == none) .ok else indices.report(f, p);
+}
+
+/// Where the three operands stand, and how far one step moves each.
+const Walk = struct {
+    dense: iter.Cursor,
+    indexed: iter.Cursor,
+    position: iter.Cursor,
+    step: [3]isize,
+
+    fn init(s: *const iter.Space, begin: usize) Walk {
+        return .{
+            .dense = iter.Cursor.init(s, 0, begin),
+            .indexed = iter.Cursor.init(s, 1, begin),
+            .position = iter.Cursor.init(s, 2, begin),
+            .step = .{ s.strides[0][0], s.strides[1][0], s.strides[2][0] },
+        };
+    }
+
+    fn advance(w: *Walk, n: usize) void {
+        w.dense.advance(n);
+        w.indexed.advance(n);
+        w.position.advance(n);
+    }
+};
+
+fn Reader(comptime T: type) type {
+    return struct {
+        fn part(c: Call, begin: usize, end: usize) void {
+            var w = Walk.init(c.space, begin);
+            var done = begin;
+            while (done < end) {
+                const n = w.dense.run(end - done);
+                if (w.step[2] == 0) row(c, &w, n) else elements(c, &w, n);
+                w.advance(n);
+                done += n;
+            }
+        }
+
+        /// The whole run has one index: its elements lie along other dimensions.
+        inline fn row(c: Call, w: *const Walk, n: usize) void {
+            const p: usize = @intCast(w.position.offset);
+            const base = c.indices.offset(p) orelse {
+                _ = c.bad.fetchMin(p, .monotonic);
+                return;
+            };
+            const from = w.indexed.offset + base;
+            if (w.step[0] == 1 and w.step[1] == 1) {
+                const d: [*]align(1) T = @ptrCast(at_element(T, c.dense, w.dense.offset));
+                const s: [*]align(1) const T = @ptrCast(at_element(T, c.indexed, from));
+                if (n < 16) {
+                    for (0..n) |i| d[i] = s[i];
+                } else @memcpy(d[0..n], s[0..n]);
+                return;
+            }
+            for (0..n) |i| {
+                const k: isize = @intCast(i);
+                at_element(T, c.dense, w.dense.offset + k * w.step[0]).* = at_element(T, c.indexed, from + k * w.step[1]).*;
+            }
+        }
+
+        inline fn elements(c: Call, w: *const Walk, n: usize) void {
+            for (0..n) |i| {
+                const k: isize = @intCast(i);
+                const p: usize = @intCast(w.position.offset + k * w.step[2]);
+                const base = c.indices.offset(p) orelse {
+                    _ = c.bad.fetchMin(p, .monotonic);
+                    continue;
+                };
+                const from = w.indexed.offset + k * w.step[1] + base;
+                at_element(T, c.dense, w.dense.offset + k * w.step[0]).* = at_element(T, c.indexed, from).*;
+            }
+        }
+    };
+}
+
+/// self[indices] = source, or combined with it; all indices are checked before anything is written. One thread, in
+/// the order of the space: of several writes to one element the last one stays.
+pub fn put(f: *fr.Frame) abi.Status {
+    var space: iter.Space = undefined;
+    space.init(f, 3);
+    if (space.total == 0) return .ok;
+    const indices = Indices.init(f) orelse return .bad_argument;
+    const wrong = indices.validate();
+    if (wrong != none) return indices.report(f, wrong);
+    const mode: Mode = @enumFromInt(@as(u8, @intCast(fr.attr_int(f, 1))));
+    var bad = std.atomic.Value(usize).init(none);
+    const c: Call = .{
+        .space = &space,
+        .indices = &indices,
+        .dense = @intFromPtr(fr.view(f, 0).data),
+        .indexed = @intFromPtr(fr.view(f, 1).data),
+        .bad = &bad,
+    };
+    const dtype = fr.view(f, 1).dtype;
+    if (mode == .assign) {
+        switch (dt.size_of(dtype)) {
+            1 => write(Assign(u8), c, mode),
+            2 => write(Assign(u16), c, mode),
+            4 => write(Assign(u32), c, mode),
+            8 => write(Assign(u64), c, mode),
+            16 => write(Assign(u128), c, mode),
+            else => return .unsupported,
+        }
+        return .ok;
+    }
+    switch (dtype) {
+        inline else => |d| write(Combine(d), c, mode),
+    }
+    return .ok;
+}
+
+fn Assign(comptime T: type) type {
+    return struct {
+        const Stored = T;
+        inline fn apply(to: *align(1) T, from: *align(1) const T, _: Mode) void {
+            to.* = from.*;
+        }
+    };
+}
+
+/// The type in which elements of a dtype are combined.
+fn combine_type(comptime d: dt.DType) dt.Compute {
+    return switch (d) {
+        .bool => .b8,
+        .uint8, .int8, .int16, .int32, .uint16 => .i32,
+        .int64, .uint32 => .i64,
+        .uint64 => .u64,
+        .float64 => .f64,
+        .complex64 => .c64,
+        .complex128 => .c128,
+        else => .f32,
+    };
+}
+
+fn Combine(comptime d: dt.DType) type {
+    const c = combine_type(d);
+    const V = dt.Computed(c);
+    return struct {
+        const Stored = dt.Stored(d);
+        inline fn apply(to: *align(1) Stored, from: *align(1) const Stored, mode: Mode) void {
+            const a = dt.load(d, c, to.*);
+            const b = dt.load(d, c, from.*);
+            to.* = dt.store(d, c, switch (mode) {
+                .assign => b,
+                .add => sum(a, b),
+                .multiply => product(a, b),
+                .maximum => larger(a, b),
+                .minimum => smaller(a, b),
+            });
+        }
+
+        inline fn sum(a: V, b: V) V {
+            if (comptime dt.is_complex(V)) return .{ .re = a.re + b.re, .im = a.im + b.im };
+            if (c == .b8) return a | b;
+            return if (@typeInfo(V) == .float) a + b else a +% b;
+        }
+        inline fn product(a: V, b: V) V {
+            if (comptime dt.is_complex(V)) return .{ .re = a.re * b.re - a.im * b.im, .im = a.re * b.im + a.im * b.re };
+            if (c == .b8) return a & b;
+            return if (@typeInfo(V) == .float) a * b else a *% b;
+        }
+        inline fn larger(a: V, b: V) V {
+            if (comptime dt.is_complex(V)) return a;
+            if (@typeInfo(V) == .float and a != a) return a;
+            return if (a > b) a else b;
+        }
+        inline fn smaller(a: V, b: V) V {
+            if (comptime dt.is_complex(V)) return a;
+            if (@typeInfo(V) == .float and a != a) return a;
+            return if (a < b) a else b;
+        }
+    };
+}
+
+fn write(comptime Op: type, c: Call, mode: Mode) void {
+    const T = Op.Stored;
+    const total = c.space.total;
+    var w = Walk.init(c.space, 0);
+    var done: usize = 0;
+    while (done < total) {
+        const n = w.dense.run(total - done);
+        const one_row = w.step[2] == 0;
+        const row: isize = if (one_row) c.indices.offset(@intCast(w.position.offset)).? else 0;
+        for (0..n) |i| {
+            const k: isize = @intCast(i);
+            const base = if (one_row) row else c.indices.offset(@intCast(w.position.offset + k * w.step[2])).?;
+            const to = at_element(T, c.indexed, w.indexed.offset + k * w.step[1] + base);
+            Op.apply(to, at_element(T, c.dense, w.dense.offset + k * w.step[0]), mode);
+        }
+        w.advance(n);
+        done += n;
+    }
+}

@@ -1,0 +1,136 @@
+//! Matrix products over frame operands of any strides: 0 receives the product of 1 and 2, one matrix each or a batch.
+//! Attributes 0 and 1 are alpha, 2 and 3 beta (real and imaginary parts); with beta other than zero operand 0 is read.
+const std = @import("std");
+const abi = @import("abi");
+const fr = @import("../core/frame.zig");
+const dt = @import("../core/dtype.zig");
+const half = @import("../core/half.zig");
+const parallel = @import("../core/parallel.zig");
+const float = @import("gemm.zig");
+const generic = @import("gemm_generic.zig");
+
+const Half = struct {
+    pub inline fn load(x: u16) f32 {
+        return half.f16_to_f32(@as(f16, @bitCast(x)));
+    }
+    pub inline fn store(x: f32) u16 {
+        return @bitCast(half.f32_to_f16(x));
+    }
+};
+
+const Bfloat = struct {
+    pub inline fn load(x: u16) f32 {
+        return half.bf16_to_f32(x);
+    }
+    pub inline fn store(x: f32) u16 {
+        return half.f32_to_bf16(x);
+    }
+};
+
+/// Sizes, and strides in elements: of the batch, the rows and the columns of the result and both factors.
+const Product = struct {
+    batch: usize,
+    m: usize,
+    n: usize,
+    k: usize,
+    data: [3][*]u8,
+    strides: [3][3]isize,
+
+    fn of(f: *fr.Frame) ?Product {
+        const c = fr.view(f, 0);
+        const a = fr.view(f, 1);
+        const b = fr.view(f, 2);
+        const rank = c.rank;
+        if ((rank != 2 and rank != 3) or a.rank != rank or b.rank != rank) return null;
+        const row = rank - 2;
+        var p: Product = .{
+            .batch = if (rank == 3) c.size(0) else 1,
+            .m = c.size(row),
+            .n = c.size(row + 1),
+            .k = a.size(row + 1),
+            .data = .{ c.data, a.data, b.data },
+            .strides = undefined,
+        };
+        for ([_]fr.View{ c, a, b }, 0..) |v, i| {
+            if (rank == 3 and v.size(0) != p.batch) return null;
+            p.strides[i] = .{ if (rank == 3) v.stride(0) else 0, v.stride(row), v.stride(row + 1) };
+        }
+        if (a.size(row) != p.m or b.size(row) != p.k or b.size(row + 1) != p.n) return null;
+        if (a.dtype != c.dtype or b.dtype != c.dtype) return null;
+        return p;
+    }
+
+    fn at(p: *const Product, comptime T: type, operand: usize, index: usize) [*]T {
+        const offset = @as(isize, @intCast(index)) * p.strides[operand][0] * @sizeOf(T);
+        return @ptrFromInt(@intFromPtr(p.data[operand]) +% @as(usize, @bitCast(offset)));
+    }
+};
+
+/// C = beta * C + alpha * A * B.
+pub fn gemm(f: *fr.Frame) abi.Status {
+    const p = Product.of(f) orelse return fr.fail(f, .bad_argument, &.{0});
+    if (p.batch == 0 or p.m == 0 or p.n == 0) return .ok;
+    switch (fr.view(f, 0).dtype) {
+        .float32 => floats(f32, f, &p),
+        .float64 => floats(f64, f, &p),
+        .float16 => batches(u16, Half, f, &p),
+        .bfloat16 => batches(u16, Bfloat, f, &p),
+        .uint8, .int8 => batches(u8, void, f, &p),
+        .int16 => batches(i16, void, f, &p),
+        .int32 => batches(i32, void, f, &p),
+        .int64 => batches(i64, void, f, &p),
+        .complex64 => batches(dt.Complex(f32), void, f, &p),
+        .complex128 => batches(dt.Complex(f64), void, f, &p),
+        else => return .unsupported,
+    }
+    return .ok;
+}
+
+fn floats(comptime T: type, f: *fr.Frame, p: *const Product) void {
+    const alpha: T = @floatCast(fr.attr(f, 0));
+    const beta: T = @floatCast(fr.attr(f, 2));
+    const c, const a, const b = .{ p.at(T, 0, 0), p.at(T, 1, 0), p.at(T, 2, 0) };
+    const sc, const sa, const sb = p.strides;
+    if (p.batch == 1) {
+        return float.gemm(T, p.m, p.n, p.k, alpha, a, sa[1], sa[2], b, sb[1], sb[2], beta, c, sc[1], sc[2]);
+    }
+    float.gemm_batched(T, p.batch, p.m, p.n, p.k, alpha, a, sa[0], sa[1], sa[2], b, sb[0], sb[1], sb[2], beta, c, sc[0], sc[1], sc[2]);
+}
+
+/// The factors alpha and beta as elements of T; integers arrive as whole numbers in range.
+fn factor(comptime T: type, re: f64, im: f64) T {
+    if (comptime dt.is_complex(T)) {
+        const Real = @FieldType(T, "re");
+        return .{ .re = @as(Real, @floatCast(re)), .im = @as(Real, @floatCast(im)) };
+    }
+    return dt.integer(T, re);
+}
+
+fn batches(comptime T: type, comptime Convert: type, f: *fr.Frame, p: *const Product) void {
+    const Job = struct {
+        p: *const Product,
+        factors: [4]f64,
+
+        fn run(j: @This(), begin: usize, end: usize) void {
+            for (begin..end) |i| one(j.p, j.factors, i);
+        }
+
+        fn one(q: *const Product, factors: [4]f64, i: usize) void {
+            const c, const a, const b = .{ q.at(T, 0, i), q.at(T, 1, i), q.at(T, 2, i) };
+            const sc, const sa, const sb = q.strides;
+            if (Convert != void) {
+                const alpha: f32 = @floatCast(factors[0]);
+                const beta: f32 = @floatCast(factors[2]);
+                return generic.gemm_half(Convert, q.m, q.n, q.k, alpha, a, sa[1], sa[2], b, sb[1], sb[2], beta, c, sc[1], sc[2]);
+            }
+            const alpha = factor(T, factors[0], factors[1]);
+            const beta = factor(T, factors[2], factors[3]);
+            generic.gemm_generic(T, q.m, q.n, q.k, alpha, a, sa[1], sa[2], b, sb[1], sb[2], beta, c, sc[1], sc[2]);
+        }
+    };
+    const job: Job = .{ .p = p, .factors = f.attrs[0..4].* };
+    const work = @max(1, p.m *| p.n *| p.k);
+    // Few and big: the threads share each product. Many and small: each thread takes whole products.
+    if (p.batch < 8 and work > 1 << 18) return Job.run(job, 0, p.batch);
+    parallel.parallel_for(p.batch, @max(1, (1 << 15) / work), job, Job.run);
+}

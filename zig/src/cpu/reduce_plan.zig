@@ -1,0 +1,210 @@
+//! How a reduction walks memory: which dimensions are kept and which are reduced, each list sorted by the input's
+//! strides and merged, and how the work is cut into tasks. The cuts depend on sizes alone, never on threads.
+const std = @import("std");
+const dt = @import("../core/dtype.zig");
+const fr = @import("../core/frame.zig");
+
+/// Elements of work that are worth a second thread.
+pub const grain = 32768;
+/// Elements of one part of a long reduction.
+const part = 65536;
+const max_parts = 64;
+
+/// Sizes and strides, innermost first.
+pub const Dims = struct {
+    rank: usize = 0,
+    total: usize = 1,
+    sizes: [fr.max_rank]usize = undefined,
+    in: [fr.max_rank]isize = undefined,
+    out: [2][fr.max_rank]isize = undefined,
+
+    fn add(d: *Dims, n: usize, in: isize, out0: isize, out1: isize) void {
+        d.sizes[d.rank] = n;
+        d.in[d.rank] = in;
+        d.out[0][d.rank] = out0;
+        d.out[1][d.rank] = out1;
+        d.rank += 1;
+        d.total *= n;
+    }
+
+    /// A broadcast dimension (stride 0) goes outside: it brings no locality.
+    fn key(d: *const Dims, i: usize) usize {
+        const s = @abs(d.in[i]);
+        return if (s == 0) std.math.maxInt(usize) else s;
+    }
+
+    fn swap(d: *Dims, a: usize, b: usize) void {
+        std.mem.swap(usize, &d.sizes[a], &d.sizes[b]);
+        std.mem.swap(isize, &d.in[a], &d.in[b]);
+        for (0..2) |k| std.mem.swap(isize, &d.out[k][a], &d.out[k][b]);
+    }
+
+    fn tidy(d: *Dims) void {
+        for (1..@max(1, d.rank)) |i| {
+            var j = i;
+            while (j > 0 and d.key(j) < d.key(j - 1)) : (j -= 1) d.swap(j, j - 1);
+        }
+        if (d.rank == 0) return;
+        var last: usize = 0;
+        for (1..d.rank) |i| {
+            const n: isize = @intCast(d.sizes[last]);
+            const joins = d.in[i] == d.in[last] * n and d.out[0][i] == d.out[0][last] * n and
+                d.out[1][i] == d.out[1][last] * n;
+            if (joins) {
+                d.sizes[last] *= d.sizes[i];
+            } else {
+                last += 1;
+                if (last != i) d.swap(last, i);
+            }
+        }
+        d.rank = last + 1;
+    }
+
+    pub fn inner_stride(d: *const Dims) usize {
+        return if (d.rank == 0) std.math.maxInt(usize) else d.key(0);
+    }
+};
+
+/// A position in a list of dimensions, from dimension `first` outwards.
+pub const Walk = struct {
+    dims: *const Dims,
+    first: usize,
+    index: [fr.max_rank]usize = undefined,
+    in: isize = 0,
+    out: [2]isize = .{ 0, 0 },
+
+    pub fn init(dims: *const Dims, first: usize, start: usize) Walk {
+        var w: Walk = .{ .dims = dims, .first = first };
+        if (dims.total == 0) return w;
+        var rest = start;
+        for (first..@max(first, dims.rank)) |d| {
+            const i: isize = @intCast(rest % dims.sizes[d]);
+            rest /= dims.sizes[d];
+            w.index[d] = @intCast(i);
+            w.in += i * dims.in[d];
+            for (0..2) |k| w.out[k] += i * dims.out[k][d];
+        }
+        return w;
+    }
+
+    /// Elements left along the first dimension.
+    pub inline fn run(w: *const Walk, limit: usize) usize {
+        if (w.first >= w.dims.rank) return limit;
+        return @min(limit, w.dims.sizes[w.first] - w.index[w.first]);
+    }
+
+    pub inline fn advance(w: *Walk, n: usize) void {
+        const dims = w.dims;
+        var d = w.first;
+        if (d >= dims.rank) return;
+        w.index[d] += n;
+        w.shift(d, @intCast(n));
+        while (w.index[d] == dims.sizes[d] and d + 1 < dims.rank) {
+            w.shift(d, -@as(isize, @intCast(dims.sizes[d])));
+            w.index[d] = 0;
+            d += 1;
+            w.index[d] += 1;
+            w.shift(d, 1);
+        }
+    }
+
+    inline fn shift(w: *Walk, d: usize, n: isize) void {
+        w.in += n * w.dims.in[d];
+        for (0..2) |k| w.out[k] += n * w.dims.out[k][d];
+    }
+};
+
+pub const Plan = struct {
+    kept: Dims = .{},
+    reduced: Dims = .{},
+    /// Whole rows of outputs are accumulated at once, instead of one output after the other.
+    columns: bool = false,
+    /// Outputs in a task.
+    width: usize = 1,
+    blocks: usize = 1,
+    tasks: usize = 0,
+    /// Parts of the reduced elements of one task, and the elements in each.
+    parts: usize = 1,
+    step: usize = 0,
+
+    /// Operand `in` is reduced where operand 0 has size one and it has not; `outs` operands are written.
+    pub fn init(f: *fr.Frame, in: usize, outs: usize, max_width: usize) Plan {
+        var p: Plan = .{};
+        const src = fr.view(f, in);
+        const dst = fr.view(f, 0);
+        const second = fr.view(f, if (outs > 1) 1 else 0);
+        for (0..src.rank) |d| {
+            const n = src.size(d);
+            if (n == 1) continue;
+            if (dst.size(d) == n) {
+                p.kept.add(n, src.stride(d), dst.stride(d), second.stride(d));
+            } else p.reduced.add(n, src.stride(d), 0, 0);
+        }
+        p.kept.tidy();
+        p.reduced.tidy();
+        p.cut(max_width);
+        return p;
+    }
+
+    fn cut(p: *Plan, max_width: usize) void {
+        const outputs = p.kept.total;
+        const total = p.reduced.total;
+        const short = total <= 8 and outputs >= 64;
+        p.columns = p.kept.rank > 0 and p.kept.sizes[0] > 1 and
+            (short or p.kept.inner_stride() < p.reduced.inner_stride());
+        if (p.columns) {
+            p.width = @min(max_width, p.kept.sizes[0]);
+            p.blocks = std.math.divCeil(usize, p.kept.sizes[0], p.width) catch unreachable;
+            p.tasks = p.blocks * (outputs / @max(1, p.kept.sizes[0]));
+        } else p.tasks = outputs;
+        p.step = total;
+        if (p.tasks == 0 or p.tasks >= 16) return;
+        const wanted = @min(max_parts, total / @max(1, part / p.width));
+        if (wanted < 2) return;
+        const rounded: usize = if (p.columns) 64 else 4096;
+        p.step = std.mem.alignForward(usize, std.math.divCeil(usize, total, wanted) catch unreachable, rounded);
+        p.parts = std.math.divCeil(usize, total, p.step) catch unreachable;
+    }
+
+    /// Tasks that are worth a thread.
+    pub fn task_grain(p: *const Plan) usize {
+        return @max(1, grain / @max(1, p.width * p.reduced.total));
+    }
+
+    /// Where task `t` lies: the walk stands on its first output.
+    pub fn place(p: *const Plan, t: usize) struct { walk: Walk, width: usize } {
+        if (!p.columns) return .{ .walk = Walk.init(&p.kept, 0, t), .width = 1 };
+        var w = Walk.init(&p.kept, 1, t / p.blocks);
+        const first = (t % p.blocks) * p.width;
+        const i: isize = @intCast(first);
+        w.in += i * p.kept.in[0];
+        for (0..2) |k| w.out[k] += i * p.kept.out[k][0];
+        return .{ .walk = w, .width = @min(p.width, p.kept.sizes[0] - first) };
+    }
+};
+
+/// The address `elements` away from `data`.
+pub inline fn element(data: [*]u8, elements: isize, size: usize) [*]u8 {
+    const bytes = elements * @as(isize, @intCast(size));
+    return @ptrFromInt(@intFromPtr(data) +% @as(usize, @bitCast(bytes)));
+}
+
+/// Applies the conjugate and negative bits of an operand to its elements.
+pub inline fn apply_flags(comptime T: type, flags: u32, x: [*]T, n: usize) void {
+    if (flags != 0) flip(T, flags, x, n);
+}
+
+fn flip(comptime T: type, flags: u32, values: [*]T, n: usize) void {
+    const conj = flags & fr.flag_conj != 0;
+    const neg = flags & fr.flag_neg != 0;
+    for (values[0..n]) |*x| {
+        if (comptime dt.is_complex(T)) {
+            if (conj) x.im = -x.im;
+            if (neg) x.* = .{ .re = -x.re, .im = -x.im };
+        } else if (comptime @typeInfo(T) == .float) {
+            if (neg) x.* = -x.*;
+        } else if (neg) {
+            x.* = 0 -% x.*;
+        }
+    }
+}
