@@ -5,7 +5,7 @@ import { emitAbiTs, emitAbiZig } from "./emit/abi.ts";
 import { emitCoverage, emitOpsJson } from "./emit/coverage.ts";
 import { emitNodes } from "./emit/nodes.ts";
 import { emitOps } from "./emit/ops.ts";
-import { emitFunctional, emitMethods } from "./emit/public.ts";
+import { emitFunctional, emitMethodFunctions, emitMethods, emitNamespaces } from "./emit/public.ts";
 import { emitKernels, emitOpsZig, emitSymbols } from "./emit/symbols.ts";
 import { loadModel, type Model } from "./model/load.ts";
 
@@ -20,6 +20,8 @@ const GENERATORS: Record<string, (model: Model) => string> = {
   "nodes.ts": emitNodes,
   "ops.ts": emitOps,
   "functional.ts": emitFunctional,
+  "method-functions.ts": emitMethodFunctions,
+  "namespaces.ts": emitNamespaces,
   "methods.ts": emitMethods,
   "ops.json": emitOpsJson,
   "OPS.md": emitCoverage,

@@ -30,19 +30,6 @@ export function abs(self: any, options?: any): any {
 }
 
 /**
- * The absolute value of each element; the modulus of complex ones, which gives the real dtype.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.abs_
- */
-export function abs_(self: Tensor): Tensor;
-export function abs_(self: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("abs_", "self", self);
-  if (options === undefined) return O.abs_(self);
-  A.checkKeys("abs_", options, []);
-  return O.abs_(self);
-}
-
-/**
  * self + alpha * other, with broadcasting and type promotion.
  * @throws RuntimeError when the shapes do not broadcast
  * @example
@@ -58,21 +45,6 @@ export function add(self: any, other: any, options?: any): any {
   if (options === undefined) return O.add(self, other, 1);
   A.checkKeys("add", options, ["alpha","out"]);
   return O.add(self, other, A.option("add", options, "alpha", "Scalar", 1), A.outOption("add", options));
-}
-
-/**
- * self + alpha * other, with broadcasting and type promotion.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError when the shapes do not broadcast
- * @torch torch.add_
- */
-export function add_(self: Tensor, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-export function add_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("add_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("add_", "other", other);
-  if (options === undefined) return O.add_(self, other, 1);
-  A.checkKeys("add_", options, ["alpha"]);
-  return O.add_(self, other, A.option("add_", options, "alpha", "Scalar", 1));
 }
 
 /**
@@ -95,22 +67,6 @@ export function addbmm(self: any, batch1: any, batch2: any, options?: any): any 
 }
 
 /**
- * beta * self + alpha * the sum over the batch of batch1 @ batch2.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError when the dtypes differ or the sizes do not fit
- * @torch torch.addbmm_
- */
-export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-export function addbmm_(self: any, batch1: any, batch2: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("addbmm_", "self", self);
-  if (!(batch1 instanceof Tensor)) A.bad("addbmm_", "batch1", batch1);
-  if (!(batch2 instanceof Tensor)) A.bad("addbmm_", "batch2", batch2);
-  if (options === undefined) return O.addbmm_(self, batch1, batch2, 1, 1);
-  A.checkKeys("addbmm_", options, ["beta","alpha"]);
-  return O.addbmm_(self, batch1, batch2, A.option("addbmm_", options, "beta", "Scalar", 1), A.option("addbmm_", options, "alpha", "Scalar", 1));
-}
-
-/**
  * self + value * tensor1 * tensor2, with broadcasting and type promotion.
  * @example
  * ```ts
@@ -126,21 +82,6 @@ export function addcmul(self: any, tensor1: any, tensor2: any, options?: any): a
   if (options === undefined) return O.addcmul(self, tensor1, tensor2, 1);
   A.checkKeys("addcmul", options, ["value","out"]);
   return O.addcmul(self, tensor1, tensor2, A.option("addcmul", options, "value", "Scalar", 1), A.outOption("addcmul", options));
-}
-
-/**
- * self + value * tensor1 * tensor2, with broadcasting and type promotion.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.addcmul_
- */
-export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
-export function addcmul_(self: any, tensor1: any, tensor2: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("addcmul_", "self", self);
-  if (!(tensor1 instanceof Tensor)) A.bad("addcmul_", "tensor1", tensor1);
-  if (!(tensor2 instanceof Tensor)) A.bad("addcmul_", "tensor2", tensor2);
-  if (options === undefined) return O.addcmul_(self, tensor1, tensor2, 1);
-  A.checkKeys("addcmul_", options, ["value"]);
-  return O.addcmul_(self, tensor1, tensor2, A.option("addcmul_", options, "value", "Scalar", 1));
 }
 
 /**
@@ -164,23 +105,6 @@ export function addmm(self: any, mat1: any, mat2: any, options?: any): any {
 }
 
 /**
- * beta * self + alpha * (mat1 @ mat2); self is expanded to the product's shape. With beta = 0 self is
- * not read.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError when the dtypes differ or the sizes do not fit
- * @torch torch.addmm_
- */
-export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-export function addmm_(self: any, mat1: any, mat2: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("addmm_", "self", self);
-  if (!(mat1 instanceof Tensor)) A.bad("addmm_", "mat1", mat1);
-  if (!(mat2 instanceof Tensor)) A.bad("addmm_", "mat2", mat2);
-  if (options === undefined) return O.addmm_(self, mat1, mat2, 1, 1);
-  A.checkKeys("addmm_", options, ["beta","alpha"]);
-  return O.addmm_(self, mat1, mat2, A.option("addmm_", options, "beta", "Scalar", 1), A.option("addmm_", options, "alpha", "Scalar", 1));
-}
-
-/**
  * beta * self + alpha * (mat @ vec).
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
  * @example
@@ -199,22 +123,6 @@ export function addmv(self: any, mat: any, vec: any, options?: any): any {
   return O.addmv(self, mat, vec, A.option("addmv", options, "beta", "Scalar", 1), A.option("addmv", options, "alpha", "Scalar", 1), A.outOption("addmv", options));
 }
 
-/**
- * beta * self + alpha * (mat @ vec).
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError when the dtypes differ or the sizes do not fit
- * @torch torch.addmv_
- */
-export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-export function addmv_(self: any, mat: any, vec: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("addmv_", "self", self);
-  if (!(mat instanceof Tensor)) A.bad("addmv_", "mat", mat);
-  if (!(vec instanceof Tensor)) A.bad("addmv_", "vec", vec);
-  if (options === undefined) return O.addmv_(self, mat, vec, 1, 1);
-  A.checkKeys("addmv_", options, ["beta","alpha"]);
-  return O.addmv_(self, mat, vec, A.option("addmv_", options, "beta", "Scalar", 1), A.option("addmv_", options, "alpha", "Scalar", 1));
-}
-
 const T__addr: A.Overload[] = [
   { fn: O.addr, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: true },
 ];
@@ -230,20 +138,6 @@ const T__addr: A.Overload[] = [
 export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function addr(...args: any[]): any {
   return A.call("addr", T__addr, args);
-}
-
-const T__addr_: A.Overload[] = [
-  { fn: O.addr_, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: false },
-];
-/**
- * beta * self + alpha * the outer product of two vectors, with type promotion.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError unless vec1 and vec2 have one dimension
- * @torch torch.addr_
- */
-export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-export function addr_(...args: any[]): any {
-  return A.call("addr_", T__addr_, args);
 }
 
 const T__all: A.Overload[] = [
@@ -365,20 +259,6 @@ export function arctan2(self: any, other: any, options?: any): any {
   return O.atan2(self, other, A.outOption("arctan2", options));
 }
 
-/**
- * The angle, in radians, of the point (other, self).
- * Writes into the tensor itself, which is also returned.
- * @torch torch.atan2_
- */
-export function arctan2_(self: Tensor, other: Tensor): Tensor;
-export function arctan2_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("arctan2_", "self", self);
-  if (!(other instanceof Tensor)) A.bad("arctan2_", "other", other);
-  if (options === undefined) return O.atan2_(self, other);
-  A.checkKeys("arctan2_", options, []);
-  return O.atan2_(self, other);
-}
-
 const T__argmax: A.Overload[] = [
   { fn: O.argmax, args: [["self","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false]], positional: 3, out: true },
 ];
@@ -454,21 +334,6 @@ export function asStrided(...args: any[]): any {
   return A.call("asStrided", T__asStrided, args);
 }
 
-const T__asStrided_: A.Overload[] = [
-  { fn: O.as_strided_, args: [["self","Tensor",REQUIRED], ["size","Sizes",REQUIRED], ["stride","Sizes",REQUIRED], ["storageOffset","Int?",null]], positional: 4, out: false },
-];
-/**
- * A view with given sizes, strides and offset, in elements, into the storage.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError when the region reaches beyond the storage
- * @torch torch.as_strided_
- */
-export function asStrided_(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor;
-export function asStrided_(self: Tensor, size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
-export function asStrided_(...args: any[]): any {
-  return A.call("asStrided_", T__asStrided_, args);
-}
-
 /**
  * The angle, in radians, of the point (other, self).
  * @example
@@ -484,20 +349,6 @@ export function atan2(self: any, other: any, options?: any): any {
   if (options === undefined) return O.atan2(self, other);
   A.checkKeys("atan2", options, ["out"]);
   return O.atan2(self, other, A.outOption("atan2", options));
-}
-
-/**
- * The angle, in radians, of the point (other, self).
- * Writes into the tensor itself, which is also returned.
- * @torch torch.atan2_
- */
-export function atan2_(self: Tensor, other: Tensor): Tensor;
-export function atan2_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("atan2_", "self", self);
-  if (!(other instanceof Tensor)) A.bad("atan2_", "other", other);
-  if (options === undefined) return O.atan2_(self, other);
-  A.checkKeys("atan2_", options, []);
-  return O.atan2_(self, other);
 }
 
 /**
@@ -520,34 +371,6 @@ export function baddbmm(self: any, batch1: any, batch2: any, options?: any): any
 }
 
 /**
- * beta * self + alpha * (batch1 @ batch2) for batches of matrices.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError when the dtypes differ or the sizes do not fit
- * @torch torch.baddbmm_
- */
-export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-export function baddbmm_(self: any, batch1: any, batch2: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("baddbmm_", "self", self);
-  if (!(batch1 instanceof Tensor)) A.bad("baddbmm_", "batch1", batch1);
-  if (!(batch2 instanceof Tensor)) A.bad("baddbmm_", "batch2", batch2);
-  if (options === undefined) return O.baddbmm_(self, batch1, batch2, 1, 1);
-  A.checkKeys("baddbmm_", options, ["beta","alpha"]);
-  return O.baddbmm_(self, batch1, batch2, A.option("baddbmm_", options, "beta", "Scalar", 1), A.option("baddbmm_", options, "alpha", "Scalar", 1));
-}
-
-const T__bfloat16: A.Overload[] = [
-  { fn: O.bfloat16, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
-];
-/**
- * The tensor as bfloat16.
- * @torch torch.bfloat16
- */
-export function bfloat16(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function bfloat16(...args: any[]): any {
-  return A.call("bfloat16", T__bfloat16, args);
-}
-
-/**
  * The bitwise and of integers or bools.
  * @throws NotImplementedError for floating and complex tensors
  * @example
@@ -564,22 +387,6 @@ export function bitwiseAnd(self: any, other: any, options?: any): any {
   if (options === undefined) return O.bitwise_and(self, other);
   A.checkKeys("bitwiseAnd", options, ["out"]);
   return O.bitwise_and(self, other, A.outOption("bitwiseAnd", options));
-}
-
-/**
- * The bitwise and of integers or bools.
- * Writes into the tensor itself, which is also returned.
- * @throws NotImplementedError for floating and complex tensors
- * @torch torch.bitwise_and_
- */
-export function bitwiseAnd_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function bitwiseAnd_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.operand("bitwiseAnd_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("bitwiseAnd_", "other", other);
-  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseAnd_", "self", self);
-  if (options === undefined) return O.bitwise_and_(self, other);
-  A.checkKeys("bitwiseAnd_", options, []);
-  return O.bitwise_and_(self, other);
 }
 
 /**
@@ -600,18 +407,6 @@ export function bmm(self: any, mat2: any, options?: any): any {
   return O.bmm(self, mat2, A.outOption("bmm", options));
 }
 
-const T__bool: A.Overload[] = [
-  { fn: O.bool, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
-];
-/**
- * The tensor as bool.
- * @torch torch.bool
- */
-export function bool(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function bool(...args: any[]): any {
-  return A.call("bool", T__bool, args);
-}
-
 const T__broadcastTo: A.Overload[] = [
   { fn: O.broadcast_to, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: false },
 ];
@@ -623,18 +418,6 @@ export function broadcastTo(self: Tensor, size: readonly number[], options?: Rec
 export function broadcastTo(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function broadcastTo(...args: any[]): any {
   return A.call("broadcastTo", T__broadcastTo, args);
-}
-
-const T__byte: A.Overload[] = [
-  { fn: O.byte, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
-];
-/**
- * The tensor as uint8.
- * @torch torch.byte
- */
-export function byte(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function byte(...args: any[]): any {
-  return A.call("byte", T__byte, args);
 }
 
 const T__cat: A.Overload[] = [
@@ -655,42 +438,6 @@ export function cat(tensors: readonly Tensor[], dim: number, options?: { out?: T
 export function cat(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
 export function cat(...args: any[]): any {
   return A.call("cat", T__cat, args);
-}
-
-const T__cdouble: A.Overload[] = [
-  { fn: O.cdouble, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
-];
-/**
- * The tensor as complex128.
- * @torch torch.cdouble
- */
-export function cdouble(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function cdouble(...args: any[]): any {
-  return A.call("cdouble", T__cdouble, args);
-}
-
-const T__cfloat: A.Overload[] = [
-  { fn: O.cfloat, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
-];
-/**
- * The tensor as complex64.
- * @torch torch.cfloat
- */
-export function cfloat(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function cfloat(...args: any[]): any {
-  return A.call("cfloat", T__cfloat, args);
-}
-
-const T__char: A.Overload[] = [
-  { fn: O.char, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
-];
-/**
- * The tensor as int8.
- * @torch torch.char
- */
-export function char(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function char(...args: any[]): any {
-  return A.call("char", T__char, args);
 }
 
 const T__chunk: A.Overload[] = [
@@ -731,27 +478,6 @@ export function clamp(...args: any[]): any {
   return A.call("clamp", T__clamp, args);
 }
 
-const T__clamp_: A.Overload[] = [
-  { fn: O.clamp_, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: false },
-  { fn: O.clamp_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: false },
-];
-/**
- * Each element, or the bound that it lies beyond.
- * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError without a bound
- * @torch torch.clamp_
- */
-export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor;
-export function clamp_(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null }): Tensor;
-export function clamp_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
-export function clamp_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor;
-export function clamp_(self: Tensor, min: Tensor | null, options?: { max?: Tensor | null }): Tensor;
-export function clamp_(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null }): Tensor;
-export function clamp_(...args: any[]): any {
-  return A.call("clamp_", T__clamp_, args);
-}
-
 const T__clip: A.Overload[] = [
   { fn: O.clamp, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: true },
 ];
@@ -769,22 +495,6 @@ export function clip(self: Tensor, min: Scalar | null, options?: { max?: Scalar 
 export function clip(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 export function clip(...args: any[]): any {
   return A.call("clip", T__clip, args);
-}
-
-const T__clip_: A.Overload[] = [
-  { fn: O.clamp_, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: false },
-];
-/**
- * Each element, or the bound that it lies beyond.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError without a bound
- * @torch torch.clamp_
- */
-export function clip_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor;
-export function clip_(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null }): Tensor;
-export function clip_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
-export function clip_(...args: any[]): any {
-  return A.call("clip_", T__clip_, args);
 }
 
 /**
@@ -872,33 +582,6 @@ export function conj(...args: any[]): any {
   return A.call("conj", T__conj, args);
 }
 
-const T__contiguous: A.Overload[] = [
-  { fn: O.contiguous, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
-];
-/**
- * The tensor itself when it is contiguous, else a contiguous copy.
- * @torch torch.contiguous
- */
-export function contiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function contiguous(...args: any[]): any {
-  return A.call("contiguous", T__contiguous, args);
-}
-
-const T__copy_: A.Overload[] = [
-  { fn: O.copy_, args: [["self","Tensor",REQUIRED], ["src","Tensor",REQUIRED], ["nonBlocking","Bool",false]], positional: 3, out: false },
-];
-/**
- * Takes the elements of another tensor, broadcast and converted.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError when the shapes do not broadcast or the tensors partly overlap
- * @torch torch.copy_
- */
-export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor;
-export function copy_(self: Tensor, src: Tensor, options?: { nonBlocking?: boolean }): Tensor;
-export function copy_(...args: any[]): any {
-  return A.call("copy_", T__copy_, args);
-}
-
 /**
  * The magnitude of self with the sign of other.
  * @example
@@ -917,20 +600,6 @@ export function copysign(self: any, other: any, options?: any): any {
 }
 
 /**
- * The magnitude of self with the sign of other.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.copysign_
- */
-export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function copysign_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("copysign_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("copysign_", "other", other);
-  if (options === undefined) return O.copysign_(self, other);
-  A.checkKeys("copysign_", options, []);
-  return O.copysign_(self, other);
-}
-
-/**
  * The cosine of each element, in radians. Integers give the default float dtype.
  * @example
  * ```ts
@@ -946,31 +615,6 @@ export function cos(self: any, options?: any): any {
   return O.cos(self, A.outOption("cos", options));
 }
 
-/**
- * The cosine of each element, in radians. Integers give the default float dtype.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.cos_
- */
-export function cos_(self: Tensor): Tensor;
-export function cos_(self: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("cos_", "self", self);
-  if (options === undefined) return O.cos_(self);
-  A.checkKeys("cos_", options, []);
-  return O.cos_(self);
-}
-
-const T__cpu: A.Overload[] = [
-  { fn: O.cpu, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
-];
-/**
- * The tensor on the CPU.
- * @torch torch.cpu
- */
-export function cpu(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function cpu(...args: any[]): any {
-  return A.call("cpu", T__cpu, args);
-}
-
 const T__detach: A.Overload[] = [
   { fn: O.detach, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
 ];
@@ -981,20 +625,6 @@ const T__detach: A.Overload[] = [
 export function detach(self: Tensor): Tensor;
 export function detach(...args: any[]): any {
   return A.call("detach", T__detach, args);
-}
-
-const T__detach_: A.Overload[] = [
-  { fn: O.detach_inplace_, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
-];
-/**
- * Forgets the history of the tensor.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError for views
- * @torch torch.detach_
- */
-export function detach_(self: Tensor): Tensor;
-export function detach_(...args: any[]): any {
-  return A.call("detach_", T__detach_, args);
 }
 
 const T__diagonal: A.Overload[] = [
@@ -1038,22 +668,6 @@ export function div(self: any, other: any, options?: any): any {
 /**
  * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
  * "trunc" rounds the quotient and keeps integer dtypes.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError for an unknown rounding mode
- * @torch torch.div_
- */
-export function div_(self: Tensor, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
-export function div_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("div_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("div_", "other", other);
-  if (options === undefined) return O.div_(self, other, null);
-  A.checkKeys("div_", options, ["roundingMode"]);
-  return O.div_(self, other, A.option("div_", options, "roundingMode", "String?", null));
-}
-
-/**
- * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
- * "trunc" rounds the quotient and keeps integer dtypes.
  * @throws RuntimeError for an unknown rounding mode
  * @example
  * ```ts
@@ -1068,22 +682,6 @@ export function divide(self: any, other: any, options?: any): any {
   if (options === undefined) return O.div(self, other, null);
   A.checkKeys("divide", options, ["roundingMode","out"]);
   return O.div(self, other, A.option("divide", options, "roundingMode", "String?", null), A.outOption("divide", options));
-}
-
-/**
- * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
- * "trunc" rounds the quotient and keeps integer dtypes.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError for an unknown rounding mode
- * @torch torch.div_
- */
-export function divide_(self: Tensor, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
-export function divide_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("divide_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("divide_", "other", other);
-  if (options === undefined) return O.div_(self, other, null);
-  A.checkKeys("divide_", options, ["roundingMode"]);
-  return O.div_(self, other, A.option("divide_", options, "roundingMode", "String?", null));
 }
 
 /**
@@ -1102,18 +700,6 @@ export function dot(self: any, tensor: any, options?: any): any {
   if (options === undefined) return O.dot(self, tensor);
   A.checkKeys("dot", options, ["out"]);
   return O.dot(self, tensor, A.outOption("dot", options));
-}
-
-const T__double: A.Overload[] = [
-  { fn: O.double, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
-];
-/**
- * The tensor as float64.
- * @torch torch.double
- */
-export function double(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function double(...args: any[]): any {
-  return A.call("double", T__double, args);
 }
 
 const T__dstack: A.Overload[] = [
@@ -1219,20 +805,6 @@ export function eq(self: any, other: any, options?: any): any {
 }
 
 /**
- * True where the elements are equal.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.eq_
- */
-export function eq_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function eq_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("eq_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("eq_", "other", other);
-  if (options === undefined) return O.eq_(self, other);
-  A.checkKeys("eq_", options, []);
-  return O.eq_(self, other);
-}
-
-/**
  * e to the power of each element. Integers give the default float dtype.
  * @example
  * ```ts
@@ -1246,49 +818,6 @@ export function exp(self: any, options?: any): any {
   if (options === undefined) return O.exp(self);
   A.checkKeys("exp", options, ["out"]);
   return O.exp(self, A.outOption("exp", options));
-}
-
-/**
- * e to the power of each element. Integers give the default float dtype.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.exp_
- */
-export function exp_(self: Tensor): Tensor;
-export function exp_(self: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("exp_", "self", self);
-  if (options === undefined) return O.exp_(self);
-  A.checkKeys("exp_", options, []);
-  return O.exp_(self);
-}
-
-const T__expand: A.Overload[] = [
-  { fn: O.expand, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["implicit","Bool",false]], positional: 2, out: false },
-];
-/**
- * A view with dimensions of size one stretched, stride 0; -1 keeps a size.
- * @example
- * ```ts
- * tensor([[1], [2]]).expand(2, 2) // tensor([[1., 1.],
- * //         [2., 2.]])
- * ```
- * @torch torch.expand
- */
-export function expand(self: Tensor, size: readonly number[], options?: { implicit?: boolean }): Tensor;
-export function expand(self: Tensor, ...size: (number | { implicit?: boolean })[]): Tensor;
-export function expand(...args: any[]): any {
-  return A.call("expand", T__expand, args);
-}
-
-const T__expandAs: A.Overload[] = [
-  { fn: O.expand_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: false },
-];
-/**
- * The tensor expanded to the shape of another.
- * @torch torch.expand_as
- */
-export function expandAs(self: Tensor, other: Tensor): Tensor;
-export function expandAs(...args: any[]): any {
-  return A.call("expandAs", T__expandAs, args);
 }
 
 const T__eye: A.Overload[] = [
@@ -1329,24 +858,6 @@ export function fill(...args: any[]): any {
   return A.call("fill", T__fill, args);
 }
 
-const T__fill_: A.Overload[] = [
-  { fn: O.fill_, args: [["self","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 2, out: false },
-  { fn: O.fill_Tensor_, args: [["self","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 2, out: false },
-];
-/**
- * Every element set to a number.
- * Every element set to the value of a 0-dim tensor.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError when the number does not fit the dtype
- * @throws RuntimeError when the value has dimensions
- * @torch torch.fill_
- */
-export function fill_(self: Tensor, value: Scalar): Tensor;
-export function fill_(self: Tensor, value: Tensor): Tensor;
-export function fill_(...args: any[]): any {
-  return A.call("fill_", T__fill_, args);
-}
-
 const T__flatten: A.Overload[] = [
   { fn: O.flatten, args: [["self","Tensor",REQUIRED], ["startDim","Dim",0], ["endDim","Dim",-1]], positional: 3, out: false },
 ];
@@ -1360,18 +871,6 @@ export function flatten(self: Tensor, startDim: number, options?: { endDim?: num
 export function flatten(self: Tensor, options?: { startDim?: number; endDim?: number }): Tensor;
 export function flatten(...args: any[]): any {
   return A.call("flatten", T__flatten, args);
-}
-
-const T__float: A.Overload[] = [
-  { fn: O.float, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
-];
-/**
- * The tensor as float32.
- * @torch torch.float
- */
-export function float(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function float(...args: any[]): any {
-  return A.call("float", T__float, args);
 }
 
 /**
@@ -1393,21 +892,6 @@ export function floorDivide(self: any, other: any, options?: any): any {
 }
 
 /**
- * self / other rounded towards minus infinity.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError for an integer division by zero
- * @torch torch.floor_divide_
- */
-export function floorDivide_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function floorDivide_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("floorDivide_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("floorDivide_", "other", other);
-  if (options === undefined) return O.floor_divide_(self, other);
-  A.checkKeys("floorDivide_", options, []);
-  return O.floor_divide_(self, other);
-}
-
-/**
  * The remainder of the division, with the sign of the dividend (C's %).
  * @throws RuntimeError for an integer division by zero
  * @example
@@ -1423,21 +907,6 @@ export function fmod(self: any, other: any, options?: any): any {
   if (options === undefined) return O.fmod(self, other);
   A.checkKeys("fmod", options, ["out"]);
   return O.fmod(self, other, A.outOption("fmod", options));
-}
-
-/**
- * The remainder of the division, with the sign of the dividend (C's %).
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError for an integer division by zero
- * @torch torch.fmod_
- */
-export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function fmod_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("fmod_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("fmod_", "other", other);
-  if (options === undefined) return O.fmod_(self, other);
-  A.checkKeys("fmod_", options, []);
-  return O.fmod_(self, other);
 }
 
 const T__full: A.Overload[] = [
@@ -1512,21 +981,6 @@ export function ge(self: any, other: any, options?: any): any {
   return O.ge(self, other, A.outOption("ge", options));
 }
 
-/**
- * True where self is greater than or equal to other.
- * Writes into the tensor itself, which is also returned.
- * @throws NotImplementedError for complex tensors
- * @torch torch.ge_
- */
-export function ge_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function ge_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("ge_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("ge_", "other", other);
-  if (options === undefined) return O.ge_(self, other);
-  A.checkKeys("ge_", options, []);
-  return O.ge_(self, other);
-}
-
 const T__ger: A.Overload[] = [
   { fn: O.outer, args: [["self","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED]], positional: 2, out: true },
 ];
@@ -1564,21 +1018,6 @@ export function greater(self: any, other: any, options?: any): any {
 }
 
 /**
- * True where self is greater than other.
- * Writes into the tensor itself, which is also returned.
- * @throws NotImplementedError for complex tensors
- * @torch torch.gt_
- */
-export function greater_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function greater_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("greater_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("greater_", "other", other);
-  if (options === undefined) return O.gt_(self, other);
-  A.checkKeys("greater_", options, []);
-  return O.gt_(self, other);
-}
-
-/**
  * True where self is greater than or equal to other.
  * @throws NotImplementedError for complex tensors
  * @example
@@ -1597,21 +1036,6 @@ export function greaterEqual(self: any, other: any, options?: any): any {
 }
 
 /**
- * True where self is greater than or equal to other.
- * Writes into the tensor itself, which is also returned.
- * @throws NotImplementedError for complex tensors
- * @torch torch.ge_
- */
-export function greaterEqual_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function greaterEqual_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("greaterEqual_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("greaterEqual_", "other", other);
-  if (options === undefined) return O.ge_(self, other);
-  A.checkKeys("greaterEqual_", options, []);
-  return O.ge_(self, other);
-}
-
-/**
  * True where self is greater than other.
  * @throws NotImplementedError for complex tensors
  * @example
@@ -1627,33 +1051,6 @@ export function gt(self: any, other: any, options?: any): any {
   if (options === undefined) return O.gt(self, other);
   A.checkKeys("gt", options, ["out"]);
   return O.gt(self, other, A.outOption("gt", options));
-}
-
-/**
- * True where self is greater than other.
- * Writes into the tensor itself, which is also returned.
- * @throws NotImplementedError for complex tensors
- * @torch torch.gt_
- */
-export function gt_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function gt_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("gt_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("gt_", "other", other);
-  if (options === undefined) return O.gt_(self, other);
-  A.checkKeys("gt_", options, []);
-  return O.gt_(self, other);
-}
-
-const T__half: A.Overload[] = [
-  { fn: O.half, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
-];
-/**
- * The tensor as float16.
- * @torch torch.half
- */
-export function half(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function half(...args: any[]): any {
-  return A.call("half", T__half, args);
 }
 
 const T__hstack: A.Overload[] = [
@@ -1703,21 +1100,6 @@ export function indexAdd(...args: any[]): any {
   return A.call("indexAdd", T__indexAdd, args);
 }
 
-const T__indexAdd_: A.Overload[] = [
-  { fn: O.index_add_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["alpha","Scalar",1]], positional: 4, out: false },
-];
-/**
- * The tensor with alpha * source added at the parts along a dimension that a vector of positions names.
- * Writes into the tensor itself, which is also returned.
- * @throws IndexError for a position outside the dimension
- * @throws RuntimeError when shapes or dtypes do not match
- * @torch torch.index_add_
- */
-export function indexAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar }): Tensor;
-export function indexAdd_(...args: any[]): any {
-  return A.call("indexAdd_", T__indexAdd_, args);
-}
-
 const T__indexCopy: A.Overload[] = [
   { fn: O.index_copy, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED]], positional: 4, out: true },
 ];
@@ -1735,22 +1117,6 @@ const T__indexCopy: A.Overload[] = [
 export function indexCopy(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor, options?: { out?: Tensor }): Tensor;
 export function indexCopy(...args: any[]): any {
   return A.call("indexCopy", T__indexCopy, args);
-}
-
-const T__indexCopy_: A.Overload[] = [
-  { fn: O.index_copy_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED]], positional: 4, out: false },
-];
-/**
- * The tensor with the parts along a dimension that a vector of positions names replaced by those of
- * source.
- * Writes into the tensor itself, which is also returned.
- * @throws IndexError for a position outside the dimension
- * @throws RuntimeError when shapes or dtypes do not match
- * @torch torch.index_copy_
- */
-export function indexCopy_(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor): Tensor;
-export function indexCopy_(...args: any[]): any {
-  return A.call("indexCopy_", T__indexCopy_, args);
 }
 
 const T__indexFill: A.Overload[] = [
@@ -1774,24 +1140,6 @@ export function indexFill(...args: any[]): any {
   return A.call("indexFill", T__indexFill, args);
 }
 
-const T__indexFill_: A.Overload[] = [
-  { fn: O.index_fill_int_Tensor_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Tensor",REQUIRED]], positional: 4, out: false },
-  { fn: O.index_fill_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: false },
-];
-/**
- * The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's
- * value.
- * The tensor with the parts along a dimension that a vector of positions names set to a number.
- * Writes into the tensor itself, which is also returned.
- * @throws IndexError for a position outside the dimension
- * @torch torch.index_fill_
- */
-export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
-export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
-export function indexFill_(...args: any[]): any {
-  return A.call("indexFill_", T__indexFill_, args);
-}
-
 const T__indexPut: A.Overload[] = [
   { fn: O.index_put, args: [["self","Tensor",REQUIRED], ["indices","Tensor?[]",REQUIRED], ["values","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: false },
 ];
@@ -1810,23 +1158,6 @@ export function indexPut(self: Tensor, indices: readonly (Tensor | readonly numb
 export function indexPut(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function indexPut(...args: any[]): any {
   return A.call("indexPut", T__indexPut, args);
-}
-
-const T__indexPut_: A.Overload[] = [
-  { fn: O.index_put_, args: [["self","Tensor",REQUIRED], ["indices","Tensor?[]",REQUIRED], ["values","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: false },
-];
-/**
- * The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; with
- * `accumulate` they are added. Where an element is named more than once, the last value stays.
- * Writes into the tensor itself, which is also returned.
- * @throws IndexError for an index outside its dimension
- * @throws RuntimeError when the values do not broadcast or have another dtype
- * @torch torch.index_put_
- */
-export function indexPut_(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
-export function indexPut_(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
-export function indexPut_(...args: any[]): any {
-  return A.call("indexPut_", T__indexPut_, args);
 }
 
 const T__indexSelect: A.Overload[] = [
@@ -1863,42 +1194,6 @@ export function inner(...args: any[]): any {
   return A.call("inner", T__inner, args);
 }
 
-const T__int: A.Overload[] = [
-  { fn: O.int, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
-];
-/**
- * The tensor as int32.
- * @torch torch.int
- */
-export function int(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function int(...args: any[]): any {
-  return A.call("int", T__int, args);
-}
-
-const T__isContiguous: A.Overload[] = [
-  { fn: O.is_contiguous, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
-];
-/**
- * True when the elements lie row by row without gaps, or in the given memory format.
- * @torch torch.is_contiguous
- */
-export function isContiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): boolean;
-export function isContiguous(...args: any[]): any {
-  return A.call("isContiguous", T__isContiguous, args);
-}
-
-const T__isSetTo: A.Overload[] = [
-  { fn: O.is_set_to, args: [["self","Tensor",REQUIRED], ["tensor","Tensor",REQUIRED]], positional: 2, out: false },
-];
-/**
- * True when both tensors are the same region of the same storage.
- * @torch torch.is_set_to
- */
-export function isSetTo(self: Tensor, tensor: Tensor): boolean;
-export function isSetTo(...args: any[]): any {
-  return A.call("isSetTo", T__isSetTo, args);
-}
-
 /**
  * True where an element is not a number.
  * @example
@@ -1913,26 +1208,6 @@ export function isnan(self: any, options?: any): any {
   if (options === undefined) return O.isnan(self);
   A.checkKeys("isnan", options, []);
   return O.isnan(self);
-}
-
-const T_nn_functional_layerNorm: A.Overload[] = [
-  { fn: O.nn_functional_layer_norm, args: [["input","Tensor",REQUIRED], ["normalizedShape","Sizes",REQUIRED], ["weight","Tensor?",null], ["bias","Tensor?",null], ["eps","Float",0.00001]], positional: 5, out: false },
-];
-/**
- * Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts.
- * @throws RuntimeError unless the input's last dimensions are `normalizedShape`
- * @example
- * ```ts
- * nn.functional.layerNorm(tensor([1, 3]), [2]) // tensor([-1.0000,  1.0000])
- * ```
- * @torch torch.nn.functional.layer_norm
- */
-export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number): Tensor;
-export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, options?: { eps?: number }): Tensor;
-export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, options?: { bias?: Tensor | null; eps?: number }): Tensor;
-export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number }): Tensor;
-export function nn_functional_layerNorm(...args: any[]): any {
-  return A.call("layerNorm", T_nn_functional_layerNorm, args);
 }
 
 /**
@@ -1951,21 +1226,6 @@ export function le(self: any, other: any, options?: any): any {
   if (options === undefined) return O.le(self, other);
   A.checkKeys("le", options, ["out"]);
   return O.le(self, other, A.outOption("le", options));
-}
-
-/**
- * True where self is less than or equal to other.
- * Writes into the tensor itself, which is also returned.
- * @throws NotImplementedError for complex tensors
- * @torch torch.le_
- */
-export function le_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function le_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("le_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("le_", "other", other);
-  if (options === undefined) return O.le_(self, other);
-  A.checkKeys("le_", options, []);
-  return O.le_(self, other);
 }
 
 /**
@@ -1988,22 +1248,6 @@ export function lerp(self: any, end: any, weight: any, options?: any): any {
 }
 
 /**
- * self + weight * (end - self).
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError when the dtypes differ
- * @torch torch.lerp_
- */
-export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor;
-export function lerp_(self: any, end: any, weight: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("lerp_", "self", self);
-  if (!(end instanceof Tensor)) A.bad("lerp_", "end", end);
-  if (!(weight instanceof Tensor)) A.operand("lerp_", "weight", weight);
-  if (options === undefined) return O.lerp_(self, end, weight);
-  A.checkKeys("lerp_", options, []);
-  return O.lerp_(self, end, weight);
-}
-
-/**
  * True where self is less than other.
  * @throws NotImplementedError for complex tensors
  * @example
@@ -2022,21 +1266,6 @@ export function less(self: any, other: any, options?: any): any {
 }
 
 /**
- * True where self is less than other.
- * Writes into the tensor itself, which is also returned.
- * @throws NotImplementedError for complex tensors
- * @torch torch.lt_
- */
-export function less_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function less_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("less_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("less_", "other", other);
-  if (options === undefined) return O.lt_(self, other);
-  A.checkKeys("less_", options, []);
-  return O.lt_(self, other);
-}
-
-/**
  * True where self is less than or equal to other.
  * @throws NotImplementedError for complex tensors
  * @example
@@ -2052,39 +1281,6 @@ export function lessEqual(self: any, other: any, options?: any): any {
   if (options === undefined) return O.le(self, other);
   A.checkKeys("lessEqual", options, ["out"]);
   return O.le(self, other, A.outOption("lessEqual", options));
-}
-
-/**
- * True where self is less than or equal to other.
- * Writes into the tensor itself, which is also returned.
- * @throws NotImplementedError for complex tensors
- * @torch torch.le_
- */
-export function lessEqual_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function lessEqual_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("lessEqual_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("lessEqual_", "other", other);
-  if (options === undefined) return O.le_(self, other);
-  A.checkKeys("lessEqual_", options, []);
-  return O.le_(self, other);
-}
-
-const T_nn_functional_linear: A.Overload[] = [
-  { fn: O.nn_functional_linear, args: [["input","Tensor",REQUIRED], ["weight","Tensor",REQUIRED], ["bias","Tensor?",null]], positional: 3, out: false },
-];
-/**
- * input @ weight^T + bias, for a weight of shape (out, in) or (in).
- * @throws RuntimeError when the sizes do not fit or the dtypes differ
- * @example
- * ```ts
- * nn.functional.linear(tensor([[1, 2]]), tensor([[3, 4]]), tensor([100])) // tensor([[111.]])
- * ```
- * @torch torch.nn.functional.linear
- */
-export function nn_functional_linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor;
-export function nn_functional_linear(input: Tensor, weight: Tensor, options?: { bias?: Tensor | null }): Tensor;
-export function nn_functional_linear(...args: any[]): any {
-  return A.call("linear", T_nn_functional_linear, args);
 }
 
 const T__linspace: A.Overload[] = [
@@ -2120,19 +1316,6 @@ export function log(self: any, options?: any): any {
   return O.log(self, A.outOption("log", options));
 }
 
-/**
- * The natural logarithm of each element. Integers give the default float dtype.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.log_
- */
-export function log_(self: Tensor): Tensor;
-export function log_(self: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("log_", "self", self);
-  if (options === undefined) return O.log_(self);
-  A.checkKeys("log_", options, []);
-  return O.log_(self);
-}
-
 const T__logSoftmax: A.Overload[] = [
   { fn: O.log_softmax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 3, out: true },
 ];
@@ -2149,23 +1332,6 @@ export function logSoftmax(self: Tensor, dim: number, dtype: DTypeLike | null, o
 export function logSoftmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function logSoftmax(...args: any[]): any {
   return A.call("logSoftmax", T__logSoftmax, args);
-}
-
-const T_nn_functional_logSoftmax: A.Overload[] = [
-  { fn: O.nn_functional_log_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: false },
-];
-/**
- * The logarithm of softmax along `dim`.
- * @example
- * ```ts
- * nn.functional.logSoftmax(tensor([0, 0]), 0) // tensor([-0.6931, -0.6931])
- * ```
- * @torch torch.nn.functional.log_softmax
- */
-export function nn_functional_logSoftmax(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
-export function nn_functional_logSoftmax(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
-export function nn_functional_logSoftmax(...args: any[]): any {
-  return A.call("logSoftmax", T_nn_functional_logSoftmax, args);
 }
 
 /**
@@ -2186,20 +1352,6 @@ export function logicalAnd(self: any, other: any, options?: any): any {
 }
 
 /**
- * True where both elements are nonzero.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.logical_and_
- */
-export function logicalAnd_(self: Tensor, other: Tensor): Tensor;
-export function logicalAnd_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("logicalAnd_", "self", self);
-  if (!(other instanceof Tensor)) A.bad("logicalAnd_", "other", other);
-  if (options === undefined) return O.logical_and_(self, other);
-  A.checkKeys("logicalAnd_", options, []);
-  return O.logical_and_(self, other);
-}
-
-/**
  * True where an element is zero.
  * @example
  * ```ts
@@ -2213,19 +1365,6 @@ export function logicalNot(self: any, options?: any): any {
   if (options === undefined) return O.logical_not(self);
   A.checkKeys("logicalNot", options, ["out"]);
   return O.logical_not(self, A.outOption("logicalNot", options));
-}
-
-/**
- * True where an element is zero.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.logical_not_
- */
-export function logicalNot_(self: Tensor): Tensor;
-export function logicalNot_(self: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("logicalNot_", "self", self);
-  if (options === undefined) return O.logical_not_(self);
-  A.checkKeys("logicalNot_", options, []);
-  return O.logical_not_(self);
 }
 
 /**
@@ -2243,20 +1382,6 @@ export function logicalOr(self: any, other: any, options?: any): any {
   if (options === undefined) return O.logical_or(self, other);
   A.checkKeys("logicalOr", options, ["out"]);
   return O.logical_or(self, other, A.outOption("logicalOr", options));
-}
-
-/**
- * True where either element is nonzero.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.logical_or_
- */
-export function logicalOr_(self: Tensor, other: Tensor): Tensor;
-export function logicalOr_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("logicalOr_", "self", self);
-  if (!(other instanceof Tensor)) A.bad("logicalOr_", "other", other);
-  if (options === undefined) return O.logical_or_(self, other);
-  A.checkKeys("logicalOr_", options, []);
-  return O.logical_or_(self, other);
 }
 
 const T__logspace: A.Overload[] = [
@@ -2277,18 +1402,6 @@ export function logspace(...args: any[]): any {
   return A.call("logspace", T__logspace, args);
 }
 
-const T__long: A.Overload[] = [
-  { fn: O.long, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
-];
-/**
- * The tensor as int64.
- * @torch torch.long
- */
-export function long(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function long(...args: any[]): any {
-  return A.call("long", T__long, args);
-}
-
 /**
  * True where self is less than other.
  * @throws NotImplementedError for complex tensors
@@ -2305,21 +1418,6 @@ export function lt(self: any, other: any, options?: any): any {
   if (options === undefined) return O.lt(self, other);
   A.checkKeys("lt", options, ["out"]);
   return O.lt(self, other, A.outOption("lt", options));
-}
-
-/**
- * True where self is less than other.
- * Writes into the tensor itself, which is also returned.
- * @throws NotImplementedError for complex tensors
- * @torch torch.lt_
- */
-export function lt_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function lt_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("lt_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("lt_", "other", other);
-  if (options === undefined) return O.lt_(self, other);
-  A.checkKeys("lt_", options, []);
-  return O.lt_(self, other);
 }
 
 const T__maskedFill: A.Overload[] = [
@@ -2342,23 +1440,6 @@ export function maskedFill(...args: any[]): any {
   return A.call("maskedFill", T__maskedFill, args);
 }
 
-const T__maskedFill_: A.Overload[] = [
-  { fn: O.masked_fill_Tensor_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 3, out: false },
-  { fn: O.masked_fill_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 3, out: false },
-];
-/**
- * The tensor with a 0-dim tensor's value where the mask is true; the mask broadcasts.
- * The tensor with a number where the mask is true; the mask broadcasts.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError when the mask is not bool or the number does not fit the dtype
- * @torch torch.masked_fill_
- */
-export function maskedFill_(self: Tensor, mask: Tensor, value: Tensor): Tensor;
-export function maskedFill_(self: Tensor, mask: Tensor, value: Scalar): Tensor;
-export function maskedFill_(...args: any[]): any {
-  return A.call("maskedFill_", T__maskedFill_, args);
-}
-
 /**
  * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
  * @throws RuntimeError when `source` has too few elements or another dtype
@@ -2376,22 +1457,6 @@ export function maskedScatter(self: any, mask: any, source: any, options?: any):
   if (options === undefined) return O.masked_scatter(self, mask, source);
   A.checkKeys("maskedScatter", options, []);
   return O.masked_scatter(self, mask, source);
-}
-
-/**
- * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError when `source` has too few elements or another dtype
- * @torch torch.masked_scatter_
- */
-export function maskedScatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor;
-export function maskedScatter_(self: any, mask: any, source: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("maskedScatter_", "self", self);
-  if (!(mask instanceof Tensor)) A.bad("maskedScatter_", "mask", mask);
-  if (!(source instanceof Tensor)) A.bad("maskedScatter_", "source", source);
-  if (options === undefined) return O.masked_scatter_(self, mask, source);
-  A.checkKeys("maskedScatter_", options, []);
-  return O.masked_scatter_(self, mask, source);
 }
 
 /**
@@ -2562,29 +1627,6 @@ export function movedim(...args: any[]): any {
   return A.call("movedim", T__movedim, args);
 }
 
-const T_nn_functional_mseLoss: A.Overload[] = [
-  { fn: O.nn_functional_mse_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["sizeAverage","Bool?",null], ["reduce","Bool?",null], ["reduction","String","mean"], ["weight","Tensor?",null]], positional: 6, out: false },
-];
-/**
- * The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of
- * them.
- * @throws ValueError for an unknown reduction
- * @throws RuntimeError when the shapes do not broadcast
- * @example
- * ```ts
- * nn.functional.mseLoss(tensor([1, 2]), tensor([1, 4])) // tensor(2.)
- * ```
- * @torch torch.nn.functional.mse_loss
- */
-export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor;
-export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, options?: { weight?: Tensor | null }): Tensor;
-export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: string; weight?: Tensor | null }): Tensor;
-export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
-export function nn_functional_mseLoss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
-export function nn_functional_mseLoss(...args: any[]): any {
-  return A.call("mseLoss", T_nn_functional_mseLoss, args);
-}
-
 /**
  * self * other, with broadcasting and type promotion.
  * @throws RuntimeError when the shapes do not broadcast
@@ -2605,21 +1647,6 @@ export function mul(self: any, other: any, options?: any): any {
 
 /**
  * self * other, with broadcasting and type promotion.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError when the shapes do not broadcast
- * @torch torch.mul_
- */
-export function mul_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function mul_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("mul_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("mul_", "other", other);
-  if (options === undefined) return O.mul_(self, other);
-  A.checkKeys("mul_", options, []);
-  return O.mul_(self, other);
-}
-
-/**
- * self * other, with broadcasting and type promotion.
  * @throws RuntimeError when the shapes do not broadcast
  * @example
  * ```ts
@@ -2634,21 +1661,6 @@ export function multiply(self: any, other: any, options?: any): any {
   if (options === undefined) return O.mul(self, other);
   A.checkKeys("multiply", options, ["out"]);
   return O.mul(self, other, A.outOption("multiply", options));
-}
-
-/**
- * self * other, with broadcasting and type promotion.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError when the shapes do not broadcast
- * @torch torch.mul_
- */
-export function multiply_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function multiply_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("multiply_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("multiply_", "other", other);
-  if (options === undefined) return O.mul_(self, other);
-  A.checkKeys("multiply_", options, []);
-  return O.mul_(self, other);
 }
 
 /**
@@ -2702,20 +1714,6 @@ export function ne(self: any, other: any, options?: any): any {
 }
 
 /**
- * True where the elements differ.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.ne_
- */
-export function ne_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function ne_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("ne_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("ne_", "other", other);
-  if (options === undefined) return O.ne_(self, other);
-  A.checkKeys("ne_", options, []);
-  return O.ne_(self, other);
-}
-
-/**
  * The negative of each element.
  * @throws RuntimeError for bool tensors
  * @example
@@ -2734,20 +1732,6 @@ export function neg(self: any, options?: any): any {
 
 /**
  * The negative of each element.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError for bool tensors
- * @torch torch.neg_
- */
-export function neg_(self: Tensor): Tensor;
-export function neg_(self: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("neg_", "self", self);
-  if (options === undefined) return O.neg_(self);
-  A.checkKeys("neg_", options, []);
-  return O.neg_(self);
-}
-
-/**
- * The negative of each element.
  * @throws RuntimeError for bool tensors
  * @example
  * ```ts
@@ -2761,100 +1745,6 @@ export function negative(self: any, options?: any): any {
   if (options === undefined) return O.neg(self);
   A.checkKeys("negative", options, ["out"]);
   return O.neg(self, A.outOption("negative", options));
-}
-
-/**
- * The negative of each element.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError for bool tensors
- * @torch torch.neg_
- */
-export function negative_(self: Tensor): Tensor;
-export function negative_(self: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("negative_", "self", self);
-  if (options === undefined) return O.neg_(self);
-  A.checkKeys("negative_", options, []);
-  return O.neg_(self);
-}
-
-const T__newEmpty: A.Overload[] = [
-  { fn: O.new_empty, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: false },
-];
-/**
- * A tensor of the same dtype and device whose elements are not set.
- * @example
- * ```ts
- * zeros(2).newEmpty(3).shape // torch.Size([3])
- * ```
- * @torch torch.new_empty
- */
-export function newEmpty(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
-export function newEmpty(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
-export function newEmpty(...args: any[]): any {
-  return A.call("newEmpty", T__newEmpty, args);
-}
-
-const T__newEmptyStrided: A.Overload[] = [
-  { fn: O.new_empty_strided, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["stride","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: false },
-];
-/**
- * A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set.
- * @torch torch.new_empty_strided
- */
-export function newEmptyStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
-export function newEmptyStrided(...args: any[]): any {
-  return A.call("newEmptyStrided", T__newEmptyStrided, args);
-}
-
-const T__newFull: A.Overload[] = [
-  { fn: O.new_full, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: false },
-];
-/**
- * A tensor filled with one number, of the same dtype and device.
- * @throws RuntimeError when the number does not fit the dtype
- * @example
- * ```ts
- * zeros(2).newFull([3], 7) // tensor([7., 7., 7.])
- * ```
- * @torch torch.new_full
- */
-export function newFull(self: Tensor, size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
-export function newFull(...args: any[]): any {
-  return A.call("newFull", T__newFull, args);
-}
-
-const T__newOnes: A.Overload[] = [
-  { fn: O.new_ones, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: false },
-];
-/**
- * A tensor of ones of the same dtype and device.
- * @example
- * ```ts
- * zeros(2).newOnes(3) // tensor([1., 1., 1.])
- * ```
- * @torch torch.new_ones
- */
-export function newOnes(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
-export function newOnes(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
-export function newOnes(...args: any[]): any {
-  return A.call("newOnes", T__newOnes, args);
-}
-
-const T__newZeros: A.Overload[] = [
-  { fn: O.new_zeros, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: false },
-];
-/**
- * A tensor of zeros of the same dtype and device.
- * @example
- * ```ts
- * ones(2).newZeros(3) // tensor([0., 0., 0.])
- * ```
- * @torch torch.new_zeros
- */
-export function newZeros(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
-export function newZeros(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
-export function newZeros(...args: any[]): any {
-  return A.call("newZeros", T__newZeros, args);
 }
 
 const T__nonzero: A.Overload[] = [
@@ -2892,20 +1782,6 @@ export function notEqual(self: any, other: any, options?: any): any {
   if (options === undefined) return O.ne(self, other);
   A.checkKeys("notEqual", options, ["out"]);
   return O.ne(self, other, A.outOption("notEqual", options));
-}
-
-/**
- * True where the elements differ.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.ne_
- */
-export function notEqual_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function notEqual_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("notEqual_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("notEqual_", "other", other);
-  if (options === undefined) return O.ne_(self, other);
-  A.checkKeys("notEqual_", options, []);
-  return O.ne_(self, other);
 }
 
 const T__ones: A.Overload[] = [
@@ -2978,13 +1854,13 @@ export function permute(...args: any[]): any {
 }
 
 const T__pow: A.Overload[] = [
-  { fn: O.pow, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: true },
   { fn: O.pow_Tensor, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: true },
+  { fn: O.pow, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: true },
   { fn: O.pow_Scalar, args: [["self","Scalar",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: true },
 ];
 /**
- * self to the power of a number.
  * self to the power of a tensor, with broadcasting and type promotion.
+ * self to the power of a number.
  * A number to the power of each element.
  * @throws RuntimeError for an integer tensor and a negative integer exponent
  * @example
@@ -2993,28 +1869,11 @@ const T__pow: A.Overload[] = [
  * ```
  * @torch torch.pow
  */
-export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }): Tensor;
 export function pow(self: Tensor, exponent: Tensor, options?: { out?: Tensor }): Tensor;
+export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }): Tensor;
 export function pow(self: Scalar, exponent: Tensor, options?: { out?: Tensor }): Tensor;
 export function pow(...args: any[]): any {
   return A.call("pow", T__pow, args);
-}
-
-const T__pow_: A.Overload[] = [
-  { fn: O.pow_, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: false },
-  { fn: O.pow_Tensor_, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: false },
-];
-/**
- * self to the power of a number.
- * self to the power of a tensor, with broadcasting and type promotion.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError for an integer tensor and a negative integer exponent
- * @torch torch.pow_
- */
-export function pow_(self: Tensor, exponent: Scalar): Tensor;
-export function pow_(self: Tensor, exponent: Tensor): Tensor;
-export function pow_(...args: any[]): any {
-  return A.call("pow_", T__pow_, args);
 }
 
 const T__prod: A.Overload[] = [
@@ -3056,22 +1915,6 @@ export function put(...args: any[]): any {
   return A.call("put", T__put, args);
 }
 
-const T__put_: A.Overload[] = [
-  { fn: O.put_, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: false },
-];
-/**
- * The tensor with the elements at positions of it read row by row replaced by those of `source`, or
- * added to with `accumulate`.
- * Writes into the tensor itself, which is also returned.
- * @throws IndexError for a position outside the tensor
- * @torch torch.put_
- */
-export function put_(self: Tensor, index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
-export function put_(self: Tensor, index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
-export function put_(...args: any[]): any {
-  return A.call("put_", T__put_, args);
-}
-
 const T__ravel: A.Overload[] = [
   { fn: O.ravel, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
 ];
@@ -3096,23 +1939,6 @@ export function real(...args: any[]): any {
   return A.call("real", T__real, args);
 }
 
-const T_nn_functional_relu: A.Overload[] = [
-  { fn: O.nn_functional_relu, args: [["input","Tensor",REQUIRED], ["inplace","Bool",false]], positional: 2, out: false },
-];
-/**
- * Each element, or zero where it is negative.
- * @example
- * ```ts
- * nn.functional.relu(tensor([-1, 2])) // tensor([0., 2.])
- * ```
- * @torch torch.nn.functional.relu
- */
-export function nn_functional_relu(input: Tensor, inplace: boolean): Tensor;
-export function nn_functional_relu(input: Tensor, options?: { inplace?: boolean }): Tensor;
-export function nn_functional_relu(...args: any[]): any {
-  return A.call("relu", T_nn_functional_relu, args);
-}
-
 /**
  * Each element, or zero where it is negative.
  * @throws RuntimeError for bool and complex tensors
@@ -3128,20 +1954,6 @@ export function relu(self: any, options?: any): any {
   if (options === undefined) return O.relu(self);
   A.checkKeys("relu", options, ["out"]);
   return O.relu(self, A.outOption("relu", options));
-}
-
-/**
- * Each element, or zero where it is negative.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError for bool and complex tensors
- * @torch torch.relu_
- */
-export function relu_(self: Tensor): Tensor;
-export function relu_(self: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("relu_", "self", self);
-  if (options === undefined) return O.relu_(self);
-  A.checkKeys("relu_", options, []);
-  return O.relu_(self);
 }
 
 /**
@@ -3161,41 +1973,6 @@ export function remainder(self: any, other: any, options?: any): any {
   if (options === undefined) return O.remainder(self, other);
   A.checkKeys("remainder", options, ["out"]);
   return O.remainder(self, other, A.outOption("remainder", options));
-}
-
-/**
- * The remainder of the division, with the sign of the divisor (Python's %).
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError for an integer division by zero
- * @torch torch.remainder_
- */
-export function remainder_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function remainder_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.operand("remainder_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("remainder_", "other", other);
-  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("remainder_", "self", self);
-  if (options === undefined) return O.remainder_(self, other);
-  A.checkKeys("remainder_", options, []);
-  return O.remainder_(self, other);
-}
-
-const T__repeat: A.Overload[] = [
-  { fn: O.repeat, args: [["self","Tensor",REQUIRED], ["repeats","Sizes",REQUIRED]], positional: 2, out: false },
-];
-/**
- * A copy of the tensor repeated along each dimension; more numbers than dimensions add dimensions in
- * front.
- * @throws RuntimeError for fewer numbers than dimensions
- * @example
- * ```ts
- * tensor([1, 2]).repeat(2) // tensor([1., 2., 1., 2.])
- * ```
- * @torch torch.repeat
- */
-export function repeat(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
-export function repeat(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
-export function repeat(...args: any[]): any {
-  return A.call("repeat", T__repeat, args);
 }
 
 const T__repeatInterleave: A.Overload[] = [
@@ -3240,46 +2017,6 @@ export function reshape(self: Tensor, size: readonly number[], options?: Record<
 export function reshape(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function reshape(...args: any[]): any {
   return A.call("reshape", T__reshape, args);
-}
-
-const T__reshapeAs: A.Overload[] = [
-  { fn: O.reshape_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: false },
-];
-/**
- * The same elements with the shape of another tensor.
- * @torch torch.reshape_as
- */
-export function reshapeAs(self: Tensor, other: Tensor): Tensor;
-export function reshapeAs(...args: any[]): any {
-  return A.call("reshapeAs", T__reshapeAs, args);
-}
-
-const T__resize_: A.Overload[] = [
-  { fn: O.resize_, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: false },
-];
-/**
- * Changes the shape; the storage grows when it must, new bytes are not cleared.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError for tensors that require gradients or whose storage cannot grow
- * @torch torch.resize_
- */
-export function resize_(self: Tensor, size: readonly number[], options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function resize_(self: Tensor, ...size: (number | { memoryFormat?: MemoryFormat | null })[]): Tensor;
-export function resize_(...args: any[]): any {
-  return A.call("resize_", T__resize_, args);
-}
-
-const T__resizeAs_: A.Overload[] = [
-  { fn: O.resize_as_, args: [["self","Tensor",REQUIRED], ["theTemplate","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: false },
-];
-/**
- * Changes the shape to another tensor's.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.resize_as_
- */
-export function resizeAs_(self: Tensor, theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function resizeAs_(...args: any[]): any {
-  return A.call("resizeAs_", T__resizeAs_, args);
 }
 
 const T__resolveConj: A.Overload[] = [
@@ -3384,31 +2121,6 @@ export function scatter(...args: any[]): any {
   return A.call("scatter", T__scatter, args);
 }
 
-const T__scatter_: A.Overload[] = [
-  { fn: O.scatter_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: false },
-  { fn: O.scatter_value_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: false },
-  { fn: O.scatter_reduce_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: false },
-  { fn: O.scatter_value_reduce_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: false },
-];
-/**
- * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
- * element is named more than once, the last one stays.
- * The tensor with the elements that `index` names along `dim` set to a number.
- * The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the
- * elements that `index` names. It has no gradient.
- * As with a tensor, for one number.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
- * @torch torch.scatter_
- */
-export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor): Tensor;
-export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
-export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { reduce: string }): Tensor;
-export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options?: { reduce: string }): Tensor;
-export function scatter_(...args: any[]): any {
-  return A.call("scatter_", T__scatter_, args);
-}
-
 const T__scatterAdd: A.Overload[] = [
   { fn: O.scatter_add, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: true },
 ];
@@ -3424,20 +2136,6 @@ const T__scatterAdd: A.Overload[] = [
 export function scatterAdd(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
 export function scatterAdd(...args: any[]): any {
   return A.call("scatterAdd", T__scatterAdd, args);
-}
-
-const T__scatterAdd_: A.Overload[] = [
-  { fn: O.scatter_add_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: false },
-];
-/**
- * The tensor with each element of `src` added to the element that `index` names along `dim`.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
- * @torch torch.scatter_add_
- */
-export function scatterAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor): Tensor;
-export function scatterAdd_(...args: any[]): any {
-  return A.call("scatterAdd_", T__scatterAdd_, args);
 }
 
 const T__select: A.Overload[] = [
@@ -3457,35 +2155,6 @@ export function select(...args: any[]): any {
   return A.call("select", T__select, args);
 }
 
-const T__set_: A.Overload[] = [
-  { fn: O.set_, args: [["self","Tensor",REQUIRED], ["source","Any?",null], ["storageOffset","Int",0], ["size","Dims?",null], ["stride","Dims?",null]], positional: 5, out: false },
-];
-/**
- * Makes the tensor a region of another storage or tensor; without arguments, an empty one.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.set_
- */
-export function set_(self: Tensor, source: any, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): Tensor;
-export function set_(self: Tensor, source: any, storageOffset: number, size: number | readonly number[] | null, options?: { stride?: number | readonly number[] | null }): Tensor;
-export function set_(self: Tensor, source: any, storageOffset: number, options?: { size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
-export function set_(self: Tensor, source: any, options?: { storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
-export function set_(self: Tensor, options?: { source?: any; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
-export function set_(...args: any[]): any {
-  return A.call("set_", T__set_, args);
-}
-
-const T__short: A.Overload[] = [
-  { fn: O.short, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
-];
-/**
- * The tensor as int16.
- * @torch torch.short
- */
-export function short(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function short(...args: any[]): any {
-  return A.call("short", T__short, args);
-}
-
 /**
  * 1 / (1 + exp(-x)) of each element. Integers give the default float dtype.
  * @example
@@ -3500,19 +2169,6 @@ export function sigmoid(self: any, options?: any): any {
   if (options === undefined) return O.sigmoid(self);
   A.checkKeys("sigmoid", options, ["out"]);
   return O.sigmoid(self, A.outOption("sigmoid", options));
-}
-
-/**
- * 1 / (1 + exp(-x)) of each element. Integers give the default float dtype.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.sigmoid_
- */
-export function sigmoid_(self: Tensor): Tensor;
-export function sigmoid_(self: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("sigmoid_", "self", self);
-  if (options === undefined) return O.sigmoid_(self);
-  A.checkKeys("sigmoid_", options, []);
-  return O.sigmoid_(self);
 }
 
 /**
@@ -3531,40 +2187,6 @@ export function sin(self: any, options?: any): any {
   return O.sin(self, A.outOption("sin", options));
 }
 
-/**
- * The sine of each element, in radians. Integers give the default float dtype.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.sin_
- */
-export function sin_(self: Tensor): Tensor;
-export function sin_(self: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("sin_", "self", self);
-  if (options === undefined) return O.sin_(self);
-  A.checkKeys("sin_", options, []);
-  return O.sin_(self);
-}
-
-const T__slice: A.Overload[] = [
-  { fn: O.slice, args: [["self","Tensor",REQUIRED], ["dim","Dim",0], ["start","Int?",null], ["end","Int?",null], ["step","Int",1]], positional: 5, out: false },
-];
-/**
- * A range of positions of a dimension; bounds are clamped.
- * @throws ValueError when the step is not positive
- * @example
- * ```ts
- * arange(5).slice(0, 1, 4, 2) // tensor([1, 3])
- * ```
- * @torch torch.slice
- */
-export function slice(self: Tensor, dim: number, start: number | null, end: number | null, step: number): Tensor;
-export function slice(self: Tensor, dim: number, start: number | null, end: number | null, options?: { step?: number }): Tensor;
-export function slice(self: Tensor, dim: number, start: number | null, options?: { end?: number | null; step?: number }): Tensor;
-export function slice(self: Tensor, dim: number, options?: { start?: number | null; end?: number | null; step?: number }): Tensor;
-export function slice(self: Tensor, options?: { dim?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
-export function slice(...args: any[]): any {
-  return A.call("slice", T__slice, args);
-}
-
 const T__softmax: A.Overload[] = [
   { fn: O.softmax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 3, out: true },
 ];
@@ -3581,40 +2203,6 @@ export function softmax(self: Tensor, dim: number, dtype: DTypeLike | null, opti
 export function softmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function softmax(...args: any[]): any {
   return A.call("softmax", T__softmax, args);
-}
-
-const T_nn_functional_softmax: A.Overload[] = [
-  { fn: O.nn_functional_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: false },
-];
-/**
- * exp(x) divided by its sum along `dim`.
- * @example
- * ```ts
- * nn.functional.softmax(tensor([0, 0]), 0) // tensor([0.5000, 0.5000])
- * ```
- * @torch torch.nn.functional.softmax
- */
-export function nn_functional_softmax(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
-export function nn_functional_softmax(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
-export function nn_functional_softmax(...args: any[]): any {
-  return A.call("softmax", T_nn_functional_softmax, args);
-}
-
-const T_nn_functional_softmin: A.Overload[] = [
-  { fn: O.nn_functional_softmin, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: false },
-];
-/**
- * Softmax of the negated input along `dim`.
- * @example
- * ```ts
- * nn.functional.softmin(tensor([0, 0]), 0) // tensor([0.5000, 0.5000])
- * ```
- * @torch torch.nn.functional.softmin
- */
-export function nn_functional_softmin(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
-export function nn_functional_softmin(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
-export function nn_functional_softmin(...args: any[]): any {
-  return A.call("softmin", T_nn_functional_softmin, args);
 }
 
 const T__split: A.Overload[] = [
@@ -3668,17 +2256,20 @@ export function sqrt(self: any, options?: any): any {
   return O.sqrt(self, A.outOption("sqrt", options));
 }
 
+const T__square: A.Overload[] = [
+  { fn: O.square, args: [["self","Tensor",REQUIRED]], positional: 1, out: true },
+];
 /**
- * The square root of each element. Integers give the default float dtype.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.sqrt_
+ * Each element times itself.
+ * @example
+ * ```ts
+ * tensor([-2, 3]).square() // tensor([4., 9.])
+ * ```
+ * @torch torch.square
  */
-export function sqrt_(self: Tensor): Tensor;
-export function sqrt_(self: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("sqrt_", "self", self);
-  if (options === undefined) return O.sqrt_(self);
-  A.checkKeys("sqrt_", options, []);
-  return O.sqrt_(self);
+export function square(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function square(...args: any[]): any {
+  return A.call("square", T__square, args);
 }
 
 const T__squeeze: A.Overload[] = [
@@ -3701,25 +2292,6 @@ export function squeeze(self: Tensor, dim: number): Tensor;
 export function squeeze(self: Tensor, dim: number | readonly number[]): Tensor;
 export function squeeze(...args: any[]): any {
   return A.call("squeeze", T__squeeze, args);
-}
-
-const T__squeeze_: A.Overload[] = [
-  { fn: O.squeeze_, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
-  { fn: O.squeeze_dim_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: false },
-  { fn: O.squeeze_dims_, args: [["self","Tensor",REQUIRED], ["dim","Dims",REQUIRED]], positional: 2, out: false },
-];
-/**
- * Without its dimensions of size one.
- * Without one dimension, if its size is one.
- * Without the named dimensions whose size is one.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.squeeze_
- */
-export function squeeze_(self: Tensor): Tensor;
-export function squeeze_(self: Tensor, dim: number): Tensor;
-export function squeeze_(self: Tensor, dim: number | readonly number[]): Tensor;
-export function squeeze_(...args: any[]): any {
-  return A.call("squeeze_", T__squeeze_, args);
 }
 
 const T__stack: A.Overload[] = [
@@ -3761,21 +2333,6 @@ export function sub(self: any, other: any, options?: any): any {
 
 /**
  * self - alpha * other, with broadcasting and type promotion.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError for bool tensors
- * @torch torch.sub_
- */
-export function sub_(self: Tensor, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-export function sub_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("sub_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("sub_", "other", other);
-  if (options === undefined) return O.sub_(self, other, 1);
-  A.checkKeys("sub_", options, ["alpha"]);
-  return O.sub_(self, other, A.option("sub_", options, "alpha", "Scalar", 1));
-}
-
-/**
- * self - alpha * other, with broadcasting and type promotion.
  * @throws RuntimeError for bool tensors
  * @example
  * ```ts
@@ -3790,21 +2347,6 @@ export function subtract(self: any, other: any, options?: any): any {
   if (options === undefined) return O.sub(self, other, 1);
   A.checkKeys("subtract", options, ["alpha","out"]);
   return O.sub(self, other, A.option("subtract", options, "alpha", "Scalar", 1), A.outOption("subtract", options));
-}
-
-/**
- * self - alpha * other, with broadcasting and type promotion.
- * Writes into the tensor itself, which is also returned.
- * @throws RuntimeError for bool tensors
- * @torch torch.sub_
- */
-export function subtract_(self: Tensor, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-export function subtract_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("subtract_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("subtract_", "other", other);
-  if (options === undefined) return O.sub_(self, other, 1);
-  A.checkKeys("subtract_", options, ["alpha"]);
-  return O.sub_(self, other, A.option("subtract_", options, "alpha", "Scalar", 1));
 }
 
 const T__sum: A.Overload[] = [
@@ -3830,19 +2372,6 @@ export function sum(...args: any[]): any {
   return A.call("sum", T__sum, args);
 }
 
-const T__sumToSize: A.Overload[] = [
-  { fn: O.sum_to_size, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: false },
-];
-/**
- * Sums the dimensions that broadcasting from `size` would have added.
- * @torch torch.sum_to_size
- */
-export function sumToSize(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
-export function sumToSize(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
-export function sumToSize(...args: any[]): any {
-  return A.call("sumToSize", T__sumToSize, args);
-}
-
 const T__swapaxes: A.Overload[] = [
   { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: false },
 ];
@@ -3857,19 +2386,6 @@ const T__swapaxes: A.Overload[] = [
 export function swapaxes(self: Tensor, dim0: number, dim1: number): Tensor;
 export function swapaxes(...args: any[]): any {
   return A.call("swapaxes", T__swapaxes, args);
-}
-
-const T__swapaxes_: A.Overload[] = [
-  { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: false },
-];
-/**
- * Two dimensions exchanged.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.transpose_
- */
-export function swapaxes_(self: Tensor, dim0: number, dim1: number): Tensor;
-export function swapaxes_(...args: any[]): any {
-  return A.call("swapaxes_", T__swapaxes_, args);
 }
 
 const T__swapdims: A.Overload[] = [
@@ -3888,19 +2404,6 @@ export function swapdims(...args: any[]): any {
   return A.call("swapdims", T__swapdims, args);
 }
 
-const T__swapdims_: A.Overload[] = [
-  { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: false },
-];
-/**
- * Two dimensions exchanged.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.transpose_
- */
-export function swapdims_(self: Tensor, dim0: number, dim1: number): Tensor;
-export function swapdims_(...args: any[]): any {
-  return A.call("swapdims_", T__swapdims_, args);
-}
-
 /**
  * A matrix transposed; vectors and scalars as they are.
  * @example
@@ -3916,19 +2419,6 @@ export function t(self: any, options?: any): any {
   if (options === undefined) return O.t(self);
   A.checkKeys("t", options, []);
   return O.t(self);
-}
-
-/**
- * A matrix transposed; vectors and scalars as they are.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.t_
- */
-export function t_(self: Tensor): Tensor;
-export function t_(self: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("t_", "self", self);
-  if (options === undefined) return O.t_(self);
-  A.checkKeys("t_", options, []);
-  return O.t_(self);
 }
 
 const T__take: A.Overload[] = [
@@ -3983,19 +2473,6 @@ export function tanh(self: any, options?: any): any {
   return O.tanh(self, A.outOption("tanh", options));
 }
 
-/**
- * The hyperbolic tangent of each element. Integers give the default float dtype.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.tanh_
- */
-export function tanh_(self: Tensor): Tensor;
-export function tanh_(self: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("tanh_", "self", self);
-  if (options === undefined) return O.tanh_(self);
-  A.checkKeys("tanh_", options, []);
-  return O.tanh_(self);
-}
-
 const T__tensorSplit: A.Overload[] = [
   { fn: O.tensor_split, args: [["self","Tensor",REQUIRED], ["sections","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: false },
   { fn: O.tensor_split_indices, args: [["self","Tensor",REQUIRED], ["indices","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: false },
@@ -4034,36 +2511,6 @@ export function tile(...args: any[]): any {
   return A.call("tile", T__tile, args);
 }
 
-const T__to: A.Overload[] = [
-  { fn: O.to, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null], ["device","Device?",null]], positional: 4, out: false },
-  { fn: O.to_device, args: [["self","Tensor",REQUIRED], ["device","Device?",null], ["dtype","DType?",null], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 5, out: false },
-  { fn: O.to_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 4, out: false },
-];
-/**
- * The tensor in another dtype; itself when it is so already and `copy` is not set.
- * The tensor on another device, and in another dtype.
- * The tensor with the device and dtype of another.
- * @example
- * ```ts
- * tensor([1.5]).to("int64") // tensor([1])
- * ```
- * @torch torch.to
- */
-export function to(self: Tensor, dtype: DTypeLike, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
-export function to(self: Tensor, dtype: DTypeLike, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
-export function to(self: Tensor, dtype: DTypeLike, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
-export function to(self: Tensor, device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function to(self: Tensor, device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
-export function to(self: Tensor, device: DeviceLike | null, dtype: DTypeLike | null, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
-export function to(self: Tensor, device: DeviceLike | null, options?: { dtype?: DTypeLike | null; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
-export function to(self: Tensor, options?: { device?: DeviceLike | null; dtype?: DTypeLike | null; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
-export function to(self: Tensor, other: Tensor, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function to(self: Tensor, other: Tensor, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
-export function to(self: Tensor, other: Tensor, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
-export function to(...args: any[]): any {
-  return A.call("to", T__to, args);
-}
-
 const T__transpose: A.Overload[] = [
   { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: false },
 ];
@@ -4078,19 +2525,6 @@ const T__transpose: A.Overload[] = [
 export function transpose(self: Tensor, dim0: number, dim1: number): Tensor;
 export function transpose(...args: any[]): any {
   return A.call("transpose", T__transpose, args);
-}
-
-const T__transpose_: A.Overload[] = [
-  { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: false },
-];
-/**
- * Two dimensions exchanged.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.transpose_
- */
-export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor;
-export function transpose_(...args: any[]): any {
-  return A.call("transpose_", T__transpose_, args);
 }
 
 const T__trilIndices: A.Overload[] = [
@@ -4150,44 +2584,6 @@ export function trueDivide(self: any, other: any, options?: any): any {
   return O.true_divide(self, other, A.outOption("trueDivide", options));
 }
 
-/**
- * self / other as real numbers; the same as `div` without a rounding mode.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.true_divide_
- */
-export function trueDivide_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function trueDivide_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("trueDivide_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("trueDivide_", "other", other);
-  if (options === undefined) return O.true_divide_(self, other);
-  A.checkKeys("trueDivide_", options, []);
-  return O.true_divide_(self, other);
-}
-
-const T__type: A.Overload[] = [
-  { fn: O.type, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED]], positional: 2, out: false },
-];
-/**
- * The tensor in another dtype.
- * @torch torch.type
- */
-export function type(self: Tensor, dtype: DTypeLike): Tensor;
-export function type(...args: any[]): any {
-  return A.call("type", T__type, args);
-}
-
-const T__typeAs: A.Overload[] = [
-  { fn: O.type_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: false },
-];
-/**
- * The tensor in the dtype of another.
- * @torch torch.type_as
- */
-export function typeAs(self: Tensor, other: Tensor): Tensor;
-export function typeAs(...args: any[]): any {
-  return A.call("typeAs", T__typeAs, args);
-}
-
 const T__unbind: A.Overload[] = [
   { fn: O.unbind, args: [["self","Tensor",REQUIRED], ["dim","Dim",0]], positional: 2, out: false },
 ];
@@ -4218,24 +2614,6 @@ export function unflatten(...args: any[]): any {
   return A.call("unflatten", T__unflatten, args);
 }
 
-const T__unfold: A.Overload[] = [
-  { fn: O.unfold, args: [["self","Tensor",REQUIRED], ["dimension","Dim",REQUIRED], ["size","Int",REQUIRED], ["step","Int",REQUIRED]], positional: 4, out: false },
-];
-/**
- * All windows of a size along a dimension, `step` apart, as a new last dimension.
- * @example
- * ```ts
- * arange(4).unfold(0, 2, 1) // tensor([[0, 1],
- * //         [1, 2],
- * //         [2, 3]])
- * ```
- * @torch torch.unfold
- */
-export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor;
-export function unfold(...args: any[]): any {
-  return A.call("unfold", T__unfold, args);
-}
-
 const T__unsqueeze: A.Overload[] = [
   { fn: O.unsqueeze, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: false },
 ];
@@ -4250,19 +2628,6 @@ const T__unsqueeze: A.Overload[] = [
 export function unsqueeze(self: Tensor, dim: number): Tensor;
 export function unsqueeze(...args: any[]): any {
   return A.call("unsqueeze", T__unsqueeze, args);
-}
-
-const T__unsqueeze_: A.Overload[] = [
-  { fn: O.unsqueeze_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: false },
-];
-/**
- * With a new dimension of size one.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.unsqueeze_
- */
-export function unsqueeze_(self: Tensor, dim: number): Tensor;
-export function unsqueeze_(...args: any[]): any {
-  return A.call("unsqueeze_", T__unsqueeze_, args);
 }
 
 /**
@@ -4281,41 +2646,6 @@ export function vdot(self: any, other: any, options?: any): any {
   if (options === undefined) return O.vdot(self, other);
   A.checkKeys("vdot", options, ["out"]);
   return O.vdot(self, other, A.outOption("vdot", options));
-}
-
-const T__view: A.Overload[] = [
-  { fn: O.view, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: false },
-  { fn: O.view_dtype, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED]], positional: 2, out: false },
-];
-/**
- * The same elements with another shape; one size may be -1. No copy is made.
- * The same bytes read as another dtype; the last dimension grows or shrinks with the element size.
- * @throws RuntimeError when the strides do not allow it
- * @throws RuntimeError when sizes, strides or offset do not divide
- * @example
- * ```ts
- * arange(6).view(2, 3) // tensor([[0, 1, 2],
- * //         [3, 4, 5]])
- * ```
- * @torch torch.view
- */
-export function view(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
-export function view(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
-export function view(self: Tensor, dtype: DTypeLike): Tensor;
-export function view(...args: any[]): any {
-  return A.call("view", T__view, args);
-}
-
-const T__viewAs: A.Overload[] = [
-  { fn: O.view_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: false },
-];
-/**
- * A view with the shape of another tensor.
- * @torch torch.view_as
- */
-export function viewAs(self: Tensor, other: Tensor): Tensor;
-export function viewAs(...args: any[]): any {
-  return A.call("viewAs", T__viewAs, args);
 }
 
 /**
@@ -4379,19 +2709,6 @@ export function where(...args: any[]): any {
   return A.call("where", T__where, args);
 }
 
-/**
- * Every element set to zero.
- * Writes into the tensor itself, which is also returned.
- * @torch torch.zero_
- */
-export function zero_(self: Tensor): Tensor;
-export function zero_(self: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.bad("zero_", "self", self);
-  if (options === undefined) return O.zero_(self);
-  A.checkKeys("zero_", options, []);
-  return O.zero_(self);
-}
-
 const T__zeros: A.Overload[] = [
   { fn: O.zeros, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: true },
 ];
@@ -4426,14 +2743,3 @@ export function zerosLike(self: Tensor, options?: { dtype?: DTypeLike | null; de
 export function zerosLike(...args: any[]): any {
   return A.call("zerosLike", T__zerosLike, args);
 }
-
-/** The functions of torch.nn.functional. */
-export const namespace_nn_functional = {
-  layerNorm: nn_functional_layerNorm,
-  linear: nn_functional_linear,
-  logSoftmax: nn_functional_logSoftmax,
-  mseLoss: nn_functional_mseLoss,
-  relu: nn_functional_relu,
-  softmax: nn_functional_softmax,
-  softmin: nn_functional_softmin,
-} as const;

@@ -8,6 +8,7 @@ import type { DeviceLike } from "../src/tensor/device.ts";
 import type { DTypeLike } from "../src/tensor/dtype.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 import * as F from "./functional.ts";
+import * as M from "./method-functions.ts";
 import * as O from "./ops.ts";
 
 type StorageLike = any;
@@ -1378,8 +1379,8 @@ export interface TensorMethods {
   permute(size: readonly number[], options?: Record<string, never>): Tensor;
   permute(...size: (number | Record<string, never>)[]): Tensor;
   /**
-   * self to the power of a number.
    * self to the power of a tensor, with broadcasting and type promotion.
+   * self to the power of a number.
    * @throws RuntimeError for an integer tensor and a negative integer exponent
    * @example
    * ```ts
@@ -1387,17 +1388,17 @@ export interface TensorMethods {
    * ```
    * @torch torch.pow
    */
-  pow(exponent: Scalar, options?: { out?: Tensor }): Tensor;
   pow(exponent: Tensor, options?: { out?: Tensor }): Tensor;
+  pow(exponent: Scalar, options?: { out?: Tensor }): Tensor;
   /**
-   * self to the power of a number.
    * self to the power of a tensor, with broadcasting and type promotion.
+   * self to the power of a number.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for an integer tensor and a negative integer exponent
    * @torch torch.pow_
    */
-  pow_(exponent: Scalar): this;
   pow_(exponent: Tensor): this;
+  pow_(exponent: Scalar): this;
   /**
    * The product of all elements. Integers and bools are multiplied in int64.
    * The product over one dimension.
@@ -1707,6 +1708,21 @@ export interface TensorMethods {
    * @torch torch.sqrt_
    */
   sqrt_(): this;
+  /**
+   * Each element times itself.
+   * @example
+   * ```ts
+   * tensor([-2, 3]).square() // tensor([4., 9.])
+   * ```
+   * @torch torch.square
+   */
+  square(options?: { out?: Tensor }): Tensor;
+  /**
+   * Each element times itself.
+   * Writes into the tensor itself, which is also returned.
+   * @torch torch.square_
+   */
+  square_(): this;
   /**
    * Without its dimensions of size one.
    * Without one dimension, if its size is one.
@@ -2052,43 +2068,43 @@ export function installMethods(prototype: Tensor): void {
     return (F.abs as any)(this, options);
   };
   p.abs_ = function (options: any) {
-    return (F.abs_ as any)(this, options);
+    return (M.abs_ as any)(this, options);
   };
   p.add = function (other: any, options: any) {
     return (F.add as any)(this, other, options);
   };
   p.add_ = function (other: any, options: any) {
-    return (F.add_ as any)(this, other, options);
+    return (M.add_ as any)(this, other, options);
   };
   p.addbmm = function (batch1: any, batch2: any, options: any) {
     return (F.addbmm as any)(this, batch1, batch2, options);
   };
   p.addbmm_ = function (batch1: any, batch2: any, options: any) {
-    return (F.addbmm_ as any)(this, batch1, batch2, options);
+    return (M.addbmm_ as any)(this, batch1, batch2, options);
   };
   p.addcmul = function (tensor1: any, tensor2: any, options: any) {
     return (F.addcmul as any)(this, tensor1, tensor2, options);
   };
   p.addcmul_ = function (tensor1: any, tensor2: any, options: any) {
-    return (F.addcmul_ as any)(this, tensor1, tensor2, options);
+    return (M.addcmul_ as any)(this, tensor1, tensor2, options);
   };
   p.addmm = function (mat1: any, mat2: any, options: any) {
     return (F.addmm as any)(this, mat1, mat2, options);
   };
   p.addmm_ = function (mat1: any, mat2: any, options: any) {
-    return (F.addmm_ as any)(this, mat1, mat2, options);
+    return (M.addmm_ as any)(this, mat1, mat2, options);
   };
   p.addmv = function (mat: any, vec: any, options: any) {
     return (F.addmv as any)(this, mat, vec, options);
   };
   p.addmv_ = function (mat: any, vec: any, options: any) {
-    return (F.addmv_ as any)(this, mat, vec, options);
+    return (M.addmv_ as any)(this, mat, vec, options);
   };
   p.addr = function (...args: any[]) {
     return (F.addr as any)(this, ...args);
   };
   p.addr_ = function (...args: any[]) {
-    return (F.addr_ as any)(this, ...args);
+    return (M.addr_ as any)(this, ...args);
   };
   p.all = function (...args: any[]) {
     return (F.all as any)(this, ...args);
@@ -2106,7 +2122,7 @@ export function installMethods(prototype: Tensor): void {
     return (F.arctan2 as any)(this, other, options);
   };
   p.arctan2_ = function (other: any, options: any) {
-    return (F.arctan2_ as any)(this, other, options);
+    return (M.arctan2_ as any)(this, other, options);
   };
   p.argmax = function (...args: any[]) {
     return (F.argmax as any)(this, ...args);
@@ -2121,49 +2137,49 @@ export function installMethods(prototype: Tensor): void {
     return (F.asStrided as any)(this, ...args);
   };
   p.asStrided_ = function (...args: any[]) {
-    return (F.asStrided_ as any)(this, ...args);
+    return (M.asStrided_ as any)(this, ...args);
   };
   p.atan2 = function (other: any, options: any) {
     return (F.atan2 as any)(this, other, options);
   };
   p.atan2_ = function (other: any, options: any) {
-    return (F.atan2_ as any)(this, other, options);
+    return (M.atan2_ as any)(this, other, options);
   };
   p.baddbmm = function (batch1: any, batch2: any, options: any) {
     return (F.baddbmm as any)(this, batch1, batch2, options);
   };
   p.baddbmm_ = function (batch1: any, batch2: any, options: any) {
-    return (F.baddbmm_ as any)(this, batch1, batch2, options);
+    return (M.baddbmm_ as any)(this, batch1, batch2, options);
   };
   p.bfloat16 = function (...args: any[]) {
-    return (F.bfloat16 as any)(this, ...args);
+    return (M.bfloat16 as any)(this, ...args);
   };
   p.bitwiseAnd = function (other: any, options: any) {
     return (F.bitwiseAnd as any)(this, other, options);
   };
   p.bitwiseAnd_ = function (other: any, options: any) {
-    return (F.bitwiseAnd_ as any)(this, other, options);
+    return (M.bitwiseAnd_ as any)(this, other, options);
   };
   p.bmm = function (mat2: any, options: any) {
     return (F.bmm as any)(this, mat2, options);
   };
   p.bool = function (...args: any[]) {
-    return (F.bool as any)(this, ...args);
+    return (M.bool as any)(this, ...args);
   };
   p.broadcastTo = function (...args: any[]) {
     return (F.broadcastTo as any)(this, ...args);
   };
   p.byte = function (...args: any[]) {
-    return (F.byte as any)(this, ...args);
+    return (M.byte as any)(this, ...args);
   };
   p.cdouble = function (...args: any[]) {
-    return (F.cdouble as any)(this, ...args);
+    return (M.cdouble as any)(this, ...args);
   };
   p.cfloat = function (...args: any[]) {
-    return (F.cfloat as any)(this, ...args);
+    return (M.cfloat as any)(this, ...args);
   };
   p.char = function (...args: any[]) {
-    return (F.char as any)(this, ...args);
+    return (M.char as any)(this, ...args);
   };
   p.chunk = function (...args: any[]) {
     return (F.chunk as any)(this, ...args);
@@ -2172,13 +2188,13 @@ export function installMethods(prototype: Tensor): void {
     return (F.clamp as any)(this, ...args);
   };
   p.clamp_ = function (...args: any[]) {
-    return (F.clamp_ as any)(this, ...args);
+    return (M.clamp_ as any)(this, ...args);
   };
   p.clip = function (...args: any[]) {
     return (F.clip as any)(this, ...args);
   };
   p.clip_ = function (...args: any[]) {
-    return (F.clip_ as any)(this, ...args);
+    return (M.clip_ as any)(this, ...args);
   };
   p.clone = function (options: any) {
     return (F.clone as any)(this, options);
@@ -2187,31 +2203,31 @@ export function installMethods(prototype: Tensor): void {
     return (F.conj as any)(this, ...args);
   };
   p.contiguous = function (...args: any[]) {
-    return (F.contiguous as any)(this, ...args);
+    return (M.contiguous as any)(this, ...args);
   };
   p.copy_ = function (...args: any[]) {
-    return (F.copy_ as any)(this, ...args);
+    return (M.copy_ as any)(this, ...args);
   };
   p.copysign = function (other: any, options: any) {
     return (F.copysign as any)(this, other, options);
   };
   p.copysign_ = function (other: any, options: any) {
-    return (F.copysign_ as any)(this, other, options);
+    return (M.copysign_ as any)(this, other, options);
   };
   p.cos = function (options: any) {
     return (F.cos as any)(this, options);
   };
   p.cos_ = function (options: any) {
-    return (F.cos_ as any)(this, options);
+    return (M.cos_ as any)(this, options);
   };
   p.cpu = function (...args: any[]) {
-    return (F.cpu as any)(this, ...args);
+    return (M.cpu as any)(this, ...args);
   };
   p.detach = function (...args: any[]) {
     return (F.detach as any)(this, ...args);
   };
   p.detach_ = function (...args: any[]) {
-    return (F.detach_ as any)(this, ...args);
+    return (M.detach_ as any)(this, ...args);
   };
   p.diagonal = function (...args: any[]) {
     return (F.diagonal as any)(this, ...args);
@@ -2220,58 +2236,58 @@ export function installMethods(prototype: Tensor): void {
     return (F.div as any)(this, other, options);
   };
   p.div_ = function (other: any, options: any) {
-    return (F.div_ as any)(this, other, options);
+    return (M.div_ as any)(this, other, options);
   };
   p.divide = function (other: any, options: any) {
     return (F.divide as any)(this, other, options);
   };
   p.divide_ = function (other: any, options: any) {
-    return (F.divide_ as any)(this, other, options);
+    return (M.divide_ as any)(this, other, options);
   };
   p.dot = function (tensor: any, options: any) {
     return (F.dot as any)(this, tensor, options);
   };
   p.double = function (...args: any[]) {
-    return (F.double as any)(this, ...args);
+    return (M.double as any)(this, ...args);
   };
   p.eq = function (other: any, options: any) {
     return (F.eq as any)(this, other, options);
   };
   p.eq_ = function (other: any, options: any) {
-    return (F.eq_ as any)(this, other, options);
+    return (M.eq_ as any)(this, other, options);
   };
   p.exp = function (options: any) {
     return (F.exp as any)(this, options);
   };
   p.exp_ = function (options: any) {
-    return (F.exp_ as any)(this, options);
+    return (M.exp_ as any)(this, options);
   };
   p.expand = function (...args: any[]) {
-    return (F.expand as any)(this, ...args);
+    return (M.expand as any)(this, ...args);
   };
   p.expandAs = function (...args: any[]) {
-    return (F.expandAs as any)(this, ...args);
+    return (M.expandAs as any)(this, ...args);
   };
   p.fill_ = function (...args: any[]) {
-    return (F.fill_ as any)(this, ...args);
+    return (M.fill_ as any)(this, ...args);
   };
   p.flatten = function (...args: any[]) {
     return (F.flatten as any)(this, ...args);
   };
   p.float = function (...args: any[]) {
-    return (F.float as any)(this, ...args);
+    return (M.float as any)(this, ...args);
   };
   p.floorDivide = function (other: any, options: any) {
     return (F.floorDivide as any)(this, other, options);
   };
   p.floorDivide_ = function (other: any, options: any) {
-    return (F.floorDivide_ as any)(this, other, options);
+    return (M.floorDivide_ as any)(this, other, options);
   };
   p.fmod = function (other: any, options: any) {
     return (F.fmod as any)(this, other, options);
   };
   p.fmod_ = function (other: any, options: any) {
-    return (F.fmod_ as any)(this, other, options);
+    return (M.fmod_ as any)(this, other, options);
   };
   p.gather = function (...args: any[]) {
     return (F.gather as any)(this, ...args);
@@ -2280,7 +2296,7 @@ export function installMethods(prototype: Tensor): void {
     return (F.ge as any)(this, other, options);
   };
   p.ge_ = function (other: any, options: any) {
-    return (F.ge_ as any)(this, other, options);
+    return (M.ge_ as any)(this, other, options);
   };
   p.ger = function (...args: any[]) {
     return (F.ger as any)(this, ...args);
@@ -2289,22 +2305,22 @@ export function installMethods(prototype: Tensor): void {
     return (F.greater as any)(this, other, options);
   };
   p.greater_ = function (other: any, options: any) {
-    return (F.greater_ as any)(this, other, options);
+    return (M.greater_ as any)(this, other, options);
   };
   p.greaterEqual = function (other: any, options: any) {
     return (F.greaterEqual as any)(this, other, options);
   };
   p.greaterEqual_ = function (other: any, options: any) {
-    return (F.greaterEqual_ as any)(this, other, options);
+    return (M.greaterEqual_ as any)(this, other, options);
   };
   p.gt = function (other: any, options: any) {
     return (F.gt as any)(this, other, options);
   };
   p.gt_ = function (other: any, options: any) {
-    return (F.gt_ as any)(this, other, options);
+    return (M.gt_ as any)(this, other, options);
   };
   p.half = function (...args: any[]) {
-    return (F.half as any)(this, ...args);
+    return (M.half as any)(this, ...args);
   };
   p.imag = function (...args: any[]) {
     return (F.imag as any)(this, ...args);
@@ -2313,25 +2329,25 @@ export function installMethods(prototype: Tensor): void {
     return (F.indexAdd as any)(this, ...args);
   };
   p.indexAdd_ = function (...args: any[]) {
-    return (F.indexAdd_ as any)(this, ...args);
+    return (M.indexAdd_ as any)(this, ...args);
   };
   p.indexCopy = function (...args: any[]) {
     return (F.indexCopy as any)(this, ...args);
   };
   p.indexCopy_ = function (...args: any[]) {
-    return (F.indexCopy_ as any)(this, ...args);
+    return (M.indexCopy_ as any)(this, ...args);
   };
   p.indexFill = function (...args: any[]) {
     return (F.indexFill as any)(this, ...args);
   };
   p.indexFill_ = function (...args: any[]) {
-    return (F.indexFill_ as any)(this, ...args);
+    return (M.indexFill_ as any)(this, ...args);
   };
   p.indexPut = function (...args: any[]) {
     return (F.indexPut as any)(this, ...args);
   };
   p.indexPut_ = function (...args: any[]) {
-    return (F.indexPut_ as any)(this, ...args);
+    return (M.indexPut_ as any)(this, ...args);
   };
   p.indexSelect = function (...args: any[]) {
     return (F.indexSelect as any)(this, ...args);
@@ -2340,13 +2356,13 @@ export function installMethods(prototype: Tensor): void {
     return (F.inner as any)(this, ...args);
   };
   p.int = function (...args: any[]) {
-    return (F.int as any)(this, ...args);
+    return (M.int as any)(this, ...args);
   };
   p.isContiguous = function (...args: any[]) {
-    return (F.isContiguous as any)(this, ...args);
+    return (M.isContiguous as any)(this, ...args);
   };
   p.isSetTo = function (...args: any[]) {
-    return (F.isSetTo as any)(this, ...args);
+    return (M.isSetTo as any)(this, ...args);
   };
   p.isnan = function (options: any) {
     return (F.isnan as any)(this, options);
@@ -2355,31 +2371,31 @@ export function installMethods(prototype: Tensor): void {
     return (F.le as any)(this, other, options);
   };
   p.le_ = function (other: any, options: any) {
-    return (F.le_ as any)(this, other, options);
+    return (M.le_ as any)(this, other, options);
   };
   p.lerp = function (end: any, weight: any, options: any) {
     return (F.lerp as any)(this, end, weight, options);
   };
   p.lerp_ = function (end: any, weight: any, options: any) {
-    return (F.lerp_ as any)(this, end, weight, options);
+    return (M.lerp_ as any)(this, end, weight, options);
   };
   p.less = function (other: any, options: any) {
     return (F.less as any)(this, other, options);
   };
   p.less_ = function (other: any, options: any) {
-    return (F.less_ as any)(this, other, options);
+    return (M.less_ as any)(this, other, options);
   };
   p.lessEqual = function (other: any, options: any) {
     return (F.lessEqual as any)(this, other, options);
   };
   p.lessEqual_ = function (other: any, options: any) {
-    return (F.lessEqual_ as any)(this, other, options);
+    return (M.lessEqual_ as any)(this, other, options);
   };
   p.log = function (options: any) {
     return (F.log as any)(this, options);
   };
   p.log_ = function (options: any) {
-    return (F.log_ as any)(this, options);
+    return (M.log_ as any)(this, options);
   };
   p.logSoftmax = function (...args: any[]) {
     return (F.logSoftmax as any)(this, ...args);
@@ -2388,28 +2404,28 @@ export function installMethods(prototype: Tensor): void {
     return (F.logicalAnd as any)(this, other, options);
   };
   p.logicalAnd_ = function (other: any, options: any) {
-    return (F.logicalAnd_ as any)(this, other, options);
+    return (M.logicalAnd_ as any)(this, other, options);
   };
   p.logicalNot = function (options: any) {
     return (F.logicalNot as any)(this, options);
   };
   p.logicalNot_ = function (options: any) {
-    return (F.logicalNot_ as any)(this, options);
+    return (M.logicalNot_ as any)(this, options);
   };
   p.logicalOr = function (other: any, options: any) {
     return (F.logicalOr as any)(this, other, options);
   };
   p.logicalOr_ = function (other: any, options: any) {
-    return (F.logicalOr_ as any)(this, other, options);
+    return (M.logicalOr_ as any)(this, other, options);
   };
   p.long = function (...args: any[]) {
-    return (F.long as any)(this, ...args);
+    return (M.long as any)(this, ...args);
   };
   p.lt = function (other: any, options: any) {
     return (F.lt as any)(this, other, options);
   };
   p.lt_ = function (other: any, options: any) {
-    return (F.lt_ as any)(this, other, options);
+    return (M.lt_ as any)(this, other, options);
   };
   Object.defineProperty(p, "mT", { configurable: true, get(this: Tensor) {
     return O.mT(this);
@@ -2418,13 +2434,13 @@ export function installMethods(prototype: Tensor): void {
     return (F.maskedFill as any)(this, ...args);
   };
   p.maskedFill_ = function (...args: any[]) {
-    return (F.maskedFill_ as any)(this, ...args);
+    return (M.maskedFill_ as any)(this, ...args);
   };
   p.maskedScatter = function (mask: any, source: any, options: any) {
     return (F.maskedScatter as any)(this, mask, source, options);
   };
   p.maskedScatter_ = function (mask: any, source: any, options: any) {
-    return (F.maskedScatter_ as any)(this, mask, source, options);
+    return (M.maskedScatter_ as any)(this, mask, source, options);
   };
   p.maskedSelect = function (mask: any, options: any) {
     return (F.maskedSelect as any)(this, mask, options);
@@ -2457,13 +2473,13 @@ export function installMethods(prototype: Tensor): void {
     return (F.mul as any)(this, other, options);
   };
   p.mul_ = function (other: any, options: any) {
-    return (F.mul_ as any)(this, other, options);
+    return (M.mul_ as any)(this, other, options);
   };
   p.multiply = function (other: any, options: any) {
     return (F.multiply as any)(this, other, options);
   };
   p.multiply_ = function (other: any, options: any) {
-    return (F.multiply_ as any)(this, other, options);
+    return (M.multiply_ as any)(this, other, options);
   };
   p.mv = function (vec: any, options: any) {
     return (F.mv as any)(this, vec, options);
@@ -2475,34 +2491,34 @@ export function installMethods(prototype: Tensor): void {
     return (F.ne as any)(this, other, options);
   };
   p.ne_ = function (other: any, options: any) {
-    return (F.ne_ as any)(this, other, options);
+    return (M.ne_ as any)(this, other, options);
   };
   p.neg = function (options: any) {
     return (F.neg as any)(this, options);
   };
   p.neg_ = function (options: any) {
-    return (F.neg_ as any)(this, options);
+    return (M.neg_ as any)(this, options);
   };
   p.negative = function (options: any) {
     return (F.negative as any)(this, options);
   };
   p.negative_ = function (options: any) {
-    return (F.negative_ as any)(this, options);
+    return (M.negative_ as any)(this, options);
   };
   p.newEmpty = function (...args: any[]) {
-    return (F.newEmpty as any)(this, ...args);
+    return (M.newEmpty as any)(this, ...args);
   };
   p.newEmptyStrided = function (...args: any[]) {
-    return (F.newEmptyStrided as any)(this, ...args);
+    return (M.newEmptyStrided as any)(this, ...args);
   };
   p.newFull = function (...args: any[]) {
-    return (F.newFull as any)(this, ...args);
+    return (M.newFull as any)(this, ...args);
   };
   p.newOnes = function (...args: any[]) {
-    return (F.newOnes as any)(this, ...args);
+    return (M.newOnes as any)(this, ...args);
   };
   p.newZeros = function (...args: any[]) {
-    return (F.newZeros as any)(this, ...args);
+    return (M.newZeros as any)(this, ...args);
   };
   p.nonzero = function (...args: any[]) {
     return (F.nonzero as any)(this, ...args);
@@ -2511,7 +2527,7 @@ export function installMethods(prototype: Tensor): void {
     return (F.notEqual as any)(this, other, options);
   };
   p.notEqual_ = function (other: any, options: any) {
-    return (F.notEqual_ as any)(this, other, options);
+    return (M.notEqual_ as any)(this, other, options);
   };
   p.outer = function (...args: any[]) {
     return (F.outer as any)(this, ...args);
@@ -2520,10 +2536,10 @@ export function installMethods(prototype: Tensor): void {
     return (F.permute as any)(this, ...args);
   };
   p.pow = function (...args: any[]) {
-    return (F.pow as any)(this, ...args);
+    return (M.pow as any)(this, ...args);
   };
   p.pow_ = function (...args: any[]) {
-    return (F.pow_ as any)(this, ...args);
+    return (M.pow_ as any)(this, ...args);
   };
   p.prod = function (...args: any[]) {
     return (F.prod as any)(this, ...args);
@@ -2532,7 +2548,7 @@ export function installMethods(prototype: Tensor): void {
     return (F.put as any)(this, ...args);
   };
   p.put_ = function (...args: any[]) {
-    return (F.put_ as any)(this, ...args);
+    return (M.put_ as any)(this, ...args);
   };
   p.ravel = function (...args: any[]) {
     return (F.ravel as any)(this, ...args);
@@ -2544,31 +2560,31 @@ export function installMethods(prototype: Tensor): void {
     return (F.relu as any)(this, options);
   };
   p.relu_ = function (options: any) {
-    return (F.relu_ as any)(this, options);
+    return (M.relu_ as any)(this, options);
   };
   p.remainder = function (other: any, options: any) {
     return (F.remainder as any)(this, other, options);
   };
   p.remainder_ = function (other: any, options: any) {
-    return (F.remainder_ as any)(this, other, options);
+    return (M.remainder_ as any)(this, other, options);
   };
   p.repeat = function (...args: any[]) {
-    return (F.repeat as any)(this, ...args);
+    return (M.repeat as any)(this, ...args);
   };
   p.repeatInterleave = function (...args: any[]) {
-    return (F.repeatInterleave as any)(this, ...args);
+    return (M.repeatInterleave as any)(this, ...args);
   };
   p.reshape = function (...args: any[]) {
     return (F.reshape as any)(this, ...args);
   };
   p.reshapeAs = function (...args: any[]) {
-    return (F.reshapeAs as any)(this, ...args);
+    return (M.reshapeAs as any)(this, ...args);
   };
   p.resize_ = function (...args: any[]) {
-    return (F.resize_ as any)(this, ...args);
+    return (M.resize_ as any)(this, ...args);
   };
   p.resizeAs_ = function (...args: any[]) {
-    return (F.resizeAs_ as any)(this, ...args);
+    return (M.resizeAs_ as any)(this, ...args);
   };
   p.resolveConj = function (...args: any[]) {
     return (F.resolveConj as any)(this, ...args);
@@ -2580,37 +2596,37 @@ export function installMethods(prototype: Tensor): void {
     return (F.scatter as any)(this, ...args);
   };
   p.scatter_ = function (...args: any[]) {
-    return (F.scatter_ as any)(this, ...args);
+    return (M.scatter_ as any)(this, ...args);
   };
   p.scatterAdd = function (...args: any[]) {
     return (F.scatterAdd as any)(this, ...args);
   };
   p.scatterAdd_ = function (...args: any[]) {
-    return (F.scatterAdd_ as any)(this, ...args);
+    return (M.scatterAdd_ as any)(this, ...args);
   };
   p.select = function (...args: any[]) {
     return (F.select as any)(this, ...args);
   };
   p.set_ = function (...args: any[]) {
-    return (F.set_ as any)(this, ...args);
+    return (M.set_ as any)(this, ...args);
   };
   p.short = function (...args: any[]) {
-    return (F.short as any)(this, ...args);
+    return (M.short as any)(this, ...args);
   };
   p.sigmoid = function (options: any) {
     return (F.sigmoid as any)(this, options);
   };
   p.sigmoid_ = function (options: any) {
-    return (F.sigmoid_ as any)(this, options);
+    return (M.sigmoid_ as any)(this, options);
   };
   p.sin = function (options: any) {
     return (F.sin as any)(this, options);
   };
   p.sin_ = function (options: any) {
-    return (F.sin_ as any)(this, options);
+    return (M.sin_ as any)(this, options);
   };
   p.slice = function (...args: any[]) {
-    return (F.slice as any)(this, ...args);
+    return (M.slice as any)(this, ...args);
   };
   p.softmax = function (...args: any[]) {
     return (F.softmax as any)(this, ...args);
@@ -2625,49 +2641,55 @@ export function installMethods(prototype: Tensor): void {
     return (F.sqrt as any)(this, options);
   };
   p.sqrt_ = function (options: any) {
-    return (F.sqrt_ as any)(this, options);
+    return (M.sqrt_ as any)(this, options);
+  };
+  p.square = function (...args: any[]) {
+    return (F.square as any)(this, ...args);
+  };
+  p.square_ = function (...args: any[]) {
+    return (M.square_ as any)(this, ...args);
   };
   p.squeeze = function (...args: any[]) {
     return (F.squeeze as any)(this, ...args);
   };
   p.squeeze_ = function (...args: any[]) {
-    return (F.squeeze_ as any)(this, ...args);
+    return (M.squeeze_ as any)(this, ...args);
   };
   p.sub = function (other: any, options: any) {
     return (F.sub as any)(this, other, options);
   };
   p.sub_ = function (other: any, options: any) {
-    return (F.sub_ as any)(this, other, options);
+    return (M.sub_ as any)(this, other, options);
   };
   p.subtract = function (other: any, options: any) {
     return (F.subtract as any)(this, other, options);
   };
   p.subtract_ = function (other: any, options: any) {
-    return (F.subtract_ as any)(this, other, options);
+    return (M.subtract_ as any)(this, other, options);
   };
   p.sum = function (...args: any[]) {
     return (F.sum as any)(this, ...args);
   };
   p.sumToSize = function (...args: any[]) {
-    return (F.sumToSize as any)(this, ...args);
+    return (M.sumToSize as any)(this, ...args);
   };
   p.swapaxes = function (...args: any[]) {
     return (F.swapaxes as any)(this, ...args);
   };
   p.swapaxes_ = function (...args: any[]) {
-    return (F.swapaxes_ as any)(this, ...args);
+    return (M.swapaxes_ as any)(this, ...args);
   };
   p.swapdims = function (...args: any[]) {
     return (F.swapdims as any)(this, ...args);
   };
   p.swapdims_ = function (...args: any[]) {
-    return (F.swapdims_ as any)(this, ...args);
+    return (M.swapdims_ as any)(this, ...args);
   };
   p.t = function (options: any) {
     return (F.t as any)(this, options);
   };
   p.t_ = function (options: any) {
-    return (F.t_ as any)(this, options);
+    return (M.t_ as any)(this, options);
   };
   p.take = function (...args: any[]) {
     return (F.take as any)(this, ...args);
@@ -2679,7 +2701,7 @@ export function installMethods(prototype: Tensor): void {
     return (F.tanh as any)(this, options);
   };
   p.tanh_ = function (options: any) {
-    return (F.tanh_ as any)(this, options);
+    return (M.tanh_ as any)(this, options);
   };
   p.tensorSplit = function (...args: any[]) {
     return (F.tensorSplit as any)(this, ...args);
@@ -2688,25 +2710,25 @@ export function installMethods(prototype: Tensor): void {
     return (F.tile as any)(this, ...args);
   };
   p.to = function (...args: any[]) {
-    return (F.to as any)(this, ...args);
+    return (M.to as any)(this, ...args);
   };
   p.transpose = function (...args: any[]) {
     return (F.transpose as any)(this, ...args);
   };
   p.transpose_ = function (...args: any[]) {
-    return (F.transpose_ as any)(this, ...args);
+    return (M.transpose_ as any)(this, ...args);
   };
   p.trueDivide = function (other: any, options: any) {
     return (F.trueDivide as any)(this, other, options);
   };
   p.trueDivide_ = function (other: any, options: any) {
-    return (F.trueDivide_ as any)(this, other, options);
+    return (M.trueDivide_ as any)(this, other, options);
   };
   p.type = function (...args: any[]) {
-    return (F.type as any)(this, ...args);
+    return (M.type as any)(this, ...args);
   };
   p.typeAs = function (...args: any[]) {
-    return (F.typeAs as any)(this, ...args);
+    return (M.typeAs as any)(this, ...args);
   };
   p.unbind = function (...args: any[]) {
     return (F.unbind as any)(this, ...args);
@@ -2715,22 +2737,22 @@ export function installMethods(prototype: Tensor): void {
     return (F.unflatten as any)(this, ...args);
   };
   p.unfold = function (...args: any[]) {
-    return (F.unfold as any)(this, ...args);
+    return (M.unfold as any)(this, ...args);
   };
   p.unsqueeze = function (...args: any[]) {
     return (F.unsqueeze as any)(this, ...args);
   };
   p.unsqueeze_ = function (...args: any[]) {
-    return (F.unsqueeze_ as any)(this, ...args);
+    return (M.unsqueeze_ as any)(this, ...args);
   };
   p.vdot = function (other: any, options: any) {
     return (F.vdot as any)(this, other, options);
   };
   p.view = function (...args: any[]) {
-    return (F.view as any)(this, ...args);
+    return (M.view as any)(this, ...args);
   };
   p.viewAs = function (...args: any[]) {
-    return (F.viewAs as any)(this, ...args);
+    return (M.viewAs as any)(this, ...args);
   };
   p.viewAsComplex = function (options: any) {
     return (F.viewAsComplex as any)(this, options);
@@ -2739,6 +2761,6 @@ export function installMethods(prototype: Tensor): void {
     return (F.viewAsReal as any)(this, options);
   };
   p.zero_ = function (options: any) {
-    return (F.zero_ as any)(this, options);
+    return (M.zero_ as any)(this, options);
   };
 }

@@ -1241,28 +1241,6 @@ export class fmod_Backward extends Node {
   }
 }
 
-export class pow_Backward extends Node {
-  override get name(): string {
-    return "PowBackward0";
-  }
-  self!: S.Saved;
-  exponent!: any;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
-    const exponent: any = this.exponent;
-    return [
-      this.needs(0) ? F.powBackward(grad, self, exponent) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-  }
-}
-
 export class pow_Tensor_Backward extends Node {
   override get name(): string {
     return "PowBackward1";
@@ -1289,6 +1267,28 @@ export class pow_Tensor_Backward extends Node {
     this.exponent = S.FREED;
     S.drop(this.result0);
     this.result0 = S.FREED;
+  }
+}
+
+export class pow_Backward extends Node {
+  override get name(): string {
+    return "PowBackward0";
+  }
+  self!: S.Saved;
+  exponent!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const exponent: any = this.exponent;
+    return [
+      this.needs(0) ? F.powBackward(grad, self, exponent) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
   }
 }
 

@@ -1089,13 +1089,17 @@ export function abs(self: Tensor, out?: Tensor): Tensor {
 
 export function abs_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $pointwise.checkWrite(self);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
     ($arith.abs as $Fn)(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  $pointwise.checkWrite(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
   const node = new $N.abs_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -1119,13 +1123,17 @@ export function neg(self: Tensor, out?: Tensor): Tensor {
 
 export function neg_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $pointwise.checkWrite(self);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
     ($arith.neg as $Fn)(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  $pointwise.checkWrite(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
   const node = new $N.neg_Backward();
   $T.connect(node, [self]);
   ($arith.neg as $Fn)(self, self, true);
@@ -1151,13 +1159,17 @@ export function exp(self: Tensor, out?: Tensor): Tensor {
 
 export function exp_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $pointwise.checkWrite(self);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
     $pointwise.unary(P_exp, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  $pointwise.checkWrite(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
   const node = new $N.exp_Backward();
   $T.connect(node, [self]);
   $pointwise.unary(P_exp, self, self, true);
@@ -1184,13 +1196,17 @@ export function log(self: Tensor, out?: Tensor): Tensor {
 
 export function log_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $pointwise.checkWrite(self);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
     $pointwise.unary(P_log, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  $pointwise.checkWrite(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
   const node = new $N.log_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -1217,13 +1233,17 @@ export function sqrt(self: Tensor, out?: Tensor): Tensor {
 
 export function sqrt_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $pointwise.checkWrite(self);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
     $pointwise.unary(P_sqrt, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  $pointwise.checkWrite(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
   const node = new $N.sqrt_Backward();
   $T.connect(node, [self]);
   $pointwise.unary(P_sqrt, self, self, true);
@@ -1250,13 +1270,17 @@ export function tanh(self: Tensor, out?: Tensor): Tensor {
 
 export function tanh_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $pointwise.checkWrite(self);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
     $pointwise.unary(P_tanh, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  $pointwise.checkWrite(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
   const node = new $N.tanh_Backward();
   $T.connect(node, [self]);
   $pointwise.unary(P_tanh, self, self, true);
@@ -1283,13 +1307,17 @@ export function sigmoid(self: Tensor, out?: Tensor): Tensor {
 
 export function sigmoid_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $pointwise.checkWrite(self);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
     $pointwise.unary(P_sigmoid, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  $pointwise.checkWrite(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
   const node = new $N.sigmoid_Backward();
   $T.connect(node, [self]);
   $pointwise.unary(P_sigmoid, self, self, true);
@@ -1316,13 +1344,17 @@ export function sin(self: Tensor, out?: Tensor): Tensor {
 
 export function sin_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $pointwise.checkWrite(self);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
     $pointwise.unary(P_sin, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  $pointwise.checkWrite(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
   const node = new $N.sin_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -1349,13 +1381,17 @@ export function cos(self: Tensor, out?: Tensor): Tensor {
 
 export function cos_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $pointwise.checkWrite(self);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
     $pointwise.unary(P_cos, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  $pointwise.checkWrite(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
   const node = new $N.cos_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -1380,13 +1416,17 @@ export function relu(self: Tensor, out?: Tensor): Tensor {
 
 export function relu_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $pointwise.checkWrite(self);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
     ($arith.relu as $Fn)(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  $pointwise.checkWrite(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
   const node = new $N.relu_Backward();
   $T.connect(node, [self]);
   ($arith.relu as $Fn)(self, self, true);
@@ -1412,7 +1452,9 @@ export function logical_not(self: Tensor, out?: Tensor): Tensor {
 
 export function logical_not_(self: Tensor): Tensor {
   $T.checkInplace(self);
-  $pointwise.checkWrite(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
   $pointwise.unary(P_logical_not, self, self, true);
   self._version.value++;
   return self;
@@ -1433,13 +1475,17 @@ export function add(self: Tensor, other: Tensor | Scalar, alpha: Scalar, out?: T
 
 export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
-    $pointwise.checkWrite(self, other);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
     ($arith.add as $Fn)(self, other, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   const node = new $N.add_Backward();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
@@ -1464,13 +1510,17 @@ export function sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar, out?: T
 
 export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
-    $pointwise.checkWrite(self, other);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
     ($arith.sub as $Fn)(self, other, alpha, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   const node = new $N.sub_Backward();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
@@ -1507,13 +1557,17 @@ export function mul(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor 
 
 export function mul_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
-    $pointwise.checkWrite(self, other);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
     $pointwise.binary(P_mul, self, other, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   const node = new $N.mul_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -1541,13 +1595,17 @@ export function div(self: Tensor, other: Tensor | Scalar, roundingMode: string |
 
 export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string | null): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
-    $pointwise.checkWrite(self, other);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
     ($arith.div as $Fn)(self, other, roundingMode, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   const node = new $N.div_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -1575,13 +1633,17 @@ export function true_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor):
 
 export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
-    $pointwise.checkWrite(self, other);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
     ($arith.trueDivide as $Fn)(self, other, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   const node = new $N.true_divide_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -1602,7 +1664,9 @@ export function floor_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor)
 
 export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   ($arith.floorDivide as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
@@ -1624,13 +1688,17 @@ export function remainder(self: Tensor | Scalar, other: Tensor | Scalar, out?: T
 
 export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
-    $pointwise.checkWrite(self, other);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
     ($arith.remainder as $Fn)(self, other, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   const node = new $N.remainder_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -1657,51 +1725,22 @@ export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor
 
 export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
-    $pointwise.checkWrite(self, other);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
     ($arith.fmod as $Fn)(self, other, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   const node = new $N.fmod_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
   ($arith.fmod as $Fn)(self, other, self, true);
-  self._version.value++;
-  $T.rebaseHistory(self, node);
-  return self;
-}
-
-export function pow(self: Tensor, exponent: Scalar, out?: Tensor): Tensor {
-  if (out !== undefined) {
-    $T.checkOut("pow", out, [self]);
-    return $T.finishOut(($arith.pow as $Fn)(self, exponent, out, false), out) as Tensor;
-  }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.pow as $Fn)(self, exponent, undefined, false);
-  const node = new $N.pow_Backward();
-  $T.connect(node, [self]);
-  node.self = $S.save(self);
-  node.exponent = exponent;
-  const r = ($arith.pow as $Fn)(self, exponent, undefined, false);
-  return $T.record(r, node);
-}
-
-export function pow_(self: Tensor, exponent: Scalar): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $pointwise.checkWrite(self);
-    ($arith.pow as $Fn)(self, exponent, self, true);
-    self._version.value++;
-    return self;
-  }
-  $T.checkInplace(self);
-  $pointwise.checkWrite(self);
-  const node = new $N.pow_Backward();
-  $T.connect(node, [self]);
-  node.self = $T.saveOriginal(self);
-  node.exponent = exponent;
-  ($arith.pow as $Fn)(self, exponent, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -1724,13 +1763,17 @@ export function pow_Tensor(self: Tensor, exponent: Tensor, out?: Tensor): Tensor
 
 export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) {
-    $pointwise.checkWrite(self, exponent);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, exponent);
+    }
     ($arith.pow as $Fn)(self, exponent, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [exponent]);
-  $pointwise.checkWrite(self, exponent);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, exponent);
+  }
   const node = new $N.pow_Tensor_Backward();
   $T.connect(node, [self, exponent]);
   node.self = $T.saveOriginal(self);
@@ -1739,6 +1782,43 @@ export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
   self._version.value++;
   $T.rebaseHistory(self, node);
   node.result0 = $S.saveResult(self, node, 0);
+  return self;
+}
+
+export function pow(self: Tensor, exponent: Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("pow", out, [self]);
+    return $T.finishOut(($arith.pow as $Fn)(self, exponent, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.pow as $Fn)(self, exponent, undefined, false);
+  const node = new $N.pow_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.exponent = exponent;
+  const r = ($arith.pow as $Fn)(self, exponent, undefined, false);
+  return $T.record(r, node);
+}
+
+export function pow_(self: Tensor, exponent: Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    ($arith.pow as $Fn)(self, exponent, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  const node = new $N.pow_Backward();
+  $T.connect(node, [self]);
+  node.self = $T.saveOriginal(self);
+  node.exponent = exponent;
+  ($arith.pow as $Fn)(self, exponent, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
   return self;
 }
 
@@ -1755,6 +1835,14 @@ export function pow_Scalar(self: Scalar, exponent: Tensor, out?: Tensor): Tensor
   const r = ($arith.pow as $Fn)(self, exponent, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
+}
+
+export function square(self: Tensor, out?: Tensor): Tensor {
+  return ($C.square as $Fn)(self, out);
+}
+
+export function square_(self: Tensor): Tensor {
+  return ($C as any).square_(self);
 }
 
 export function maximum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
@@ -1783,7 +1871,9 @@ export function eq(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 
 export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   $pointwise.binary(P_eq, self, other, self, true);
   self._version.value++;
   return self;
@@ -1801,7 +1891,9 @@ export function ne(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 
 export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   $pointwise.binary(P_ne, self, other, self, true);
   self._version.value++;
   return self;
@@ -1817,7 +1909,9 @@ export function lt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 
 export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   ($arith.lt as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
@@ -1833,7 +1927,9 @@ export function le(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 
 export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   ($arith.le as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
@@ -1849,7 +1945,9 @@ export function gt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 
 export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   ($arith.gt as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
@@ -1865,7 +1963,9 @@ export function ge(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 
 export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   ($arith.ge as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
@@ -1883,7 +1983,9 @@ export function logical_and(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 
 export function logical_and_(self: Tensor, other: Tensor): Tensor {
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   $pointwise.binary(P_logical_and, self, other, self, true);
   self._version.value++;
   return self;
@@ -1901,7 +2003,9 @@ export function logical_or(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 
 export function logical_or_(self: Tensor, other: Tensor): Tensor {
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   $pointwise.binary(P_logical_or, self, other, self, true);
   self._version.value++;
   return self;
@@ -1917,7 +2021,9 @@ export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?:
 
 export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   ($arith.bitwiseAnd as $Fn)(self, other, self, true);
   self._version.value++;
   return self;
@@ -1939,13 +2045,17 @@ export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 
 export function atan2_(self: Tensor, other: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
-    $pointwise.checkWrite(self, other);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
     ($arith.atan2 as $Fn)(self, other, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   const node = new $N.atan2_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -1973,13 +2083,17 @@ export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Te
 
 export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
-    $pointwise.checkWrite(self, other);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
     ($arith.copysign as $Fn)(self, other, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [other]);
-  $pointwise.checkWrite(self, other);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
   const node = new $N.copysign_Backward();
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
@@ -2008,13 +2122,17 @@ export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: T
 
 export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) {
-    $pointwise.checkWrite(self, end, weight);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, end, weight);
+    }
     ($arith.lerp as $Fn)(self, end, weight, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [end, weight]);
-  $pointwise.checkWrite(self, end, weight);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, end, weight);
+  }
   const node = new $N.lerp_Backward();
   $T.connect(node, [self, end, weight]);
   node.self = $T.saveOriginal(self);
@@ -2043,13 +2161,17 @@ export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: S
 
 export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) {
-    $pointwise.checkWrite(self, tensor1, tensor2);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, tensor1, tensor2);
+    }
     ($arith.addcmul as $Fn)(self, tensor1, tensor2, value, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [tensor1, tensor2]);
-  $pointwise.checkWrite(self, tensor1, tensor2);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, tensor1, tensor2);
+  }
   const node = new $N.addcmul_Backward();
   $T.connect(node, [self, tensor1, tensor2]);
   node.tensor1 = $S.save(tensor1);
@@ -2078,13 +2200,17 @@ export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?
 
 export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $pointwise.checkWrite(self);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
     ($arith.clamp as $Fn)(self, min, max, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  $pointwise.checkWrite(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
   const node = new $N.clamp_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -2113,13 +2239,17 @@ export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | nul
 
 export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) {
-    $pointwise.checkWrite(self, min, max);
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, min, max);
+    }
     ($arith.clamp as $Fn)(self, min, max, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [min, max]);
-  $pointwise.checkWrite(self, min, max);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, min, max);
+  }
   const node = new $N.clamp_Tensor_Backward();
   $T.connect(node, [self, min, max]);
   node.self = $T.saveOriginal(self);
@@ -2601,12 +2731,12 @@ export function reshape_as(self: Tensor, other: Tensor): Tensor {
 }
 
 export function _unsafe_view(self: Tensor, size: readonly number[]): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.view as $Fn)(self, size);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.unsafeView as $Fn)(self, size, undefined, false);
   const node = new $N._unsafe_view_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = ($views.view as $Fn)(self, size);
-  return $T.recordView(r, node);
+  const r = ($views.unsafeView as $Fn)(self, size, undefined, false);
+  return $T.record(r, node);
 }
 
 export function as_strided(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor {

@@ -155,7 +155,11 @@ function emitInplace(op: Op, plan: NodePlan | null): string[] {
   const others = op.args.slice(1).filter(isTensorArg).map((a) => a.name);
   const check = `$T.checkInplace(${self}${others.length > 0 ? `, [${others.join(", ")}]` : ""});`;
   const call = geometryOnly ? `$T.adoptGeometry(${self}, ${forward(op, "", false)})` : forward(op, self, true);
-  const write = op.kind === "pointwise" ? [`  $pointwise.checkWrite(${[self, ...others].join(", ")});`] : [];
+  const write = op.kind === "pointwise" ? [
+          `  if (!${self}._contiguous || ${self}._storage.claims > 1) {`,
+          `    $pointwise.checkWrite(${[self, ...others].join(", ")});`,
+          "  }",
+        ] : [];
   if (plan === null) {
     lines.push(`  ${check}`, ...write, `  ${call};`, `  ${self}._version.value++;`, `  return ${self};`, "}", "");
     return lines;

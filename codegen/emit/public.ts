@@ -1,4 +1,4 @@
-/** generated/functional.ts and generated/methods.ts: what users call, with documentation. */
+/** generated/functional.ts, namespaces.ts, method-functions.ts and methods.ts: what users call, with documentation. */
 import type { Arg, Model, Op } from "../model/load.ts";
 import { resultType, typeOf } from "./ops.ts";
 import { isTensorArg } from "./nodes.ts";
@@ -199,40 +199,85 @@ function emitFunction(group: Group, inplace: boolean, exported: boolean): string
   return lines;
 }
 
+const HEAD = [
+  'import * as A from "../src/dispatch/arguments.ts";',
+  'import type { Generator } from "../src/dispatch/generator.ts";',
+  'import type { MemoryFormat } from "../src/dispatch/memory-format.ts";',
+  'import type { Named } from "../src/dispatch/named.ts";',
+  'import type { Scalar } from "../src/tensor/complex.ts";',
+  'import type { DeviceLike } from "../src/tensor/device.ts";',
+  'import type { DTypeLike } from "../src/tensor/dtype.ts";',
+  'import { Tensor } from "../src/tensor/tensor.ts";',
+  'import * as O from "./ops.ts";',
+  "",
+  "const REQUIRED = A.REQUIRED;",
+  "type StorageLike = any;",
+  "",
+];
+
+const callable = (op: Op): boolean => has(op, "function") || has(op, "method");
+
+/** True when users call this group as a function of the main namespace. */
+function isFunction(group: Group): boolean {
+  return group.namespace === "" && group.ops.some((op) => has(op, "function"));
+}
+
+/** The functions of the main namespace. */
 export function emitFunctional(model: Model): string {
-  const out = [
-    'import * as A from "../src/dispatch/arguments.ts";',
-    'import type { Generator } from "../src/dispatch/generator.ts";',
-    'import type { MemoryFormat } from "../src/dispatch/memory-format.ts";',
-    'import type { Named } from "../src/dispatch/named.ts";',
-    'import type { Scalar } from "../src/tensor/complex.ts";',
-    'import type { DeviceLike } from "../src/tensor/device.ts";',
-    'import type { DTypeLike } from "../src/tensor/dtype.ts";',
-    'import { Tensor } from "../src/tensor/tensor.ts";',
-    'import * as O from "./ops.ts";',
-    "",
-    "const REQUIRED = A.REQUIRED;",
-    "type StorageLike = any;",
-    "",
-  ];
-  const functions = groupsOf(model, (op) => has(op, "function") || has(op, "method") || has(op, "inplace"));
+  const out = [...HEAD];
+  for (const g of groupsOf(model, callable)) {
+    const ops = g.ops.filter((op) => has(op, "function"));
+    if (isFunction(g)) out.push(...emitFunction({ ...g, ops }, false, true));
+  }
+  return out.join("\n");
+}
+
+/** What methods call that is no function of the main namespace: method-only operators and in-place forms. */
+export function emitMethodFunctions(model: Model): string {
+  const out = [...HEAD];
+  for (const g of groupsOf(model, (op) => has(op, "method") || has(op, "inplace"))) {
+    if (g.namespace !== "") continue;
+    const shown = g.ops.filter((op) => has(op, "method"));
+    const same = shown.length > 0 && shown.every((op) => has(op, "function")) && isSameGroup(model, g, shown);
+    if (shown.length > 0 && !same) out.push(...emitFunction({ ...g, ops: shown }, false, true));
+    const writing = g.ops.filter((op) => has(op, "inplace"));
+    if (writing.length > 0) out.push(...emitFunction({ ...g, ops: writing }, true, true));
+  }
+  return out.join("\n");
+}
+
+/** True when the function of this name has just the overloads of the method. */
+function isSameGroup(model: Model, g: Group, shown: readonly Op[]): boolean {
+  const all = model.ops.filter(
+    (op) =>
+      !op.internal &&
+      (op.namespace ?? "") === g.namespace &&
+      has(op, "function") &&
+      [op.publicName, ...(op.aliases ?? [])].includes(g.name),
+  );
+  return all.length === shown.length;
+}
+
+/** The functions of the other namespaces. */
+export function emitNamespaces(model: Model): string {
+  const out = [...HEAD];
   const namespaces = new Map<string, string[]>();
-  for (const g of functions) {
-    const shown = { ...g, ops: g.ops.filter((op) => has(op, "function") || has(op, "method")) };
-    const writing = { ...g, ops: g.ops.filter((op) => has(op, "inplace")) };
+  for (const g of groupsOf(model, (op) => callable(op) || has(op, "inplace"))) {
+    if (g.namespace === "") continue;
     const list = namespaces.get(g.namespace) ?? [];
-    if (shown.ops.length > 0) {
-      out.push(...emitFunction(shown, false, true));
+    const shown = g.ops.filter(callable);
+    if (shown.length > 0) {
+      out.push(...emitFunction({ ...g, ops: shown }, false, true));
       list.push(`  ${g.name}: ${localName(g, false)},`);
     }
-    if (writing.ops.length > 0) {
-      out.push(...emitFunction(writing, true, true));
+    const writing = g.ops.filter((op) => has(op, "inplace"));
+    if (writing.length > 0) {
+      out.push(...emitFunction({ ...g, ops: writing }, true, true));
       list.push(`  ${g.name}_: ${localName(g, true)},`);
     }
     namespaces.set(g.namespace, list);
   }
   for (const [namespace, list] of namespaces) {
-    if (namespace === "") continue;
     const id = namespace.replace(/\W/g, "_");
     out.push(`/** The functions of torch.${namespace}. */`, `export const namespace_${id} = {`, ...list, "} as const;", "");
   }
@@ -249,6 +294,7 @@ export function emitMethods(model: Model): string {
     'import type { DTypeLike } from "../src/tensor/dtype.ts";',
     'import type { Tensor } from "../src/tensor/tensor.ts";',
     'import * as F from "./functional.ts";',
+    'import * as M from "./method-functions.ts";',
     "",
     "type StorageLike = any;",
     "",
@@ -263,12 +309,15 @@ export function emitMethods(model: Model): string {
     if (methods.length > 0) {
       out.push(...docOf(methods, false, "  "));
       for (const op of methods) for (const s of signatures(op, true)) out.push(`  ${g.name}${s};`);
-      install.push(...installer(g, g.name, localName(g, false), isSimple(g.ops) ? (methods[0] as Op) : null));
+      const own = !(methods.every((op) => has(op, "function")) && isSameGroup(model, g, methods));
+      const target = `${own ? "M" : "F"}.${localName(g, false)}`;
+      install.push(...installer(g.name, target, isSimple(methods) ? (methods[0] as Op) : null));
     }
     if (writing.length > 0) {
       out.push(...docOf(writing, true, "  "));
       for (const op of writing) for (const s of signatures(op, true, true)) out.push(`  ${g.name}_${s};`);
-      install.push(...installer(g, `${g.name}_`, localName(g, true), isSimple(writing) ? (writing[0] as Op) : null));
+      const target = `M.${localName(g, true)}`;
+      install.push(...installer(`${g.name}_`, target, isSimple(writing) ? (writing[0] as Op) : null));
     }
     if (properties.length > 0) {
       out.push(...docOf(properties, false, "  "), `  readonly ${g.name}: Tensor;`);
@@ -279,19 +328,19 @@ export function emitMethods(model: Model): string {
   out.push("}", "", "/** Puts the methods on Tensor's prototype. */");
   out.push("export function installMethods(prototype: Tensor): void {", "  const p = prototype as any;", ...install, "}", "");
   const needsOps = install.some((l) => l.includes("O."));
-  if (needsOps) out.splice(8, 0, 'import * as O from "./ops.ts";');
+  if (needsOps) out.splice(9, 0, 'import * as O from "./ops.ts";');
   return out.join("\n");
 }
 
-function installer(_g: Group, method: string, local: string, simple: Op | null): string[] {
+function installer(method: string, target: string, simple: Op | null): string[] {
   if (simple === null) {
-    return [`  p.${method} = function (...args: any[]) {`, `    return (F.${local} as any)(this, ...args);`, "  };"];
+    return [`  p.${method} = function (...args: any[]) {`, `    return (${target} as any)(this, ...args);`, "  };"];
   }
   const rest = simple.args.filter((a) => !a.byName).slice(1).map((a) => a.name);
   const list = [...rest.map((n) => `${n}: any`), "options: any"].join(", ");
   return [
     `  p.${method} = function (${list}) {`,
-    `    return (F.${local} as any)(${["this", ...rest, "options"].join(", ")});`,
+    `    return (${target} as any)(${["this", ...rest, "options"].join(", ")});`,
     "  };",
   ];
 }

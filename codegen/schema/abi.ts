@@ -46,7 +46,7 @@ export const statuses = [
 /** The frame that one call reads, as f64 fields in order; operands follow it. */
 export const frame = {
   maxRank: 64,
-  header: ["operand_count", "compute", "reserved_a", "reserved_b"],
+  header: ["operand_count", "compute", "sequential", "reserved_b"],
   detail: 12,
   attrs: 32,
   scratch: 64,

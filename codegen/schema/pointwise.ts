@@ -152,6 +152,12 @@ export const ops = [
     example: "tensor([7, -7]).fmod(3) // tensor([ 1., -1.])",
   },
   {
+    name: "pow", overload: "Tensor", kind: "pointwise", args: { self: "Tensor", exponent: "Tensor" }, variants: ["function", "method", "inplace", "out"],
+    kernels: ["binary.pow"], promote: "arith", impl: "arith.pow", node: "PowBackward1",
+    doc: "self to the power of a tensor, with broadcasting and type promotion.",
+    grad: { self: "powBackwardSelf(grad, self, exponent)", exponent: "powBackwardExponent(grad, self, exponent, result)" },
+  },
+  {
     name: "pow", kind: "pointwise", args: { self: "Tensor", exponent: "Scalar" }, variants: ["function", "method", "inplace", "out"],
     kernels: ["binary.pow"], fast: floats, promote: "arith", impl: "arith.pow", node: "PowBackward0",
     doc: "self to the power of a number.",
@@ -160,16 +166,15 @@ export const ops = [
     example: "tensor([2, 3]).pow(2) // tensor([4., 9.])",
   },
   {
-    name: "pow", overload: "Tensor", kind: "pointwise", args: { self: "Tensor", exponent: "Tensor" }, variants: ["function", "method", "inplace", "out"],
-    kernels: ["binary.pow"], promote: "arith", impl: "arith.pow", node: "PowBackward1",
-    doc: "self to the power of a tensor, with broadcasting and type promotion.",
-    grad: { self: "powBackwardSelf(grad, self, exponent)", exponent: "powBackwardExponent(grad, self, exponent, result)" },
-  },
-  {
     name: "pow", overload: "Scalar", kind: "pointwise", args: { self: "Scalar", exponent: "Tensor" }, variants: ["function", "out"],
     kernels: ["binary.pow"], promote: "arith", impl: "arith.pow", node: "PowBackward2",
     doc: "A number to the power of each element.",
     grad: { exponent: "powBackwardExponent(grad, self, exponent, result)" },
+  },
+  {
+    name: "square", kind: "composite", grad: "composite", args: { self: "Tensor" }, variants: ["function", "method", "inplace", "out"], impl: "composites.square",
+    doc: "Each element times itself.",
+    example: "tensor([-2, 3]).square() // tensor([4., 9.])",
   },
   {
     ...binary, name: "maximum", args: { self: "Tensor", other: "Tensor" }, variants: ["function", "method", "out"], kernels: ["binary.maximum"], fast: reals, promote: "arith", impl: "arith.maximum", node: "MaximumBackward0",

@@ -26,7 +26,7 @@ export const ops = [
   { ...composite, variants: ["method"], name: "view_as", args: { self: "Tensor", other: "Tensor" }, impl: "composites.viewAs", doc: "A view with the shape of another tensor." },
   { ...composite, variants: ["method"], name: "reshape_as", args: { self: "Tensor", other: "Tensor" }, impl: "composites.reshapeAs", doc: "The same elements with the shape of another tensor." },
   {
-    name: "_unsafe_view", kind: "view", variants: [], internal: true, args: { self: "Tensor", size: "Size" }, impl: "views.view", node: "UnsafeViewBackward0", grad: { self: unflat },
+    name: "_unsafe_view", kind: "op", variants: [], internal: true, args: { self: "Tensor", size: "Size" }, impl: "views.unsafeView", node: "UnsafeViewBackward0", grad: { self: unflat },
     doc: "The view of a fresh copy.",
   },
   {

@@ -5,3 +5,4 @@ export * from "./composites-views.ts";
 export * from "./composites-matrix.ts";
 export * from "./composites-nn.ts";
 export * from "./composites-indexing.ts";
+export * from "./composites-pointwise.ts";

@@ -15,7 +15,7 @@ export function gradFnOf(t: Tensor): GradientNode | null {
   const base = t._base;
   if (base === null || t._creation === CREATION_NO_GRAD) return t._gradFn;
   if (t._viewVersion === t._version.value) return t._gradFn;
-  if (!requiresGrad(base)) return t._gradFn;
+  if (t._gradFn === null && !requiresGrad(base)) return null;
   const replay = t._extra?.replay;
   if (replay) {
     const again = replay(base);

@@ -12,12 +12,15 @@ class SavedTensor {
   readonly version: number;
   readonly gradFn: GradientNode | null;
   readonly outputNr: number;
+  /** A result of the node that saved it. */
+  readonly isResult: boolean;
 
-  constructor(tensor: Tensor, gradFn: GradientNode | null, outputNr: number) {
+  constructor(tensor: Tensor, gradFn: GradientNode | null, outputNr: number, isResult: boolean) {
     this.tensor = tensor;
     this.version = tensor._version.value;
     this.gradFn = gradFn;
     this.outputNr = outputNr;
+    this.isResult = isResult;
     tensor._storage.claims++;
   }
 }
@@ -31,14 +34,14 @@ export const FREED: unique symbol = Symbol("freed");
 /** Keeps an argument. */
 export function save(x: Tensor | Scalar | null | undefined | readonly (Tensor | null)[]): Saved {
   if (x === null || x === undefined) return null;
-  if (x instanceof Tensor) return new SavedTensor(x, gradFnOf(x), x._outputNr);
+  if (x instanceof Tensor) return new SavedTensor(x, gradFnOf(x), x._outputNr, false);
   if (Array.isArray(x)) return x.map((t) => save(t));
   return x as Scalar;
 }
 
 /** Keeps a result of the node itself. */
 export function saveResult(x: Tensor, node: Node, outputNr: number): Saved {
-  return new SavedTensor(x, node, outputNr);
+  return new SavedTensor(x, node, outputNr, true);
 }
 
 /** Gives up the claims of what was saved. */
@@ -82,7 +85,9 @@ function rebuilt(s: SavedTensor): Tensor {
 
 function changedError(s: SavedTensor): never {
   const t = s.tensor;
-  const maker = s.gradFn === null ? "" : `, which is output ${s.outputNr} of ${shortName(s.gradFn.name)},`;
+  const fn = s.isResult ? s.gradFn : gradFnOf(t);
+  const index = s.isResult ? s.outputNr : t._outputNr;
+  const maker = fn === null ? "" : `, which is output ${index} of ${shortName(fn.name)},`;
   throw new RuntimeError(
     "one of the variables needed for gradient computation has been modified by an inplace operation: " +
       `[torch.${typeName(t.dtype)} ${listText(t._shape)}]${maker} is at version ${t._version.value}; ` +

@@ -1,4 +1,5 @@
 // `zensor convert`: between safetensors files and memory-mapped directories.
+import "../install.ts";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { SafetensorsFile, saveSafetensorsAsync } from "../io/safetensors.ts";

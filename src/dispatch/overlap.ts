@@ -20,6 +20,21 @@ export function hasInternalOverlap(t: Tensor): boolean {
   return false;
 }
 
+/** True when two indices may name one element although no stride is zero. */
+export function mayOverlap(t: Tensor): boolean {
+  const dims: [size: number, stride: number][] = [];
+  t._shape.forEach((n, d) => {
+    if (n > 1) dims.push([n, t._strides[d] as number]);
+  });
+  dims.sort((a, b) => a[1] - b[1]);
+  let reach = 0;
+  for (const [n, stride] of dims) {
+    if (stride <= reach) return true;
+    reach += (n - 1) * stride;
+  }
+  return false;
+}
+
 export function requireNoInternalOverlap(t: Tensor, op?: string): void {
   if (hasInternalOverlap(t)) throw new RuntimeError(INTERNAL, { op, code: "internal_overlap" });
 }

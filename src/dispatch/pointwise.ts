@@ -9,7 +9,7 @@ import { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes, empty, emptyLike, emptyWith, strideOrder } from "./allocate.ts";
 import { type Kernel, throwStatus } from "./kernel.ts";
 import { prepareOut } from "./out.ts";
-import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
+import { mayOverlap, requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { requireCast, resultType, resultType2, toFloating } from "./promotion.ts";
 
 export type Operand = Tensor | Scalar;
@@ -268,6 +268,7 @@ function launch(
       scalarOperand(i + 1, x, rank, inputDtypes?.[i] ?? null);
     }
   }
+  if (!target._contiguous && operands.includes(target) && mayOverlap(target)) frame.oneByOne();
   setAttrs?.(compute);
   p.kernel.run(p.name, compute.scalarType);
 }

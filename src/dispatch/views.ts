@@ -5,6 +5,7 @@ import { listText, numelOf } from "../tensor/size.ts";
 import {
   bytesNeeded,
   CONJ,
+  CREATION_DEFAULT,
   CREATION_NO_GRAD,
   extraOf,
   isContiguousGeometry,
@@ -86,6 +87,15 @@ export function view(self: Tensor, size: readonly number[]): Tensor {
     );
   }
   return asView(self, shape, strides, self._offset);
+}
+
+/** The only tensor over a fresh copy in another shape: it is no view of anything. */
+export function unsafeView(self: Tensor, size: readonly number[]): Tensor {
+  const v = view(self, size);
+  v._base = null;
+  v._creation = CREATION_DEFAULT;
+  self._storage.claims--;
+  return v;
 }
 
 export function asStrided(

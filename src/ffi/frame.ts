@@ -29,6 +29,12 @@ export function begin(operands: number, compute: number): void {
   if (operands > capacity) open(Math.max(operands, 2 * capacity));
   fields[0] = operands;
   fields[1] = compute;
+  fields[2] = 0;
+}
+
+/** Asks a pointwise kernel to finish each element before it reads the next (overlapping in-place writes). */
+export function oneByOne(): void {
+  fields[2] = 1;
 }
 
 /** Writes operand `i`: where element 0 is, its dtype's id, sizes, strides in elements, and flag bits. */

@@ -1,7 +1,13 @@
 // The manifest of a torchsnapshot directory: which values it holds and where their bytes are.
 import { type DType, dtypeByName } from "../tensor/dtype.ts";
 import { FormatError } from "./errors.ts";
-import { parsePythonJsonObject, type PythonJson, type PythonJsonObject, pythonFloatRepr, pythonJsonString } from "./python-json.ts";
+import {
+  type PythonJson,
+  type PythonJsonObject,
+  parsePythonJsonObject,
+  pythonFloatRepr,
+  pythonJsonString,
+} from "./python-json.ts";
 
 /** Name of the file that is written last: a directory without it is no complete snapshot. */
 export const METADATA_FILE = ".snapshot_metadata";
@@ -94,7 +100,8 @@ function readChunked(entry: PythonJsonObject, path: string): ChunkedEntry {
     shape,
     chunks: chunks.map((chunk) => {
       const tensor = chunk instanceof Map ? chunk.get("tensor") : undefined;
-      if (!(chunk instanceof Map) || !(tensor instanceof Map)) throw new FormatError("a chunk is no object", path);
+      if (!(chunk instanceof Map) || !(tensor instanceof Map))
+        throw new FormatError("a chunk is no object", path);
       const offsets = sizes(chunk.get("offsets"), "offsets", path);
       const lengths = sizes(chunk.get("sizes"), "sizes", path);
       const fits = offsets.every((n, i) => n + (lengths[i] as number) <= (shape[i] as number));
@@ -137,7 +144,8 @@ function readEntry(value: PythonJson, path: string): ManifestEntry {
     case "dict":
     case "OrderedDict": {
       const keys = value.get("keys");
-      const valid = Array.isArray(keys) && keys.every((key) => typeof key === "string" || Number.isSafeInteger(key));
+      const valid =
+        Array.isArray(keys) && keys.every((key) => typeof key === "string" || Number.isSafeInteger(key));
       if (!valid) throw new FormatError("keys of a dict are no list", path);
       return { type, keys: keys as (string | number)[] };
     }
@@ -225,7 +233,9 @@ function pretty(value: PythonJson, depth: number): string {
   if (typeof value === "object" && value !== null) {
     const pairs = value instanceof Map ? [...value] : Object.entries(value);
     if (pairs.length === 0) return "{}";
-    const lines = pairs.map(([key, item]) => `${pad}${pythonJsonString(key)}: ${pretty(item as PythonJson, depth + 1)}`);
+    const lines = pairs.map(
+      ([key, item]) => `${pad}${pythonJsonString(key)}: ${pretty(item as PythonJson, depth + 1)}`,
+    );
     return `{\n${lines.join(",\n")}${end}}`;
   }
   return typeof value === "string" ? pythonJsonString(value) : String(value);

@@ -18,8 +18,8 @@ import {
   escapeComponent,
   type Manifest,
   type ManifestEntry,
-  manifestText,
   METADATA_FILE,
+  manifestText,
   readManifest,
   type TensorEntry,
 } from "./snapshot-manifest.ts";
@@ -49,9 +49,7 @@ export class StateDict implements Stateful {
 export type AppState = Readonly<Record<string, Stateful>>;
 
 // Dtypes whose bytes torchsnapshot writes as they are.
-const PLAIN_DTYPES = new Set(
-  "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool".split(" "),
-);
+const PLAIN_DTYPES = new Set("float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool".split(" "));
 
 class Writer {
   readonly containers: Manifest = new Map();
@@ -60,8 +58,15 @@ class Writer {
   private readonly open = new Set<object>();
 
   add(path: string, value: unknown): void {
-    if (value instanceof Tensor) return this.tensor(path, value);
-    if (Array.isArray(value)) return this.nested(path, value, { type: "list" }, value.map((item, i) => [String(i), item]));
+    if (value instanceof Tensor) {
+      this.tensor(path, value);
+      return;
+    }
+    if (Array.isArray(value)) {
+      const items = value.map((item, i): [string, unknown] => [String(i), item]);
+      this.nested(path, value, { type: "list" }, items);
+      return;
+    }
     if (value instanceof Map || isPlainObject(value)) {
       const pairs: [unknown, unknown][] = value instanceof Map ? [...value] : Object.entries(value);
       const keys = pairs.map(([key]) => key);
@@ -70,7 +75,8 @@ class Writer {
       }
       const type = value instanceof Map ? "OrderedDict" : "dict";
       const items = pairs.map(([key, item]): [string, unknown] => [escapeComponent(String(key)), item]);
-      return this.nested(path, value as object, { type, keys: keys as (string | number)[] }, items);
+      this.nested(path, value as object, { type, keys: keys as (string | number)[] }, items);
+      return;
     }
     this.leaves.set(path, this.primitive(path, value));
   }
@@ -147,7 +153,12 @@ class Reader {
     }
   }
 
-  private dict(path: string, entry: { type: string; keys: readonly (string | number)[] }, target: unknown, depth: number): unknown {
+  private dict(
+    path: string,
+    entry: { type: string; keys: readonly (string | number)[] },
+    target: unknown,
+    depth: number,
+  ): unknown {
     const own = (key: string | number) => {
       if (target instanceof Map) return target.get(key);
       return isPlainObject(target) && Object.hasOwn(target, key) ? target[key] : undefined;
@@ -174,13 +185,17 @@ class Reader {
 
   private tensor(entry: TensorEntry | ChunkedEntry, target: unknown): Tensor {
     const nbytes = entry.shape.reduce((product, n) => product * n, entry.dtype.itemsize);
-    if (!Number.isSafeInteger(nbytes)) throw new FormatError(`shape [${entry.shape.join(", ")}] is too large`, this.root);
+    if (!Number.isSafeInteger(nbytes))
+      throw new FormatError(`shape [${entry.shape.join(", ")}] is too large`, this.root);
     // All sizes are checked against the files before memory is taken.
-    const pieces = (entry.type === "Tensor" ? [entry] : entry.chunks.map((chunk) => chunk.tensor)).map((piece) => ({
-      piece,
-      bytes: this.bytes(piece),
-    }));
-    const fits = target instanceof Tensor && target.dtype === entry.dtype && sameSizes(target._shape, entry.shape);
+    const pieces = (entry.type === "Tensor" ? [entry] : entry.chunks.map((chunk) => chunk.tensor)).map(
+      (piece) => ({
+        piece,
+        bytes: this.bytes(piece),
+      }),
+    );
+    const fits =
+      target instanceof Tensor && target.dtype === entry.dtype && sameSizes(target._shape, entry.shape);
     if (entry.type === "Tensor") {
       if (fits && target._contiguous && target._bits === 0) {
         if (nbytes > 0) copyBytes(target._address(), (pieces[0] as { bytes: number }).bytes, nbytes);
@@ -191,11 +206,13 @@ class Reader {
       return fits ? (target.copy_(fresh) as Tensor) : fresh;
     }
     const covered = entry.chunks.reduce((sum, chunk) => sum + chunk.sizes.reduce((a, b) => a * b, 1), 0);
-    if (covered * entry.dtype.itemsize !== nbytes) throw new FormatError("the chunks do not cover their tensor", this.root);
+    if (covered * entry.dtype.itemsize !== nbytes)
+      throw new FormatError("the chunks do not cover their tensor", this.root);
     const whole = fits ? target : makeContiguous(Storage.allocate(nbytes), [...entry.shape], entry.dtype);
     for (const [i, chunk] of entry.chunks.entries()) {
       let part: Tensor = whole;
-      for (const [dim, offset] of chunk.offsets.entries()) part = part.narrow(dim, offset, chunk.sizes[dim] as number);
+      for (const [dim, offset] of chunk.offsets.entries())
+        part = part.narrow(dim, offset, chunk.sizes[dim] as number);
       part.copy_(this.copy(chunk.tensor, (pieces[i] as { bytes: number }).bytes));
     }
     return whole;
@@ -216,7 +233,10 @@ class Reader {
     if (stat === undefined) throw new FileNotFoundError(path);
     const [begin, end] = entry.byteRange ?? [0, stat.size];
     if (end > stat.size || end - begin !== nbytes) {
-      throw new FormatError(`${end - begin} bytes of ${stat.size} do not hold shape [${entry.shape.join(", ")}] of ${entry.dtype}`, path);
+      throw new FormatError(
+        `${end - begin} bytes of ${stat.size} do not hold shape [${entry.shape.join(", ")}] of ${entry.dtype}`,
+        path,
+      );
     }
     if (nbytes === 0) return 0;
     let storage = this.maps.get(path);
@@ -237,7 +257,10 @@ export class Snapshot {
   constructor(path: string) {
     this.path = resolve(path);
     const file = join(this.path, METADATA_FILE);
-    this.manifest = readManifest(guarded(file, () => readFileSync(file)), file);
+    this.manifest = readManifest(
+      guarded(file, () => readFileSync(file)),
+      file,
+    );
   }
 
   /** Saves the state of every object. The directory must not hold a snapshot yet. @torch Snapshot.take */
@@ -246,7 +269,8 @@ export class Snapshot {
     const file = join(root, METADATA_FILE);
     if (existsSync(file)) throw new FormatError("there is a snapshot in this directory already", root);
     const writer = new Writer();
-    for (const [key, object] of Object.entries(options.appState)) writer.add(`0/${escapeComponent(key)}`, object.stateDict());
+    for (const [key, object] of Object.entries(options.appState))
+      writer.add(`0/${escapeComponent(key)}`, object.stateDict());
     const jobs = new FileJobs();
     for (const { location, tensor } of writer.tensors) {
       // Parts such as ".." come from keys; as components they would lead elsewhere.

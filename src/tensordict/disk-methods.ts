@@ -13,14 +13,14 @@ import { lockTd } from "./locking.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
 import { type LoadOptions, loadTree } from "./memmap-load.ts";
 import { type MemmapOptions, rewriteMeta, Save } from "./memmap-save.ts";
+import { Collection, make, stateOf, type Td } from "./state.ts";
 import {
-  loadStateDictInto,
   type LoadStateOptions,
+  loadStateDictInto,
   type StateDictOptions,
   stateDictOf,
   type TensorState,
 } from "./state-dict.ts";
-import { Collection, make, stateOf, type Td } from "./state.ts";
 import type { NestedKey, Schema } from "./types.ts";
 
 /** A result that comes later. */

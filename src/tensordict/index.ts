@@ -35,9 +35,9 @@ export {
   setListToStack,
   setTensorDictPrintoptions,
 } from "./settings.ts";
-export type { LoadStateOptions, StateDictOptions, TensorState } from "./state-dict.ts";
 export { catTds, denseStack, maybeDenseStackTds, stackTds } from "./stacking.ts";
 export { isNonTensor, isTensorCollection } from "./state.ts";
+export type { LoadStateOptions, StateDictOptions, TensorState } from "./state-dict.ts";
 export {
   type Fields,
   isTensorclass,
@@ -73,3 +73,13 @@ export function makeTensordict(source: Record<string, unknown>, options: Collect
 }
 
 loader.load = loadTree;
+
+export {
+  expandAsRight,
+  expandRight,
+  type MergeCallback,
+  mergeTensordicts,
+  type PadSequenceOptions,
+  padSequenceTds,
+  padTd,
+} from "./utils.ts";

@@ -9,6 +9,7 @@ import { denseStack, lazyStackTds } from "./stacking.ts";
 import {
   type Collection,
   type CollectionKind,
+  commonDevice,
   make,
   type NewState,
   requireUnlocked,

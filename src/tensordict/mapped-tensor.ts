@@ -1,5 +1,6 @@
 // Tensors whose bytes are a mapped file or shared memory.
 import { resolve } from "node:path";
+import { repr } from "../api/printing.ts";
 import { OSError } from "../io/errors.ts";
 import { FileJobs, JobFlag } from "../io/file-jobs.ts";
 import {
@@ -84,6 +85,16 @@ export class MemoryMappedTensor extends Tensor {
   override _derive(view: Tensor): Tensor {
     if (view._storage === this._storage) Object.setPrototypeOf(view, MemoryMappedTensor.prototype);
     return view;
+  }
+
+  override toString(): string {
+    return repr(this, "MemoryMappedTensor(");
+  }
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return this.toString();
+  }
+  override [Symbol.toPrimitive](hint: "number" | "string" | "default"): number | string | boolean {
+    return hint === "string" ? this.toString() : super[Symbol.toPrimitive](hint);
   }
 
   /** Zero-filled (sparse) and not read until used. @torch MemoryMappedTensor.empty */

@@ -4,7 +4,16 @@ import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { pythonString } from "./keys.ts";
 import { settings } from "./settings.ts";
-import { Collection, commonDevice, type DimNames, isNonTensor, make, type NewState, stateOf, type Td } from "./state.ts";
+import {
+  Collection,
+  commonDevice,
+  type DimNames,
+  isNonTensor,
+  make,
+  type NewState,
+  stateOf,
+  type Td,
+} from "./state.ts";
 import { catTensors, flatNumbers, stackTensors, tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
 

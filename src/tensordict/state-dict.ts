@@ -32,7 +32,8 @@ export function stateDictOf(td: Td, options: StateDictOptions = {}): TensorState
   if (options.flatten === false) {
     for (const [key, entry] of entriesOf(td)) {
       if (entry instanceof Tensor) define(state, prefix + key, keep(entry));
-      else if (!isNonTensor(entry)) define(state, prefix + key, stateDictOf(entry as Td, { ...options, prefix: "" }));
+      else if (!isNonTensor(entry))
+        define(state, prefix + key, stateDictOf(entry as Td, { ...options, prefix: "" }));
     }
     return state;
   }
@@ -59,7 +60,11 @@ export interface LoadStateOptions {
 
 type StateSource = Record<string, unknown> | ReadonlyMap<string, unknown>;
 
-function flattenState(state: StateSource, prefix: readonly string[], out: [readonly string[], Tensor][]): void {
+function flattenState(
+  state: StateSource,
+  prefix: readonly string[],
+  out: [readonly string[], Tensor][],
+): void {
   const pairs: [string, unknown][] = state instanceof Map ? [...state] : Object.entries(state);
   for (const [key, value] of pairs) {
     const path = [...prefix, key];
@@ -67,7 +72,10 @@ function flattenState(state: StateSource, prefix: readonly string[], out: [reado
     else if (value instanceof Collection) {
       for (const [inner, t] of tensorsOf(value as Td)) out.push([[...path, ...inner], t]);
     } else if (isSource(value)) flattenState(value, path, out);
-    else throw new RuntimeError(`the state of ${pythonString(path.join("."))} is neither a tensor nor a dictionary`);
+    else
+      throw new RuntimeError(
+        `the state of ${pythonString(path.join("."))} is neither a tensor nor a dictionary`,
+      );
   }
 }
 
@@ -87,7 +95,9 @@ export function loadStateDictInto(td: Td, state: StateSource, options: LoadState
     const missing = [...tensorsOf(td)].map(([path]) => path).filter((path) => !given.has(path.join("\0")));
     if (missing.length > 0) {
       const names = missing.map((path) => pythonString(path.join("."))).join(", ");
-      throw new RuntimeError(`Error(s) in loading state_dict for ${td._className}: Missing key(s) in state_dict: ${names}.`);
+      throw new RuntimeError(
+        `Error(s) in loading state_dict for ${td._className}: Missing key(s) in state_dict: ${names}.`,
+      );
     }
   }
   for (const [path, t] of targets) {

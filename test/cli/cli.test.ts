@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { saveSafetensors } from "../../src/io/safetensors.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";
 import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
-import "../../src/index.ts";
+import "../../src/install.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "zensor-cli-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -92,7 +92,7 @@ describe("conversion", () => {
     };
     expect(json.rows.map((row) => row.name)).toEqual(["top", "layer.bias", "layer.weight"]);
     expect(json.metadata).toEqual({ format: "pt" });
-    expect(run("tree", directory).out).toContain("model/\n    __metadata__/\n        meta.json\n    layer/");
+    expect(run("tree", directory).out).toContain("model/\n    __metadata__/\n        format/");
     expect(run("tree", directory, "--branches").out).toContain("├── layer\n");
   });
 });

@@ -1,4 +1,5 @@
 // Safetensors: the same bytes as the Python library, and a reader that checks everything.
+import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

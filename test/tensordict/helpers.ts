@@ -1,4 +1,5 @@
 // What the tests of this room share: directories, the files that Python wrote, and comparisons.
+import "../../src/install.ts";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";

@@ -1,4 +1,5 @@
 // Damaged and malicious directories: one clear error each, and nothing outside the directory is touched.
+import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
 import {
   existsSync,

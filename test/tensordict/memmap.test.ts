@@ -1,4 +1,5 @@
 // Memory-mapped TensorDicts and tensors: saving, loading, growing, and what stays in memory.
+import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";

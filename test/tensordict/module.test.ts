@@ -1,4 +1,5 @@
 // Parameters of modules as TensorDicts.
+import "../../src/install.ts";
 import { expect, test } from "bun:test";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";

@@ -1,4 +1,5 @@
 // Printed text, as Python's tensordict gives it in its detailed and its compact form.
+import "../../src/install.ts";
 import { expect, test } from "bun:test";
 import { Tensor } from "../../src/tensor/tensor.ts";
 import {

@@ -1,4 +1,5 @@
 // Stacking: dense, lazy, ragged, concatenated.
+import "../../src/install.ts";
 import { describe, expect, test } from "bun:test";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import {

@@ -1,4 +1,5 @@
 // Tensorclasses: fields, constructors, files, nesting.
+import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Tensor } from "../../src/tensor/tensor.ts";

@@ -1,4 +1,5 @@
 // TensorDict: entries, keys, locks, indexing, shapes, and the texts of its errors.
+import "../../src/install.ts";
 import { describe, expect, test } from "bun:test";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import {

@@ -1,4 +1,5 @@
 // What the compiler knows about TensorDicts. The checks are the types: `tsc` fails when one of them is wrong.
+import "../../src/install.ts";
 import { expect, test } from "bun:test";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { type NonTensorData, TensorDict } from "../../src/tensordict/index.ts";

@@ -226,6 +226,10 @@ fn run(comptime Body: type, comptime c: Compute, f: *fr.Frame) abi.Status {
         const status = Body.check(c, f, &space);
         if (status != .ok) return status;
     }
+    if (f.sequential != 0) {
+        chunk(Body, c, f, &space, 0, space.total, 1);
+        return .ok;
+    }
     if (panel.suits(Body, c, f, &space)) {
         panel.run(Body, c, f, &space);
         return .ok;
@@ -234,14 +238,14 @@ fn run(comptime Body: type, comptime c: Compute, f: *fr.Frame) abi.Status {
         f: *fr.Frame,
         space: *const iter.Space,
         fn part(job: @This(), begin: usize, end: usize) void {
-            chunk(Body, c, job.f, job.space, begin, end);
+            chunk(Body, c, job.f, job.space, begin, end, convert.block);
         }
     };
     parallel.parallel_for(space.total, grain, Job{ .f = f, .space = &space }, Job.part);
     return .ok;
 }
 
-fn chunk(comptime Body: type, comptime c: Compute, f: *fr.Frame, space: *const iter.Space, begin: usize, end: usize) void {
+fn chunk(comptime Body: type, comptime c: Compute, f: *fr.Frame, space: *const iter.Space, begin: usize, end: usize, most: usize) void {
     const p: Params = .{ .attrs = &f.attrs };
     const oc = comptime out_of(Body, c);
     var out_buffer: [convert.block]dt.Computed(oc) align(64) = undefined;
@@ -252,10 +256,10 @@ fn chunk(comptime Body: type, comptime c: Compute, f: *fr.Frame, space: *const i
     inline for (0..Body.arity) |k| {
         streams[k].open(f, space, k + 1, begin, &buffers[k]);
     }
-    if (space.rank > 1 and space.sizes[0] >= long_run) return by_runs(Body, c, space, &out, &streams, begin, end, p);
+    if (most > 1 and space.rank > 1 and space.sizes[0] >= long_run) return by_runs(Body, c, space, &out, &streams, begin, end, p);
     var direct = out.dense;
     inline for (0..Body.arity) |k| direct = direct and streams[k].dense;
-    const step = if (direct) end - begin else convert.block;
+    const step = if (direct and most > 1) end - begin else most;
     var at = begin;
     while (at < end) {
         const n = @min(step, end - at);

@@ -1,0 +1,103 @@
+/** Slices, and indices written as text: "1:3", "::2", "...", "0, 1:". */
+import { Float, Int } from "../tensor/complex.ts";
+import { IndexError, TypeError, ValueError } from "../tensor/errors.ts";
+import { Tensor } from "../tensor/tensor.ts";
+
+type Bound = number | bigint | Int | Tensor | null | undefined;
+
+/** A part of an index: from `start` up to `stop`, every `step`-th; null is Python's None. @torch slice */
+export class Slice {
+  readonly start: number | null;
+  readonly stop: number | null;
+  readonly step: number | null;
+  constructor(start: Bound, stop: Bound, step: Bound = null) {
+    this.start = boundOf(start);
+    this.stop = boundOf(stop);
+    this.step = boundOf(step);
+    if (this.step === 0) throw new ValueError("slice step cannot be zero");
+    if (this.step !== null && this.step < 0) throw new ValueError("step must be greater than zero");
+  }
+  /** True when it names every position of any dimension. */
+  get isFull(): boolean {
+    return (this.start === null || this.start === 0) && this.stop === null && (this.step === null || this.step === 1);
+  }
+  toString(): string {
+    const text = (x: number | null): string => (x === null ? "None" : String(x));
+    return `slice(${text(this.start)}, ${text(this.stop)}, ${text(this.step)})`;
+  }
+}
+
+function boundOf(x: Bound): number | null {
+  if (x === null || x === undefined) return null;
+  const n = x instanceof Int ? Number(x.value) : x instanceof Tensor ? wholeOf(x) : Number(x);
+  if (!Number.isInteger(n)) {
+    throw new TypeError("slice indices must be integers or None or have an __index__ method");
+  }
+  return n;
+}
+
+function wholeOf(t: Tensor): number {
+  if (t._numel !== 1 || t.dtype.category > 1) {
+    throw new TypeError("only integer tensors of a single element can be converted to an index");
+  }
+  return Number(t.item());
+}
+
+/** Python's slice: `slice(stop)`, `slice(start, stop)`, `slice(start, stop, step)`. @torch slice */
+export function slice(stop: Bound): Slice;
+export function slice(start: Bound, stop: Bound, step?: Bound): Slice;
+export function slice(...args: Bound[]): Slice {
+  return args.length === 1 ? new Slice(null, args[0]) : new Slice(args[0], args[1], args[2]);
+}
+
+/** Stands for as many whole dimensions as are left. */
+export const ELLIPSIS: unique symbol = Symbol("...");
+
+/** One part of an index that text can say. */
+export type TextPart = number | Slice | null | typeof ELLIPSIS;
+
+const MAX_CACHED = 4096;
+const cache = new Map<string, readonly TextPart[]>();
+
+const WHOLE = /^[+-]?\d+$/;
+
+function number(text: string, all: string): number | null {
+  if (text === "") return null;
+  if (!WHOLE.test(text)) fail(all);
+  return Number(text);
+}
+
+function fail(text: string): never {
+  const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
+  throw new IndexError(`cannot read "${shown}" as an index: write numbers, slices such as "1:3" or "::2", or "..."`);
+}
+
+function parsePart(part: string, all: string): TextPart {
+  const text = part.trim();
+  if (text === "...") return ELLIPSIS;
+  if (text === "None" || text === "null") return null;
+  const pieces = text.split(":").map((p) => p.trim());
+  if (pieces.length === 1) return number(text, all) ?? fail(all);
+  if (pieces.length > 3) fail(all);
+  const [a, b, c] = pieces.map((p) => number(p, all));
+  return new Slice(a, b, c ?? null);
+}
+
+/** The parts of an index written as text; remembered for the next time. */
+export function parseIndex(text: string): readonly TextPart[] {
+  const known = cache.get(text);
+  if (known !== undefined) return known;
+  if (text.length > 1024) fail(text);
+  const parts = text.split(",").map((part) => parsePart(part, text));
+  if (cache.size >= MAX_CACHED) cache.clear();
+  cache.set(text, parts);
+  return parts;
+}
+
+/** The type of a value that cannot index, as Python names it. */
+export function indexTypeName(x: unknown): string {
+  if (typeof x === "number" || x instanceof Float) return "float";
+  if (typeof x === "undefined") return "undefined";
+  if (typeof x === "object" && x !== null) return x.constructor?.name ?? "object";
+  return typeof x;
+}

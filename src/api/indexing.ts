@@ -1,0 +1,324 @@
+/** Python's `x[...]` and `x[...] = v`: `at` and `setAt`. */
+import * as O from "../../generated/ops.ts";
+import * as copy from "../dispatch/copy.ts";
+import { empty } from "../dispatch/allocate.ts";
+import { indexFromList, valuesFromList } from "../dispatch/indexing-lists.ts";
+import { gradMode, requiresGrad } from "../dispatch/mode.ts";
+import { checkFits } from "../dispatch/storage-ops.ts";
+import * as views from "../dispatch/views.ts";
+import { Complex, Int, isScalar, type Scalar, scalarValue } from "../tensor/complex.ts";
+import { bool, uint8 } from "../tensor/dtype.ts";
+import { IndexError, TypeError, warn } from "../tensor/errors.ts";
+import { sameSizes } from "../tensor/size.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { ELLIPSIS, indexTypeName, parseIndex, Slice, type TextPart } from "./indexing-parse.ts";
+
+export { Slice, slice } from "./indexing-parse.ts";
+
+/** What `at` and `setAt` take between their parentheses. */
+export type IndexPart = number | bigint | string | boolean | null | Slice | Tensor | readonly unknown[];
+
+/** A part after text, markers and arrays were read. */
+type Part = TextPart | boolean | Tensor;
+
+const tracked = (t: Tensor): boolean => gradMode.enabled && requiresGrad(t);
+
+/** The position that an index into a dimension of `n` means; -1 when there is none. */
+function place(i: number, n: number): number {
+  if (i >= 0) return i < n && Number.isInteger(i) ? i : -1;
+  return i >= -n && Number.isInteger(i) ? i + n : -1;
+}
+
+function badPlace(t: Tensor | null, i: number, dim: number, n: number): never {
+  if (!Number.isInteger(i)) badIndex(i);
+  if (t !== null && t._shape.length === 0) {
+    throw new IndexError(
+      "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim " +
+        "tensor to a number",
+      { op: "at" },
+    );
+  }
+  throw new IndexError(`index ${i} is out of bounds for dimension ${dim} with size ${n}`, { op: "at" });
+}
+
+function badIndex(x: unknown): never {
+  throw new IndexError(
+    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got " +
+      `${indexTypeName(x)})`,
+    { op: "at" },
+  );
+}
+
+/** `x[i]`: the hot path of loops over rows. */
+function selectFirst(t: Tensor, i: number): Tensor {
+  const shape = t._shape;
+  const p = shape.length === 0 ? -1 : place(i, shape[0] as number);
+  if (p < 0) badPlace(t, i, 0, shape[0] as number);
+  if (tracked(t)) return t._derive(O.select(t, 0, p));
+  const strides = t._strides;
+  const offset = t._offset + p * (strides[0] as number);
+  return t._derive(views.asView(t, shape.slice(1), strides.slice(1), offset));
+}
+
+const clampTo = (x: number, n: number): number => (x < 0 ? (x + n < 0 ? 0 : x + n) : x > n ? n : x);
+
+/** `x[a:b]` */
+function sliceFirst(t: Tensor, s: Slice): Tensor {
+  if (t._shape.length === 0) throw new IndexError("slice() cannot be applied to a 0-dim tensor.", { op: "at" });
+  if (tracked(t)) return t._derive(O.slice(t, 0, s.start, s.stop, s.step ?? 1));
+  const shape = t._shape.slice();
+  const n = shape[0] as number;
+  const from = s.start === null ? 0 : clampTo(s.start, n);
+  const to = s.stop === null ? n : clampTo(s.stop, n);
+  const step = s.step ?? 1;
+  shape[0] = to > from ? Math.ceil((to - from) / step) : 0;
+  const old = t._strides;
+  const first = old[0] as number;
+  let strides = old;
+  if (step !== 1) {
+    strides = old.slice();
+    (strides as number[])[0] = first * step;
+  }
+  return t._derive(views.asView(t, shape, strides, t._offset + (to > from ? from : Math.min(from, n)) * first));
+}
+
+/** The elements, or a view of them, that an index names. */
+export function at(t: Tensor, index: readonly unknown[]): Tensor {
+  if (index.length === 1) {
+    const x = index[0];
+    if (typeof x === "number") return selectFirst(t, x);
+    if (x instanceof Slice) return sliceFirst(t, x);
+    if (typeof x === "string") {
+      const parts = parseIndex(x);
+      if (parts.length === 1) {
+        const only = parts[0];
+        if (typeof only === "number") return selectFirst(t, only);
+        if (only instanceof Slice) return sliceFirst(t, only);
+      }
+    }
+  }
+  const walk = new Walk(t, tracked(t));
+  walk.all(partsOf(index));
+  const view = walk.finish();
+  if (walk.indices.length === 0) return t._derive(view === t ? (tracked(t) ? O.alias(t) : views.alias(t)) : view);
+  return O.index(view, walk.indices);
+}
+
+/** A single array of indices, slices or tensors is what Python makes of a list: a tuple, which torch will change. */
+function isTupleLike(list: readonly unknown[]): boolean {
+  if (list.length >= 32) return false;
+  return list.some(
+    (x) => x === null || Array.isArray(x) || x instanceof Tensor || x instanceof Slice || x === "..." || x === ELLIPSIS,
+  );
+}
+
+function partsOf(index: readonly unknown[]): readonly Part[] {
+  const only = index[0];
+  if (index.length === 1 && Array.isArray(only) && isTupleLike(only)) {
+    warn(
+      "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use " +
+        "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, " +
+        "x[torch.tensor(seq)], which will result either in an error or a different result",
+    );
+    return partsOf(only);
+  }
+  const parts: Part[] = [];
+  for (const x of index) addPart(parts, x);
+  return parts;
+}
+
+function addPart(parts: Part[], x: unknown): void {
+  if (typeof x === "number") parts.push(x);
+  else if (typeof x === "string") parts.push(...parseIndex(x));
+  else if (x === null || typeof x === "boolean" || x instanceof Slice || x === ELLIPSIS) parts.push(x as Part);
+  else if (x instanceof Tensor) parts.push(fromTensor(x));
+  else if (Array.isArray(x)) parts.push(indexFromList(x));
+  else if (typeof x === "bigint") parts.push(Number(x));
+  else if (x instanceof Int) parts.push(Number(x.value));
+  else badIndex(x);
+}
+
+/** 0-dim integer tensors are numbers, 0-dim masks are booleans. */
+function fromTensor(t: Tensor): Part {
+  if (t._shape.length > 0 || t.dtype.category > 1) return t;
+  if (t.dtype === bool || t.dtype === uint8) return Boolean(t.item());
+  return Number(t.item());
+}
+
+const isMask = (t: Tensor): boolean => t.dtype === bool || t.dtype === uint8;
+
+/** How many dimensions a part speaks about. */
+function dimsOf(part: Part): number {
+  if (part === null || part === ELLIPSIS || typeof part === "boolean") return 0;
+  return part instanceof Tensor && isMask(part) ? part._shape.length : 1;
+}
+
+/**
+ * Reads an index from left to right. Without gradients the view's geometry is computed in one pass; with them each
+ * part becomes a recorded view, as torch's graph has it. Index tensors and masks are collected for what follows.
+ */
+class Walk {
+  /** Index tensors by dimension of the view; a mask stands for all of its dimensions. */
+  readonly indices: (Tensor | null)[] = [];
+  /** Dimensions that `indices` speaks about. */
+  private counted = 0;
+  private dim = 0;
+  private current: Tensor;
+  private shape: number[];
+  private strides: number[];
+  private offset: number;
+  private changed = false;
+
+  constructor(
+    private readonly self: Tensor,
+    private readonly recorded: boolean,
+  ) {
+    this.current = self;
+    this.shape = self._shape.slice();
+    this.strides = self._strides.slice();
+    this.offset = self._offset;
+  }
+
+  all(parts: readonly Part[]): void {
+    const rank = this.self._shape.length;
+    let named = 0;
+    for (const p of parts) named += dimsOf(p);
+    if (named > rank) throw new IndexError(`too many indices for tensor of dimension ${rank}`, { op: "at" });
+    let rest = rank - named;
+    let original = 0;
+    for (const p of parts) {
+      if (p === ELLIPSIS) {
+        this.dim += rest;
+        original += rest;
+        rest = 0;
+      } else {
+        this.part(p, original);
+        original += dimsOf(p);
+      }
+    }
+  }
+
+  private part(p: Exclude<Part, typeof ELLIPSIS>, original: number): void {
+    if (typeof p === "number") this.select(p, original);
+    else if (p instanceof Slice) this.slice(p);
+    else if (p === null) this.unsqueeze();
+    else if (typeof p === "boolean") {
+      this.unsqueeze();
+      this.dim--;
+      this.index(indexFromList(p ? [0] : []));
+    } else this.index(p);
+  }
+
+  private select(i: number, original: number): void {
+    const d = this.dim;
+    const n = this.shape[d] as number;
+    const p = place(i, n);
+    if (p < 0) badPlace(null, i, original, n);
+    this.changed = true;
+    if (this.recorded) this.current = O.select(this.current, d, p);
+    this.offset += p * (this.strides[d] as number);
+    this.shape.splice(d, 1);
+    this.strides.splice(d, 1);
+  }
+
+  private slice(s: Slice): void {
+    const d = this.dim++;
+    const n = this.shape[d] as number;
+    const step = s.step ?? 1;
+    const from = s.start === null ? 0 : clampTo(s.start, n);
+    const to = Math.max(from, s.stop === null ? n : clampTo(s.stop, n));
+    if (from === 0 && to === n && step === 1) return;
+    this.changed = true;
+    if (this.recorded) this.current = O.slice(this.current, d, from, to, step);
+    const stride = this.strides[d] as number;
+    this.offset += from * stride;
+    this.shape[d] = Math.ceil((to - from) / step);
+    this.strides[d] = stride * step;
+  }
+
+  private unsqueeze(): void {
+    const d = this.dim++;
+    this.changed = true;
+    if (this.recorded) this.current = O.unsqueeze(this.current, d);
+    const stride = d < this.shape.length ? (this.shape[d] as number) * (this.strides[d] as number) : 1;
+    this.shape.splice(d, 0, 1);
+    this.strides.splice(d, 0, stride);
+  }
+
+  private index(t: Tensor): void {
+    while (this.counted < this.dim) {
+      this.indices.push(null);
+      this.counted++;
+    }
+    const n = isMask(t) ? t._shape.length : 1;
+    this.indices.push(t);
+    this.counted += n;
+    this.dim += n;
+  }
+
+  /** The view that the basic parts make; the tensor itself when they change nothing. */
+  finish(): Tensor {
+    if (!this.changed) return this.self;
+    if (this.recorded) return this.current;
+    return views.asView(this.self, this.shape, this.strides, this.offset);
+  }
+}
+
+/** Writes a number, a tensor or nested arrays to the elements that an index names. */
+export function setAt(t: Tensor, index: unknown, value: unknown): Tensor {
+  const given = Array.isArray(index) ? index : [index];
+  const source = valueOf(value, t);
+  const recording = gradMode.enabled && (requiresGrad(t) || (source instanceof Tensor && requiresGrad(source)));
+  const parts = partsOf(given);
+  if (parts.length === 1 && parts[0] === false) return t;
+  const walk = new Walk(t, recording && requiresGrad(t));
+  walk.all(parts.length === 1 && parts[0] === true ? [null] : parts);
+  const view = walk.finish();
+  if (walk.indices.length > 0) putValues(view, walk.indices, source);
+  else if (source instanceof Tensor) copyTo(view, source, recording);
+  else if (recording) O.fill_(view, source);
+  else {
+    checkFits(source, view.dtype);
+    copy.fill(view, source);
+    view._version.value++;
+  }
+  return t;
+}
+
+function valueOf(value: unknown, t: Tensor): Tensor | Scalar {
+  if (value instanceof Tensor || isScalar(value)) return value;
+  if (Array.isArray(value)) return valuesFromList(value, t.dtype);
+  throw new TypeError(`can't assign a ${indexTypeName(value)} to a torch.${t.dtype.scalarType}Tensor`, { op: "setAt" });
+}
+
+function putValues(view: Tensor, indices: readonly (Tensor | null)[], value: Tensor | Scalar): void {
+  if (value instanceof Tensor) {
+    O.index_put_(view, indices, withoutLeadingOnes(value), false);
+    return;
+  }
+  if (scalarValue(value) instanceof Complex) checkFits(value, view.dtype);
+  const holder = empty([], view.dtype);
+  copy.fill(holder, value);
+  O.index_put_(view, indices, holder, false);
+}
+
+/** Sizes of one in front say nothing about what is assigned. */
+function withoutLeadingOnes(t: Tensor): Tensor {
+  let lead = 0;
+  while (lead < t._shape.length && t._shape[lead] === 1) lead++;
+  if (lead === 0) return t;
+  const shape = t._shape.slice(lead);
+  return tracked(t) ? t.reshape(shape) : views.asView(t, shape, t._strides.slice(lead), t._offset);
+}
+
+function copyTo(view: Tensor, value: Tensor, recording: boolean): void {
+  const same = sameSizes(view._shape, value._shape);
+  if (!recording) {
+    const small = same || value._shape.length === 0 ? value : withoutLeadingOnes(value);
+    if (!same && small._shape.length > 0) views.expand(small, view._shape);
+    copy.copyInto(view, small);
+    view._version.value++;
+  } else if (same) O.copy_(view, value, false);
+  else if (value._shape.length === 0) O.fill_Tensor_(view, value);
+  else O.copy_(view, O.expand(withoutLeadingOnes(value), view._shape, true), false);
+}
