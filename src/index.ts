@@ -6,21 +6,24 @@
 import "./install.ts";
 
 export * from "../generated/functional.ts";
-export * from "./api/tensor-data.ts";
-export { print } from "./api/print.ts";
-export { getPrintoptions, setPrintoptions } from "./api/printing.ts";
-export { TypedStorage } from "./api/typed-storage.ts";
-export * from "./tensor/index.ts";
-// Names that operators have too.
-export { at, type IndexPart, setAt, Slice, slice } from "./api/indexing.ts";
-export { float, int } from "./api/numbers.ts";
-export { bfloat16, bool } from "./tensor/index.ts";
 export * as cpu from "./api/cpu.ts";
 export { getNumThreads, setNumThreads } from "./api/cpu.ts";
-export * as cuda from "./cuda/index.ts";
-export { enableGrad, isGradEnabled, noGrad, setGradEnabled } from "./autograd/api.ts";
+export { type IndexPart, Slice, slice } from "./api/indexing.ts";
+export { float, int } from "./api/numbers.ts";
+export { print } from "./api/print.ts";
+export { getPrintoptions, type PrintOptions, type PrintSettings, setPrintoptions } from "./api/printing.ts";
+export {
+  asTensor,
+  fromNumpy,
+  fromTypedArray,
+  type TensorData,
+  type TensorOptions,
+  tensor,
+} from "./api/tensor-data.ts";
+export { TypedStorage } from "./api/typed-storage.ts";
 export * as autograd from "./autograd/api-namespace.ts";
-export { type Generator } from "./dispatch/generator.ts";
+export { enableGrad, isGradEnabled, type ModeGuard, noGrad, setGradEnabled } from "./autograd/api.ts";
+export * as cuda from "./cuda/index.ts";
 export {
   channelsLast,
   channelsLast3d,
@@ -28,6 +31,35 @@ export {
   MemoryFormat,
   preserveFormat,
 } from "./dispatch/memory-format.ts";
-export { type Named } from "./dispatch/named.ts";
+export type { Named } from "./dispatch/named.ts";
 export { canCast, promoteTypes, resultTypeOf as resultType } from "./dispatch/promotion.ts";
+export { Complex, type Float, type Int, type Scalar } from "./tensor/complex.ts";
+export { Device, type DeviceLike, toDevice as device } from "./tensor/device.ts";
+export {
+  bfloat16,
+  bool,
+  complex64,
+  complex128,
+  DType,
+  type DTypeLike,
+  float8_e4m3fn,
+  float8_e5m2,
+  float16,
+  float32,
+  float64,
+  getDefaultDtype,
+  int8,
+  int16,
+  int32,
+  int64,
+  setDefaultDtype,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+} from "./tensor/dtype.ts";
 export * as errors from "./tensor/errors.ts";
+export { setWarningPolicy } from "./tensor/errors.ts";
+export { Size } from "./tensor/size.ts";
+export { UntypedStorage } from "./tensor/storage.ts";
+export { type BackwardOptions, type GradientNode, type HookHandle, type NestedList, Tensor } from "./tensor/tensor.ts";
