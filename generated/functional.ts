@@ -161,6 +161,26 @@ export function all(...args: any[]): any {
   return A.call("all", T__all, args);
 }
 
+const T__allclose: A.Overload[] = [
+  { fn: O.allclose, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["rtol","Float",0.00001], ["atol","Float",1e-8], ["equalNan","Bool",false]], positional: 5, out: false },
+];
+/**
+ * True when all elements are close in the sense of `isclose`.
+ * @throws RuntimeError when the dtypes differ or a tolerance is negative
+ * @example
+ * ```ts
+ * allclose(tensor([1, 2]), tensor([1, 2.00000001])) // true
+ * ```
+ * @torch torch.allclose
+ */
+export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean;
+export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): boolean;
+export function allclose(self: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): boolean;
+export function allclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
+export function allclose(...args: any[]): any {
+  return A.call("allclose", T__allclose, args);
+}
+
 const T__amax: A.Overload[] = [
   { fn: O.amax, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: true },
 ];
@@ -297,6 +317,28 @@ export function argmin(self: Tensor, dim: number | null, options?: { keepdim?: b
 export function argmin(self: Tensor, options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
 export function argmin(...args: any[]): any {
   return A.call("argmin", T__argmin, args);
+}
+
+const T__argsort: A.Overload[] = [
+  { fn: O.argsort, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false]], positional: 3, out: false },
+  { fn: O.argsort_stable, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false], ["stable","Bool",false]], positional: 1, out: false },
+];
+/**
+ * The positions that sort the elements along a dimension.
+ * As `argsort`; every sort here is stable.
+ * @throws TypeError for complex tensors
+ * @example
+ * ```ts
+ * tensor([3, 1, 2]).argsort() // tensor([1, 2, 0])
+ * ```
+ * @torch torch.argsort
+ */
+export function argsort(self: Tensor, dim: number, descending: boolean): Tensor;
+export function argsort(self: Tensor, dim: number, options?: { descending?: boolean }): Tensor;
+export function argsort(self: Tensor, options?: { dim?: number; descending?: boolean }): Tensor;
+export function argsort(self: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean }): Tensor;
+export function argsort(...args: any[]): any {
+  return A.call("argsort", T__argsort, args);
 }
 
 const T__argwhere: A.Overload[] = [
@@ -455,12 +497,12 @@ export function chunk(...args: any[]): any {
 }
 
 const T__clamp: A.Overload[] = [
-  { fn: O.clamp, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: true },
   { fn: O.clamp_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: true },
+  { fn: O.clamp, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: true },
 ];
 /**
- * Each element, or the bound that it lies beyond.
  * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
+ * Each element, or the bound that it lies beyond.
  * @throws RuntimeError without a bound
  * @example
  * ```ts
@@ -468,20 +510,22 @@ const T__clamp: A.Overload[] = [
  * ```
  * @torch torch.clamp
  */
-export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor }): Tensor;
-export function clamp(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
-export function clamp(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 export function clamp(self: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor }): Tensor;
 export function clamp(self: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor }): Tensor;
 export function clamp(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
+export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor }): Tensor;
+export function clamp(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
+export function clamp(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 export function clamp(...args: any[]): any {
   return A.call("clamp", T__clamp, args);
 }
 
 const T__clip: A.Overload[] = [
+  { fn: O.clamp_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: true },
   { fn: O.clamp, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: true },
 ];
 /**
+ * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
  * Each element, or the bound that it lies beyond.
  * @throws RuntimeError without a bound
  * @example
@@ -490,6 +534,9 @@ const T__clip: A.Overload[] = [
  * ```
  * @torch torch.clamp
  */
+export function clip(self: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor }): Tensor;
+export function clip(self: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor }): Tensor;
+export function clip(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
 export function clip(self: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor }): Tensor;
 export function clip(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
 export function clip(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
@@ -613,6 +660,22 @@ export function cos(self: any, options?: any): any {
   if (options === undefined) return O.cos(self);
   A.checkKeys("cos", options, ["out"]);
   return O.cos(self, A.outOption("cos", options));
+}
+
+const T__cumsum: A.Overload[] = [
+  { fn: O.cumsum, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: true },
+];
+/**
+ * The running sum along a dimension. Integers and bools are summed in int64.
+ * @example
+ * ```ts
+ * tensor([1, 2, 3]).cumsum(0) // tensor([1., 3., 6.])
+ * ```
+ * @torch torch.cumsum
+ */
+export function cumsum(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function cumsum(...args: any[]): any {
+  return A.call("cumsum", T__cumsum, args);
 }
 
 const T__detach: A.Overload[] = [
@@ -802,6 +865,23 @@ export function eq(self: any, other: any, options?: any): any {
   if (options === undefined) return O.eq(self, other);
   A.checkKeys("eq", options, ["out"]);
   return O.eq(self, other, A.outOption("eq", options));
+}
+
+/**
+ * True when both tensors have the same shape and equal elements, of any dtypes. NaN equals nothing.
+ * @example
+ * ```ts
+ * equal(tensor([1, 2]), tensor([1, 2])) // true
+ * ```
+ * @torch torch.equal
+ */
+export function equal(self: Tensor, other: Tensor): boolean;
+export function equal(self: any, other: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("equal", "self", self);
+  if (!(other instanceof Tensor)) A.bad("equal", "other", other);
+  if (options === undefined) return O.equal(self, other);
+  A.checkKeys("equal", options, []);
+  return O.equal(self, other);
 }
 
 /**
@@ -1194,6 +1274,27 @@ export function inner(...args: any[]): any {
   return A.call("inner", T__inner, args);
 }
 
+const T__isclose: A.Overload[] = [
+  { fn: O.isclose, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["rtol","Float",0.00001], ["atol","Float",1e-8], ["equalNan","Bool",false]], positional: 5, out: false },
+];
+/**
+ * True where |self - other| <= atol + rtol * |other|, or both are equal; with `equalNan` also where
+ * both are NaN.
+ * @throws RuntimeError when the dtypes differ or a tolerance is negative
+ * @example
+ * ```ts
+ * isclose(tensor([1, 2]), tensor([1.0000001, 2.1])) // tensor([ True, False])
+ * ```
+ * @torch torch.isclose
+ */
+export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor;
+export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Tensor;
+export function isclose(self: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
+export function isclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
+export function isclose(...args: any[]): any {
+  return A.call("isclose", T__isclose, args);
+}
+
 /**
  * True where an element is not a number.
  * @example
@@ -1497,13 +1598,13 @@ export function matmul(...args: any[]): any {
 
 const T__max: A.Overload[] = [
   { fn: O.max, args: [["self","Tensor",REQUIRED]], positional: 1, out: true },
-  { fn: O.max_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: true },
   { fn: O.max_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: true },
+  { fn: O.max_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: true },
 ];
 /**
  * The largest element; NaN if there is one.
- * The largest elements along a dimension and the positions of the first of them.
  * The larger of two elements; the same as `maximum`.
+ * The largest elements along a dimension and the positions of the first of them.
  * @throws RuntimeError for a tensor without elements
  * @throws NotImplementedError for complex tensors
  * @example
@@ -1513,9 +1614,9 @@ const T__max: A.Overload[] = [
  * @torch torch.max
  */
 export function max(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function max(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function max(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
 export function max(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
-export function max(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function max(...args: any[]): any {
   return A.call("max", T__max, args);
 }
@@ -1562,13 +1663,13 @@ export function mean(...args: any[]): any {
 
 const T__min: A.Overload[] = [
   { fn: O.min, args: [["self","Tensor",REQUIRED]], positional: 1, out: true },
-  { fn: O.min_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: true },
   { fn: O.min_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: true },
+  { fn: O.min_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: true },
 ];
 /**
  * The smallest element; NaN if there is one.
- * The smallest elements along a dimension and the positions of the first of them.
  * The smaller of two elements; the same as `minimum`.
+ * The smallest elements along a dimension and the positions of the first of them.
  * @throws RuntimeError for a tensor without elements
  * @throws NotImplementedError for complex tensors
  * @example
@@ -1578,9 +1679,9 @@ const T__min: A.Overload[] = [
  * @torch torch.min
  */
 export function min(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function min(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function min(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
 export function min(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
-export function min(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function min(...args: any[]): any {
   return A.call("min", T__min, args);
 }
@@ -2205,6 +2306,29 @@ export function softmax(...args: any[]): any {
   return A.call("softmax", T__softmax, args);
 }
 
+const T__sort: A.Overload[] = [
+  { fn: O.sort, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false]], positional: 3, out: true },
+  { fn: O.sort_stable, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false], ["stable","Bool?",null]], positional: 1, out: true },
+];
+/**
+ * The elements in order along a dimension, and where each was. NaN is the greatest value. Equal
+ * elements keep their order.
+ * As `sort`; every sort here is stable.
+ * @throws TypeError for complex tensors
+ * @example
+ * ```ts
+ * tensor([3, 1, 2]).sort().values // tensor([1., 2., 3.])
+ * ```
+ * @torch torch.sort
+ */
+export function sort(self: Tensor, dim: number, descending: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function sort(self: Tensor, dim: number, options?: { descending?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function sort(self: Tensor, options?: { dim?: number; descending?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function sort(self: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function sort(...args: any[]): any {
+  return A.call("sort", T__sort, args);
+}
+
 const T__split: A.Overload[] = [
   { fn: O.split, args: [["self","Tensor",REQUIRED], ["splitSize","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: false },
   { fn: O.split_sizes, args: [["self","Tensor",REQUIRED], ["splitSize","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: false },
@@ -2311,6 +2435,61 @@ export function stack(tensors: readonly Tensor[], dim: number, options?: { out?:
 export function stack(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
 export function stack(...args: any[]): any {
   return A.call("stack", T__stack, args);
+}
+
+const T__std: A.Overload[] = [
+  { fn: O.std_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: true },
+  { fn: O.std_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: true },
+  { fn: O.std_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: true },
+];
+/**
+ * The standard deviation over one or several dimensions; `unbiased: false` divides by the count itself.
+ * The standard deviation, with the count less `correction` (1 unless given) as the divisor.
+ * The standard deviation of all elements.
+ * @throws NotImplementedError for integers and bools
+ * @example
+ * ```ts
+ * tensor([[1, 3], [2, 6]]).std(1) // tensor([1.4142, 2.8284])
+ * ```
+ * @torch torch.std
+ */
+export function std(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+export function std(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function std(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+export function std(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+export function std(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function std(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function std(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
+export function std(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
+export function std(...args: any[]): any {
+  return A.call("std", T__std, args);
+}
+
+const T__stdMean: A.Overload[] = [
+  { fn: O.std_mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: false },
+  { fn: O.std_mean_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: false },
+  { fn: O.std_mean_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: false },
+];
+/**
+ * The standard deviation and the mean over one or several dimensions.
+ * The standard deviation, with the count less `correction` as the divisor, and the mean.
+ * The standard deviation and the mean of all elements.
+ * @example
+ * ```ts
+ * stdMean(tensor([[1, 3], [2, 6]]), 1).mean // tensor([2., 4.])
+ * ```
+ * @torch torch.std_mean
+ */
+export function stdMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<["std","mean"]>;
+export function stdMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean }): Named<["std","mean"]>;
+export function stdMean(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean }): Named<["std","mean"]>;
+export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean }): Named<["std","mean"]>;
+export function stdMean(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean }): Named<["std","mean"]>;
+export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean }): Named<["std","mean"]>;
+export function stdMean(self: Tensor, unbiased: boolean): Named<["std","mean"]>;
+export function stdMean(self: Tensor, options?: { unbiased?: boolean }): Named<["std","mean"]>;
+export function stdMean(...args: any[]): any {
+  return A.call("stdMean", T__stdMean, args);
 }
 
 /**
@@ -2511,6 +2690,28 @@ export function tile(...args: any[]): any {
   return A.call("tile", T__tile, args);
 }
 
+const T__topk: A.Overload[] = [
+  { fn: O.topk, args: [["self","Tensor",REQUIRED], ["k","Int",REQUIRED], ["dim","Dim",-1], ["largest","Bool",true], ["sorted","Bool",true]], positional: 5, out: true },
+];
+/**
+ * The `k` largest (or smallest) elements along a dimension in order, and where they are; of equal ones
+ * the first.
+ * @throws RuntimeError for more elements than there are
+ * @throws NotImplementedError for bool tensors
+ * @example
+ * ```ts
+ * tensor([3, 1, 4, 1, 5]).topk(2).values // tensor([5., 4.])
+ * ```
+ * @torch torch.topk
+ */
+export function topk(self: Tensor, k: number, dim: number, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function topk(self: Tensor, k: number, dim: number, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function topk(self: Tensor, k: number, dim: number, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function topk(self: Tensor, k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function topk(...args: any[]): any {
+  return A.call("topk", T__topk, args);
+}
+
 const T__transpose: A.Overload[] = [
   { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: false },
 ];
@@ -2628,6 +2829,89 @@ const T__unsqueeze: A.Overload[] = [
 export function unsqueeze(self: Tensor, dim: number): Tensor;
 export function unsqueeze(...args: any[]): any {
   return A.call("unsqueeze", T__unsqueeze, args);
+}
+
+const T__var: A.Overload[] = [
+  { fn: O.var_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: true },
+  { fn: O.var_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: true },
+  { fn: O.var_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: true },
+];
+/**
+ * The variance over one or several dimensions; `unbiased: false` divides by the count itself.
+ * The variance, with the count less `correction` (1 unless given) as the divisor.
+ * The variance of all elements.
+ * @throws NotImplementedError for integers and bools
+ * @example
+ * ```ts
+ * tensor([[1, 3], [2, 6]]).var(1) // tensor([2., 8.])
+ * ```
+ * @torch torch.var
+ */
+export function var_of(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+export function var_of(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function var_of(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+export function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+export function var_of(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function var_of(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
+export function var_of(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
+export function var_of(...args: any[]): any {
+  return A.call("var", T__var, args);
+}
+
+const T__varMean: A.Overload[] = [
+  { fn: O.var_mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: false },
+  { fn: O.var_mean_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: false },
+  { fn: O.var_mean_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: false },
+];
+/**
+ * The variance and the mean over one or several dimensions.
+ * The variance, with the count less `correction` as the divisor, and the mean.
+ * The variance and the mean of all elements.
+ * @example
+ * ```ts
+ * varMean(tensor([[1, 3], [2, 6]]), 1).mean // tensor([2., 4.])
+ * ```
+ * @torch torch.var_mean
+ */
+export function varMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<["var","mean"]>;
+export function varMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean }): Named<["var","mean"]>;
+export function varMean(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean }): Named<["var","mean"]>;
+export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean }): Named<["var","mean"]>;
+export function varMean(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean }): Named<["var","mean"]>;
+export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean }): Named<["var","mean"]>;
+export function varMean(self: Tensor, unbiased: boolean): Named<["var","mean"]>;
+export function varMean(self: Tensor, options?: { unbiased?: boolean }): Named<["var","mean"]>;
+export function varMean(...args: any[]): any {
+  return A.call("varMean", T__varMean, args);
+}
+
+const T__variance: A.Overload[] = [
+  { fn: O.var_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: true },
+  { fn: O.var_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: true },
+  { fn: O.var_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: true },
+];
+/**
+ * The variance over one or several dimensions; `unbiased: false` divides by the count itself.
+ * The variance, with the count less `correction` (1 unless given) as the divisor.
+ * The variance of all elements.
+ * @throws NotImplementedError for integers and bools
+ * @example
+ * ```ts
+ * tensor([[1, 3], [2, 6]]).var(1) // tensor([2., 8.])
+ * ```
+ * @torch torch.var
+ */
+export function variance(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+export function variance(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function variance(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+export function variance(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+export function variance(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function variance(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function variance(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
+export function variance(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
+export function variance(...args: any[]): any {
+  return A.call("variance", T__variance, args);
 }
 
 /**

@@ -267,35 +267,40 @@ export function char(...args: any[]): any {
 }
 
 const T__clamp_: A.Overload[] = [
-  { fn: O.clamp_, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: false },
   { fn: O.clamp_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: false },
+  { fn: O.clamp_, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: false },
 ];
 /**
- * Each element, or the bound that it lies beyond.
  * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
+ * Each element, or the bound that it lies beyond.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError without a bound
  * @torch torch.clamp_
  */
-export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor;
-export function clamp_(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null }): Tensor;
-export function clamp_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
 export function clamp_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor;
 export function clamp_(self: Tensor, min: Tensor | null, options?: { max?: Tensor | null }): Tensor;
 export function clamp_(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null }): Tensor;
+export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor;
+export function clamp_(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null }): Tensor;
+export function clamp_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
 export function clamp_(...args: any[]): any {
   return A.call("clamp_", T__clamp_, args);
 }
 
 const T__clip_: A.Overload[] = [
+  { fn: O.clamp_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: false },
   { fn: O.clamp_, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: false },
 ];
 /**
+ * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
  * Each element, or the bound that it lies beyond.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError without a bound
  * @torch torch.clamp_
  */
+export function clip_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor;
+export function clip_(self: Tensor, min: Tensor | null, options?: { max?: Tensor | null }): Tensor;
+export function clip_(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null }): Tensor;
 export function clip_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor;
 export function clip_(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null }): Tensor;
 export function clip_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
@@ -367,6 +372,19 @@ const T__cpu: A.Overload[] = [
 export function cpu(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function cpu(...args: any[]): any {
   return A.call("cpu", T__cpu, args);
+}
+
+const T__cumsum_: A.Overload[] = [
+  { fn: O.cumsum_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: false },
+];
+/**
+ * The running sum along a dimension. Integers and bools are summed in int64.
+ * Writes into the tensor itself, which is also returned.
+ * @torch torch.cumsum_
+ */
+export function cumsum_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
+export function cumsum_(...args: any[]): any {
+  return A.call("cumsum_", T__cumsum_, args);
 }
 
 const T__detach_: A.Overload[] = [

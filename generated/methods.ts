@@ -151,6 +151,19 @@ export interface TensorMethods {
   all(dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
   all(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
   /**
+   * True when all elements are close in the sense of `isclose`.
+   * @throws RuntimeError when the dtypes differ or a tolerance is negative
+   * @example
+   * ```ts
+   * allclose(tensor([1, 2]), tensor([1, 2.00000001])) // true
+   * ```
+   * @torch torch.allclose
+   */
+  allclose(other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean;
+  allclose(other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): boolean;
+  allclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): boolean;
+  allclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
+  /**
    * The largest elements over one or several dimensions. The gradient is shared equally among ties.
    * @throws RuntimeError for a tensor without elements and no dimension
    * @example
@@ -228,6 +241,20 @@ export interface TensorMethods {
   argmin(dim: number | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
   argmin(dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
   argmin(options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  /**
+   * The positions that sort the elements along a dimension.
+   * As `argsort`; every sort here is stable.
+   * @throws TypeError for complex tensors
+   * @example
+   * ```ts
+   * tensor([3, 1, 2]).argsort() // tensor([1, 2, 0])
+   * ```
+   * @torch torch.argsort
+   */
+  argsort(dim: number, descending: boolean): Tensor;
+  argsort(dim: number, options?: { descending?: boolean }): Tensor;
+  argsort(options?: { dim?: number; descending?: boolean }): Tensor;
+  argsort(options?: { dim?: number; descending?: boolean; stable?: boolean }): Tensor;
   /**
    * Coordinates of the elements that are not zero, one row for each.
    * @example
@@ -360,8 +387,8 @@ export interface TensorMethods {
   chunk(chunks: number, dim: number): Tensor[];
   chunk(chunks: number, options?: { dim?: number }): Tensor[];
   /**
-   * Each element, or the bound that it lies beyond.
    * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
+   * Each element, or the bound that it lies beyond.
    * @throws RuntimeError without a bound
    * @example
    * ```ts
@@ -369,26 +396,27 @@ export interface TensorMethods {
    * ```
    * @torch torch.clamp
    */
-  clamp(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor }): Tensor;
-  clamp(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
-  clamp(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
   clamp(min: Tensor | null, max: Tensor | null, options?: { out?: Tensor }): Tensor;
   clamp(min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor }): Tensor;
   clamp(options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
+  clamp(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor }): Tensor;
+  clamp(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
+  clamp(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
   /**
-   * Each element, or the bound that it lies beyond.
    * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
+   * Each element, or the bound that it lies beyond.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError without a bound
    * @torch torch.clamp_
    */
-  clamp_(min: Scalar | null, max: Scalar | null): this;
-  clamp_(min: Scalar | null, options?: { max?: Scalar | null }): this;
-  clamp_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
   clamp_(min: Tensor | null, max: Tensor | null): this;
   clamp_(min: Tensor | null, options?: { max?: Tensor | null }): this;
   clamp_(options?: { min?: Tensor | null; max?: Tensor | null }): this;
+  clamp_(min: Scalar | null, max: Scalar | null): this;
+  clamp_(min: Scalar | null, options?: { max?: Scalar | null }): this;
+  clamp_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
   /**
+   * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
    * Each element, or the bound that it lies beyond.
    * @throws RuntimeError without a bound
    * @example
@@ -397,15 +425,22 @@ export interface TensorMethods {
    * ```
    * @torch torch.clamp
    */
+  clip(min: Tensor | null, max: Tensor | null, options?: { out?: Tensor }): Tensor;
+  clip(min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor }): Tensor;
+  clip(options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
   clip(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor }): Tensor;
   clip(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
   clip(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
   /**
+   * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
    * Each element, or the bound that it lies beyond.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError without a bound
    * @torch torch.clamp_
    */
+  clip_(min: Tensor | null, max: Tensor | null): this;
+  clip_(min: Tensor | null, options?: { max?: Tensor | null }): this;
+  clip_(options?: { min?: Tensor | null; max?: Tensor | null }): this;
   clip_(min: Scalar | null, max: Scalar | null): this;
   clip_(min: Scalar | null, options?: { max?: Scalar | null }): this;
   clip_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
@@ -472,6 +507,21 @@ export interface TensorMethods {
    * @torch torch.cpu
    */
   cpu(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+  /**
+   * The running sum along a dimension. Integers and bools are summed in int64.
+   * @example
+   * ```ts
+   * tensor([1, 2, 3]).cumsum(0) // tensor([1., 3., 6.])
+   * ```
+   * @torch torch.cumsum
+   */
+  cumsum(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /**
+   * The running sum along a dimension. Integers and bools are summed in int64.
+   * Writes into the tensor itself, which is also returned.
+   * @torch torch.cumsum_
+   */
+  cumsum_(dim: number, options?: { dtype?: DTypeLike | null }): this;
   /**
    * The same elements and version without history.
    * @torch torch.detach
@@ -564,6 +614,15 @@ export interface TensorMethods {
    * @torch torch.eq_
    */
   eq_(other: Tensor | Scalar): this;
+  /**
+   * True when both tensors have the same shape and equal elements, of any dtypes. NaN equals nothing.
+   * @example
+   * ```ts
+   * equal(tensor([1, 2]), tensor([1, 2])) // true
+   * ```
+   * @torch torch.equal
+   */
+  equal(other: Tensor): boolean;
   /**
    * e to the power of each element. Integers give the default float dtype.
    * @example
@@ -876,6 +935,20 @@ export interface TensorMethods {
    */
   isSetTo(tensor: Tensor): boolean;
   /**
+   * True where |self - other| <= atol + rtol * |other|, or both are equal; with `equalNan` also where
+   * both are NaN.
+   * @throws RuntimeError when the dtypes differ or a tolerance is negative
+   * @example
+   * ```ts
+   * isclose(tensor([1, 2]), tensor([1.0000001, 2.1])) // tensor([ True, False])
+   * ```
+   * @torch torch.isclose
+   */
+  isclose(other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor;
+  isclose(other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Tensor;
+  isclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
+  isclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
+  /**
    * True where an element is not a number.
    * @example
    * ```ts
@@ -1111,8 +1184,8 @@ export interface TensorMethods {
   matmul(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The largest element; NaN if there is one.
-   * The largest elements along a dimension and the positions of the first of them.
    * The larger of two elements; the same as `maximum`.
+   * The largest elements along a dimension and the positions of the first of them.
    * @throws RuntimeError for a tensor without elements
    * @throws NotImplementedError for complex tensors
    * @example
@@ -1122,9 +1195,9 @@ export interface TensorMethods {
    * @torch torch.max
    */
   max(options?: { out?: Tensor }): Tensor;
+  max(other: Tensor, options?: { out?: Tensor }): Tensor;
   max(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
   max(dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
-  max(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The larger of two elements; NaN if either is.
    * @throws RuntimeError for complex tensors
@@ -1151,8 +1224,8 @@ export interface TensorMethods {
   mean(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * The smallest element; NaN if there is one.
-   * The smallest elements along a dimension and the positions of the first of them.
    * The smaller of two elements; the same as `minimum`.
+   * The smallest elements along a dimension and the positions of the first of them.
    * @throws RuntimeError for a tensor without elements
    * @throws NotImplementedError for complex tensors
    * @example
@@ -1162,9 +1235,9 @@ export interface TensorMethods {
    * @torch torch.min
    */
   min(options?: { out?: Tensor }): Tensor;
+  min(other: Tensor, options?: { out?: Tensor }): Tensor;
   min(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
   min(dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
-  min(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The product of two matrices of one dtype.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -1674,6 +1747,21 @@ export interface TensorMethods {
   softmax(dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
   softmax(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
+   * The elements in order along a dimension, and where each was. NaN is the greatest value. Equal
+   * elements keep their order.
+   * As `sort`; every sort here is stable.
+   * @throws TypeError for complex tensors
+   * @example
+   * ```ts
+   * tensor([3, 1, 2]).sort().values // tensor([1., 2., 3.])
+   * ```
+   * @torch torch.sort
+   */
+  sort(dim: number, descending: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+  sort(dim: number, options?: { descending?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  sort(options?: { dim?: number; descending?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  sort(options?: { dim?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  /**
    * Consecutive parts of a size; the last may be smaller.
    * Consecutive parts of the given sizes.
    * @example
@@ -1746,6 +1834,25 @@ export interface TensorMethods {
   squeeze_(): this;
   squeeze_(dim: number): this;
   squeeze_(dim: number | readonly number[]): this;
+  /**
+   * The standard deviation over one or several dimensions; `unbiased: false` divides by the count itself.
+   * The standard deviation, with the count less `correction` (1 unless given) as the divisor.
+   * The standard deviation of all elements.
+   * @throws NotImplementedError for integers and bools
+   * @example
+   * ```ts
+   * tensor([[1, 3], [2, 6]]).std(1) // tensor([1.4142, 2.8284])
+   * ```
+   * @torch torch.std
+   */
+  std(dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  std(dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  std(dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  std(options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  std(dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  std(options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  std(unbiased: boolean, options?: { out?: Tensor }): Tensor;
+  std(options?: { unbiased?: boolean; out?: Tensor }): Tensor;
   /**
    * self - alpha * other, with broadcasting and type promotion.
    * @throws RuntimeError for bool tensors
@@ -1928,6 +2035,21 @@ export interface TensorMethods {
   to(other: Tensor, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   to(other: Tensor, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   /**
+   * The `k` largest (or smallest) elements along a dimension in order, and where they are; of equal ones
+   * the first.
+   * @throws RuntimeError for more elements than there are
+   * @throws NotImplementedError for bool tensors
+   * @example
+   * ```ts
+   * tensor([3, 1, 4, 1, 5]).topk(2).values // tensor([5., 4.])
+   * ```
+   * @torch torch.topk
+   */
+  topk(k: number, dim: number, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+  topk(k: number, dim: number, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  topk(k: number, dim: number, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  topk(k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  /**
    * Two dimensions exchanged.
    * @example
    * ```ts
@@ -2009,6 +2131,44 @@ export interface TensorMethods {
    * @torch torch.unsqueeze_
    */
   unsqueeze_(dim: number): this;
+  /**
+   * The variance over one or several dimensions; `unbiased: false` divides by the count itself.
+   * The variance, with the count less `correction` (1 unless given) as the divisor.
+   * The variance of all elements.
+   * @throws NotImplementedError for integers and bools
+   * @example
+   * ```ts
+   * tensor([[1, 3], [2, 6]]).var(1) // tensor([2., 8.])
+   * ```
+   * @torch torch.var
+   */
+  var(dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  var(dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  var(dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  var(options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  var(dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  var(options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  var(unbiased: boolean, options?: { out?: Tensor }): Tensor;
+  var(options?: { unbiased?: boolean; out?: Tensor }): Tensor;
+  /**
+   * The variance over one or several dimensions; `unbiased: false` divides by the count itself.
+   * The variance, with the count less `correction` (1 unless given) as the divisor.
+   * The variance of all elements.
+   * @throws NotImplementedError for integers and bools
+   * @example
+   * ```ts
+   * tensor([[1, 3], [2, 6]]).var(1) // tensor([2., 8.])
+   * ```
+   * @torch torch.var
+   */
+  variance(dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  variance(dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  variance(dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  variance(options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  variance(dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  variance(options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  variance(unbiased: boolean, options?: { out?: Tensor }): Tensor;
+  variance(options?: { unbiased?: boolean; out?: Tensor }): Tensor;
   /**
    * The dot product of the first vector's conjugate and the second.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -2109,6 +2269,9 @@ export function installMethods(prototype: Tensor): void {
   p.all = function (...args: any[]) {
     return (F.all as any)(this, ...args);
   };
+  p.allclose = function (...args: any[]) {
+    return (F.allclose as any)(this, ...args);
+  };
   p.amax = function (...args: any[]) {
     return (F.amax as any)(this, ...args);
   };
@@ -2129,6 +2292,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.argmin = function (...args: any[]) {
     return (F.argmin as any)(this, ...args);
+  };
+  p.argsort = function (...args: any[]) {
+    return (F.argsort as any)(this, ...args);
   };
   p.argwhere = function (...args: any[]) {
     return (F.argwhere as any)(this, ...args);
@@ -2223,6 +2389,12 @@ export function installMethods(prototype: Tensor): void {
   p.cpu = function (...args: any[]) {
     return (M.cpu as any)(this, ...args);
   };
+  p.cumsum = function (...args: any[]) {
+    return (F.cumsum as any)(this, ...args);
+  };
+  p.cumsum_ = function (...args: any[]) {
+    return (M.cumsum_ as any)(this, ...args);
+  };
   p.detach = function (...args: any[]) {
     return (F.detach as any)(this, ...args);
   };
@@ -2255,6 +2427,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.eq_ = function (other: any, options: any) {
     return (M.eq_ as any)(this, other, options);
+  };
+  p.equal = function (other: any, options: any) {
+    return (F.equal as any)(this, other, options);
   };
   p.exp = function (options: any) {
     return (F.exp as any)(this, options);
@@ -2363,6 +2538,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.isSetTo = function (...args: any[]) {
     return (M.isSetTo as any)(this, ...args);
+  };
+  p.isclose = function (...args: any[]) {
+    return (F.isclose as any)(this, ...args);
   };
   p.isnan = function (options: any) {
     return (F.isnan as any)(this, options);
@@ -2631,6 +2809,9 @@ export function installMethods(prototype: Tensor): void {
   p.softmax = function (...args: any[]) {
     return (F.softmax as any)(this, ...args);
   };
+  p.sort = function (...args: any[]) {
+    return (F.sort as any)(this, ...args);
+  };
   p.split = function (...args: any[]) {
     return (F.split as any)(this, ...args);
   };
@@ -2654,6 +2835,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.squeeze_ = function (...args: any[]) {
     return (M.squeeze_ as any)(this, ...args);
+  };
+  p.std = function (...args: any[]) {
+    return (F.std as any)(this, ...args);
   };
   p.sub = function (other: any, options: any) {
     return (F.sub as any)(this, other, options);
@@ -2712,6 +2896,9 @@ export function installMethods(prototype: Tensor): void {
   p.to = function (...args: any[]) {
     return (M.to as any)(this, ...args);
   };
+  p.topk = function (...args: any[]) {
+    return (F.topk as any)(this, ...args);
+  };
   p.transpose = function (...args: any[]) {
     return (F.transpose as any)(this, ...args);
   };
@@ -2744,6 +2931,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.unsqueeze_ = function (...args: any[]) {
     return (M.unsqueeze_ as any)(this, ...args);
+  };
+  p.var = function (...args: any[]) {
+    return (F.var_of as any)(this, ...args);
+  };
+  p.variance = function (...args: any[]) {
+    return (F.variance as any)(this, ...args);
   };
   p.vdot = function (other: any, options: any) {
     return (F.vdot as any)(this, other, options);

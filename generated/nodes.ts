@@ -474,7 +474,7 @@ export class repeat_Backward extends Node {
 
 export class _repeat_each_Backward extends Node {
   override get name(): string {
-    return "RepeatInterleaveBackward0";
+    return "ViewBackward0";
   }
   count!: any;
   dim!: any;
@@ -1459,30 +1459,6 @@ export class addcmul_Backward extends Node {
   }
 }
 
-export class clamp_Backward extends Node {
-  override get name(): string {
-    return "ClampBackward1";
-  }
-  self!: S.Saved;
-  min!: any;
-  max!: any;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
-    const min: any = this.min;
-    const max: any = this.max;
-    return [
-      this.needs(0) ? F.clampBackward(grad, self, min, max) : null,
-    ];
-  }
-  override release(): void {
-    super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-  }
-}
-
 export class clamp_Tensor_Backward extends Node {
   override get name(): string {
     return "ClampBackward0";
@@ -1516,6 +1492,30 @@ export class clamp_Tensor_Backward extends Node {
     this.min = S.FREED;
     S.drop(this.max);
     this.max = S.FREED;
+  }
+}
+
+export class clamp_Backward extends Node {
+  override get name(): string {
+    return "ClampBackward1";
+  }
+  self!: S.Saved;
+  min!: any;
+  max!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const min: any = this.min;
+    const max: any = this.max;
+    return [
+      this.needs(0) ? F.clampBackward(grad, self, min, max) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
   }
 }
 
@@ -1805,6 +1805,407 @@ export class amin_Backward extends Node {
     this.self = S.FREED;
     S.drop(this.result0);
     this.result0 = S.FREED;
+  }
+}
+
+export class cumsum_Backward extends Node {
+  override get name(): string {
+    return "CumsumBackward0";
+  }
+  dim!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    return [
+      this.needs(0) ? F.cumsumBackward(grad, dim) : null,
+    ];
+  }
+}
+
+export class var_dim_Backward extends Node {
+  override get name(): string {
+    return "VarBackward0";
+  }
+  self!: S.Saved;
+  dim!: any;
+  unbiased!: any;
+  keepdim!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const dim: any = this.dim;
+    const unbiased: any = this.unbiased;
+    const keepdim: any = this.keepdim;
+    return [
+      this.needs(0) ? F.varBackward(grad, self, dim, unbiased ? 1 : 0, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+  }
+}
+
+export class var_correction_Backward extends Node {
+  override get name(): string {
+    return "VarBackward0";
+  }
+  self!: S.Saved;
+  dim!: any;
+  correction!: any;
+  keepdim!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const dim: any = this.dim;
+    const correction: any = this.correction;
+    const keepdim: any = this.keepdim;
+    return [
+      this.needs(0) ? F.varBackward(grad, self, dim, correction, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+  }
+}
+
+export class var_unbiased_Backward extends Node {
+  override get name(): string {
+    return "VarBackward0";
+  }
+  self!: S.Saved;
+  unbiased!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const unbiased: any = this.unbiased;
+    return [
+      this.needs(0) ? F.varBackward(grad, self, null, unbiased ? 1 : 0, false) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+  }
+}
+
+export class std_dim_Backward extends Node {
+  override get name(): string {
+    return "StdBackward0";
+  }
+  self!: S.Saved;
+  dim!: any;
+  unbiased!: any;
+  keepdim!: any;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const dim: any = this.dim;
+    const unbiased: any = this.unbiased;
+    const keepdim: any = this.keepdim;
+    const result: any = S.unpack(this.result0, this);
+    return [
+      this.needs(0) ? F.stdBackward(grad, self, result, dim, unbiased ? 1 : 0, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.result0);
+    this.result0 = S.FREED;
+  }
+}
+
+export class std_correction_Backward extends Node {
+  override get name(): string {
+    return "StdBackward0";
+  }
+  self!: S.Saved;
+  dim!: any;
+  correction!: any;
+  keepdim!: any;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const dim: any = this.dim;
+    const correction: any = this.correction;
+    const keepdim: any = this.keepdim;
+    const result: any = S.unpack(this.result0, this);
+    return [
+      this.needs(0) ? F.stdBackward(grad, self, result, dim, correction, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.result0);
+    this.result0 = S.FREED;
+  }
+}
+
+export class std_unbiased_Backward extends Node {
+  override get name(): string {
+    return "StdBackward0";
+  }
+  self!: S.Saved;
+  unbiased!: any;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const unbiased: any = this.unbiased;
+    const result: any = S.unpack(this.result0, this);
+    return [
+      this.needs(0) ? F.stdBackward(grad, self, result, null, unbiased ? 1 : 0, false) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.result0);
+    this.result0 = S.FREED;
+  }
+}
+
+export class var_mean_dim_Backward extends Node {
+  override get name(): string {
+    return "VarMeanBackward0";
+  }
+  self!: S.Saved;
+  dim!: any;
+  unbiased!: any;
+  keepdim!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    const self: any = S.unpack(this.self, this);
+    const dim: any = this.dim;
+    const unbiased: any = this.unbiased;
+    const keepdim: any = this.keepdim;
+    return [
+      this.needs(0) ? F.varMeanBackward(grads, self, dim, unbiased ? 1 : 0, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+  }
+}
+
+export class var_mean_correction_Backward extends Node {
+  override get name(): string {
+    return "VarMeanBackward0";
+  }
+  self!: S.Saved;
+  dim!: any;
+  correction!: any;
+  keepdim!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    const self: any = S.unpack(this.self, this);
+    const dim: any = this.dim;
+    const correction: any = this.correction;
+    const keepdim: any = this.keepdim;
+    return [
+      this.needs(0) ? F.varMeanBackward(grads, self, dim, correction, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+  }
+}
+
+export class var_mean_unbiased_Backward extends Node {
+  override get name(): string {
+    return "VarMeanBackward0";
+  }
+  self!: S.Saved;
+  unbiased!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    const self: any = S.unpack(this.self, this);
+    const unbiased: any = this.unbiased;
+    return [
+      this.needs(0) ? F.varMeanBackward(grads, self, null, unbiased ? 1 : 0, false) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+  }
+}
+
+export class std_mean_dim_Backward extends Node {
+  override get name(): string {
+    return "StdMeanBackward0";
+  }
+  self!: S.Saved;
+  dim!: any;
+  unbiased!: any;
+  keepdim!: any;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    const self: any = S.unpack(this.self, this);
+    const dim: any = this.dim;
+    const unbiased: any = this.unbiased;
+    const keepdim: any = this.keepdim;
+    const result0: any = S.unpack(this.result0, this);
+    return [
+      this.needs(0) ? F.stdMeanBackward(grads, self, result0, dim, unbiased ? 1 : 0, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.result0);
+    this.result0 = S.FREED;
+  }
+}
+
+export class std_mean_correction_Backward extends Node {
+  override get name(): string {
+    return "StdMeanBackward0";
+  }
+  self!: S.Saved;
+  dim!: any;
+  correction!: any;
+  keepdim!: any;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    const self: any = S.unpack(this.self, this);
+    const dim: any = this.dim;
+    const correction: any = this.correction;
+    const keepdim: any = this.keepdim;
+    const result0: any = S.unpack(this.result0, this);
+    return [
+      this.needs(0) ? F.stdMeanBackward(grads, self, result0, dim, correction, keepdim) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.result0);
+    this.result0 = S.FREED;
+  }
+}
+
+export class std_mean_unbiased_Backward extends Node {
+  override get name(): string {
+    return "StdMeanBackward0";
+  }
+  self!: S.Saved;
+  unbiased!: any;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    const self: any = S.unpack(this.self, this);
+    const unbiased: any = this.unbiased;
+    const result0: any = S.unpack(this.result0, this);
+    return [
+      this.needs(0) ? F.stdMeanBackward(grads, self, result0, null, unbiased ? 1 : 0, false) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.result0);
+    this.result0 = S.FREED;
+  }
+}
+
+export class sort_Backward extends Node {
+  override get name(): string {
+    return "SortBackward0";
+  }
+  dim!: any;
+  self!: S.Geometry;
+  result1!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const self = this.self;
+    const result1: any = S.unpack(this.result1, this);
+    return [
+      this.needs(0) ? F.sortedBackward(grad, self.shape, dim, result1) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.result1);
+    this.result1 = S.FREED;
+  }
+}
+
+export class sort_stable_Backward extends Node {
+  override get name(): string {
+    return "SortBackward1";
+  }
+  dim!: any;
+  self!: S.Geometry;
+  result1!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const self = this.self;
+    const result1: any = S.unpack(this.result1, this);
+    return [
+      this.needs(0) ? F.sortedBackward(grad, self.shape, dim, result1) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.result1);
+    this.result1 = S.FREED;
+  }
+}
+
+export class topk_Backward extends Node {
+  override get name(): string {
+    return "TopkBackward0";
+  }
+  dim!: any;
+  self!: S.Geometry;
+  result1!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dim: any = this.dim;
+    const self = this.self;
+    const result1: any = S.unpack(this.result1, this);
+    return [
+      this.needs(0) ? F.sortedBackward(grad, self.shape, dim, result1) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.result1);
+    this.result1 = S.FREED;
   }
 }
 

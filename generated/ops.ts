@@ -14,8 +14,12 @@ import * as $matrix_vector from "../src/dispatch/matrix-vector.ts";
 import * as $pointwise from "../src/dispatch/pointwise.ts";
 import * as $ranges from "../src/dispatch/ranges.ts";
 import * as $reduce from "../src/dispatch/reduce.ts";
+import * as $reduce_close from "../src/dispatch/reduce-close.ts";
 import * as $reduce_extremes from "../src/dispatch/reduce-extremes.ts";
+import * as $reduce_moments from "../src/dispatch/reduce-moments.ts";
+import * as $reduce_scan from "../src/dispatch/reduce-scan.ts";
 import * as $softmax from "../src/dispatch/softmax.ts";
+import * as $sorting from "../src/dispatch/sorting.ts";
 import * as $storage_ops from "../src/dispatch/storage-ops.ts";
 import * as $views from "../src/dispatch/views.ts";
 import * as $views_dtype from "../src/dispatch/views-dtype.ts";
@@ -1416,17 +1420,11 @@ export function relu(self: Tensor, out?: Tensor): Tensor {
 
 export function relu_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    if (!self._contiguous || self._storage.claims > 1) {
-      $pointwise.checkWrite(self);
-    }
     ($arith.relu as $Fn)(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self);
-  }
   const node = new $N.relu_Backward();
   $T.connect(node, [self]);
   ($arith.relu as $Fn)(self, self, true);
@@ -2183,45 +2181,6 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
   return self;
 }
 
-export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?: Tensor): Tensor {
-  if (out !== undefined) {
-    $T.checkOut("clamp", out, [self]);
-    return $T.finishOut(($arith.clamp as $Fn)(self, min, max, out, false), out) as Tensor;
-  }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.clamp as $Fn)(self, min, max, undefined, false);
-  const node = new $N.clamp_Backward();
-  $T.connect(node, [self]);
-  node.self = $S.save(self);
-  node.min = min;
-  node.max = max;
-  const r = ($arith.clamp as $Fn)(self, min, max, undefined, false);
-  return $T.record(r, node);
-}
-
-export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) {
-    if (!self._contiguous || self._storage.claims > 1) {
-      $pointwise.checkWrite(self);
-    }
-    ($arith.clamp as $Fn)(self, min, max, self, true);
-    self._version.value++;
-    return self;
-  }
-  $T.checkInplace(self);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self);
-  }
-  const node = new $N.clamp_Backward();
-  $T.connect(node, [self]);
-  node.self = $T.saveOriginal(self);
-  node.min = min;
-  node.max = max;
-  ($arith.clamp as $Fn)(self, min, max, self, true);
-  self._version.value++;
-  $T.rebaseHistory(self, node);
-  return self;
-}
-
 export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | null, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("clamp", out, [self, min, max]);
@@ -2255,6 +2214,45 @@ export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | nu
   node.self = $T.saveOriginal(self);
   node.min = $S.save(min);
   node.max = $S.save(max);
+  ($arith.clamp as $Fn)(self, min, max, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("clamp", out, [self]);
+    return $T.finishOut(($arith.clamp as $Fn)(self, min, max, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.clamp as $Fn)(self, min, max, undefined, false);
+  const node = new $N.clamp_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.min = min;
+  node.max = max;
+  const r = ($arith.clamp as $Fn)(self, min, max, undefined, false);
+  return $T.record(r, node);
+}
+
+export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    ($arith.clamp as $Fn)(self, min, max, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  const node = new $N.clamp_Backward();
+  $T.connect(node, [self]);
+  node.self = $T.saveOriginal(self);
+  node.min = min;
+  node.max = max;
   ($arith.clamp as $Fn)(self, min, max, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -2372,6 +2370,10 @@ export function max(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
+export function max_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  return ($C.maxOther as $Fn)(self, other, out);
+}
+
 export function max_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<["values","indices"]> {
   if (out !== undefined) {
     $T.checkOut("max", out, [self]);
@@ -2388,10 +2390,6 @@ export function max_dim(self: Tensor, dim: number, keepdim: boolean, out?: reado
   return $T.record(r, node, [1]);
 }
 
-export function max_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  return ($C.maxOther as $Fn)(self, other, out);
-}
-
 export function min(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("min", out, [self]);
@@ -2404,6 +2402,10 @@ export function min(self: Tensor, out?: Tensor): Tensor {
   const r = ($reduce_extremes.min as $Fn)(self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
+}
+
+export function min_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  return ($C.minOther as $Fn)(self, other, out);
 }
 
 export function min_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<["values","indices"]> {
@@ -2420,10 +2422,6 @@ export function min_dim(self: Tensor, dim: number, keepdim: boolean, out?: reado
   const r = ($reduce_extremes.minDim as $Fn)(self, dim, keepdim, undefined, false);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
-}
-
-export function min_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  return ($C.minOther as $Fn)(self, other, out);
 }
 
 export function amax(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
@@ -2504,6 +2502,266 @@ export function any_dims(self: Tensor, dim: number | readonly number[] | null, k
     return $T.finishOut(($reduce.anyDims as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
   }
   return ($reduce.anyDims as $Fn)(self, dim, keepdim, undefined, false);
+}
+
+export function equal(self: Tensor, other: Tensor): boolean {
+  return ($reduce_close.equal as $Fn)(self, other, undefined, false);
+}
+
+export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor {
+  return ($reduce_close.isclose as $Fn)(self, other, rtol, atol, equalNan, undefined, false);
+}
+
+export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean {
+  return ($reduce_close.allclose as $Fn)(self, other, rtol, atol, equalNan, undefined, false);
+}
+
+export function cumsum(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("cumsum", out, [self]);
+    return $T.finishOut(($reduce_scan.cumsum as $Fn)(self, dim, dtype, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_scan.cumsum as $Fn)(self, dim, dtype, undefined, false);
+  const node = new $N.cumsum_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  const r = ($reduce_scan.cumsum as $Fn)(self, dim, dtype, undefined, false);
+  return $T.record(r, node);
+}
+
+export function cumsum_(self: Tensor, dim: number, dtype: DType | null): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($reduce_scan.cumsum as $Fn)(self, dim, dtype, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.cumsum_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  ($reduce_scan.cumsum as $Fn)(self, dim, dtype, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function var_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("var", out, [self]);
+    return $T.finishOut(($reduce_moments.variDims as $Fn)(self, dim, unbiased, keepdim, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.variDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+  const node = new $N.var_dim_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.unbiased = unbiased;
+  node.keepdim = keepdim;
+  const r = ($reduce_moments.variDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+  return $T.record(r, node);
+}
+
+export function var_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("var", out, [self]);
+    return $T.finishOut(($reduce_moments.vari as $Fn)(self, dim, correction, keepdim, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.vari as $Fn)(self, dim, correction, keepdim, undefined, false);
+  const node = new $N.var_correction_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.correction = correction;
+  node.keepdim = keepdim;
+  const r = ($reduce_moments.vari as $Fn)(self, dim, correction, keepdim, undefined, false);
+  return $T.record(r, node);
+}
+
+export function var_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("var", out, [self]);
+    return $T.finishOut(($reduce_moments.variUnbiased as $Fn)(self, unbiased, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.variUnbiased as $Fn)(self, unbiased, undefined, false);
+  const node = new $N.var_unbiased_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.unbiased = unbiased;
+  const r = ($reduce_moments.variUnbiased as $Fn)(self, unbiased, undefined, false);
+  return $T.record(r, node);
+}
+
+export function std_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("std", out, [self]);
+    return $T.finishOut(($reduce_moments.stdDims as $Fn)(self, dim, unbiased, keepdim, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.stdDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+  const node = new $N.std_dim_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.unbiased = unbiased;
+  node.keepdim = keepdim;
+  const r = ($reduce_moments.stdDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function std_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("std", out, [self]);
+    return $T.finishOut(($reduce_moments.std as $Fn)(self, dim, correction, keepdim, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.std as $Fn)(self, dim, correction, keepdim, undefined, false);
+  const node = new $N.std_correction_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.correction = correction;
+  node.keepdim = keepdim;
+  const r = ($reduce_moments.std as $Fn)(self, dim, correction, keepdim, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function std_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("std", out, [self]);
+    return $T.finishOut(($reduce_moments.stdUnbiased as $Fn)(self, unbiased, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.stdUnbiased as $Fn)(self, unbiased, undefined, false);
+  const node = new $N.std_unbiased_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.unbiased = unbiased;
+  const r = ($reduce_moments.stdUnbiased as $Fn)(self, unbiased, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function var_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<["var","mean"]> {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.varMeanDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+  const node = new $N.var_mean_dim_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.unbiased = unbiased;
+  node.keepdim = keepdim;
+  const r = ($reduce_moments.varMeanDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+  return $T.record(r, node);
+}
+
+export function var_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<["var","mean"]> {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.varMean as $Fn)(self, dim, correction, keepdim, undefined, false);
+  const node = new $N.var_mean_correction_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.correction = correction;
+  node.keepdim = keepdim;
+  const r = ($reduce_moments.varMean as $Fn)(self, dim, correction, keepdim, undefined, false);
+  return $T.record(r, node);
+}
+
+export function var_mean_unbiased(self: Tensor, unbiased: boolean): Named<["var","mean"]> {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.varMeanUnbiased as $Fn)(self, unbiased, undefined, false);
+  const node = new $N.var_mean_unbiased_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.unbiased = unbiased;
+  const r = ($reduce_moments.varMeanUnbiased as $Fn)(self, unbiased, undefined, false);
+  return $T.record(r, node);
+}
+
+export function std_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<["std","mean"]> {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.stdMeanDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+  const node = new $N.std_mean_dim_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.unbiased = unbiased;
+  node.keepdim = keepdim;
+  const r = ($reduce_moments.stdMeanDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+  node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
+  return $T.record(r, node);
+}
+
+export function std_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<["std","mean"]> {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.stdMean as $Fn)(self, dim, correction, keepdim, undefined, false);
+  const node = new $N.std_mean_correction_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  node.correction = correction;
+  node.keepdim = keepdim;
+  const r = ($reduce_moments.stdMean as $Fn)(self, dim, correction, keepdim, undefined, false);
+  node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
+  return $T.record(r, node);
+}
+
+export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<["std","mean"]> {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.stdMeanUnbiased as $Fn)(self, unbiased, undefined, false);
+  const node = new $N.std_mean_unbiased_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.unbiased = unbiased;
+  const r = ($reduce_moments.stdMeanUnbiased as $Fn)(self, unbiased, undefined, false);
+  node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
+  return $T.record(r, node);
+}
+
+export function sort(self: Tensor, dim: number, descending: boolean, out?: readonly Tensor[]): Named<["values","indices"]> {
+  if (out !== undefined) {
+    $T.checkOut("sort", out, [self]);
+    return $T.finishOut(($sorting.sort as $Fn)(self, dim, descending, out, false), out) as Named<["values","indices"]>;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($sorting.sort as $Fn)(self, dim, descending, undefined, false);
+  const node = new $N.sort_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.self = $S.geometry(self);
+  const r = ($sorting.sort as $Fn)(self, dim, descending, undefined, false);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function sort_stable(self: Tensor, dim: number, descending: boolean, stable: boolean | null, out?: readonly Tensor[]): Named<["values","indices"]> {
+  if (out !== undefined) {
+    $T.checkOut("sort", out, [self]);
+    return $T.finishOut(($sorting.sortStable as $Fn)(self, dim, descending, stable, out, false), out) as Named<["values","indices"]>;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($sorting.sortStable as $Fn)(self, dim, descending, stable, undefined, false);
+  const node = new $N.sort_stable_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.self = $S.geometry(self);
+  const r = ($sorting.sortStable as $Fn)(self, dim, descending, stable, undefined, false);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
+}
+
+export function argsort(self: Tensor, dim: number, descending: boolean): Tensor {
+  return ($sorting.argsort as $Fn)(self, dim, descending, undefined, false);
+}
+
+export function argsort_stable(self: Tensor, dim: number, descending: boolean, stable: boolean): Tensor {
+  return ($sorting.argsortStable as $Fn)(self, dim, descending, stable, undefined, false);
+}
+
+export function topk(self: Tensor, k: number, dim: number, largest: boolean, sorted: boolean, out?: readonly Tensor[]): Named<["values","indices"]> {
+  if (out !== undefined) {
+    $T.checkOut("topk", out, [self]);
+    return $T.finishOut(($sorting.topk as $Fn)(self, k, dim, largest, sorted, out, false), out) as Named<["values","indices"]>;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($sorting.topk as $Fn)(self, k, dim, largest, sorted, undefined, false);
+  const node = new $N.topk_Backward();
+  $T.connect(node, [self]);
+  node.dim = dim;
+  node.self = $S.geometry(self);
+  const r = ($sorting.topk as $Fn)(self, k, dim, largest, sorted, undefined, false);
+  node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
+  return $T.record(r, node, [1]);
 }
 
 export function clone(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {

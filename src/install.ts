@@ -1,7 +1,7 @@
 /** The registration file: gives the low rooms what they need from the rooms above them. */
 import { installMethods } from "../generated/methods.ts";
 import { installDataMethods, valueMembers } from "./api/members.ts";
-import { at, setAt } from "./api/indexing.ts";
+import { at, installIndexMethods, setAt } from "./api/indexing.ts";
 import { members } from "./autograd/api.ts";
 import * as composites from "./autograd/composites.ts";
 import * as formulas from "./autograd/formulas.ts";
@@ -14,4 +14,5 @@ Object.assign(registry.formulas, formulas);
 Object.assign(late, members, valueMembers, { at, setAt });
 installMethods(Tensor.prototype);
 installDataMethods(Tensor.prototype);
+installIndexMethods(Tensor.prototype);
 installCudaCheck();

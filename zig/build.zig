@@ -95,6 +95,40 @@ pub fn build(b: *std.Build) void {
     }
     b.installArtifact(lib);
     add_tests(b, query, variants);
+    add_ptx(b);
+}
+
+/// GPU kernels from the bodies of the CPU kernels: `zig build ptx` makes share/zensor_kernels.ptx. Code for the oldest
+/// GPU that is served runs on all newer ones, as the driver translates it when it loads.
+fn add_ptx(b: *std.Build) void {
+    const gpu = "sm_75";
+    const query: std.Target.Query = .{
+        .cpu_arch = .nvptx64,
+        .os_tag = .cuda,
+        .cpu_model = .{ .explicit = &std.Target.nvptx.cpu.sm_75 },
+    };
+    const variant: Variant = .{ .name = "ptx", .lanes = 1, .model = &std.Target.nvptx.cpu.sm_75 };
+    const root = module(b, "src/ptx_root.zig", query, .ReleaseFast, variant, null);
+    root.link_libc = false;
+    root.pic = null;
+    const kernels = b.addObject(.{ .name = "kernels_ptx", .root_module = root, .use_llvm = true });
+    const name_kernels = b.addExecutable(.{
+        .name = "name_kernels",
+        .root_module = b.createModule(.{
+            .root_source_file = b.path("src/cuda/name_kernels.zig"),
+            .target = b.graph.host,
+            .optimize = .Debug,
+        }),
+    });
+    const rename = b.addRunArtifact(name_kernels);
+    rename.addFileArg(kernels.getEmittedLlvmIr());
+    const named = rename.addOutputFileArg("kernels.ll");
+    const compile = b.addSystemCommand(&.{ b.graph.zig_exe, "clang", "-cc1", "-triple", "nvptx64-unknown-cuda" });
+    compile.addArgs(&.{ "-Wno-override-module", "-target-cpu", gpu, "-O3", "-S", "-x", "ir", "-o" });
+    const ptx = compile.addOutputFileArg("kernels.ptx");
+    compile.addFileArg(named);
+    const install = b.addInstallFileWithDir(ptx, .prefix, "share/zensor_kernels.ptx");
+    b.step("ptx", "Compile the GPU kernels to PTX").dependOn(&install.step);
 }
 
 /// Unit tests run with safety on, for the baseline and for the best set that the machine has.

@@ -53,7 +53,7 @@ function emitClass(plan: NodePlan): string {
   for (const r of plan.results) out.push(`  result${r}!: S.Saved;`);
   out.push("  override apply(grads: Gradients): Gradients {");
   out.push("    const grad = grads[0] as Tensor;");
-  if (!op.multiOutput) out.push(`    if (!grad) return this.nothing();`);
+  if (!op.multiOutput && !usesGrads(plan)) out.push(`    if (!grad) return this.nothing();`);
   for (const a of plan.values) {
     const value = isTensorArg(a) ? `S.unpack(this.${a.name}, this)` : `this.${a.name}`;
     out.push(`    const ${a.name}: any = ${value};`);
@@ -73,6 +73,11 @@ function emitClass(plan: NodePlan): string {
   }
   out.push("}", "");
   return out.join("\n");
+}
+
+/** The formula deals with missing gradients itself. */
+function usesGrads(plan: NodePlan): boolean {
+  return plan.formulas.some((f) => /\bgrads\b/.test(f.code));
 }
 
 function usesNumbered(plan: NodePlan): boolean {

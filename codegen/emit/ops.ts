@@ -155,7 +155,7 @@ function emitInplace(op: Op, plan: NodePlan | null): string[] {
   const others = op.args.slice(1).filter(isTensorArg).map((a) => a.name);
   const check = `$T.checkInplace(${self}${others.length > 0 ? `, [${others.join(", ")}]` : ""});`;
   const call = geometryOnly ? `$T.adoptGeometry(${self}, ${forward(op, "", false)})` : forward(op, self, true);
-  const write = op.kind === "pointwise" ? [
+  const write = op.kind === "pointwise" && !op.checksFirst ? [
           `  if (!${self}._contiguous || ${self}._storage.claims > 1) {`,
           `    $pointwise.checkWrite(${[self, ...others].join(", ")});`,
           "  }",

@@ -29,7 +29,8 @@ export function unwrap(node: Expression): Expression {
 function evaluate(raw: Expression): Literal {
   const node = unwrap(raw);
   if (Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node)) return node.getLiteralValue();
-  if (Node.isNumericLiteral(node)) return Number(node.getLiteralValue());
+  // getLiteralValue() reads "1e-8" as 1.
+  if (Node.isNumericLiteral(node)) return Number(node.getLiteralText());
   if (Node.isTrueLiteral(node)) return true;
   if (Node.isFalseLiteral(node)) return false;
   if (Node.isNullLiteral(node)) return null;

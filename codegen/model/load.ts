@@ -56,7 +56,7 @@ export function camel(name: string): string {
 
 const KNOWN = new Set(
   ("name overload namespace kind doc args kwargs variants promote kernels fast impl results grad node inplaceNode jvp multiOutput " +
-    "mayCopy nonDifferentiable internal aliases example throws cases").split(" "),
+    "mayCopy nonDifferentiable checksFirst internal aliases example throws cases").split(" "),
 );
 
 function toArg(name: string, spec: ArgSchema, byName: boolean): Arg {

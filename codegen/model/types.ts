@@ -85,6 +85,8 @@ export interface OpSchema {
   readonly mayCopy?: boolean;
   /** Results that carry no gradient, by index. */
   readonly nonDifferentiable?: readonly number[];
+  /** The in-place form refuses dtypes before it looks at overlaps. */
+  readonly checksFirst?: boolean;
   /** Not offered to users: backward kernels and helpers. */
   readonly internal?: boolean;
   /** Other public names. */

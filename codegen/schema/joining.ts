@@ -31,7 +31,7 @@ export const ops = [
   },
   { ...composite, name: "tile", variants: ["function", "method"], args: { self: "Tensor", dims: "Sizes" }, impl: "composites.tile", doc: "A copy of the tensor repeated along its last dimensions.", example: "tensor([1, 2]).tile(2) // tensor([1., 2., 1., 2.])" },
   {
-    name: "_repeat_each", kind: "op", variants: [], internal: true, args: { self: "Tensor", count: "Int", dim: "Int" }, impl: "joining.repeatEach", node: "RepeatInterleaveBackward0",
+    name: "_repeat_each", kind: "op", variants: [], internal: true, args: { self: "Tensor", count: "Int", dim: "Int" }, impl: "joining.repeatEach", node: "ViewBackward0",
     grad: { self: "repeatEachBackward(grad, self.shape, count, dim)" },
     doc: "Each part along a dimension several times in a row.",
   },

@@ -68,7 +68,7 @@ export const ops = [
     example: "tensor([0, 1]).cos() // tensor([1.0000, 0.5403])",
   },
   {
-    ...unary, name: "relu", kernels: ["unary.relu"], fast: reals, promote: "arith", impl: "arith.relu", node: "ReluBackward0",
+    ...unary, name: "relu", kernels: ["unary.relu"], fast: reals, promote: "arith", checksFirst: true, impl: "arith.relu", node: "ReluBackward0",
     doc: "Each element, or zero where it is negative.",
     grad: { self: "thresholdBackward(grad, result)" },
     throws: ["RuntimeError for bool and complex tensors"],
@@ -225,18 +225,18 @@ export const ops = [
     example: "addcmul(tensor([1]), tensor([2]), tensor([3]), { value: 10 }) // tensor([61.])",
   },
   {
+    name: "clamp", overload: "Tensor", aliases: ["clip"], kind: "pointwise", args: { self: "Tensor", min: "Tensor?", max: "Tensor?" }, variants: ["function", "method", "inplace", "out"],
+    kernels: ["ternary.clamp"], promote: "arith", impl: "arith.clamp", node: "ClampBackward0",
+    doc: "Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.",
+    grad: { self: "clampBackward(grad, self, min, max)", "min, max": "clampBoundsBackward(grad, self, min, max)" },
+  },
+  {
     name: "clamp", aliases: ["clip"], kind: "pointwise", args: { self: "Tensor", min: "Scalar?", max: "Scalar?" }, variants: ["function", "method", "inplace", "out"],
     kernels: ["ternary.clamp"], promote: "arith", impl: "arith.clamp", node: "ClampBackward1",
     doc: "Each element, or the bound that it lies beyond.",
     grad: { self: "clampBackward(grad, self, min, max)" },
     throws: ["RuntimeError without a bound"],
     example: "tensor([-1, 0.5, 2]).clamp(0, 1) // tensor([0.0000, 0.5000, 1.0000])",
-  },
-  {
-    name: "clamp", overload: "Tensor", kind: "pointwise", args: { self: "Tensor", min: "Tensor?", max: "Tensor?" }, variants: ["function", "method", "inplace", "out"],
-    kernels: ["ternary.clamp"], promote: "arith", impl: "arith.clamp", node: "ClampBackward0",
-    doc: "Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.",
-    grad: { self: "clampBackward(grad, self, min, max)", "min, max": "clampBoundsBackward(grad, self, min, max)" },
   },
   {
     name: "where", kind: "pointwise", args: { condition: "Tensor", self: "Tensor|Scalar", other: "Tensor|Scalar" }, variants: ["function", "out"],

@@ -1,4 +1,5 @@
 /** Python's `x[...]` and `x[...] = v`: `at` and `setAt`. */
+import { where } from "../../generated/functional.ts";
 import * as O from "../../generated/ops.ts";
 import * as copy from "../dispatch/copy.ts";
 import { empty } from "../dispatch/allocate.ts";
@@ -14,6 +15,20 @@ import { Tensor } from "../tensor/tensor.ts";
 import { ELLIPSIS, indexTypeName, parseIndex, Slice, type TextPart } from "./indexing-parse.ts";
 
 export { Slice, slice } from "./indexing-parse.ts";
+
+declare module "../tensor/tensor.ts" {
+  interface Tensor {
+    /** Elements of this tensor where the condition is true, of `other` elsewhere. @torch Tensor.where */
+    where(condition: Tensor, other: Tensor | Scalar): Tensor;
+  }
+}
+
+/** Methods whose arguments stand in another order than the function's. */
+export function installIndexMethods(prototype: Tensor): void {
+  prototype.where = function (this: Tensor, condition: Tensor, other: Tensor | Scalar): Tensor {
+    return where(condition, this, other);
+  };
+}
 
 /** What `at` and `setAt` take between their parentheses. */
 export type IndexPart = number | bigint | string | boolean | null | Slice | Tensor | readonly unknown[];

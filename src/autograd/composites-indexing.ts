@@ -48,7 +48,10 @@ export function takeAlongDim(self: Tensor, indices: Tensor, dim: number | null, 
     const shape = common.map((n, k) => (k === d ? (t._shape[k] as number) : n));
     return sameSizes(shape, t._shape) ? t : t.expand(shape);
   };
-  return O.gather(fit(self), d, fit(indices), false, out);
+  // Places beyond either end go round.
+  const n = self._shape[d] as number;
+  const places = n === 0 ? indices : O.remainder(indices, n);
+  return O.gather(fit(self), d, fit(places), false, out);
 }
 
 function requireSome(tensors: Tensors, op: string): void {

@@ -111,13 +111,15 @@ export function oneMinus(x: Operand): Operand {
   return v instanceof Complex ? new Complex(1 - v.re, -v.im) : 1 - scalarToNumber(x);
 }
 
-/** Passed where the element lies strictly between the bounds. */
+/** Passed where the element lies between the bounds: strictly, for numbers; halved at ties, for tensors. */
 export function clampBackward(grad: Tensor, self: Tensor, min: Operand | null, max: Operand | null): Tensor {
-  const strict = !(min instanceof Tensor) && !(max instanceof Tensor);
   let g = grad;
-  if (min !== null) g = g.maskedFill(strict ? self.le(min) : self.lt(min), 0);
-  if (max !== null) g = g.maskedFill(strict ? self.ge(max) : self.gt(max), 0);
-  if (strict) return g;
+  if (!(min instanceof Tensor) && !(max instanceof Tensor)) {
+    if (min !== null) g = g.maskedFill(self.gt(min).logicalNot(), 0);
+    return max === null ? g : g.maskedFill(self.lt(max).logicalNot(), 0);
+  }
+  if (min !== null) g = g.maskedFill(self.lt(min), 0);
+  if (max !== null) g = g.maskedFill(self.gt(max), 0);
   return halveTies(halveTies(g, self, min), self, max);
 }
 

@@ -1,5 +1,6 @@
 /** Gradients of reductions. */
 import { reducedDims } from "../dispatch/reduce-layout.ts";
+import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { conj } from "./formulas.ts";
 
@@ -70,4 +71,75 @@ export function prodBackward(grad: Tensor, self: Tensor, dim: number | null, kee
   const none = zeros.gt(1).logicalOr(zeros.eq(1).logicalAnd(zero.logicalNot()));
   const others = product.div(rest).maskedFill(none, 0);
   return restored(grad, shape, dim, keepdim).mul(conj(others));
+}
+
+export function varBackward(
+  grad: Tensor,
+  self: Tensor,
+  dim: Dims,
+  correction: Scalar | null,
+  keepdim: boolean,
+): Tensor {
+  const shape = self._shape;
+  const mask = reducedDims(dim, shape.length, "backward");
+  const dims = [...mask.keys()].filter((d) => mask[d]);
+  const freedom = reducedCount(shape, dim) - (correction === null ? 1 : scalarToNumber(correction));
+  const g = restored(grad, shape, dim, keepdim);
+  const distance = self.sub(shape.length === 0 ? self.mean() : self.mean(dims, { keepdim: true }));
+  if (freedom > 0) return g.mul(distance.mul(2 / freedom));
+  return g.mul(distance.mul(Infinity));
+}
+
+export function stdBackward(
+  grad: Tensor,
+  self: Tensor,
+  result: Tensor,
+  dim: Dims,
+  correction: Scalar | null,
+  keepdim: boolean,
+): Tensor {
+  const half = grad.div(result.mul(2)).maskedFill(result.eq(0), 0);
+  return varBackward(half, self, dim, correction, keepdim);
+}
+
+type Grads = readonly (Tensor | null)[];
+
+function plusMean(first: Tensor | null, mean: Tensor | null, self: Tensor, dim: Dims, keepdim: boolean): Tensor | null {
+  if (!mean) return first;
+  const second = meanBackward(mean, self._shape, dim, keepdim);
+  return first === null ? second : first.add(second);
+}
+
+export function varMeanBackward(
+  grads: Grads,
+  self: Tensor,
+  dim: Dims,
+  correction: Scalar | null,
+  keepdim: boolean,
+): Tensor | null {
+  const first = grads[0] ? varBackward(grads[0], self, dim, correction, keepdim) : null;
+  return plusMean(first, grads[1] ?? null, self, dim, keepdim);
+}
+
+export function stdMeanBackward(
+  grads: Grads,
+  self: Tensor,
+  result: Tensor,
+  dim: Dims,
+  correction: Scalar | null,
+  keepdim: boolean,
+): Tensor | null {
+  const first = grads[0] ? stdBackward(grads[0], self, result, dim, correction, keepdim) : null;
+  return plusMean(first, grads[1] ?? null, self, dim, keepdim);
+}
+
+/** The running sum from the other end. */
+export function cumsumBackward(grad: Tensor, dim: number): Tensor {
+  if (grad._shape.length === 0 || grad._numel <= 1) return grad;
+  return grad.flip([dim]).cumsum(dim).flip([dim]);
+}
+
+/** Each gradient goes back to where its element came from. */
+export function sortedBackward(grad: Tensor, shape: readonly number[], dim: number, index: Tensor): Tensor {
+  return selectedBackward(grad, dim, index, shape, true);
 }

@@ -37,7 +37,7 @@ function isIntList(x: unknown): boolean {
 }
 
 function isZeroDim(x: unknown): x is Tensor {
-  return x instanceof Tensor && x._numel === 1 && x.dtype.category === 1;
+  return loose && x instanceof Tensor && x._numel === 1 && x.dtype.category === 1;
 }
 
 function toInt(x: unknown): unknown {
@@ -91,7 +91,8 @@ function hasStorage(x: unknown): boolean {
 }
 
 function isZeroDimValue(x: unknown): unknown {
-  return x instanceof Tensor && x._numel === 1 && !x._requiresGrad ? x.item() : MISMATCH;
+  if (!loose || !(x instanceof Tensor) || x._numel !== 1 || x._requiresGrad) return MISMATCH;
+  return x.dtype.category === 1 ? x.bigint() : x.item();
 }
 
 function convert(role: string, x: unknown): unknown {
@@ -151,6 +152,9 @@ function knowsAll(overload: Overload, options: Record<string, unknown>): boolean
   return true;
 }
 
+/** Whether 0-dim tensors may stand for numbers: only after no overload took them as tensors. */
+let loose = false;
+
 /** Calls the first overload that fits. */
 export function call(name: string, overloads: readonly Overload[], args: unknown[]): unknown {
   let options: Record<string, unknown> | null = null;
@@ -160,9 +164,12 @@ export function call(name: string, overloads: readonly Overload[], args: unknown
     options = tail;
     list = args.slice(0, -1);
   }
-  for (const overload of overloads) {
-    const bound = bind(overload, list, options);
-    if (bound !== null) return (overload.fn as (...args: unknown[]) => unknown)(...bound);
+  for (const tolerant of [false, true]) {
+    for (const overload of overloads) {
+      loose = tolerant;
+      const bound = bind(overload, list, options);
+      if (bound !== null) return (overload.fn as (...args: unknown[]) => unknown)(...bound);
+    }
   }
   throw invalid(name, args, overloads, options);
 }
@@ -234,6 +241,7 @@ export function option(
 ): any {
   const given = options[name];
   if (given === undefined) return fallback;
+  loose = true;
   const value = convert(role, given);
   if (value === MISMATCH) {
     throw new TypeError(`${op}(): argument '${name}' must be ${role}, not ${typeName(given)}`, { op });

@@ -17,7 +17,7 @@ import {
   scalarAttr,
   unary,
 } from "./pointwise.ts";
-import { resultType } from "./promotion.ts";
+import { canCast, resultType } from "./promotion.ts";
 
 const def = (name: string, kernel: Pointwise["kernel"], rule: Pointwise["rule"]): Pointwise => ({ name, kernel, rule });
 
@@ -270,6 +270,11 @@ export function clamp(self: Tensor, min: Operand | null, max: Operand | null, ou
   }
   const d = resultType([self, min, max].filter((x): x is Operand => x !== null));
   if (d.category === 3) throw new NotImplementedError("clamp is not supported for complex types");
+  if (inplace && !canCast(d, self.dtype)) {
+    throw new RuntimeError(
+      `result type ${d.scalarType} can't be cast to the desired output type ${self.dtype.cppName}`,
+    );
+  }
   const nan = [min, max].some((x) => x !== null && !(x instanceof Tensor) && Number.isNaN(scalarToNumber(x)));
   if (nan) return general(CLAMP, [self, Number.NaN, Number.NaN], out, inplace, undefined, d);
   return general(CLAMP, [self, min ?? noBound(d, false), max ?? noBound(d, true)], out, inplace, undefined, d);

@@ -207,7 +207,7 @@ function targetFor(
 ): Tensor {
   const tensors = operands.filter((x) => x instanceof Tensor);
   if (out === undefined) return freshResult(tensors, shape, result);
-  if (!inplace && sameSizes(out._shape, shape)) {
+  if (inplace || sameSizes(out._shape, shape)) {
     for (const t of tensors) checkWrite(out, t);
     requireNoInternalOverlap(out, p.name);
   }

@@ -140,12 +140,19 @@ export function requireInBounds(
   }
 }
 
+const LEGACY = new Set(["Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"]);
+
+/** torch's old name of a dtype's tensors, which only the older dtypes have. */
+function legacyName(d: DType): string {
+  return LEGACY.has(d.scalarType) ? `torch.${d.scalarType}Tensor` : `CPU${d.scalarType}Type`;
+}
+
 export function expand(self: Tensor, size: readonly number[]): Tensor {
   const have = self._shape;
   const lead = size.length - have.length;
   if (lead < 0) {
     throw new RuntimeError(
-      `expand(torch.${self.dtype.scalarType}Tensor{${listText(have)}}, size=${listText(size)}): the number of sizes ` +
+      `expand(${legacyName(self.dtype)}{${listText(have)}}, size=${listText(size)}): the number of sizes ` +
         `provided (${size.length}) must be greater or equal to the number of dimensions in the tensor (${have.length})`,
     );
   }

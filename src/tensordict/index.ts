@@ -46,7 +46,16 @@ export {
   TensorClassBase,
   tensorclass,
 } from "./tensorclass.ts";
-export type * from "./types.ts";
+export type {
+  CollectionOptions,
+  Entry,
+  IterationOptions,
+  NestedKey,
+  Schema,
+  SizeLike,
+  Stored,
+  StoredAll,
+} from "./types.ts";
 export { TensorDict, TensorDictBase };
 
 /** Stacks without copying. @torch tensordict.lazy_stack */

@@ -1,4 +1,5 @@
 // Indexing of the batch: `td.at(0)`, `td.at(slice(0, 2))`, `td.at(mask)`, and writing through an index.
+import { ELLIPSIS, parseIndex, Slice } from "../api/indexing-parse.ts";
 import { IndexError, TypeError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -17,7 +18,8 @@ import {
 } from "./state.ts";
 import { tensor, zeros } from "./tensor-ops.ts";
 
-const SLICE_TEXT = /^\s*(-?\d*\s*:\s*-?\d*(\s*:\s*-?\d*)?|\.\.\.)\s*$/;
+// Slices as text: digits, colons, commas and dots, with at least one colon or an ellipsis.
+const SLICE_TEXT = /^(?=.*(?::|\.\.\.))[\s\d:,.+-]+$/;
 
 /** True for strings that are slices, not keys. */
 export function isSliceText(text: string): boolean {
@@ -44,6 +46,12 @@ function consumed(part: unknown): number {
   return maskDims(part) ?? 1;
 }
 
+/** "0, 1:" says two parts. */
+function partsOfText(part: unknown): readonly unknown[] {
+  if (typeof part !== "string" || part === "...") return [part];
+  return parseIndex(part).map((one) => (one === ELLIPSIS ? "..." : one));
+}
+
 /** Replaces the ellipsis, so that it ends where the batch ends, and refuses indices that reach beyond. */
 function normalize(index: readonly unknown[], rank: number): unknown[] {
   for (const part of index) {
@@ -52,24 +60,50 @@ function normalize(index: readonly unknown[], rank: number): unknown[] {
     }
     if (part === undefined) throw new TypeError("undefined is no index; use null for a new dimension");
   }
-  const used = index.reduce<number>((n, part) => n + consumed(part), 0);
+  const parts = index.flatMap(partsOfText);
+  const used = parts.reduce<number>((n, part) => n + consumed(part), 0);
   if (used > rank) throw new IndexError(`too many indices for tensor of dimension ${rank}`);
-  const dots = index.indexOf("...");
-  if (dots < 0) return [...index];
-  if (index.indexOf("...", dots + 1) >= 0) {
+  const dots = parts.indexOf("...");
+  if (dots < 0) return parts;
+  if (parts.indexOf("...", dots + 1) >= 0) {
     throw new IndexError("an index can only have a single ellipsis ('...')");
   }
-  return [...index.slice(0, dots), ...new Array<string>(rank - used).fill(":"), ...index.slice(dots + 1)];
+  return [...parts.slice(0, dots), ...new Array<string>(rank - used).fill(":"), ...parts.slice(dots + 1)];
 }
 
+/** The size that numbers, slices and new dimensions leave; null when tensors take part. */
+function basicSize(shape: readonly number[], index: readonly unknown[]): number[] | null {
+  const out: number[] = [];
+  let dim = 0;
+  for (const part of index) {
+    if (part === null) out.push(1);
+    else if (typeof part === "number") {
+      const size = shape[dim] as number;
+      if (!Number.isInteger(part) || part < -size || part >= size) {
+        throw new IndexError(`index ${part} is out of bounds for dimension ${dim} with size ${size}`);
+      }
+      dim++;
+    } else if (part instanceof Slice) out.push(slicedLength(shape[dim++] as number, part));
+    else if (part === ":") out.push(shape[dim++] as number);
+    else return null;
+  }
+  return [...out, ...shape.slice(dim)];
+}
+
+function slicedLength(size: number, { start, stop, step }: Slice): number {
+  const clamp = (at: number) => Math.min(Math.max(at < 0 ? at + size : at, 0), size);
+  const from = start === null ? 0 : clamp(start);
+  const to = stop === null ? size : clamp(stop);
+  return Math.max(0, Math.ceil((to - from) / (step ?? 1)));
+}
+
+/** The size that an index leaves of a shape. */
 function indexedSize(shape: readonly number[], index: readonly unknown[]): readonly number[] {
-  return zeros([1], { dtype: "bool" })
-    .expand(shape.length === 0 ? [] : [...shape])
+  const basic = basicSize(shape, index);
+  if (basic !== null) return basic;
+  return zeros([], { dtype: "bool" })
+    .expand([...shape])
     .at(...index)._shape;
-}
-
-function emptyScalar(shape: readonly number[], index: readonly unknown[]): readonly number[] {
-  return shape.length === 0 ? zeros([], { dtype: "bool" }).at(...index)._shape : indexedSize(shape, index);
 }
 
 function indexedNames(names: DimNames, index: readonly unknown[]): DimNames {
@@ -115,7 +149,7 @@ export function indexTd(td: Td, index: readonly unknown[]): Td {
   const parts = normalize(index, td._batchSize.length);
   return applyShape(td, {
     tensor: (t) => t.at(...parts),
-    size: (shape) => emptyScalar(shape, parts),
+    size: (shape) => indexedSize(shape, parts),
     names: (names) => indexedNames(names, parts),
     lazy: (lazy) => lazyIndex(lazy, parts),
   });
@@ -144,7 +178,7 @@ function writeFill(td: Td, index: readonly unknown[], value: unknown): void {
 
 function writeEntries(td: Td, index: readonly unknown[], value: Td | Record<string, unknown>): void {
   if (td._kind === "lazy") {
-    const batchSize = Size.fromList(emptyScalar(td._batchSize, index));
+    const batchSize = Size.fromList(indexedSize(td._batchSize, index));
     const source =
       value instanceof Collection
         ? (value as Td)
@@ -176,7 +210,7 @@ function writeEntries(td: Td, index: readonly unknown[], value: Td | Record<stri
 }
 
 function writeNonTensor(td: Td, key: string, own: Td, index: readonly unknown[], item: unknown): void {
-  const size = Size.fromList(emptyScalar(td._batchSize, index));
+  const size = Size.fromList(indexedSize(td._batchSize, index));
   const value = toEntry(item, stateOf(td, { batchSize: size, device: null, names: null }), key) as Td;
   const stack = own._kind === "nonTensorStack" ? own : (own as unknown as { toStack(): Td }).toStack();
   (stack as unknown as { _assignAt(index: readonly unknown[], value: Td): void })._assignAt(index, value);
@@ -184,7 +218,7 @@ function writeNonTensor(td: Td, key: string, own: Td, index: readonly unknown[],
 }
 
 function blankFor(td: Td, index: readonly unknown[], item: unknown, key: string): Tensor | Td {
-  const size = Size.fromList(emptyScalar(td._batchSize, index));
+  const size = Size.fromList(indexedSize(td._batchSize, index));
   const entry = toEntry(item, stateOf(td, { batchSize: size, names: null }), key);
   if (entry instanceof Tensor) {
     const feature = entry._shape.slice(size.length);

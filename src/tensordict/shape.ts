@@ -262,7 +262,8 @@ export function unbindTd(td: Td, dim: number): Td[] {
   const count = td._batchSize[at] as number;
   return Array.from({ length: count }, (_, i) =>
     applyShape(td, {
-      tensor: (t) => t.select(at, i),
+      // Indexing the first dimension has a short way.
+      tensor: at === 0 ? (t) => t.at(i) : (t) => t.select(at, i),
       size: (shape) => shape.filter((_size, d) => d !== at),
       names: (names) => names?.filter((_name, d) => d !== at) ?? null,
       lazy: (lazy) => (at === lazy.stackDim ? (lazy.members[i] as Td) : null),

@@ -1,4 +1,5 @@
 // Types of TensorDict: what it is built from, what its entries are, and how keys and nested paths are checked.
+import type { Slice } from "../api/indexing-parse.ts";
 import type { Complex, Float, Int } from "../tensor/complex.ts";
 import type { DeviceLike } from "../tensor/device.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -86,13 +87,6 @@ export interface IterationOptions {
   sort?: boolean;
 }
 
-/** A slice made by `slice()`. */
-export interface SliceLike {
-  readonly start: unknown;
-  readonly stop: unknown;
-  readonly step: unknown;
-}
-
 /** One part of an index of the batch. Strings are slices such as "0:2", or "...". */
 export type IndexPart =
   | number
@@ -100,7 +94,7 @@ export type IndexPart =
   | boolean
   | null
   | Tensor
-  | SliceLike
+  | Slice
   | `${string}:${string}`
   | "..."
   | readonly IndexList[];

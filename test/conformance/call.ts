@@ -140,7 +140,7 @@ export function methodCall(run: Run): Ready {
 
 /** True when the library has reflected operators as methods or the op is an ordinary one. */
 export function hasMethodForm(c: Case): boolean {
-  return !(c.op in REFLECTED) && c.op !== "slice";
+  return !(c.op in REFLECTED) && c.op !== "slice" && c.op !== "__getitem__";
 }
 
 /** The in-place form on `self`, the other arguments taken from the run. */

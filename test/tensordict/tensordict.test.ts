@@ -1,6 +1,7 @@
 // TensorDict: entries, keys, locks, indexing, shapes, and the texts of its errors.
 import "../../src/install.ts";
 import { describe, expect, test } from "bun:test";
+import { slice } from "../../src/api/indexing-parse.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import {
   isNonTensor,
@@ -241,6 +242,14 @@ describe("indexing", () => {
     expect(td.at("0:1").batchSize).toEqual([1] as never);
     expect(td.at("...").batchSize).toEqual([2] as never);
     expect(td.at(null).batchSize).toEqual([1, 2] as never);
+    expect(td.at(slice(1)).batchSize).toEqual([1] as never);
+    expect(td.at("::2").batchSize).toEqual([1] as never);
+    const wide = new TensorDict({ a: zeros([2, 3, 4]), b: zeros([2, 3]), e: {} }, [2, 3]) as unknown as Td;
+    expect(wide.at("0, 1:").batchSize).toEqual([2] as never);
+    expect(wide.at("...", 0).batchSize).toEqual([2] as never);
+    expect(wide.at(1, "...").at("e").batchSize).toEqual([3] as never);
+    expect((wide.at(slice(null), slice(0, 2)).at("a") as Tensor).shape).toEqual([2, 2, 4] as never);
+    expect(() => wide.at("...", "...")).toThrow("single ellipsis");
     const view = (td.clone() as Td).at("1:2");
     expect((view.at("a") as Tensor).untypedStorage().nbytes()).toBe(24);
   });

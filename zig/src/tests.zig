@@ -1,5 +1,21 @@
-//! Every file with unit tests. The hidden symbols that kernels expect come from the thread pool.
+//! Every file with unit tests. The hidden symbols that kernels expect of the library's root come from threads.zig and
+//! scratch.zig, which are part of this program too.
 comptime {
     _ = @import("core/alloc.zig");
+    _ = @import("core/half.zig");
+    _ = @import("core/scratch.zig");
     _ = @import("core/threads.zig");
+    _ = @import("cpu/gemm.zig");
+    _ = @import("cpu/gemm_generic.zig");
+    _ = @import("cpu/gemm_test.zig");
+    _ = @import("cpu/integer.zig");
+    _ = @import("cpu/random.zig");
+    _ = @import("cpu/random_normal.zig");
+    _ = @import("cpu/random_sampling.zig");
+    _ = @import("cpu/tile.zig");
+    _ = @import("cpu/vmath.zig");
+    _ = @import("cuda/driver.zig");
+    _ = @import("cuda/loader.zig");
+    _ = @import("cuda/name_kernels.zig");
+    _ = @import("io/files.zig");
 }

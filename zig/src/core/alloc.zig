@@ -217,7 +217,7 @@ test "blocks are reused and counted" {
     dealloc(a);
     dealloc(a);
     try std.testing.expectEqual(before, stat(0));
-    const b = alloc(700).?;
+    const b = alloc(300).?;
     const c = alloc(1001).?;
     try std.testing.expectEqual(a, c);
     dealloc(b);

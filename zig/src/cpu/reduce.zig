@@ -17,6 +17,9 @@ const element = plans.element;
 
 pub const arg_max = @import("reduce_arg.zig").arg_max;
 pub const arg_min = @import("reduce_arg.zig").arg_min;
+pub const moments = @import("reduce_moments.zig").moments;
+pub const isclose = @import("reduce_close.zig").isclose;
+pub const equal = @import("reduce_close.zig").equal;
 
 /// Elements that one vector loop takes before its result joins the cascade.
 const block = 4096;
@@ -112,7 +115,9 @@ fn Reduction(comptime Op: type, comptime c: Compute) type {
 
     return struct {
         fn run(f: *fr.Frame) abi.Status {
-            const plan = Plan.init(f, 1, 1, max_width);
+            if (few(f)) return .ok;
+            var plan: Plan = undefined;
+            plan.open(f, 1, 1, max_width);
             if (plan.tasks == 0) return .ok;
             const job: Job = .{ .f = f, .plan = &plan, .src = fr.view(f, 1), .partials = undefined };
             if (plan.parts == 1) {
@@ -129,6 +134,21 @@ fn Reduction(comptime Op: type, comptime c: Compute) type {
             return .ok;
         }
 
+        /// A handful of plain elements into one: no plan is made.
+        inline fn few(f: *fr.Frame) bool {
+            const src = fr.operand(f, 1);
+            const dst = fr.operand(f, 0);
+            const native: f64 = @floatFromInt(@intFromEnum(dt.native_dtype(c)));
+            const plain = src.rank == 1 and src.strides[0] == 1 and src.dtype == native and src.flags == 0;
+            if (!plain or dst.shape[0] != 1 or dst.dtype != native or src.shape[0] > block) return false;
+            const n = fr.to_usize(src.shape[0]);
+            if (n == 0) return false;
+            var x: [1]T = .{dense(fr.view(f, 1).ptr(T), n)};
+            if (f.attrs[0] != 0) divide(&x, 1, f.attrs[1]);
+            fr.view(f, 0).ptr(T)[0] = x[0];
+            return true;
+        }
+
         const Job = struct {
             f: *fr.Frame,
             plan: *const Plan,
@@ -137,15 +157,16 @@ fn Reduction(comptime Op: type, comptime c: Compute) type {
 
             fn finish_tasks(j: Job, begin: usize, end: usize) void {
                 var acc: [max_width]T align(64) = undefined;
+                var walk: Walk = undefined;
                 if (j.plan.columns) {
                     for (begin..end) |t| {
-                        const at = j.plan.place(t);
-                        j.column_task(at.walk.in, at.width, 0, j.plan.reduced.total, &acc);
-                        j.store(&at.walk, &acc, at.width);
+                        const width = j.plan.place(t, &walk);
+                        j.column_task(walk.in, width, 0, j.plan.reduced.total, &acc);
+                        j.store(&walk, &acc, width);
                     }
                     return;
                 }
-                var walk = Walk.init(&j.plan.kept, 0, begin);
+                walk.open(&j.plan.kept, 0, begin);
                 for (begin..end) |_| {
                     acc[0] = j.single(walk.in, 0, j.plan.reduced.total);
                     j.store(&walk, &acc, 1);
@@ -155,30 +176,32 @@ fn Reduction(comptime Op: type, comptime c: Compute) type {
 
             fn parts(j: Job, begin: usize, end: usize) void {
                 const p = j.plan;
+                var walk: Walk = undefined;
                 for (begin..end) |i| {
-                    const at = p.place(i / p.parts);
+                    const width = p.place(i / p.parts, &walk);
                     const first = (i % p.parts) * p.step;
                     const last = @min(p.reduced.total, first + p.step);
                     const to = j.partials + i * p.width;
                     if (p.columns) {
-                        j.column_task(at.walk.in, at.width, first, last, to);
-                    } else to[0] = j.single(at.walk.in, first, last);
+                        j.column_task(walk.in, width, first, last, to);
+                    } else to[0] = j.single(walk.in, first, last);
                 }
             }
 
             /// Combines the parts of a task two by two.
             fn join(j: Job, t: usize) void {
                 const p = j.plan;
-                const at = p.place(t);
+                var walk: Walk = undefined;
+                const width = p.place(t, &walk);
                 const first = j.partials + t * p.parts * p.width;
                 var step: usize = 1;
                 while (step < p.parts) : (step *= 2) {
                     var i: usize = 0;
                     while (i + step < p.parts) : (i += 2 * step) {
-                        merge(first + i * p.width, first + (i + step) * p.width, at.width);
+                        merge(first + i * p.width, first + (i + step) * p.width, width);
                     }
                 }
-                j.store(&at.walk, first, at.width);
+                j.store(&walk, first, width);
             }
 
             fn store(j: Job, walk: *const Walk, acc: [*]T, n: usize) void {
@@ -192,8 +215,11 @@ fn Reduction(comptime Op: type, comptime c: Compute) type {
             /// The reduced elements [first, last) of the output at `base`.
             fn single(j: Job, base: isize, first: usize, last: usize) T {
                 const size = dt.size_of(j.src.dtype);
-                var cascade: Cascade = .{};
-                var walk = Walk.init(&j.plan.reduced, 0, first);
+                var cascade: Cascade = undefined;
+                cascade.top = 0;
+                cascade.count = 0;
+                var walk: Walk = undefined;
+                walk.open(&j.plan.reduced, 0, first);
                 const stride = if (j.plan.reduced.rank == 0) 1 else j.plan.reduced.in[0];
                 const direct = stride == 1 and j.plain();
                 var buffer: [convert.block]T align(64) = undefined;
@@ -237,7 +263,8 @@ fn Reduction(comptime Op: type, comptime c: Compute) type {
 
             /// `width` neighbouring outputs at once, over the reduced elements [first, last).
             fn column_task(j: Job, base: isize, width: usize, first: usize, last: usize, to: [*]T) void {
-                var walk = Walk.init(&j.plan.reduced, 0, first);
+                var walk: Walk = undefined;
+                walk.open(&j.plan.reduced, 0, first);
                 if (!(Op.cascades and (c == .f32 or c == .f64 or lanes == 1))) {
                     @memset(to[0..width], zero);
                     return j.rows(&walk, base, width, last - first, to);
@@ -375,9 +402,9 @@ fn Reduction(comptime Op: type, comptime c: Compute) type {
 
         /// Adds up block results pairwise, so that rounding errors grow with the logarithm of their number.
         const Cascade = struct {
-            stack: [levels]T = undefined,
-            top: usize = 0,
-            count: usize = 0,
+            stack: [levels]T,
+            top: usize,
+            count: usize,
 
             inline fn push(s: *Cascade, value: T) void {
                 var x = value;

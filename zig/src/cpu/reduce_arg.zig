@@ -47,7 +47,8 @@ fn Search(comptime largest: bool, comptime c: Compute) type {
         const Best = struct { value: T, index: i64 };
 
         fn run(f: *fr.Frame) abi.Status {
-            const plan = Plan.init(f, 2, 2, max_width);
+            var plan: Plan = undefined;
+            plan.open(f, 2, 2, max_width);
             if (plan.tasks == 0 or plan.reduced.total == 0) return .ok;
             if (plan.reduced.rank > 1) return .bad_argument;
             const job: Job = .{ .f = f, .plan = &plan, .src = fr.view(f, 2), .partials = undefined };
@@ -73,34 +74,37 @@ fn Search(comptime largest: bool, comptime c: Compute) type {
 
             fn tasks(j: Job, begin: usize, end: usize) void {
                 var best: [max_width]Best = undefined;
+                var walk: Walk = undefined;
                 for (begin..end) |t| {
-                    const at = j.plan.place(t);
-                    j.part(at.walk.in, at.width, 0, j.plan.reduced.total, &best);
-                    j.store(&at.walk, &best, at.width);
+                    const width = j.plan.place(t, &walk);
+                    j.part(walk.in, width, 0, j.plan.reduced.total, &best);
+                    j.store(&walk, &best, width);
                 }
             }
 
             fn parts(j: Job, begin: usize, end: usize) void {
                 const p = j.plan;
+                var walk: Walk = undefined;
                 for (begin..end) |i| {
-                    const at = p.place(i / p.parts);
+                    const width = p.place(i / p.parts, &walk);
                     const first = (i % p.parts) * p.step;
                     const last = @min(p.reduced.total, first + p.step);
-                    j.part(at.walk.in, at.width, first, last, j.partials + i * p.width);
+                    j.part(walk.in, width, first, last, j.partials + i * p.width);
                 }
             }
 
             fn join(j: Job, t: usize) void {
                 const p = j.plan;
-                const at = p.place(t);
+                var walk: Walk = undefined;
+                const width = p.place(t, &walk);
                 const first = j.partials + t * p.parts * p.width;
                 for (1..p.parts) |i| {
-                    for (0..at.width) |k| {
+                    for (0..width) |k| {
                         const x = first[i * p.width + k];
                         if (beats(x.value, first[k].value)) first[k] = x;
                     }
                 }
-                j.store(&at.walk, first, at.width);
+                j.store(&walk, first, width);
             }
 
             fn store(j: Job, walk: *const Walk, best: [*]const Best, n: usize) void {

@@ -12,11 +12,11 @@ const max_parts = 64;
 
 /// Sizes and strides, innermost first.
 pub const Dims = struct {
-    rank: usize = 0,
-    total: usize = 1,
-    sizes: [fr.max_rank]usize = undefined,
-    in: [fr.max_rank]isize = undefined,
-    out: [2][fr.max_rank]isize = undefined,
+    rank: usize,
+    total: usize,
+    sizes: [fr.max_rank]usize,
+    in: [fr.max_rank]isize,
+    out: [2][fr.max_rank]isize,
 
     fn add(d: *Dims, n: usize, in: isize, out0: isize, out1: isize) void {
         d.sizes[d.rank] = n;
@@ -69,13 +69,17 @@ pub const Dims = struct {
 pub const Walk = struct {
     dims: *const Dims,
     first: usize,
-    index: [fr.max_rank]usize = undefined,
-    in: isize = 0,
-    out: [2]isize = .{ 0, 0 },
+    index: [fr.max_rank]usize,
+    in: isize,
+    out: [2]isize,
 
-    pub fn init(dims: *const Dims, first: usize, start: usize) Walk {
-        var w: Walk = .{ .dims = dims, .first = first };
-        if (dims.total == 0) return w;
+    /// In place: the struct is large, and most of it stays unused.
+    pub fn open(w: *Walk, dims: *const Dims, first: usize, start: usize) void {
+        w.dims = dims;
+        w.first = first;
+        w.in = 0;
+        w.out = .{ 0, 0 };
+        if (dims.total == 0) return;
         var rest = start;
         for (first..@max(first, dims.rank)) |d| {
             const i: isize = @intCast(rest % dims.sizes[d]);
@@ -84,7 +88,6 @@ pub const Walk = struct {
             w.in += i * dims.in[d];
             for (0..2) |k| w.out[k] += i * dims.out[k][d];
         }
-        return w;
     }
 
     /// Elements left along the first dimension.
@@ -115,21 +118,24 @@ pub const Walk = struct {
 };
 
 pub const Plan = struct {
-    kept: Dims = .{},
-    reduced: Dims = .{},
+    kept: Dims,
+    reduced: Dims,
     /// Whole rows of outputs are accumulated at once, instead of one output after the other.
-    columns: bool = false,
+    columns: bool,
     /// Outputs in a task.
-    width: usize = 1,
-    blocks: usize = 1,
-    tasks: usize = 0,
+    width: usize,
+    blocks: usize,
+    tasks: usize,
     /// Parts of the reduced elements of one task, and the elements in each.
-    parts: usize = 1,
-    step: usize = 0,
+    parts: usize,
+    step: usize,
 
     /// Operand `in` is reduced where operand 0 has size one and it has not; `outs` operands are written.
-    pub fn init(f: *fr.Frame, in: usize, outs: usize, max_width: usize) Plan {
-        var p: Plan = .{};
+    pub fn open(p: *Plan, f: *fr.Frame, in: usize, outs: usize, max_width: usize) void {
+        for ([_]*Dims{ &p.kept, &p.reduced }) |d| {
+            d.rank = 0;
+            d.total = 1;
+        }
         const src = fr.view(f, in);
         const dst = fr.view(f, 0);
         const second = fr.view(f, if (outs > 1) 1 else 0);
@@ -143,7 +149,26 @@ pub const Plan = struct {
         p.kept.tidy();
         p.reduced.tidy();
         p.cut(max_width);
-        return p;
+    }
+
+    /// Lines along dimension `dim` of operand `in`: the operands before it have its shape, and nothing is split.
+    pub fn open_lines(p: *Plan, f: *fr.Frame, in: usize, outs: usize, dim: usize, max_width: usize) void {
+        for ([_]*Dims{ &p.kept, &p.reduced }) |d| {
+            d.rank = 0;
+            d.total = 1;
+        }
+        const src = fr.view(f, in);
+        const dst = fr.view(f, 0);
+        const second = fr.view(f, if (outs > 1) 1 else 0);
+        for (0..src.rank) |d| {
+            const to = if (d == dim) &p.reduced else &p.kept;
+            if (d != dim and src.size(d) == 1) continue;
+            to.add(src.size(d), src.stride(d), dst.stride(d), second.stride(d));
+        }
+        p.kept.tidy();
+        p.cut(max_width);
+        p.parts = 1;
+        p.step = p.reduced.total;
     }
 
     fn cut(p: *Plan, max_width: usize) void {
@@ -156,7 +181,12 @@ pub const Plan = struct {
             p.width = @min(max_width, p.kept.sizes[0]);
             p.blocks = std.math.divCeil(usize, p.kept.sizes[0], p.width) catch unreachable;
             p.tasks = p.blocks * (outputs / @max(1, p.kept.sizes[0]));
-        } else p.tasks = outputs;
+        } else {
+            p.width = 1;
+            p.blocks = 1;
+            p.tasks = outputs;
+        }
+        p.parts = 1;
         p.step = total;
         if (p.tasks == 0 or p.tasks >= 16) return;
         const wanted = @min(max_parts, total / @max(1, part / p.width));
@@ -171,15 +201,18 @@ pub const Plan = struct {
         return @max(1, grain / @max(1, p.width * p.reduced.total));
     }
 
-    /// Where task `t` lies: the walk stands on its first output.
-    pub fn place(p: *const Plan, t: usize) struct { walk: Walk, width: usize } {
-        if (!p.columns) return .{ .walk = Walk.init(&p.kept, 0, t), .width = 1 };
-        var w = Walk.init(&p.kept, 1, t / p.blocks);
+    /// Sets the walk on the first output of task `t`; how many outputs it has.
+    pub fn place(p: *const Plan, t: usize, w: *Walk) usize {
+        if (!p.columns) {
+            w.open(&p.kept, 0, t);
+            return 1;
+        }
+        w.open(&p.kept, 1, t / p.blocks);
         const first = (t % p.blocks) * p.width;
         const i: isize = @intCast(first);
         w.in += i * p.kept.in[0];
         for (0..2) |k| w.out[k] += i * p.kept.out[k][0];
-        return .{ .walk = w, .width = @min(p.width, p.kept.sizes[0] - first) };
+        return @min(p.width, p.kept.sizes[0] - first);
     }
 };
 

@@ -85,7 +85,12 @@ fn openStatus(flags: u32) f64 {
 }
 
 fn anonymousFile() c_int {
-    if (builtin.os.tag == .linux) return c.memfd_create("zensor", 1);
+    if (builtin.os.tag != .linux) return -1;
+    // The system call itself: C libraries before glibc 2.27 have no function for it.
+    const result = std.os.linux.memfd_create("zensor", 1);
+    const code = std.os.linux.errno(result);
+    if (code == .SUCCESS) return @intCast(result);
+    c._errno().* = @intFromEnum(code);
     return -1;
 }
 

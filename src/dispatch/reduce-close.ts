@@ -1,0 +1,67 @@
+/** Comparisons of tensors as wholes: equal, isclose, allclose. */
+import { K } from "../../generated/kernels.ts";
+import * as frame from "../ffi/frame.ts";
+import { bool, type DType, getDefaultDtype } from "../tensor/dtype.ts";
+import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
+import { sameSizes } from "../tensor/size.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { denseOf } from "./copy.ts";
+import { binary, general, type Pointwise, RULES } from "./pointwise.ts";
+import { promoteTypes } from "./promotion.ts";
+import { all } from "./reduce.ts";
+import { isShortFloat } from "./reduce-layout.ts";
+
+const CLOSE: Pointwise = {
+  name: "isclose",
+  kernel: K.reduce_isclose,
+  rule: { compute: (d) => d, result: () => bool },
+};
+const EQ: Pointwise = { name: "isclose", kernel: K.binary_eq, rule: RULES.compare };
+
+/** Same shape and equal elements; NaN equals nothing. */
+export function equal(self: Tensor, other: Tensor): boolean {
+  if (self._storage.kind === "meta" || other._storage.kind === "meta") {
+    throw new NotImplementedError("equal(): meta tensors have no elements to compare", { op: "equal" });
+  }
+  if (!sameSizes(self._shape, other._shape)) return false;
+  if (self._numel === 0) return true;
+  const a = self._bits === 0 ? self : denseOf(self);
+  const b = other._bits === 0 ? other : denseOf(other);
+  frame.begin(2, promoteTypes(a.dtype, b.dtype).compute);
+  frame.operand(0, a._address(), a.dtype.id, a._shape, a._strides, 0);
+  frame.operand(1, b._address(), b.dtype.id, b._shape, b._strides, 0);
+  K.reduce_equal.run("equal", a.dtype.scalarType);
+  return frame.detail(0) !== 0;
+}
+
+function requireTolerance(name: string, value: number): void {
+  if (value >= 0) return;
+  throw new RuntimeError(`${name} must be greater than or equal to zero, but got ${value}`, { op: "isclose" });
+}
+
+/** Integers are compared exactly when they are equal, else as floats. */
+function closeCompute(d: DType): DType {
+  return d.category < 2 ? getDefaultDtype() : d;
+}
+
+export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor {
+  if (self.dtype !== other.dtype) {
+    throw new RuntimeError(`${self.dtype.scalarType} did not match ${other.dtype.scalarType}`, { op: "isclose" });
+  }
+  requireTolerance("rtol", rtol);
+  requireTolerance("atol", atol);
+  if (isShortFloat(self.dtype)) {
+    throw new NotImplementedError(`"mul_cpu_reduced_float" not implemented for '${self.dtype.scalarType}'`);
+  }
+  if (rtol === 0 && atol === 0 && self.dtype.category < 2) return binary(EQ, self, other);
+  const tolerances = (): void => {
+    frame.attr(0, rtol);
+    frame.attr(1, atol);
+    frame.attr(2, equalNan ? 1 : 0);
+  };
+  return general(CLOSE, [self, other], undefined, false, tolerances, closeCompute(self.dtype));
+}
+
+export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean {
+  return all(isclose(self, other, rtol, atol, equalNan)).item() === true;
+}

@@ -1,0 +1,124 @@
+/** Sorting: sort, argsort, topk. */
+import { K } from "../../generated/kernels.ts";
+import * as frame from "../ffi/frame.ts";
+import { bool, int64 } from "../tensor/dtype.ts";
+import { NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.ts";
+import { contiguousStrides } from "../tensor/size.ts";
+import { type Tensor, wrapDim } from "../tensor/tensor.ts";
+import { empty, emptyWith, preservedStrides } from "./allocate.ts";
+import { denseOf, transfer } from "./copy.ts";
+import type { Kernel } from "./kernel.ts";
+import { type Named, named } from "./named.ts";
+import { prepareOut } from "./out.ts";
+import { requireNoInternalOverlap } from "./overlap.ts";
+import { isShortFloat, requireOutDtype, writable } from "./reduce-layout.ts";
+
+const PAIR = ["values", "indices"] as const;
+type Pair = Named<typeof PAIR>;
+
+/** Values and positions in a shape: fresh with given strides, or the tensors that the caller gave. */
+function targets(
+  op: string,
+  self: Tensor,
+  shape: readonly number[],
+  strides: readonly number[],
+  out: readonly Tensor[] | undefined,
+): [Tensor, Tensor] {
+  if (out === undefined) {
+    const meta = self._storage.kind === "meta";
+    return [emptyWith(shape, strides, self.dtype, meta), emptyWith(shape, strides, int64, meta)];
+  }
+  const [values, indices] = out as [Tensor, Tensor];
+  requireOutDtype(values, self.dtype);
+  prepareOut(values, shape);
+  requireOutDtype(indices, int64);
+  prepareOut(indices, shape);
+  requireNoInternalOverlap(values, op);
+  requireNoInternalOverlap(indices, op);
+  return [values, indices];
+}
+
+/** Runs a kernel on lines along `dim`; `attributes` follow the dimension. */
+function launch(k: Kernel, op: string, self: Tensor, dim: number, outs: readonly Tensor[], attributes: number[]): void {
+  const first = outs[0] as Tensor;
+  if (first._storage.kind === "meta" || first._numel === 0) return;
+  const source = self._bits === 0 ? self : denseOf(self);
+  const to = outs.map((o) => (writable(o, source) ? o : empty(o._shape, o.dtype)));
+  // A 0-dim tensor is one line of one element.
+  const scalar = self._shape.length === 0;
+  const one = [1];
+  frame.begin(3, source.dtype.compute);
+  for (let i = 0; i < 3; i++) {
+    const t = i < 2 ? (to[i] as Tensor) : source;
+    frame.operand(i, t._address(), t.dtype.id, scalar ? one : t._shape, scalar ? one : t._strides, 0);
+  }
+  frame.attr(0, dim);
+  attributes.forEach((a, i) => {
+    frame.attr(i + 1, a);
+  });
+  k.run(op, self.dtype.scalarType);
+  outs.forEach((o, i) => {
+    if (to[i] !== o) transfer(o, to[i] as Tensor);
+  });
+}
+
+function sorted(self: Tensor, dim: number, descending: boolean, out: readonly Tensor[] | undefined): [Tensor, Tensor] {
+  const at = wrapDim(dim, self._shape.length, "sort");
+  if (self.dtype.category === 3) throw new TypeError(" Sort does not support complex dtypes on CPU", { op: "sort" });
+  const outs = targets("sort", self, self._shape, preservedStrides(self), out);
+  if (isShortFloat(self.dtype)) {
+    throw new NotImplementedError(`"sorting_kernel_method_name" not implemented for '${self.dtype.scalarType}'`);
+  }
+  launch(K.sort_sort, "sort", self, at, outs, [descending ? 1 : 0]);
+  return outs;
+}
+
+export function sort(self: Tensor, dim: number, descending: boolean, out?: readonly Tensor[]): Pair {
+  return named("sort", PAIR, sorted(self, dim, descending, out));
+}
+
+/** All sorts here are stable. */
+export function sortStable(
+  self: Tensor,
+  dim: number,
+  descending: boolean,
+  _stable: boolean | null,
+  out?: readonly Tensor[],
+): Pair {
+  return named("sort", PAIR, sorted(self, dim, descending, out));
+}
+
+export function argsort(self: Tensor, dim: number, descending: boolean): Tensor {
+  return sorted(self, dim, descending, undefined)[1];
+}
+
+export function argsortStable(self: Tensor, dim: number, descending: boolean, _stable: boolean): Tensor {
+  return sorted(self, dim, descending, undefined)[1];
+}
+
+export function topk(
+  self: Tensor,
+  k: number,
+  dim: number,
+  largest: boolean,
+  _sorted: boolean,
+  out?: readonly Tensor[],
+): Pair {
+  const rank = self._shape.length;
+  const at = wrapDim(dim, rank, "topk");
+  const size = rank === 0 ? 1 : (self._shape[at] as number);
+  if (!Number.isInteger(k) || k < 0 || k > size) {
+    throw new RuntimeError("selected index k out of range", { op: "topk", code: "index" });
+  }
+  const shape = self._shape.map((n, d) => (d === at ? k : n));
+  const strides = contiguousStrides(shape);
+  if (self.dtype.category === 3) throw new TypeError(" topk does not support complex dtypes on CPU", { op: "topk" });
+  if (self.dtype === bool) throw new NotImplementedError("topk does not support bool dtypes on CPU", { op: "topk" });
+  const outs = targets("topk", self, shape, strides, out);
+  if (isShortFloat(self.dtype)) {
+    throw new NotImplementedError(`"topk_cpu" not implemented for '${self.dtype.scalarType}'`, { op: "topk" });
+  }
+  // torch gives the one element of a 0-dim tensor for k = 0 too.
+  launch(K.sort_topk, "topk", self, at, outs, [largest ? 1 : 0, rank === 0 ? 1 : k]);
+  return named("topk", PAIR, outs);
+}

@@ -1,0 +1,206 @@
+//! Sorting and the largest or smallest elements along a dimension. Operand 0 receives the values, operand 1 the int64
+//! positions, operand 2 is read. Attribute 0: the dimension, 1: descending, 2: how many are wanted (topk).
+const std = @import("std");
+const abi = @import("abi");
+const dt = @import("../core/dtype.zig");
+const fr = @import("../core/frame.zig");
+const keys = @import("sort_keys.zig");
+const parallel = @import("../core/parallel.zig");
+const plans = @import("reduce_plan.zig");
+
+const Plan = plans.Plan;
+const Walk = plans.Walk;
+const element = plans.element;
+
+pub fn sort(f: *fr.Frame) abi.Status {
+    return start(f, false);
+}
+
+/// The first `k` of the sorted line, equal ones in the order of their positions.
+pub fn topk(f: *fr.Frame) abi.Status {
+    return start(f, true);
+}
+
+fn start(f: *fr.Frame, partial: bool) abi.Status {
+    switch (fr.view(f, 2).dtype) {
+        inline else => |d| {
+            const Key = comptime keys.KeyOf(d);
+            if (Key == null) return .unsupported;
+            const K = Key.?;
+            const descending = f.attrs[1] != 0;
+            const read = if (descending) keys.reader(d, K, true) else keys.reader(d, K, false);
+            return Lines(K).run(f, read, keys.key_bits(d), partial);
+        },
+    }
+}
+
+fn Lines(comptime K: type) type {
+    const Pair = keys.Pair(K);
+    const block = 1024;
+    const insertion_limit = 64;
+
+    return struct {
+        const Job = struct {
+            plan: *const Plan,
+            values: fr.View,
+            indices: fr.View,
+            src: fr.View,
+            read: keys.Reader(K),
+            bits: u32,
+            wanted: usize,
+            failed: *std.atomic.Value(bool),
+        };
+
+        fn run(f: *fr.Frame, read: keys.Reader(K), bits: u32, partial: bool) abi.Status {
+            const src = fr.view(f, 2);
+            const dim = fr.to_usize(f.attrs[0]);
+            if (dim >= src.rank) return .bad_argument;
+            var plan: Plan = undefined;
+            plan.open_lines(f, 2, 2, dim, 1);
+            const n = plan.reduced.total;
+            const wanted = if (partial) fr.to_usize(f.attrs[2]) else n;
+            if (wanted > n or n > std.math.maxInt(u32)) return .bad_argument;
+            if (plan.kept.total == 0 or wanted == 0) return .ok;
+            var failed: std.atomic.Value(bool) = .init(false);
+            const job: Job = .{
+                .plan = &plan,
+                .values = fr.view(f, 0),
+                .indices = fr.view(f, 1),
+                .src = src,
+                .read = read,
+                .bits = bits,
+                .wanted = wanted,
+                .failed = &failed,
+            };
+            parallel.parallel_for(plan.kept.total, @max(1, 4096 / n), job, lines);
+            return if (failed.load(.acquire)) .out_of_memory else .ok;
+        }
+
+        fn lines(j: Job, begin: usize, end: usize) void {
+            var walk: Walk = undefined;
+            walk.open(&j.plan.kept, 0, begin);
+            const n = j.plan.reduced.total;
+            if (n <= keys.few) {
+                var small: [keys.few]Pair = undefined;
+                for (begin..end) |_| {
+                    whole(j, &walk, small[0..n], small[0..0]);
+                    walk.advance(1);
+                }
+                return;
+            }
+            const least = j.wanted <= insertion_limit and j.wanted < n;
+            const room: usize = if (least) 0 else 2 * n;
+            const scratch = parallel.Scratch.acquire(@max(1, room * @sizeOf(Pair))) orelse {
+                j.failed.store(true, .release);
+                return;
+            };
+            defer scratch.release();
+            const pairs = scratch.slice(Pair, room);
+            for (begin..end) |_| {
+                if (least) few_of(j, &walk) else if (j.wanted * 4 < n) {
+                    some_of(j, &walk, pairs[0..n], pairs[n..]);
+                } else whole(j, &walk, pairs[0..n], pairs[n..]);
+                walk.advance(1);
+            }
+        }
+
+        fn source(j: Job, walk: *const Walk, at: usize) [*]const u8 {
+            const offset = j.plan.reduced.in[0] * @as(isize, @intCast(at));
+            return element(j.src.data, walk.in + offset, dt.size_of(j.src.dtype));
+        }
+
+        /// Sorts the line and writes as much of it as is wanted.
+        fn whole(j: Job, walk: *const Walk, pairs: []Pair, spare: []Pair) void {
+            var buffer: [block]K = undefined;
+            var at: usize = 0;
+            while (at < pairs.len) {
+                const n = @min(block, pairs.len - at);
+                j.read(&buffer, source(j, walk, at), j.plan.reduced.in[0], n);
+                for (buffer[0..n], pairs[at..][0..n], at..) |k, *p, i| p.* = .{ .key = k, .at = @intCast(i) };
+                at += n;
+            }
+            write(j, walk, keys.sort(K, pairs, spare, j.bits)[0..j.wanted]);
+        }
+
+        /// A short list is kept sorted while the line passes by; most elements are no match for its last one.
+        fn few_of(j: Job, walk: *const Walk) void {
+            var best: [insertion_limit]Pair = undefined;
+            var count: usize = 0;
+            var buffer: [block]K = undefined;
+            const total = j.plan.reduced.total;
+            var at: usize = 0;
+            while (at < total) {
+                const n = @min(block, total - at);
+                j.read(&buffer, source(j, walk, at), j.plan.reduced.in[0], n);
+                for (buffer[0..n], at..) |k, i| {
+                    if (count == j.wanted and k >= best[count - 1].key) continue;
+                    var place = if (count < j.wanted) count else count - 1;
+                    if (count < j.wanted) count += 1;
+                    while (place > 0 and best[place - 1].key > k) : (place -= 1) best[place] = best[place - 1];
+                    best[place] = .{ .key = k, .at = @intCast(i) };
+                }
+                at += n;
+            }
+            write(j, walk, best[0..j.wanted]);
+        }
+
+        /// Finds the last wanted key digit by digit, collects what comes before it, and sorts only that.
+        fn some_of(j: Job, walk: *const Walk, room: []Pair, spare: []Pair) void {
+            const all = @as([*]K, @ptrCast(spare.ptr))[0..room.len];
+            j.read(all.ptr, source(j, walk, 0), j.plan.reduced.in[0], all.len);
+            var ties = j.wanted;
+            const last = select(all, j.bits, &ties);
+            var n: usize = 0;
+            for (all, 0..) |k, i| {
+                if (k > last) continue;
+                if (k == last) {
+                    if (ties == 0) continue;
+                    ties -= 1;
+                }
+                room[n] = .{ .key = k, .at = @intCast(i) };
+                n += 1;
+            }
+            write(j, walk, keys.sort(K, room[0..n], spare, j.bits));
+        }
+
+        /// The key at position `rank` (from one) of the sorted keys; `rank` becomes its position among its equals.
+        fn select(all: []const K, bits: u32, rank: *usize) K {
+            var prefix: K = 0;
+            var shift = bits;
+            while (shift > 0) {
+                shift -= 8;
+                var counts: [256]usize = @splat(0);
+                const s: std.math.Log2Int(K) = @intCast(shift);
+                const above = if (shift + 8 == @bitSizeOf(K)) 0 else ~@as(K, 0) << @intCast(shift + 8);
+                for (all) |k| {
+                    if (k & above == prefix) counts[@intCast((k >> s) & 255)] += 1;
+                }
+                var digit: usize = 0;
+                while (counts[digit] < rank.*) : (digit += 1) rank.* -= counts[digit];
+                prefix |= @as(K, @intCast(digit)) << s;
+            }
+            return prefix;
+        }
+
+        fn write(j: Job, walk: *const Walk, pairs: []const Pair) void {
+            switch (dt.size_of(j.src.dtype)) {
+                inline 1, 2, 4, 8 => |size| move(std.meta.Int(.unsigned, 8 * size), j, walk, pairs),
+                else => unreachable,
+            }
+            const step = j.plan.reduced.out[1][0];
+            for (pairs, 0..) |p, i| {
+                const to = element(j.indices.data, walk.out[1] + step * @as(isize, @intCast(i)), 8);
+                @as(*align(1) i64, @ptrCast(to)).* = p.at;
+            }
+        }
+
+        fn move(comptime U: type, j: Job, walk: *const Walk, pairs: []const Pair) void {
+            const step = j.plan.reduced.out[0][0];
+            for (pairs, 0..) |p, i| {
+                const to = element(j.values.data, walk.out[0] + step * @as(isize, @intCast(i)), @sizeOf(U));
+                const from: *align(1) const U = @ptrCast(source(j, walk, p.at));
+                @as(*align(1) U, @ptrCast(to)).* = from.*;
+            }
+        }
+    };
+}

@@ -1,0 +1,131 @@
+//! Elements as unsigned keys in the order of sorting, and stable sorts of (key, position) pairs. NaN is the greatest
+//! value, all NaNs are equal, and so are the two zeros.
+const std = @import("std");
+const abi = @import("abi");
+const dt = @import("../core/dtype.zig");
+
+pub const DType = abi.DType;
+
+pub fn Pair(comptime K: type) type {
+    return struct { key: K, at: u32 };
+}
+
+/// The unsigned type of a dtype's keys; null for what cannot be sorted.
+pub fn KeyOf(comptime d: DType) ?type {
+    return switch (d) {
+        .complex64, .complex128, .float8_e4m3fn, .float8_e5m2 => null,
+        else => if (@sizeOf(dt.Stored(d)) == 8) u64 else u32,
+    };
+}
+
+pub fn key_bits(d: DType) u32 {
+    return @intCast(8 * dt.size_of(d));
+}
+
+/// Keys of `n` elements, `stride` elements apart.
+pub fn Reader(comptime K: type) type {
+    return *const fn (dst: [*]K, src: [*]const u8, stride: isize, n: usize) void;
+}
+
+pub fn reader(comptime d: DType, comptime K: type, comptime descending: bool) Reader(K) {
+    return struct {
+        fn read(dst: [*]K, src: [*]const u8, stride: isize, n: usize) void {
+            const S = dt.Stored(d);
+            const step: usize = @bitCast(stride * @sizeOf(S));
+            var p = @intFromPtr(src);
+            for (0..n) |i| {
+                const k: K = key_of(d, @as(*align(1) const S, @ptrFromInt(p)).*);
+                dst[i] = if (descending) mask(d) - k else k;
+                p +%= step;
+            }
+        }
+        fn mask(comptime t: DType) K {
+            return std.math.maxInt(std.meta.Int(.unsigned, 8 * @sizeOf(dt.Stored(t))));
+        }
+    }.read;
+}
+
+inline fn key_of(comptime d: DType, x: dt.Stored(d)) std.meta.Int(.unsigned, 8 * @sizeOf(dt.Stored(d))) {
+    const U = std.meta.Int(.unsigned, 8 * @sizeOf(dt.Stored(d)));
+    const sign: U = 1 << (@bitSizeOf(U) - 1);
+    switch (d) {
+        .bool => return @intFromBool(x != 0),
+        .float16 => return float_key(U, x, 0x7c00),
+        .bfloat16 => return float_key(U, x, 0x7f80),
+        .float32 => return float_key(U, @bitCast(x), 0x7f800000),
+        .float64 => return float_key(U, @bitCast(x), 0x7ff0000000000000),
+        .int8, .int16, .int32, .int64 => return @as(U, @bitCast(x)) ^ sign,
+        else => return x,
+    }
+}
+
+inline fn float_key(comptime U: type, bits: U, infinity: U) U {
+    const sign: U = 1 << (@bitSizeOf(U) - 1);
+    const size = bits & ~sign;
+    if (size > infinity) return std.math.maxInt(U);
+    if (size == 0) return sign;
+    return if (bits & sign != 0) ~bits else bits | sign;
+}
+
+/// Up to here insertion beats counting.
+pub const few = 40;
+
+/// Sorts pairs by key, keeping the order of equal ones; `spare` is as long. The result lies where the return value says.
+pub fn sort(comptime K: type, pairs: []Pair(K), spare: []Pair(K), bits: u32) []Pair(K) {
+    if (pairs.len <= few) {
+        insertion(K, pairs);
+        return pairs;
+    }
+    if (is_sorted(K, pairs)) return pairs;
+    return if (pairs.len < 8192) radix(K, 8, pairs, spare, bits) else radix(K, 11, pairs, spare, bits);
+}
+
+fn insertion(comptime K: type, pairs: []Pair(K)) void {
+    for (1..@max(1, pairs.len)) |i| {
+        const x = pairs[i];
+        var j = i;
+        while (j > 0 and pairs[j - 1].key > x.key) : (j -= 1) pairs[j] = pairs[j - 1];
+        pairs[j] = x;
+    }
+}
+
+fn is_sorted(comptime K: type, pairs: []const Pair(K)) bool {
+    for (pairs[1..], pairs[0 .. pairs.len - 1]) |b, a| if (a.key > b.key) return false;
+    return true;
+}
+
+/// Least significant digit first; digits that all keys share cost nothing.
+fn radix(comptime K: type, comptime digit: u32, pairs: []Pair(K), spare: []Pair(K), bits: u32) []Pair(K) {
+    const buckets = 1 << digit;
+    const most = (@bitSizeOf(K) + digit - 1) / digit;
+    const passes = (bits + digit - 1) / digit;
+    var counts: [most][buckets]u32 = undefined;
+    for (counts[0..passes]) |*c| @memset(c, 0);
+    for (pairs) |p| {
+        for (0..passes) |d| counts[d][digit_of(K, digit, p.key, d)] += 1;
+    }
+    var from = pairs;
+    var to = spare[0..pairs.len];
+    for (0..passes) |d| {
+        const c = &counts[d];
+        if (c[digit_of(K, digit, from[0].key, d)] == from.len) continue;
+        var sum: u32 = 0;
+        for (c) |*x| {
+            const n = x.*;
+            x.* = sum;
+            sum += n;
+        }
+        for (from) |p| {
+            const place = &c[digit_of(K, digit, p.key, d)];
+            to[place.*] = p;
+            place.* += 1;
+        }
+        std.mem.swap([]Pair(K), &from, &to);
+    }
+    return from;
+}
+
+inline fn digit_of(comptime K: type, comptime digit: u32, key: K, d: usize) usize {
+    const shift: std.math.Log2Int(K) = @intCast(d * digit);
+    return @intCast((key >> shift) & ((1 << digit) - 1));
+}
