@@ -10,6 +10,7 @@ import { gradFnOf, typeName } from "./history.ts";
 class SavedTensor {
   readonly tensor: Tensor;
   readonly version: number;
+  readonly shape: readonly number[];
   readonly gradFn: GradientNode | null;
   readonly outputNr: number;
   /** A result of the node that saved it. */
@@ -18,6 +19,7 @@ class SavedTensor {
   constructor(tensor: Tensor, gradFn: GradientNode | null, outputNr: number, isResult: boolean) {
     this.tensor = tensor;
     this.version = tensor._version.value;
+    this.shape = tensor._shape;
     this.gradFn = gradFn;
     this.outputNr = outputNr;
     this.isResult = isResult;
@@ -90,7 +92,7 @@ function changedError(s: SavedTensor): never {
   const maker = fn === null ? "" : `, which is output ${index} of ${shortName(fn.name)},`;
   throw new RuntimeError(
     "one of the variables needed for gradient computation has been modified by an inplace operation: " +
-      `[torch.${typeName(t.dtype)} ${listText(t._shape)}]${maker} is at version ${t._version.value}; ` +
+      `[torch.${typeName(t.dtype)} ${listText(s.shape)}]${maker} is at version ${t._version.value}; ` +
       `expected version ${s.version} instead. Hint: enable anomaly detection to find the operation that failed to ` +
       "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).",
     { code: "version" },

@@ -78,7 +78,8 @@ export function jobError(job: FileJob, result: JobResult): Error {
   switch (result.status) {
     case STATUS.tooSmall:
       return new OSError(
-        `file <${path}> size <${result.fileSize}> is smaller than the required mapping size <${(job.offset ?? 0) + job.nbytes}>`,
+        `file <${path}> size <${result.fileSize}> is smaller than the required mapping size ` +
+          `<${(job.offset ?? 0) + job.nbytes}>`,
         { path, code: "too_small" },
       );
     case STATUS.exists:

@@ -1,4 +1,5 @@
-// The header of a safetensors file: reading it without trusting it, and writing it byte for byte as the Rust library does.
+// The header of a safetensors file: reading it without trusting it, and writing it byte for byte as the Rust
+// library does.
 import { type DType, dtypeByName } from "../tensor/dtype.ts";
 import { FormatError } from "./errors.ts";
 import { type PythonJson, parsePythonJsonObject } from "./python-json.ts";

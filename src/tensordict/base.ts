@@ -453,7 +453,10 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     return this._like(new Map(), stateOf(this));
   }
 
-  /** Puts these tensors into a module; disposing of the result puts the former ones back. @torch TensorDict.to_module */
+  /**
+   * Puts these tensors into a module; disposing of the result puts the former ones back. @torch
+   * TensorDict.to_module
+   */
   toModule(module: ModuleLike): Td {
     return toModule(this, module);
   }

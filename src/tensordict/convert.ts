@@ -88,10 +88,12 @@ function arrayEntry(value: readonly unknown[], state: NewState, key: string): En
 function mismatch(batchSize: Size, shape: Size, key: string, scalar: boolean): RuntimeError {
   const hint = scalar
     ? " Python scalars are stored as 0-dim tensors: to store a scalar in a tensordict with a non-empty batch size, " +
-      "expand it to the batch size or wrap it in NonTensorData (in a tensorclass, the nocast option stores scalars as they are)."
+      "expand it to the batch size or wrap it in NonTensorData (in a tensorclass, the nocast option " +
+      "stores scalars as they are)."
     : "";
   return new RuntimeError(
-    `batch dimension mismatch, got self.batch_size=${batchSize} and value.shape=${shape} for key ${pythonString(key)}. ` +
+    `batch dimension mismatch, got self.batch_size=${batchSize} and value.shape=${shape} for key ` +
+      `${pythonString(key)}. ` +
       `The leading dimensions of a value must match the batch size.${hint}`,
     { code: "batch_mismatch" },
   );
@@ -161,6 +163,7 @@ export function badSource(source: unknown): ValueError {
   const name =
     source === null ? "NoneType" : Array.isArray(source) ? "list" : (source as object)?.constructor?.name;
   return new ValueError(
-    `A TensorDict source is expected to be a TensorDictBase sub-type or a Mapping, found type(source)=<class '${name}'>.`,
+    "A TensorDict source is expected to be a TensorDictBase sub-type or a Mapping, found " +
+      `type(source)=<class '${name}'>.`,
   );
 }

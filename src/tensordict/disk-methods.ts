@@ -119,7 +119,10 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
     return stateDictOf(this as unknown as Td, options);
   }
 
-  /** Writes tensors into the entries of the same keys; keys that are new are added. @torch TensorDict.load_state_dict */
+  /**
+   * Writes tensors into the entries of the same keys; keys that are new are added. @torch
+   * TensorDict.load_state_dict
+   */
   loadStateDict(
     state: Record<string, unknown> | ReadonlyMap<string, unknown>,
     options: LoadStateOptions = {},
@@ -161,7 +164,8 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
     const [holder, last] = this.#levelFor(keyPath(key));
     if (!startsWith(shape, holder._batchSize)) {
       throw new RuntimeError(
-        `batch dimension mismatch, got self.batch_size=${holder._batchSize} and value.shape=torch.Size([${shape.join(", ")}]) ` +
+        `batch dimension mismatch, got self.batch_size=${holder._batchSize} and ` +
+          `value.shape=torch.Size([${shape.join(", ")}]) ` +
           `for key '${last}'. The leading dimensions of a value must match the batch size.`,
       );
     }
@@ -222,7 +226,8 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
     const last = path.at(-1) as string;
     if (at._own(last) !== undefined) {
       throw new RuntimeError(
-        `The key ${keyText(path)} already exists within the target tensordict. Delete that entry before overwriting it.`,
+        `The key ${keyText(path)} already exists within the target tensordict. Delete that entry ` +
+          "before overwriting it.",
       );
     }
     return [at, last];

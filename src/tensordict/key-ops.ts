@@ -116,7 +116,8 @@ export function unflattenKeysTd(td: Td, separator: string, inplace: boolean): Td
     const clash = path.length > 1 && findEntry(result, path.slice(0, -1)) instanceof Tensor;
     if (clash)
       throw new KeyError(
-        `Unflattening key(s) in tensordict will override an existing for unflattened key ${pythonString(path[0] as string)}.`,
+        "Unflattening key(s) in tensordict will override an existing for unflattened key " +
+          `${pythonString(path[0] as string)}.`,
       );
     setEntry(result, path, entry);
   }

@@ -188,7 +188,8 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
     requireUnlocked(this);
     if (!sameSizes(td._batchSize, (this._members[0] as Td)._batchSize)) {
       throw new RuntimeError(
-        `Batch sizes in tensordicts differs, stack and insert is not possible: got ${td._batchSize} and ${(this._members[0] as Td)._batchSize}`,
+        `Batch sizes in tensordicts differs, stack and insert is not possible: got ${td._batchSize} ` +
+          `and ${(this._members[0] as Td)._batchSize}`,
       );
     }
     this._members.splice(index, 0, td);

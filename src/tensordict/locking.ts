@@ -26,7 +26,8 @@ function unlockUnder(td: Collection, holder: Collection | null): void {
   // A second locked parent still counts on these entries.
   if (td._holders.length > 0) {
     throw new RuntimeError(
-      "Cannot unlock a tensordict that is part of a locked graph. Unlock the root tensordict first. If the tensordict " +
+      "Cannot unlock a tensordict that is part of a locked graph. Unlock the root tensordict first. " +
+        "If the tensordict " +
         "is part of multiple graphs, group the graphs under a common tensordict an unlock this root. " +
         `self: ${td}, obj: ${td._holders[0]?.deref()}`,
       { code: "locked" },

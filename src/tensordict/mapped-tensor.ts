@@ -51,7 +51,10 @@ function bytesOf(shape: readonly number[], dtype: DType): number {
   return nbytes;
 }
 
-/** A tensor in a mapped file: bytes are read when they are used, and written through. @torch tensordict.MemoryMappedTensor */
+/**
+ * A tensor in a mapped file: bytes are read when they are used, and written through. @torch
+ * tensordict.MemoryMappedTensor
+ */
 export class MemoryMappedTensor extends Tensor {
   /** @internal */
   static _over(storage: Storage, shape: readonly number[], dtype: DType): MemoryMappedTensor {

@@ -167,7 +167,8 @@ function entriesOf(
     const shape = node.kind === "leaf" ? node.meta.shape : (entry as Td)._batchSize;
     if (!state.batchSize.every((n, i) => shape[i] === n)) {
       throw new FormatError(
-        `entry ${JSON.stringify(key)} of shape [${shape.join(", ")}] does not begin with the batch size ${state.batchSize}`,
+        `entry ${JSON.stringify(key)} of shape [${shape.join(", ")}] does not begin with the batch ` +
+          `size ${state.batchSize}`,
         join(path, "meta.json"),
       );
     }

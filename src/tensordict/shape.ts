@@ -86,7 +86,8 @@ export function expandTd(td: Td, shape: readonly number[]): Td {
     const text = `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;
     throw new RuntimeError(
       extra < 0
-        ? `the number of sizes provided (${shape.length}) must be greater or equal to the number of dimensions in the TensorDict (${batch.length})`
+        ? `the number of sizes provided (${shape.length}) must be greater or equal to the number of ` +
+            `dimensions in the TensorDict (${batch.length})`
         : "Incompatible expanded shape: The expanded shape length at non-singleton dimension should be same as the " +
             `original length. target_shape = ${text}, existing_shape = ${batch}`,
     );
@@ -297,7 +298,8 @@ export function repeatTd(td: Td, repeats: readonly number[]): Td {
   const rank = td._batchSize.length;
   if (repeats.length !== rank) {
     throw new ValueError(
-      `The number of repeat elements must match the number of dimensions of the tensordict. Got ${repeats.length} but ndim=${rank}.`,
+      "The number of repeat elements must match the number of dimensions of the tensordict. Got " +
+        `${repeats.length} but ndim=${rank}.`,
     );
   }
   return applyShape(td, {

@@ -190,7 +190,8 @@ export function catTds(list: readonly Td[], dim: number): Td {
   const at = dim < 0 ? dim + rank : dim;
   if (!Number.isInteger(at) || at < 0 || at >= rank) {
     throw new RuntimeError(
-      `dim must be in the range 0 <= dim < len(batch_size), got dim=${dim} and batch_size=[${first._batchSize.join(", ")}]`,
+      `dim must be in the range 0 <= dim < len(batch_size), got dim=${dim} and ` +
+        `batch_size=[${first._batchSize.join(", ")}]`,
     );
   }
   if (list.every((td) => isNonTensor(td))) return joinValues(list, (positions) => catTensors(positions, at));
@@ -200,7 +201,8 @@ export function catTds(list: readonly Td[], dim: number): Td {
     if (own.length === keys.length && own.every((key) => keys.includes(key))) continue;
     const text = (names: string[]) => `[${[...names].sort().map(pythonString).join(", ")}]`;
     throw new KeyError(
-      `tensordict ${i} has keys ${text(own)} but tensordict 0 has keys ${text(keys)}; all tensordicts must have the same keys`,
+      `tensordict ${i} has keys ${text(own)} but tensordict 0 has keys ${text(keys)}; all ` +
+        "tensordicts must have the same keys",
     );
   }
   const entries = new Map<string, Entry>();

@@ -118,7 +118,8 @@ export function toNames(names: readonly (string | null)[] | null | undefined, ra
   if (names === null || names === undefined) return null;
   if (names.length !== rank) {
     throw new ValueError(
-      `the length of the dimension names must match the number of batch dimensions: got ${names.length} names for ${rank}.`,
+      "the length of the dimension names must match the number of batch dimensions: got " +
+        `${names.length} names for ${rank}.`,
     );
   }
   if (names.every((name) => name === null)) return null;
@@ -134,7 +135,8 @@ export function toNames(names: readonly (string | null)[] | null | undefined, ra
 export function requireUnlocked(td: Collection): void {
   if (td._locked) {
     throw new RuntimeError(
-      "Cannot modify locked TensorDict. For in-place modification, consider using the `set_()` method and make sure the key is present.",
+      "Cannot modify locked TensorDict. For in-place modification, consider using the `set_()` " +
+        "method and make sure the key is present.",
       { code: "locked" },
     );
   }

@@ -22,7 +22,10 @@ import type { CollectionOptions, Entry, Schema, Stored } from "./types.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: any class can be named as the type of a field
 type AnyClass = abstract new (...args: any[]) => unknown;
-/** A field: a class, a class of primitives (String, Number, Boolean), `null` for anything, or a thunk for classes defined later. */
+/**
+ * A field: a class, a class of primitives (String, Number, Boolean), `null` for anything, or a thunk for classes
+ * defined later.
+ */
 export type FieldType =
   | AnyClass
   | StringConstructor

@@ -22,7 +22,8 @@ export function expandAsRight(t: Tensor | Td, dest: Tensor | Td): Tensor | Td {
   const rank = t instanceof Tensor ? t.ndim : t._batchSize.length;
   if (rank > shape.length) {
     throw new RuntimeError(
-      `expand_as_right requires the destination tensor to have less dimensions than input tensor, got tensor.ndimension()=${rank} and dest.ndimension()=${shape.length}`,
+      "expand_as_right requires the destination tensor to have less dimensions than input tensor, " +
+        `got tensor.ndimension()=${rank} and dest.ndimension()=${shape.length}`,
     );
   }
   if (t instanceof Tensor) return expandRight(t, shape);

@@ -30,7 +30,8 @@ function file(name: string, header: string, data = 0, length = Buffer.byteLength
 describe("layout", () => {
   test("wide types first, then names by their bytes, header padded to eight", () => {
     const names =
-      "bool uint8 int8 int16 uint16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64 complex64 float8_e4m3fn float8_e5m2";
+      "bool uint8 int8 int16 uint16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64 " +
+      "complex64 float8_e4m3fn float8_e5m2";
     const items = names.split(" ").map((name) => {
       const dtype = dtypeByName(name) as DType;
       return { name: `z_${name}`, dtype, shape: [3], nbytes: 3 * dtype.itemsize };

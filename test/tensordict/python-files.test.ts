@@ -1,4 +1,5 @@
-// Directories written by Python's tensordict 0.15.3: every one is read with equal content, and written back byte for byte.
+// Directories written by Python's tensordict 0.15.3: every one is read with equal content, and written back byte
+// for byte.
 import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";

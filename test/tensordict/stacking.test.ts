@@ -35,7 +35,8 @@ describe("dense", () => {
     const other = new TensorDict({ b: 1 }) as unknown as Td;
     expect(() => TensorDict.stack([])).toThrow("stack expects a non-empty TensorList");
     expect(() => TensorDict.stack([make(1), other])).toThrow(
-      "The sets of keys in the tensordicts to stack are exclusive. Consider using `LazyStackedTensorDict.maybe_dense_stack` instead.",
+      "The sets of keys in the tensordicts to stack are exclusive. Consider using " +
+        "`LazyStackedTensorDict.maybe_dense_stack` instead.",
     );
     expect(() => TensorDict.stack([make(1, 2), make(1, 1)])).toThrow(
       "The shapes of the tensors to stack is incompatible: torch.Size([2]) vs torch.Size([1]) for key a.",
@@ -43,7 +44,8 @@ describe("dense", () => {
     const a = new TensorDict({}, [1]) as unknown as Td;
     const b = new TensorDict({}, [2]) as unknown as Td;
     expect(() => TensorDict.stack([a, b])).toThrow(
-      "stacking tensordicts requires them to have congruent batch sizes, got td[1].batch_size=torch.Size([2]) and td[0].batch_size=torch.Size([1])",
+      "stacking tensordicts requires them to have congruent batch sizes, got " +
+        "td[1].batch_size=torch.Size([2]) and td[0].batch_size=torch.Size([1])",
     );
     expect(() => TensorDict.cat([])).toThrow("torch.cat(): expected a non-empty list of Tensors");
     expect(() => TensorDict.cat([make(1)])).toThrow(
@@ -89,7 +91,8 @@ describe("lazy", () => {
   test("ragged entries", () => {
     const td = TensorDict.lazyStack([make(1, 1), make(2, 2)]) as unknown as LazyStackedTensorDict;
     expect(() => td.at("a")).toThrow(
-      "Failed to stack tensors within a tensordict under the key 'a': their shapes are [torch.Size([1]), torch.Size([2])]. " +
+      "Failed to stack tensors within a tensordict under the key 'a': their shapes are " +
+        "[torch.Size([1]), torch.Size([2])]. " +
         "To read them, pass as_padded_tensor=True, as_nested_tensor=True or as_list=True to get().",
     );
     expect((td.getRagged("a", { asPaddedTensor: true }) as Tensor).tolist()).toEqual([

@@ -67,7 +67,8 @@ describe("construction", () => {
   });
   test("errors", () => {
     expect(() => new TensorDict([1] as never, [2])).toThrow(
-      "A TensorDict source is expected to be a TensorDictBase sub-type or a Mapping, found type(source)=<class 'list'>.",
+      "A TensorDict source is expected to be a TensorDictBase sub-type or a Mapping, found " +
+        "type(source)=<class 'list'>.",
     );
     expect(() => new TensorDict({ a: zeros([2]) }, [3])).toThrow(
       "batch dimension mismatch, got self.batch_size=torch.Size([3]) and value.shape=torch.Size([2]) for key 'a'. " +
@@ -102,7 +103,8 @@ describe("entries", () => {
     expect(() => td.at(["n", "zz"])).toThrow(`key "zz" not found in TensorDict with keys ['b']`);
     expect(() => td.at(["a", "zz"])).toThrow("'a' is a Tensor, not a tensordict, so it has no entry 'zz'.");
     expect(() => td.set(3 as never, 1)).toThrow(
-      "Only NestedKeys are supported: a key must be a string or a non-empty, possibly nested tuple of strings. Got key 3.",
+      "Only NestedKeys are supported: a key must be a string or a non-empty, possibly nested tuple " +
+        "of strings. Got key 3.",
     );
     expect(() => td.set([] as never, 1)).toThrow("Only NestedKeys are supported");
     expect(() => td.set_("a", zeros([2, 4]))).toThrow(
