@@ -412,6 +412,26 @@ export function baddbmm(self: any, batch1: any, batch2: any, options?: any): any
   return O.baddbmm(self, batch1, batch2, A.option("baddbmm", options, "beta", "Scalar", 1), A.option("baddbmm", options, "alpha", "Scalar", 1), A.outOption("baddbmm", options));
 }
 
+const T__bernoulli: A.Overload[] = [
+  { fn: O.bernoulli, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 1, out: true },
+  { fn: O.bernoulli_p, args: [["self","Tensor",REQUIRED], ["p","Float",REQUIRED], ["generator","Generator?",null]], positional: 2, out: false },
+];
+/**
+ * 1 or 0, with the chance of a 1 that each element gives.
+ * 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor.
+ * @throws RuntimeError for chances outside of [0, 1]
+ * @example
+ * ```ts
+ * manualSeed(0); bernoulli(full([4], 0.5)) // tensor([1., 0., 1., 1.])
+ * ```
+ * @torch torch.bernoulli
+ */
+export function bernoulli(self: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+export function bernoulli(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
+export function bernoulli(...args: any[]): any {
+  return A.call("bernoulli", T__bernoulli, args);
+}
+
 /**
  * The bitwise and of integers or bools.
  * @throws NotImplementedError for floating and complex tensors
@@ -1746,6 +1766,24 @@ export function mul(self: any, other: any, options?: any): any {
   return O.mul(self, other, A.outOption("mul", options));
 }
 
+const T__multinomial: A.Overload[] = [
+  { fn: O.multinomial, args: [["self","Tensor",REQUIRED], ["numSamples","Int",REQUIRED], ["replacement","Bool",false], ["generator","Generator?",null]], positional: 3, out: true },
+];
+/**
+ * Positions drawn with the weights of each row, as int64.
+ * @throws RuntimeError for weights that are negative, not finite or all zero, and for more samples than positions
+ * @example
+ * ```ts
+ * manualSeed(0); multinomial(tensor([1, 2, 3, 4]), 3) // tensor([2, 1, 3])
+ * ```
+ * @torch torch.multinomial
+ */
+export function multinomial(self: Tensor, numSamples: number, replacement: boolean, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+export function multinomial(self: Tensor, numSamples: number, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
+export function multinomial(...args: any[]): any {
+  return A.call("multinomial", T__multinomial, args);
+}
+
 /**
  * self * other, with broadcasting and type promotion.
  * @throws RuntimeError when the shapes do not broadcast
@@ -1866,6 +1904,34 @@ export function nonzero(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function nonzero(self: Tensor, options?: { asTuple: boolean }): Tensor[];
 export function nonzero(...args: any[]): any {
   return A.call("nonzero", T__nonzero, args);
+}
+
+const T__normal: A.Overload[] = [
+  { fn: O.normal, args: [["mean","Tensor",REQUIRED], ["std","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: true },
+  { fn: O.normal_Tensor_float, args: [["mean","Tensor",REQUIRED], ["std","Float",1], ["generator","Generator?",null]], positional: 2, out: true },
+  { fn: O.normal_float_Tensor, args: [["mean","Float",REQUIRED], ["std","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: true },
+  { fn: O.normal_float_float, args: [["mean","Float",REQUIRED], ["std","Float",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: true },
+];
+/**
+ * Normal random numbers with the means and standard deviations of two tensors, which broadcast.
+ * Normal random numbers with the means of a tensor and one standard deviation.
+ * Normal random numbers with one mean and the standard deviations of a tensor.
+ * Normal random numbers with one mean and one standard deviation.
+ * @throws RuntimeError for negative standard deviations
+ * @example
+ * ```ts
+ * manualSeed(0); normal(tensor([1, 2]), tensor([1, 2])) // tensor([2.5410, 1.4131])
+ * ```
+ * @torch torch.normal
+ */
+export function normal(mean: Tensor, std: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+export function normal(mean: Tensor, std: number, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+export function normal(mean: Tensor, options?: { std?: number; generator?: Generator | null; out?: Tensor }): Tensor;
+export function normal(mean: number, std: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+export function normal(mean: number, std: number, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function normal(mean: number, std: number, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
+export function normal(...args: any[]): any {
+  return A.call("normal", T__normal, args);
 }
 
 /**
@@ -2014,6 +2080,134 @@ export function put(self: Tensor, index: Tensor | readonly number[], source: Ten
 export function put(self: Tensor, index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function put(...args: any[]): any {
   return A.call("put", T__put, args);
+}
+
+const T__rand: A.Overload[] = [
+  { fn: O.rand, args: [["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: true },
+];
+/**
+ * Uniform random numbers in [0, 1).
+ * @throws NotImplementedError for integer dtypes
+ * @example
+ * ```ts
+ * manualSeed(0); rand(3) // tensor([0.4963, 0.7682, 0.0885])
+ * ```
+ * @torch torch.rand
+ */
+export function rand(size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function rand(...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
+export function rand(...args: any[]): any {
+  return A.call("rand", T__rand, args);
+}
+
+const T__randLike: A.Overload[] = [
+  { fn: O.rand_like, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+];
+/**
+ * Uniform random numbers in [0, 1), with the shape, dtype and layout of another tensor.
+ * @example
+ * ```ts
+ * manualSeed(0); randLike(zeros(3)) // tensor([0.4963, 0.7682, 0.0885])
+ * ```
+ * @torch torch.rand_like
+ */
+export function randLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+export function randLike(...args: any[]): any {
+  return A.call("randLike", T__randLike, args);
+}
+
+const T__randint: A.Overload[] = [
+  { fn: O.randint, args: [["high","Scalar",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: true },
+  { fn: O.randint_low, args: [["low","Scalar",REQUIRED], ["high","Scalar",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: true },
+];
+/**
+ * Random integers from 0 to `high`, which is left out; int64 unless a dtype is given.
+ * Random integers from `low` to `high`, which is left out; int64 unless a dtype is given.
+ * @throws RuntimeError when the range is empty or does not fit the dtype
+ * @example
+ * ```ts
+ * manualSeed(0); randint(10, [8]) // tensor([4, 9, 3, 0, 3, 9, 7, 3])
+ * ```
+ * @torch torch.randint
+ */
+export function randint(high: Scalar, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function randint(high: Scalar, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
+export function randint(low: Scalar, high: Scalar, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function randint(low: Scalar, high: Scalar, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
+export function randint(...args: any[]): any {
+  return A.call("randint", T__randint, args);
+}
+
+const T__randintLike: A.Overload[] = [
+  { fn: O.randint_like, args: [["self","Tensor",REQUIRED], ["high","Scalar",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: false },
+  { fn: O.randint_like_low, args: [["self","Tensor",REQUIRED], ["low","Scalar",REQUIRED], ["high","Scalar",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 3, out: false },
+];
+/**
+ * Random integers from 0 to `high`, which is left out, with the shape, dtype and layout of another
+ * tensor.
+ * Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another
+ * tensor.
+ * @example
+ * ```ts
+ * manualSeed(0); randintLike(zeros(3), 10) // tensor([4., 9., 3.])
+ * ```
+ * @torch torch.randint_like
+ */
+export function randintLike(self: Tensor, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+export function randintLike(self: Tensor, low: Scalar, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+export function randintLike(...args: any[]): any {
+  return A.call("randintLike", T__randintLike, args);
+}
+
+const T__randn: A.Overload[] = [
+  { fn: O.randn, args: [["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: true },
+];
+/**
+ * Normal random numbers with mean 0 and standard deviation 1.
+ * @throws NotImplementedError for integer dtypes
+ * @example
+ * ```ts
+ * manualSeed(0); randn(3) // tensor([ 1.5410, -0.2934, -2.1788])
+ * ```
+ * @torch torch.randn
+ */
+export function randn(size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function randn(...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
+export function randn(...args: any[]): any {
+  return A.call("randn", T__randn, args);
+}
+
+const T__randnLike: A.Overload[] = [
+  { fn: O.randn_like, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+];
+/**
+ * Normal random numbers, with the shape, dtype and layout of another tensor.
+ * @example
+ * ```ts
+ * manualSeed(0); randnLike(zeros(3)) // tensor([ 1.5410, -0.2934, -2.1788])
+ * ```
+ * @torch torch.randn_like
+ */
+export function randnLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+export function randnLike(...args: any[]): any {
+  return A.call("randnLike", T__randnLike, args);
+}
+
+const T__randperm: A.Overload[] = [
+  { fn: O.randperm, args: [["n","Int",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: true },
+];
+/**
+ * A random permutation of the numbers from 0 to n - 1; int64 unless a dtype is given.
+ * @throws RuntimeError for a negative n
+ * @example
+ * ```ts
+ * manualSeed(0); randperm(8) // tensor([4, 0, 7, 3, 2, 5, 1, 6])
+ * ```
+ * @torch torch.randperm
+ */
+export function randperm(n: number, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+export function randperm(...args: any[]): any {
+  return A.call("randperm", T__randperm, args);
 }
 
 const T__ravel: A.Overload[] = [

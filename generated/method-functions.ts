@@ -178,6 +178,24 @@ export function baddbmm_(self: any, batch1: any, batch2: any, options?: any): an
   return O.baddbmm_(self, batch1, batch2, A.option("baddbmm_", options, "beta", "Scalar", 1), A.option("baddbmm_", options, "alpha", "Scalar", 1));
 }
 
+const T__bernoulli_: A.Overload[] = [
+  { fn: O.bernoulli_Tensor_, args: [["self","Tensor",REQUIRED], ["p","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: false },
+  { fn: O.bernoulli_float_, args: [["self","Tensor",REQUIRED], ["p","Float",0.5], ["generator","Generator?",null]], positional: 2, out: false },
+];
+/**
+ * Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element.
+ * Fills with 1 or 0, with the chance p of a 1.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError for chances outside of [0, 1]
+ * @torch torch.bernoulli_
+ */
+export function bernoulli_(self: Tensor, p: Tensor, options?: { generator?: Generator | null }): Tensor;
+export function bernoulli_(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
+export function bernoulli_(self: Tensor, options?: { p?: number; generator?: Generator | null }): Tensor;
+export function bernoulli_(...args: any[]): any {
+  return A.call("bernoulli_", T__bernoulli_, args);
+}
+
 const T__bfloat16: A.Overload[] = [
   { fn: O.bfloat16, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
 ];
@@ -228,6 +246,22 @@ const T__byte: A.Overload[] = [
 export function byte(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function byte(...args: any[]): any {
   return A.call("byte", T__byte, args);
+}
+
+const T__cauchy_: A.Overload[] = [
+  { fn: O.cauchy_, args: [["self","Tensor",REQUIRED], ["median","Float",0], ["sigma","Float",1], ["generator","Generator?",null]], positional: 3, out: false },
+];
+/**
+ * Fills with Cauchy distributed random numbers.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError for a sigma that is not positive
+ * @torch torch.cauchy_
+ */
+export function cauchy_(self: Tensor, median: number, sigma: number, options?: { generator?: Generator | null }): Tensor;
+export function cauchy_(self: Tensor, median: number, options?: { sigma?: number; generator?: Generator | null }): Tensor;
+export function cauchy_(self: Tensor, options?: { median?: number; sigma?: number; generator?: Generator | null }): Tensor;
+export function cauchy_(...args: any[]): any {
+  return A.call("cauchy_", T__cauchy_, args);
 }
 
 const T__cdouble: A.Overload[] = [
@@ -502,6 +536,21 @@ export function expandAs(...args: any[]): any {
   return A.call("expandAs", T__expandAs, args);
 }
 
+const T__exponential_: A.Overload[] = [
+  { fn: O.exponential_, args: [["self","Tensor",REQUIRED], ["lambd","Float",1], ["generator","Generator?",null]], positional: 2, out: false },
+];
+/**
+ * Fills with exponentially distributed random numbers of the rate `lambd`.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError for a rate that is not positive
+ * @torch torch.exponential_
+ */
+export function exponential_(self: Tensor, lambd: number, options?: { generator?: Generator | null }): Tensor;
+export function exponential_(self: Tensor, options?: { lambd?: number; generator?: Generator | null }): Tensor;
+export function exponential_(...args: any[]): any {
+  return A.call("exponential_", T__exponential_, args);
+}
+
 const T__fill_: A.Overload[] = [
   { fn: O.fill_, args: [["self","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 2, out: false },
   { fn: O.fill_Tensor_, args: [["self","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 2, out: false },
@@ -575,6 +624,20 @@ export function ge_(self: any, other: any, options?: any): any {
   if (options === undefined) return O.ge_(self, other);
   A.checkKeys("ge_", options, []);
   return O.ge_(self, other);
+}
+
+const T__geometric_: A.Overload[] = [
+  { fn: O.geometric_, args: [["self","Tensor",REQUIRED], ["p","Float",REQUIRED], ["generator","Generator?",null]], positional: 2, out: false },
+];
+/**
+ * Fills with the number of trials up to the first success, for a chance of success of p.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError for p outside of (0, 1)
+ * @torch torch.geometric_
+ */
+export function geometric_(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
+export function geometric_(...args: any[]): any {
+  return A.call("geometric_", T__geometric_, args);
 }
 
 /**
@@ -808,6 +871,22 @@ export function log_(self: any, options?: any): any {
   if (options === undefined) return O.log_(self);
   A.checkKeys("log_", options, []);
   return O.log_(self);
+}
+
+const T__logNormal_: A.Overload[] = [
+  { fn: O.log_normal_, args: [["self","Tensor",REQUIRED], ["mean","Float",1], ["std","Float",2], ["generator","Generator?",null]], positional: 3, out: false },
+];
+/**
+ * Fills with random numbers whose logarithms are normal, with the given mean and standard deviation.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError for a standard deviation that is not positive
+ * @torch torch.log_normal_
+ */
+export function logNormal_(self: Tensor, mean: number, std: number, options?: { generator?: Generator | null }): Tensor;
+export function logNormal_(self: Tensor, mean: number, options?: { std?: number; generator?: Generator | null }): Tensor;
+export function logNormal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
+export function logNormal_(...args: any[]): any {
+  return A.call("logNormal_", T__logNormal_, args);
 }
 
 /**
@@ -1063,6 +1142,22 @@ export function newZeros(...args: any[]): any {
   return A.call("newZeros", T__newZeros, args);
 }
 
+const T__normal_: A.Overload[] = [
+  { fn: O.normal_inplace_, args: [["self","Tensor",REQUIRED], ["mean","Float",0], ["std","Float",1], ["generator","Generator?",null]], positional: 3, out: false },
+];
+/**
+ * Fills with normal random numbers.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError for a negative standard deviation
+ * @torch torch.normal_
+ */
+export function normal_(self: Tensor, mean: number, std: number, options?: { generator?: Generator | null }): Tensor;
+export function normal_(self: Tensor, mean: number, options?: { std?: number; generator?: Generator | null }): Tensor;
+export function normal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
+export function normal_(...args: any[]): any {
+  return A.call("normal_", T__normal_, args);
+}
+
 /**
  * True where the elements differ.
  * Writes into the tensor itself, which is also returned.
@@ -1128,6 +1223,28 @@ export function put_(self: Tensor, index: Tensor | readonly number[], source: Te
 export function put_(self: Tensor, index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function put_(...args: any[]): any {
   return A.call("put_", T__put_, args);
+}
+
+const T__random_: A.Overload[] = [
+  { fn: O.random_, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 1, out: false },
+  { fn: O.random_to_, args: [["self","Tensor",REQUIRED], ["to","Scalar",REQUIRED], ["generator","Generator?",null]], positional: 2, out: false },
+  { fn: O.random_from_, args: [["self","Tensor",REQUIRED], ["from","Scalar",REQUIRED], ["to","Scalar?",null], ["generator","Generator?",null]], positional: 3, out: false },
+];
+/**
+ * Fills with random integers from 0 to the largest of the dtype, or to 2 to the power of its digits.
+ * Fills with random integers from 0 to `to`, which is left out.
+ * Fills with random integers from `from` to `to`, which is left out; without it, to the largest of the
+ * dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError when the range is empty or does not fit the dtype
+ * @torch torch.random_
+ */
+export function random_(self: Tensor, options?: { generator?: Generator | null }): Tensor;
+export function random_(self: Tensor, to: Scalar, options?: { generator?: Generator | null }): Tensor;
+export function random_(self: Tensor, from: Scalar, to: Scalar | null, options?: { generator?: Generator | null }): Tensor;
+export function random_(self: Tensor, from: Scalar, options?: { to?: Scalar | null; generator?: Generator | null }): Tensor;
+export function random_(...args: any[]): any {
+  return A.call("random_", T__random_, args);
 }
 
 /**
@@ -1594,6 +1711,22 @@ const T__unfold: A.Overload[] = [
 export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor;
 export function unfold(...args: any[]): any {
   return A.call("unfold", T__unfold, args);
+}
+
+const T__uniform_: A.Overload[] = [
+  { fn: O.uniform_, args: [["self","Tensor",REQUIRED], ["from","Float",0], ["to","Float",1], ["generator","Generator?",null]], positional: 3, out: false },
+];
+/**
+ * Fills with uniform random numbers in [from, to).
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError when the range is empty
+ * @torch torch.uniform_
+ */
+export function uniform_(self: Tensor, from: number, to: number, options?: { generator?: Generator | null }): Tensor;
+export function uniform_(self: Tensor, from: number, options?: { to?: number; generator?: Generator | null }): Tensor;
+export function uniform_(self: Tensor, options?: { from?: number; to?: number; generator?: Generator | null }): Tensor;
+export function uniform_(...args: any[]): any {
+  return A.call("uniform_", T__uniform_, args);
 }
 
 const T__unsqueeze_: A.Overload[] = [

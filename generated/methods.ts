@@ -317,6 +317,28 @@ export interface TensorMethods {
    */
   baddbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
   /**
+   * 1 or 0, with the chance of a 1 that each element gives.
+   * 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor.
+   * @throws RuntimeError for chances outside of [0, 1]
+   * @example
+   * ```ts
+   * manualSeed(0); bernoulli(full([4], 0.5)) // tensor([1., 0., 1., 1.])
+   * ```
+   * @torch torch.bernoulli
+   */
+  bernoulli(options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+  bernoulli(p: number, options?: { generator?: Generator | null }): Tensor;
+  /**
+   * Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element.
+   * Fills with 1 or 0, with the chance p of a 1.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError for chances outside of [0, 1]
+   * @torch torch.bernoulli_
+   */
+  bernoulli_(p: Tensor, options?: { generator?: Generator | null }): this;
+  bernoulli_(p: number, options?: { generator?: Generator | null }): this;
+  bernoulli_(options?: { p?: number; generator?: Generator | null }): this;
+  /**
    * The tensor as bfloat16.
    * @torch torch.bfloat16
    */
@@ -364,6 +386,15 @@ export interface TensorMethods {
    * @torch torch.byte
    */
   byte(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+  /**
+   * Fills with Cauchy distributed random numbers.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError for a sigma that is not positive
+   * @torch torch.cauchy_
+   */
+  cauchy_(median: number, sigma: number, options?: { generator?: Generator | null }): this;
+  cauchy_(median: number, options?: { sigma?: number; generator?: Generator | null }): this;
+  cauchy_(options?: { median?: number; sigma?: number; generator?: Generator | null }): this;
   /**
    * The tensor as complex128.
    * @torch torch.cdouble
@@ -655,6 +686,14 @@ export interface TensorMethods {
    */
   expandAs(other: Tensor): Tensor;
   /**
+   * Fills with exponentially distributed random numbers of the rate `lambd`.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError for a rate that is not positive
+   * @torch torch.exponential_
+   */
+  exponential_(lambd: number, options?: { generator?: Generator | null }): this;
+  exponential_(options?: { lambd?: number; generator?: Generator | null }): this;
+  /**
    * Every element set to a number.
    * Every element set to the value of a 0-dim tensor.
    * Writes into the tensor itself, which is also returned.
@@ -740,6 +779,13 @@ export interface TensorMethods {
    * @torch torch.ge_
    */
   ge_(other: Tensor | Scalar): this;
+  /**
+   * Fills with the number of trials up to the first success, for a chance of success of p.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError for p outside of (0, 1)
+   * @torch torch.geometric_
+   */
+  geometric_(p: number, options?: { generator?: Generator | null }): this;
   /**
    * The products of all pairs of two vectors' elements.
    * @throws RuntimeError unless both have one dimension
@@ -1041,6 +1087,15 @@ export interface TensorMethods {
    */
   log_(): this;
   /**
+   * Fills with random numbers whose logarithms are normal, with the given mean and standard deviation.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError for a standard deviation that is not positive
+   * @torch torch.log_normal_
+   */
+  logNormal_(mean: number, std: number, options?: { generator?: Generator | null }): this;
+  logNormal_(mean: number, options?: { std?: number; generator?: Generator | null }): this;
+  logNormal_(options?: { mean?: number; std?: number; generator?: Generator | null }): this;
+  /**
    * The logarithm of softmax, computed without overflow. With `dtype` the input is converted first.
    * @throws NotImplementedError for integers
    * @example
@@ -1276,6 +1331,17 @@ export interface TensorMethods {
    */
   mul_(other: Tensor | Scalar): this;
   /**
+   * Positions drawn with the weights of each row, as int64.
+   * @throws RuntimeError for weights that are negative, not finite or all zero, and for more samples than positions
+   * @example
+   * ```ts
+   * manualSeed(0); multinomial(tensor([1, 2, 3, 4]), 3) // tensor([2, 1, 3])
+   * ```
+   * @torch torch.multinomial
+   */
+  multinomial(numSamples: number, replacement: boolean, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+  multinomial(numSamples: number, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
+  /**
    * self * other, with broadcasting and type promotion.
    * @throws RuntimeError when the shapes do not broadcast
    * @example
@@ -1416,6 +1482,15 @@ export interface TensorMethods {
   nonzero(options?: { out?: Tensor }): Tensor;
   nonzero(options?: { asTuple: boolean }): Tensor[];
   /**
+   * Fills with normal random numbers.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError for a negative standard deviation
+   * @torch torch.normal_
+   */
+  normal_(mean: number, std: number, options?: { generator?: Generator | null }): this;
+  normal_(mean: number, options?: { std?: number; generator?: Generator | null }): this;
+  normal_(options?: { mean?: number; std?: number; generator?: Generator | null }): this;
+  /**
    * True where the elements differ.
    * @example
    * ```ts
@@ -1505,6 +1580,19 @@ export interface TensorMethods {
    */
   put_(index: Tensor | readonly number[], source: Tensor, accumulate: boolean): this;
   put_(index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): this;
+  /**
+   * Fills with random integers from 0 to the largest of the dtype, or to 2 to the power of its digits.
+   * Fills with random integers from 0 to `to`, which is left out.
+   * Fills with random integers from `from` to `to`, which is left out; without it, to the largest of the
+   * dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError when the range is empty or does not fit the dtype
+   * @torch torch.random_
+   */
+  random_(options?: { generator?: Generator | null }): this;
+  random_(to: Scalar, options?: { generator?: Generator | null }): this;
+  random_(from: Scalar, to: Scalar | null, options?: { generator?: Generator | null }): this;
+  random_(from: Scalar, options?: { to?: Scalar | null; generator?: Generator | null }): this;
   /**
    * One dimension: a view where possible, else a copy.
    * @torch torch.ravel
@@ -2117,6 +2205,15 @@ export interface TensorMethods {
    */
   unfold(dimension: number, size: number, step: number): Tensor;
   /**
+   * Fills with uniform random numbers in [from, to).
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError when the range is empty
+   * @torch torch.uniform_
+   */
+  uniform_(from: number, to: number, options?: { generator?: Generator | null }): this;
+  uniform_(from: number, options?: { to?: number; generator?: Generator | null }): this;
+  uniform_(options?: { from?: number; to?: number; generator?: Generator | null }): this;
+  /**
    * With a new dimension of size one.
    * @example
    * ```ts
@@ -2317,6 +2414,12 @@ export function installMethods(prototype: Tensor): void {
   p.baddbmm_ = function (batch1: any, batch2: any, options: any) {
     return (M.baddbmm_ as any)(this, batch1, batch2, options);
   };
+  p.bernoulli = function (...args: any[]) {
+    return (F.bernoulli as any)(this, ...args);
+  };
+  p.bernoulli_ = function (...args: any[]) {
+    return (M.bernoulli_ as any)(this, ...args);
+  };
   p.bfloat16 = function (...args: any[]) {
     return (M.bfloat16 as any)(this, ...args);
   };
@@ -2337,6 +2440,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.byte = function (...args: any[]) {
     return (M.byte as any)(this, ...args);
+  };
+  p.cauchy_ = function (...args: any[]) {
+    return (M.cauchy_ as any)(this, ...args);
   };
   p.cdouble = function (...args: any[]) {
     return (M.cdouble as any)(this, ...args);
@@ -2443,6 +2549,9 @@ export function installMethods(prototype: Tensor): void {
   p.expandAs = function (...args: any[]) {
     return (M.expandAs as any)(this, ...args);
   };
+  p.exponential_ = function (...args: any[]) {
+    return (M.exponential_ as any)(this, ...args);
+  };
   p.fill_ = function (...args: any[]) {
     return (M.fill_ as any)(this, ...args);
   };
@@ -2472,6 +2581,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.ge_ = function (other: any, options: any) {
     return (M.ge_ as any)(this, other, options);
+  };
+  p.geometric_ = function (...args: any[]) {
+    return (M.geometric_ as any)(this, ...args);
   };
   p.ger = function (...args: any[]) {
     return (F.ger as any)(this, ...args);
@@ -2575,6 +2687,9 @@ export function installMethods(prototype: Tensor): void {
   p.log_ = function (options: any) {
     return (M.log_ as any)(this, options);
   };
+  p.logNormal_ = function (...args: any[]) {
+    return (M.logNormal_ as any)(this, ...args);
+  };
   p.logSoftmax = function (...args: any[]) {
     return (F.logSoftmax as any)(this, ...args);
   };
@@ -2653,6 +2768,9 @@ export function installMethods(prototype: Tensor): void {
   p.mul_ = function (other: any, options: any) {
     return (M.mul_ as any)(this, other, options);
   };
+  p.multinomial = function (...args: any[]) {
+    return (F.multinomial as any)(this, ...args);
+  };
   p.multiply = function (other: any, options: any) {
     return (F.multiply as any)(this, other, options);
   };
@@ -2701,6 +2819,9 @@ export function installMethods(prototype: Tensor): void {
   p.nonzero = function (...args: any[]) {
     return (F.nonzero as any)(this, ...args);
   };
+  p.normal_ = function (...args: any[]) {
+    return (M.normal_ as any)(this, ...args);
+  };
   p.notEqual = function (other: any, options: any) {
     return (F.notEqual as any)(this, other, options);
   };
@@ -2727,6 +2848,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.put_ = function (...args: any[]) {
     return (M.put_ as any)(this, ...args);
+  };
+  p.random_ = function (...args: any[]) {
+    return (M.random_ as any)(this, ...args);
   };
   p.ravel = function (...args: any[]) {
     return (F.ravel as any)(this, ...args);
@@ -2925,6 +3049,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.unfold = function (...args: any[]) {
     return (M.unfold as any)(this, ...args);
+  };
+  p.uniform_ = function (...args: any[]) {
+    return (M.uniform_ as any)(this, ...args);
   };
   p.unsqueeze = function (...args: any[]) {
     return (F.unsqueeze as any)(this, ...args);

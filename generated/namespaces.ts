@@ -13,6 +13,26 @@ import * as O from "./ops.ts";
 const REQUIRED = A.REQUIRED;
 type StorageLike = any;
 
+const T_nn_functional_dropout: A.Overload[] = [
+  { fn: O.nn_functional_dropout, args: [["input","Tensor",REQUIRED], ["p","Float",0.5], ["training","Bool",true], ["inplace","Bool",false]], positional: 4, out: false },
+];
+/**
+ * Zeroes each element with probability p and divides the others by 1 - p, when `training`.
+ * @throws ValueError when p is no probability
+ * @example
+ * ```ts
+ * nn.functional.dropout(tensor([1, 2]), { training: false }) // tensor([1., 2.])
+ * ```
+ * @torch torch.nn.functional.dropout
+ */
+export function nn_functional_dropout(input: Tensor, p: number, training: boolean, inplace: boolean): Tensor;
+export function nn_functional_dropout(input: Tensor, p: number, training: boolean, options?: { inplace?: boolean }): Tensor;
+export function nn_functional_dropout(input: Tensor, p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
+export function nn_functional_dropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
+export function nn_functional_dropout(...args: any[]): any {
+  return A.call("dropout", T_nn_functional_dropout, args);
+}
+
 const T_nn_functional_layerNorm: A.Overload[] = [
   { fn: O.nn_functional_layer_norm, args: [["input","Tensor",REQUIRED], ["normalizedShape","Sizes",REQUIRED], ["weight","Tensor?",null], ["bias","Tensor?",null], ["eps","Float",0.00001]], positional: 5, out: false },
 ];
@@ -144,6 +164,7 @@ export function nn_functional_softmin(...args: any[]): any {
 
 /** The functions of torch.nn.functional. */
 export const namespace_nn_functional = {
+  dropout: nn_functional_dropout,
   layerNorm: nn_functional_layerNorm,
   linear: nn_functional_linear,
   logSoftmax: nn_functional_logSoftmax,

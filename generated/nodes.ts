@@ -1540,6 +1540,210 @@ export class where_Backward extends Node {
   }
 }
 
+export class normal_Backward extends Node {
+  override get name(): string {
+    return "NormalBackward3";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+      this.needs(1) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class normal_Tensor_float_Backward extends Node {
+  override get name(): string {
+    return "NormalBackward1";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class normal_float_Tensor_Backward extends Node {
+  override get name(): string {
+    return "NormalBackward2";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class normal_inplace_Backward extends Node {
+  override get name(): string {
+    return "NormalBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class uniform_Backward extends Node {
+  override get name(): string {
+    return "UniformBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class exponential_Backward extends Node {
+  override get name(): string {
+    return "ExponentialBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class cauchy_Backward extends Node {
+  override get name(): string {
+    return "CauchyBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class log_normal_Backward extends Node {
+  override get name(): string {
+    return "LogNormalBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class geometric_Backward extends Node {
+  override get name(): string {
+    return "GeometricBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class random_Backward extends Node {
+  override get name(): string {
+    return "RandomBackward2";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class random_to_Backward extends Node {
+  override get name(): string {
+    return "RandomBackward1";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class random_from_Backward extends Node {
+  override get name(): string {
+    return "RandomBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class bernoulli_Tensor_Backward extends Node {
+  override get name(): string {
+    return "BernoulliBackward1";
+  }
+  p!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const p: any = S.unpack(this.p, this);
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+      this.needs(1) ? F.zerosOf(p) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.p);
+    this.p = S.FREED;
+  }
+}
+
+export class bernoulli_float_Backward extends Node {
+  override get name(): string {
+    return "BernoulliBackward2";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
+export class bernoulli_Backward extends Node {
+  override get name(): string {
+    return "BernoulliBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.zerosOf(grad) : null,
+    ];
+  }
+}
+
 export class sum_Backward extends Node {
   override get name(): string {
     return "SumBackward0";

@@ -12,6 +12,7 @@ import * as $losses from "../src/dispatch/losses.ts";
 import * as $matrix from "../src/dispatch/matrix.ts";
 import * as $matrix_vector from "../src/dispatch/matrix-vector.ts";
 import * as $pointwise from "../src/dispatch/pointwise.ts";
+import * as $random from "../src/dispatch/random.ts";
 import * as $ranges from "../src/dispatch/ranges.ts";
 import * as $reduce from "../src/dispatch/reduce.ts";
 import * as $reduce_close from "../src/dispatch/reduce-close.ts";
@@ -1053,6 +1054,10 @@ export function nn_functional_softmin(input: Tensor, dim: number | null, dtype: 
 
 export function nn_functional_linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
   return ($C.linear as $Fn)(input, weight, bias);
+}
+
+export function nn_functional_dropout(input: Tensor, p: number, training: boolean, inplace: boolean): Tensor {
+  return ($C.dropout as $Fn)(input, p, training, inplace);
 }
 
 export function nn_functional_relu(input: Tensor, inplace: boolean): Tensor {
@@ -2270,6 +2275,296 @@ export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | 
   node.condition = $S.save(condition);
   const r = ($arith.where as $Fn)(condition, self, other, undefined, false);
   return $T.record(r, node);
+}
+
+export function rand(size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("rand", out, []);
+    return $T.finishOut(($random.rand as $Fn)(size, generator, dtype, device, requiresGrad, out), out) as Tensor;
+  }
+  return $T.leaf(($random.rand as $Fn)(size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
+}
+
+export function randn(size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("randn", out, []);
+    return $T.finishOut(($random.randn as $Fn)(size, generator, dtype, device, requiresGrad, out), out) as Tensor;
+  }
+  return $T.leaf(($random.randn as $Fn)(size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
+}
+
+export function randint(high: Scalar, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("randint", out, []);
+    return $T.finishOut(($random.randint as $Fn)(high, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
+  }
+  return $T.leaf(($random.randint as $Fn)(high, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
+}
+
+export function randint_low(low: Scalar, high: Scalar, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("randint", out, []);
+    return $T.finishOut(($random.randintFrom as $Fn)(low, high, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
+  }
+  return $T.leaf(($random.randintFrom as $Fn)(low, high, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
+}
+
+export function randperm(n: number, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("randperm", out, []);
+    return $T.finishOut(($random.randperm as $Fn)(n, generator, dtype, device, requiresGrad, out), out) as Tensor;
+  }
+  return $T.leaf(($random.randperm as $Fn)(n, generator, dtype, device, requiresGrad, undefined), requiresGrad);
+}
+
+export function rand_like(self: Tensor, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  return $T.leaf(($random.randLike as $Fn)(self, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+}
+
+export function randn_like(self: Tensor, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  return $T.leaf(($random.randnLike as $Fn)(self, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+}
+
+export function randint_like(self: Tensor, high: Scalar, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  return $T.leaf(($random.randintLike as $Fn)(self, high, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+}
+
+export function randint_like_low(self: Tensor, low: Scalar, high: Scalar, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  return $T.leaf(($random.randintLikeFrom as $Fn)(self, low, high, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+}
+
+export function normal(mean: Tensor, std: Tensor, generator: Generator | null, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("normal", out, [mean, std]);
+    return $T.finishOut(($random.normalTensorTensor as $Fn)(mean, std, generator, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(mean) || requiresGrad(std)))) return ($random.normalTensorTensor as $Fn)(mean, std, generator, undefined, false);
+  const node = new $N.normal_Backward();
+  $T.connect(node, [mean, std]);
+  const r = ($random.normalTensorTensor as $Fn)(mean, std, generator, undefined, false);
+  return $T.record(r, node);
+}
+
+export function normal_Tensor_float(mean: Tensor, std: number, generator: Generator | null, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("normal", out, [mean]);
+    return $T.finishOut(($random.normalTensorFloat as $Fn)(mean, std, generator, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(mean)))) return ($random.normalTensorFloat as $Fn)(mean, std, generator, undefined, false);
+  const node = new $N.normal_Tensor_float_Backward();
+  $T.connect(node, [mean]);
+  const r = ($random.normalTensorFloat as $Fn)(mean, std, generator, undefined, false);
+  return $T.record(r, node);
+}
+
+export function normal_float_Tensor(mean: number, std: Tensor, generator: Generator | null, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("normal", out, [std]);
+    return $T.finishOut(($random.normalFloatTensor as $Fn)(mean, std, generator, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(std)))) return ($random.normalFloatTensor as $Fn)(mean, std, generator, undefined, false);
+  const node = new $N.normal_float_Tensor_Backward();
+  $T.connect(node, [std]);
+  const r = ($random.normalFloatTensor as $Fn)(mean, std, generator, undefined, false);
+  return $T.record(r, node);
+}
+
+export function normal_float_float(mean: number, std: number, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("normal", out, []);
+    return $T.finishOut(($random.normalFloats as $Fn)(mean, std, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
+  }
+  return $T.leaf(($random.normalFloats as $Fn)(mean, std, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
+}
+
+export function normal_inplace_(self: Tensor, mean: number, std: number, generator: Generator | null): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($random.normalInto as $Fn)(self, mean, std, generator, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.normal_inplace_Backward();
+  $T.connect(node, [self]);
+  ($random.normalInto as $Fn)(self, mean, std, generator, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function uniform_(self: Tensor, from: number, to: number, generator: Generator | null): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($random.uniform as $Fn)(self, from, to, generator, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.uniform_Backward();
+  $T.connect(node, [self]);
+  ($random.uniform as $Fn)(self, from, to, generator, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function exponential_(self: Tensor, lambd: number, generator: Generator | null): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($random.exponential as $Fn)(self, lambd, generator, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.exponential_Backward();
+  $T.connect(node, [self]);
+  ($random.exponential as $Fn)(self, lambd, generator, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function cauchy_(self: Tensor, median: number, sigma: number, generator: Generator | null): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($random.cauchy as $Fn)(self, median, sigma, generator, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.cauchy_Backward();
+  $T.connect(node, [self]);
+  ($random.cauchy as $Fn)(self, median, sigma, generator, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function log_normal_(self: Tensor, mean: number, std: number, generator: Generator | null): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($random.logNormal as $Fn)(self, mean, std, generator, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.log_normal_Backward();
+  $T.connect(node, [self]);
+  ($random.logNormal as $Fn)(self, mean, std, generator, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function geometric_(self: Tensor, p: number, generator: Generator | null): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($random.geometric as $Fn)(self, p, generator, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.geometric_Backward();
+  $T.connect(node, [self]);
+  ($random.geometric as $Fn)(self, p, generator, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function random_(self: Tensor, generator: Generator | null): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($random.random as $Fn)(self, generator, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.random_Backward();
+  $T.connect(node, [self]);
+  ($random.random as $Fn)(self, generator, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function random_to_(self: Tensor, to: Scalar, generator: Generator | null): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($random.randomTo as $Fn)(self, to, generator, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.random_to_Backward();
+  $T.connect(node, [self]);
+  ($random.randomTo as $Fn)(self, to, generator, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function random_from_(self: Tensor, from: Scalar, to: Scalar | null, generator: Generator | null): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($random.randomFrom as $Fn)(self, from, to, generator, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.random_from_Backward();
+  $T.connect(node, [self]);
+  ($random.randomFrom as $Fn)(self, from, to, generator, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function bernoulli_Tensor_(self: Tensor, p: Tensor, generator: Generator | null): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(p)))) {
+    ($random.bernoulliEach as $Fn)(self, p, generator, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [p]);
+  const node = new $N.bernoulli_Tensor_Backward();
+  $T.connect(node, [self, p]);
+  node.p = $S.save(p);
+  ($random.bernoulliEach as $Fn)(self, p, generator, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function bernoulli_float_(self: Tensor, p: number, generator: Generator | null): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($random.bernoulliInto as $Fn)(self, p, generator, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.bernoulli_float_Backward();
+  $T.connect(node, [self]);
+  ($random.bernoulliInto as $Fn)(self, p, generator, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export function bernoulli(self: Tensor, generator: Generator | null, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("bernoulli", out, [self]);
+    return $T.finishOut(($random.bernoulli as $Fn)(self, generator, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($random.bernoulli as $Fn)(self, generator, undefined, false);
+  const node = new $N.bernoulli_Backward();
+  $T.connect(node, [self]);
+  const r = ($random.bernoulli as $Fn)(self, generator, undefined, false);
+  return $T.record(r, node);
+}
+
+export function bernoulli_p(self: Tensor, p: number, generator: Generator | null): Tensor {
+  return ($random.bernoulliP as $Fn)(self, p, generator, undefined, false);
+}
+
+export function multinomial(self: Tensor, numSamples: number, replacement: boolean, generator: Generator | null, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("multinomial", out, [self]);
+    return $T.finishOut(($random.multinomial as $Fn)(self, numSamples, replacement, generator, out, false), out) as Tensor;
+  }
+  return ($random.multinomial as $Fn)(self, numSamples, replacement, generator, undefined, false);
 }
 
 export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {

@@ -8,6 +8,7 @@ import "./install.ts";
 export * from "../generated/functional.ts";
 export * as cpu from "./api/cpu.ts";
 export { getNumThreads, setNumThreads } from "./api/cpu.ts";
+export { defaultGenerator, Generator, getRngState, initialSeed, manualSeed, seed, setRngState } from "./api/generator.ts";
 export { type IndexPart, Slice, slice } from "./api/indexing.ts";
 export { float, int } from "./api/numbers.ts";
 export { print } from "./api/print.ts";
@@ -33,6 +34,10 @@ export {
 } from "./dispatch/memory-format.ts";
 export type { Named } from "./dispatch/named.ts";
 export { canCast, promoteTypes, resultTypeOf as resultType } from "./dispatch/promotion.ts";
+export * as io from "./io/index.ts";
+export { directoryTree, printDirectoryTree } from "./io/directory-tree.ts";
+export { loadSafetensors, saveSafetensors } from "./io/safetensors.ts";
+export * as nn from "./nn/index.ts";
 export { Complex, type Float, type Int, type Scalar } from "./tensor/complex.ts";
 export { Device, type DeviceLike, toDevice as device } from "./tensor/device.ts";
 export {
@@ -58,6 +63,9 @@ export {
   uint32,
   uint64,
 } from "./tensor/dtype.ts";
+export * as tensordict from "./tensordict/index.ts";
+export { cat, stack } from "./tensordict/joining.ts";
+export { TensorDict, TensorDictBase, LazyStackedTensorDict, tensorclass, MemoryMappedTensor, MemmapTensor, loadMemmap, lazyStack, maybeDenseStack, NonTensorData, NonTensorStack, isTensorCollection, isTensorclass, setLazyLegacy } from "./tensordict/index.ts";
 export * as errors from "./tensor/errors.ts";
 export { setWarningPolicy } from "./tensor/errors.ts";
 export { Size } from "./tensor/size.ts";

@@ -63,6 +63,12 @@ export const ops = [
     example: "nn.functional.linear(tensor([[1, 2]]), tensor([[3, 4]]), tensor([100])) // tensor([[111.]])",
   },
   {
+    ...functional, name: "dropout", args: { input: "Tensor", p: ["Float", 0.5], training: ["Bool", true], inplace: ["Bool", false] }, impl: "composites.dropout",
+    doc: "Zeroes each element with probability p and divides the others by 1 - p, when `training`.",
+    throws: ["ValueError when p is no probability"],
+    example: "nn.functional.dropout(tensor([1, 2]), { training: false }) // tensor([1., 2.])",
+  },
+  {
     ...functional, name: "relu", args: { input: "Tensor", inplace: ["Bool", false] }, impl: "composites.functionalRelu",
     doc: "Each element, or zero where it is negative.",
     example: "nn.functional.relu(tensor([-1, 2])) // tensor([0., 2.])",

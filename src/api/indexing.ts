@@ -1,8 +1,8 @@
 /** Python's `x[...]` and `x[...] = v`: `at` and `setAt`. */
 import { where } from "../../generated/functional.ts";
 import * as O from "../../generated/ops.ts";
-import * as copy from "../dispatch/copy.ts";
 import { empty } from "../dispatch/allocate.ts";
+import * as copy from "../dispatch/copy.ts";
 import { indexFromList, valuesFromList } from "../dispatch/indexing-lists.ts";
 import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { checkFits } from "../dispatch/storage-ops.ts";
@@ -48,8 +48,8 @@ function badPlace(t: Tensor | null, i: number, dim: number, n: number): never {
   if (!Number.isInteger(i)) badIndex(i);
   if (t !== null && t._shape.length === 0) {
     throw new IndexError(
-      "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim " +
-        "tensor to a number",
+      "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a " +
+        "0-dim tensor to a number",
       { op: "at" },
     );
   }
@@ -79,7 +79,8 @@ const clampTo = (x: number, n: number): number => (x < 0 ? (x + n < 0 ? 0 : x + 
 
 /** `x[a:b]` */
 function sliceFirst(t: Tensor, s: Slice): Tensor {
-  if (t._shape.length === 0) throw new IndexError("slice() cannot be applied to a 0-dim tensor.", { op: "at" });
+  if (t._shape.length === 0)
+    throw new IndexError("slice() cannot be applied to a 0-dim tensor.", { op: "at" });
   if (tracked(t)) return t._derive(O.slice(t, 0, s.start, s.stop, s.step ?? 1));
   const shape = t._shape.slice();
   const n = shape[0] as number;
@@ -94,7 +95,9 @@ function sliceFirst(t: Tensor, s: Slice): Tensor {
     strides = old.slice();
     (strides as number[])[0] = first * step;
   }
-  return t._derive(views.asView(t, shape, strides, t._offset + (to > from ? from : Math.min(from, n)) * first));
+  return t._derive(
+    views.asView(t, shape, strides, t._offset + (to > from ? from : Math.min(from, n)) * first),
+  );
 }
 
 /** The elements, or a view of them, that an index names. */
@@ -115,7 +118,8 @@ export function at(t: Tensor, index: readonly unknown[]): Tensor {
   const walk = new Walk(t, tracked(t));
   walk.all(partsOf(index));
   const view = walk.finish();
-  if (walk.indices.length === 0) return t._derive(view === t ? (tracked(t) ? O.alias(t) : views.alias(t)) : view);
+  if (walk.indices.length === 0)
+    return t._derive(view === t ? (tracked(t) ? O.alias(t) : views.alias(t)) : view);
   return O.index(view, walk.indices);
 }
 
@@ -123,7 +127,13 @@ export function at(t: Tensor, index: readonly unknown[]): Tensor {
 function isTupleLike(list: readonly unknown[]): boolean {
   if (list.length >= 32) return false;
   return list.some(
-    (x) => x === null || Array.isArray(x) || x instanceof Tensor || x instanceof Slice || x === "..." || x === ELLIPSIS,
+    (x) =>
+      x === null ||
+      Array.isArray(x) ||
+      x instanceof Tensor ||
+      x instanceof Slice ||
+      x === "..." ||
+      x === ELLIPSIS,
   );
 }
 
@@ -131,8 +141,8 @@ function partsOf(index: readonly unknown[]): readonly Part[] {
   const only = index[0];
   if (index.length === 1 && Array.isArray(only) && isTupleLike(only)) {
     warn(
-      "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use " +
-        "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, " +
+      "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; " +
+        "use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, " +
         "x[torch.tensor(seq)], which will result either in an error or a different result",
     );
     return partsOf(only);
@@ -145,7 +155,8 @@ function partsOf(index: readonly unknown[]): readonly Part[] {
 function addPart(parts: Part[], x: unknown): void {
   if (typeof x === "number") parts.push(x);
   else if (typeof x === "string") parts.push(...parseIndex(x));
-  else if (x === null || typeof x === "boolean" || x instanceof Slice || x === ELLIPSIS) parts.push(x as Part);
+  else if (x === null || typeof x === "boolean" || x instanceof Slice || x === ELLIPSIS)
+    parts.push(x as Part);
   else if (x instanceof Tensor) parts.push(fromTensor(x));
   else if (Array.isArray(x)) parts.push(indexFromList(x));
   else if (typeof x === "bigint") parts.push(Number(x));
@@ -283,7 +294,8 @@ class Walk {
 export function setAt(t: Tensor, index: unknown, value: unknown): Tensor {
   const given = Array.isArray(index) ? index : [index];
   const source = valueOf(value, t);
-  const recording = gradMode.enabled && (requiresGrad(t) || (source instanceof Tensor && requiresGrad(source)));
+  const recording =
+    gradMode.enabled && (requiresGrad(t) || (source instanceof Tensor && requiresGrad(source)));
   const parts = partsOf(given);
   if (parts.length === 1 && parts[0] === false) return t;
   const walk = new Walk(t, recording && requiresGrad(t));
@@ -303,7 +315,9 @@ export function setAt(t: Tensor, index: unknown, value: unknown): Tensor {
 function valueOf(value: unknown, t: Tensor): Tensor | Scalar {
   if (value instanceof Tensor || isScalar(value)) return value;
   if (Array.isArray(value)) return valuesFromList(value, t.dtype);
-  throw new TypeError(`can't assign a ${indexTypeName(value)} to a torch.${t.dtype.scalarType}Tensor`, { op: "setAt" });
+  throw new TypeError(`can't assign a ${indexTypeName(value)} to a torch.${t.dtype.scalarType}Tensor`, {
+    op: "setAt",
+  });
 }
 
 function putValues(view: Tensor, indices: readonly (Tensor | null)[], value: Tensor | Scalar): void {

@@ -137,7 +137,10 @@ export function repeatInterleavePositions(repeats: Tensor, outputSize: number | 
     throw new RuntimeError("repeat_interleave only accept 1D vector as repeat", { op });
   }
   if (repeats.dtype !== int64 && repeats.dtype !== int32) {
-    throw new NotImplementedError(`"repeat_interleave_cpu" not implemented for '${repeats.dtype.scalarType}'`, { op });
+    throw new NotImplementedError(
+      `"repeat_interleave_cpu" not implemented for '${repeats.dtype.scalarType}'`,
+      { op },
+    );
   }
   const counts = repeats.tolist() as number[];
   let total = 0;

@@ -1,6 +1,6 @@
 /** Functions of nn.functional written with other operators. */
 import * as O from "../../generated/ops.ts";
-import { broadcastShapes } from "../dispatch/allocate.ts";
+import { broadcastShapes, emptyLike } from "../dispatch/allocate.ts";
 import { checkOutGradients } from "../dispatch/out.ts";
 import { type DType, float32 } from "../tensor/dtype.ts";
 import { NotImplementedError, RuntimeError, ValueError, warn } from "../tensor/errors.ts";
@@ -164,4 +164,15 @@ export function layerNorm(
   if (weight !== null) r = r.mul(weight);
   if (bias !== null) r = r.add(bias);
   return narrow ? r.to(input.dtype) : r;
+}
+
+/** Zeroes elements at random and scales the others up; the numbers are those of `bernoulli_`. */
+export function dropout(input: Tensor, p: number, training: boolean, inplace: boolean): Tensor {
+  if (!(p >= 0 && p <= 1)) {
+    throw new ValueError(`dropout probability has to be between 0 and 1, but got ${p}`, { op: "dropout" });
+  }
+  if (p === 0 || !training || input._numel === 0) return input;
+  const zeros = p === 1;
+  const noise = zeros ? input.newZeros([]) : emptyLike(input).bernoulli_(1 - p).div_(1 - p);
+  return inplace ? input.mul_(noise) : input.mul(noise);
 }

@@ -1,8 +1,144 @@
-/** The type of random generators, for signatures below the room that implements them. */
+/** Random generators: the native state and what seeds, saves and restores it. */
+import { STATUS } from "../../generated/abi.ts";
+import { K } from "../../generated/kernels.ts";
+import * as frame from "../ffi/frame.ts";
+import { readWord } from "../ffi/values.ts";
+import { CPU, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
+import { uint8 } from "../tensor/dtype.ts";
+import { NotImplementedError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
+import { Storage } from "../tensor/storage.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { empty } from "./allocate.ts";
+import { denseOf } from "./copy.ts";
 
-/** A source of random numbers. @torch torch.Generator */
-export interface Generator {
-  manualSeed(seed: number | bigint): this;
-  /** @internal Address of the native state. */
-  readonly _address: number;
+/** What the native library reserves for a state. */
+const RESERVED_BYTES = 4096;
+/** Bytes of a saved state. */
+const STATE_BYTES = 5056;
+const DEFAULT_SEED = 67280421310721n;
+const INT64 = 5;
+
+/** The 64 bits of a seed between -2^63 and 2^64 - 1. */
+function seedWord(seed: number | bigint): bigint {
+  if (typeof seed !== "bigint" && !Number.isInteger(seed)) {
+    throw new RuntimeError(`manual_seed expected a long, but got ${typeof seed === "number" ? "float" : typeof seed}`, {
+      op: "manualSeed",
+    });
+  }
+  const x = BigInt(seed);
+  if (x < -(2n ** 63n) || x >= 2n ** 64n) {
+    throw new ValueError("Overflow when unpacking long long", { op: "manualSeed" });
+  }
+  return BigInt.asIntN(64, x);
 }
+
+/** A seed from the system's source of randomness. */
+function randomSeed(): bigint {
+  return crypto.getRandomValues(new BigUint64Array(1))[0] as bigint;
+}
+
+/** A number where it is exact, else a bigint. */
+const plainSeed = (x: bigint): number | bigint => (x <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(x) : x);
+
+/**
+ * A stream of random numbers of its own: torch's mt19937, bit for bit.
+ * @example
+ * ```ts
+ * rand(2, { generator: new Generator().manualSeed(0) }) // tensor([0.4963, 0.7682])
+ * ```
+ * @torch torch.Generator
+ */
+export class Generator {
+  private readonly block: Storage;
+  readonly device: Device = CPU;
+
+  constructor(device: DeviceLike = "cpu") {
+    const place = toDevice(device);
+    if (place.type !== "cpu") throw new NotImplementedError(`Generator: there is none for device '${place}'`);
+    this.block = Storage.allocate(RESERVED_BYTES);
+    this.begin(DEFAULT_SEED);
+  }
+
+  /** @internal Address of the native state. */
+  get _address(): number {
+    return this.block.ptr;
+  }
+
+  private begin(word: bigint): void {
+    frame.begin(1, 0);
+    frame.operand(0, frame.scratchInt(0, word), INT64, [], [], 0);
+    frame.attr(0, this._address);
+    K.random_seed.run("manualSeed");
+  }
+
+  /** Starts the stream of a seed; only its low 32 bits matter. @torch torch.Generator.manual_seed */
+  manualSeed(seed: number | bigint): this {
+    this.begin(seedWord(seed));
+    return this;
+  }
+
+  /** The seed that the stream began with, as torch counts it: from 0 to 2^64 - 1. @torch torch.Generator.initial_seed */
+  initialSeed(): number | bigint {
+    const address = frame.scratchInt(0, 0n);
+    frame.begin(1, 0);
+    frame.operand(0, address, INT64, [], [], 0);
+    frame.attr(0, this._address);
+    K.random_initial_seed.run("initialSeed");
+    return plainSeed(readWord(address, false));
+  }
+
+  /** Starts a stream that nobody can predict, and returns its seed. @torch torch.Generator.seed */
+  seed(): number | bigint {
+    const seed = randomSeed();
+    this.begin(BigInt.asIntN(64, seed));
+    return plainSeed(seed);
+  }
+
+  /** The state as 5056 bytes, in torch's layout. @torch torch.Generator.get_state */
+  getState(): Tensor {
+    const state = empty([STATE_BYTES], uint8);
+    frame.begin(1, 0);
+    frame.operand(0, state._address(), uint8.id, state._shape, state._strides, 0);
+    frame.attr(0, this._address);
+    K.random_get_state.run("getState");
+    return state;
+  }
+
+  /**
+   * Takes over a saved state.
+   * @throws RuntimeError when the bytes are no state
+   * @torch torch.Generator.set_state
+   */
+  setState(state: Tensor): this {
+    const op = "setState";
+    if (!(state instanceof Tensor)) throw new TypeError(`expected a torch.ByteTensor, but got ${typeof state}`, { op });
+    if (state.dtype !== uint8 || state.isMeta) throw new TypeError("RNG state must be a torch.ByteTensor", { op });
+    if (state._numel !== STATE_BYTES) {
+      throw new RuntimeError(
+        `Expected a CPUGeneratorImplState of size ${STATE_BYTES} but found the input RNG state size to be ${state._numel}`,
+        { op },
+      );
+    }
+    const dense = denseOf(state);
+    frame.begin(1, 0);
+    frame.operand(0, dense._address(), uint8.id, [STATE_BYTES], [1], 0);
+    frame.attr(0, this._address);
+    if (K.random_set_state.call(frame.frameAddress()) !== STATUS.ok) {
+      throw new RuntimeError("Invalid mt19937 state", { op });
+    }
+    return this;
+  }
+
+  /** A generator in the same state. @torch torch.Generator.clone_state */
+  cloneState(): Generator {
+    return new Generator().setState(this.getState());
+  }
+
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return `<Generator device='${this.device}'>`;
+  }
+}
+
+/** The generator of calls that are given none; every Worker has its own. */
+export const defaultGenerator: Generator = new Generator();
+defaultGenerator.seed();

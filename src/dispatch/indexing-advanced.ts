@@ -1,5 +1,5 @@
 /** `x[i, j]` with index tensors and masks: what they mean together, reading, and writing. */
-import { type DType, bool, int32, int64, uint8 } from "../tensor/dtype.ts";
+import { bool, type DType, int32, int64, uint8 } from "../tensor/dtype.ts";
 import { IndexError, RuntimeError, warn } from "../tensor/errors.ts";
 import { contiguousStrides, listText, numelOf, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";

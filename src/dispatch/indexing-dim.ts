@@ -9,7 +9,12 @@ import { empty } from "./allocate.ts";
 import * as copy from "./copy.ts";
 import { ADD, ASSIGN, axis, read, type Selection, write } from "./indexing-kernel.ts";
 import { prepareOut } from "./out.ts";
-import { hasInternalOverlap, requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
+import {
+  hasInternalOverlap,
+  requireNoInternalOverlap,
+  requireNoOverlap,
+  requireNoPartialOverlap,
+} from "./overlap.ts";
 import { general, RULES } from "./pointwise.ts";
 import { checkFits } from "./storage-ops.ts";
 import { asView } from "./views.ts";
@@ -29,7 +34,13 @@ function refuseIndex(message: string, op: string): never {
 const outsideSelf = (): Error => new IndexError("index out of range in self");
 
 /** Where a vector of positions along `dim` points; 0-dim tensors count as one element. */
-function along(self: Tensor, d: number, index: Tensor, wrap: boolean, outside?: Selection["outside"]): Selection {
+function along(
+  self: Tensor,
+  d: number,
+  index: Tensor,
+  wrap: boolean,
+  outside?: Selection["outside"],
+): Selection {
   const rank = self._shape.length;
   const vector = copy.denseOf(index);
   const n = index._numel;
@@ -52,7 +63,8 @@ export function indexSelect(self: Tensor, dim: number, index: Tensor, out?: Tens
   }
   if (!isInteger(index)) refuse("index_select(): Expected dtype int32 or int64 for index", op);
   if (out !== undefined) {
-    if (out.dtype !== self.dtype) refuse("index_select(): self and result must have the same scalar type", op);
+    if (out.dtype !== self.dtype)
+      refuse("index_select(): self and result must have the same scalar type", op);
     requireNoInternalOverlap(out, op);
     requireNoOverlap(out, self, op);
     requireNoOverlap(out, index, op);
@@ -61,7 +73,8 @@ export function indexSelect(self: Tensor, dim: number, index: Tensor, out?: Tens
   const s = along(source, d, index, false, outsideSelf);
   const shape = self._shape.length === 0 ? [] : s.shape;
   if (out !== undefined) prepareOut(out, shape);
-  const target = out === undefined || out._bits !== 0 ? empty(shape, self.dtype, self._storage.kind === "meta") : out;
+  const target =
+    out === undefined || out._bits !== 0 ? empty(shape, self.dtype, self._storage.kind === "meta") : out;
   const flat = shape.length === s.shape.length ? target : asView(target, [1], [1], target._offset);
   read(flat, source, s, op);
   if (out !== undefined && target !== out) copy.transfer(out, target);
@@ -74,7 +87,10 @@ function targetOf(self: Tensor, out: Tensor | undefined, inplace: boolean, op: s
   if (out === undefined) return copy.clone(self);
   if (out === self) return out;
   if (out.dtype !== self.dtype) {
-    refuse(`Expected out tensor to have dtype ${self.dtype.cppName}, but got ${out.dtype.cppName} instead`, op);
+    refuse(
+      `Expected out tensor to have dtype ${self.dtype.cppName}, but got ${out.dtype.cppName} instead`,
+      op,
+    );
   }
   prepareOut(out, self._shape);
   requireNoInternalOverlap(out, op);
@@ -83,7 +99,13 @@ function targetOf(self: Tensor, out: Tensor | undefined, inplace: boolean, op: s
 }
 
 /** Writes through a plain copy where the target's elements are read through flag bits. */
-export function writeInto(target: Tensor, source: Tensor, make: (t: Tensor) => Selection, mode: number, op: string): Tensor {
+export function writeInto(
+  target: Tensor,
+  source: Tensor,
+  make: (t: Tensor) => Selection,
+  mode: number,
+  op: string,
+): Tensor {
   if (target._bits === 0) {
     write(target, source, make(target), mode, op);
     return target;
@@ -280,15 +302,18 @@ export function indexFillTensor(
 ): Tensor {
   if (value._shape.length !== 0) {
     refuse(
-      `index_fill_ only supports a 0-dimensional value tensor, but got tensor with ${value._shape.length} dimension(s).`,
+      `index_fill_ only supports a 0-dimensional value tensor, but got tensor with ` +
+        `${value._shape.length} dimension(s).`,
       "index_fill_",
     );
   }
   return indexFill(self, dim, index, value.item(), undefined, inplace);
 }
 
-const outsideFlat = (numel: number) => (i: number): Error =>
-  new IndexError(`out of range: tried to access index ${i} on a tensor of ${numel} elements.`);
+const outsideFlat =
+  (numel: number) =>
+  (i: number): Error =>
+    new IndexError(`out of range: tried to access index ${i} on a tensor of ${numel} elements.`);
 
 /** A dense tensor seen as a vector, at the positions of an index tensor of any shape. */
 function flat(self: Tensor, index: Tensor): Selection {
@@ -306,7 +331,8 @@ function flat(self: Tensor, index: Tensor): Selection {
 /** The elements at positions of self read row by row. */
 export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
   const op = "take";
-  if (index.dtype !== int64) refuse(`take(): Expected a long tensor for index, but got ${index.dtype.scalarType}`, op);
+  if (index.dtype !== int64)
+    refuse(`take(): Expected a long tensor for index, but got ${index.dtype.scalarType}`, op);
   if (out !== undefined && out.dtype !== self.dtype) {
     refuse(
       `take(): self and out expected to have the same dtype, but got self.dtype = ${self.dtype.scalarType} and ` +
@@ -322,7 +348,8 @@ export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
     prepareOut(out, index._shape);
   }
   const direct = out === undefined || (out._contiguous && out._bits === 0);
-  const target = direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.kind === "meta");
+  const target =
+    direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.kind === "meta");
   const source = copy.denseOf(self);
   read(asView(target, [index._numel], [1], target._offset), source, flat(source, index), op);
   if (out !== undefined && target !== out) copy.transfer(out, target);
@@ -340,8 +367,10 @@ export function put(
 ): Tensor {
   const op = "put_";
   const pair = `self.dtype = ${self.dtype.scalarType} and source.dtype = ${source.dtype.scalarType}`;
-  if (index.dtype !== int64) refuse(`put_(): Expected a long tensor for index, but got ${index.dtype.scalarType}`, op);
-  if (self.dtype !== source.dtype) refuse(`put_(): self and source expected to have the same dtype, but got ${pair}`, op);
+  if (index.dtype !== int64)
+    refuse(`put_(): Expected a long tensor for index, but got ${index.dtype.scalarType}`, op);
+  if (self.dtype !== source.dtype)
+    refuse(`put_(): self and source expected to have the same dtype, but got ${pair}`, op);
   if (source._numel !== index._numel) {
     refuseIndex(
       "put_(): Expected source and index to have the same number of elements, but got source.numel() = " +
@@ -349,7 +378,8 @@ export function put(
       op,
     );
   }
-  if (self._numel === 0 && index._numel !== 0) refuseIndex("put_(): Tried to put elements into an empty tensor", op);
+  if (self._numel === 0 && index._numel !== 0)
+    refuseIndex("put_(): Tried to put elements into an empty tensor", op);
   if (inplace) {
     requireNoInternalOverlap(self, op);
     requireNoOverlap(self, index, op);

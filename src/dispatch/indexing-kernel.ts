@@ -4,9 +4,9 @@ import { K } from "../../generated/kernels.ts";
 import * as frame from "../ffi/frame.ts";
 import { contiguousStrides } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { asView } from "./views.ts";
 import * as copy from "./copy.ts";
 import { throwStatus } from "./kernel.ts";
+import { asView } from "./views.ts";
 
 /** How a write combines what is there with what comes. */
 export const ASSIGN = 0;

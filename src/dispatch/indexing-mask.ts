@@ -1,8 +1,8 @@
 /** Masks: filling, selecting and scattering by them, and the coordinates of true elements. */
 import { K } from "../../generated/kernels.ts";
 import * as frame from "../ffi/frame.ts";
-import { type Scalar } from "../tensor/complex.ts";
-import { bool, type DType, int64, uint8 } from "../tensor/dtype.ts";
+import type { Scalar } from "../tensor/complex.ts";
+import { bool, int64, uint8 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -11,11 +11,8 @@ import * as copy from "./copy.ts";
 import { contiguousFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
-import { general, RULES } from "./pointwise.ts";
 import { checkFits } from "./storage-ops.ts";
 import { expand } from "./views.ts";
-
-const WHERE = { name: "masked_fill", kernel: K.ternary_where, rule: RULES.same };
 
 function refuse(message: string, op: string): never {
   throw new RuntimeError(message, { op });
@@ -53,7 +50,8 @@ export function maskedFillTensor(
 ): Tensor {
   if (value._shape.length !== 0) {
     refuse(
-      `masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ${value._shape.length} dimension(s).`,
+      `masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ` +
+        `${value._shape.length} dimension(s).`,
       "masked_fill",
     );
   }
@@ -70,14 +68,19 @@ function fillWhere(self: Tensor, mask: Tensor, value: Tensor, inplace: boolean):
     const shape = broadcastShapes(mask._shape, self._shape, "masked_fill");
     const same = sameSizes(shape, self._shape);
     const strides = strideOrder(shape, [same ? self : expand(self, shape)]);
-    const target = same ? emptyLike(self) : emptyWith(shape, strides, self.dtype, self._storage.kind === "meta");
+    const target = same
+      ? emptyLike(self)
+      : emptyWith(shape, strides, self.dtype, self._storage.kind === "meta");
     return run(target, self, mask, value);
   }
   const lead = mask._shape.length - self._shape.length;
   const fits = lead <= 0 && mask._shape.every((n, d) => n === 1 || n === self._shape[d - lead]);
   if (!fits) {
     const shape = broadcastShapes(mask._shape, self._shape, "masked_fill_");
-    refuse(`output with shape ${listText(self._shape)} doesn't match the broadcast shape ${listText(shape)}`, "masked_fill_");
+    refuse(
+      `output with shape ${listText(self._shape)} doesn't match the broadcast shape ${listText(shape)}`,
+      "masked_fill_",
+    );
   }
   requireNoPartialOverlap(self, mask, "masked_fill_");
   return run(self, self, mask, value);
@@ -90,9 +93,17 @@ function run(target: Tensor, self: Tensor, mask: Tensor, value: Tensor): Tensor 
   frame.begin(4, c);
   frame.operand(0, target._address(), target.dtype.id, target._shape, target._strides, target._bits);
   frame.broadcastOperand(1, mask._address(), mask.dtype.id, mask._shape, mask._strides, rank, 0);
-  frame.broadcastOperand(2, value._address(), value.dtype.id, value._shape, value._strides, rank, value._bits);
+  frame.broadcastOperand(
+    2,
+    value._address(),
+    value.dtype.id,
+    value._shape,
+    value._strides,
+    rank,
+    value._bits,
+  );
   frame.broadcastOperand(3, self._address(), self.dtype.id, self._shape, self._strides, rank, self._bits);
-  WHERE.kernel.run("masked_fill", self.dtype.scalarType);
+  K.ternary_where.run("masked_fill", self.dtype.scalarType);
   return target;
 }
 
@@ -120,7 +131,10 @@ function requireData(t: Tensor, op: string): void {
 export function nonzero(self: Tensor, out?: Tensor): Tensor {
   requireData(self, "nonzero");
   if (out !== undefined && out.dtype !== int64) {
-    refuse(`nonzero: Expected out tensor to have scalar type Long but got scalar type${out.dtype.scalarType}`, "nonzero");
+    refuse(
+      `nonzero: Expected out tensor to have scalar type Long but got scalar type${out.dtype.scalarType}`,
+      "nonzero",
+    );
   }
   if (out !== undefined) {
     requireNoInternalOverlap(out, "nonzero");
@@ -177,8 +191,6 @@ export function maskedSelect(self: Tensor, mask: Tensor, out?: Tensor): Tensor {
   return out ?? target;
 }
 
-const typeText = (d: DType): string => d.scalarType;
-
 /** Elements where the mask is true are replaced by those of `source`, one after another. */
 export function maskedScatter(
   self: Tensor,
@@ -190,17 +202,24 @@ export function maskedScatter(
   const op = "masked_scatter_";
   if (self.dtype !== source.dtype) {
     refuse(
-      `masked_scatter: expected self and source to have same dtypes but got${typeText(self.dtype)} and ${typeText(source.dtype)}`,
+      "masked_scatter: expected self and source to have same dtypes but got" +
+        `${self.dtype.scalarType} and ${source.dtype.scalarType}`,
       op,
     );
   }
   if (mask.dtype !== bool) {
-    refuse(`masked_scatter_ only supports boolean masks, but got mask with dtype ${typeText(mask.dtype)}`, op);
+    refuse(
+      `masked_scatter_ only supports boolean masks, but got mask with dtype ${mask.dtype.scalarType}`,
+      op,
+    );
   }
   const shape = broadcastShapes(mask._shape, self._shape, op);
   if (inplace) {
     if (!sameSizes(shape, self._shape)) {
-      refuse(`output with shape ${listText(self._shape)} doesn't match the broadcast shape ${listText(shape)}`, op);
+      refuse(
+        `output with shape ${listText(self._shape)} doesn't match the broadcast shape ${listText(shape)}`,
+        op,
+      );
     }
     requireNoInternalOverlap(self, op);
     requireNoOverlap(self, source, op);

@@ -31,7 +31,10 @@ function lanes(self: Tensor, d: number, index: Tensor, op: string): Selection {
     axes: [axis(compact, d, sizes(self)[d] as number, steps(self)[d] as number)],
     wrap: false,
     outside: (i, k, n) =>
-      new RuntimeError(`index ${i} is out of bounds for dimension ${k} with size ${n}`, { op, code: "index" }),
+      new RuntimeError(`index ${i} is out of bounds for dimension ${k} with size ${n}`, {
+        op,
+        code: "index",
+      }),
   };
 }
 
@@ -57,7 +60,8 @@ export function gather(self: Tensor, dim: number, index: Tensor, _sparseGrad: bo
     requireNoPartialOverlap(out, index, op);
   }
   const direct = out === undefined || out._bits === 0;
-  const target = direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.kind === "meta");
+  const target =
+    direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.kind === "meta");
   if (index._numel === 0) return out ?? target;
   const source = self._bits === 0 ? self : copy.clone(self);
   const s = lanes(source, d, index, op);
@@ -141,7 +145,14 @@ export function cut(src: Tensor, index: Tensor): Tensor {
 }
 
 /** Combines `src` into `target` at the places that `index` names. */
-export function scatterWrite(target: Tensor, d: number, index: Tensor, src: Tensor, mode: number, op: string): Tensor {
+export function scatterWrite(
+  target: Tensor,
+  d: number,
+  index: Tensor,
+  src: Tensor,
+  mode: number,
+  op: string,
+): Tensor {
   if (index._numel === 0) return target;
   return writeInto(target, src, (t) => lanes(t, d, index, op), mode, op);
 }
@@ -165,7 +176,14 @@ function run(
 }
 
 /** self, with the elements at the places that `index` names along `dim` replaced by those of `src`. */
-export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor, inplace = false): Tensor {
+export function scatter(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  src: Tensor,
+  out?: Tensor,
+  inplace = false,
+): Tensor {
   return run(self, dim, index, src, ASSIGN, out, inplace, "scatter");
 }
 
@@ -182,7 +200,14 @@ export function scatterReduceSrc(
 }
 
 /** The sum form. */
-export function scatterAdd(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor, inplace = false): Tensor {
+export function scatterAdd(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  src: Tensor,
+  out?: Tensor,
+  inplace = false,
+): Tensor {
   return run(self, dim, index, src, ADD, out, inplace, "scatter_add");
 }
 
@@ -225,7 +250,10 @@ function scatterNumber(
   checkScatter(self, d, index, null);
   checkFits(value, self.dtype);
   const target = scatterTarget(self, [index], out, inplace, op);
-  const holder = empty(sizes(index).map(() => 1), self.dtype);
+  const holder = empty(
+    sizes(index).map(() => 1),
+    self.dtype,
+  );
   copy.fill(holder, value);
   return scatterWrite(target, d, index, holder, mode, op);
 }

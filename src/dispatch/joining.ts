@@ -23,7 +23,10 @@ function checkParts(tensors: readonly Tensor[], first: number, d: number): void 
   tensors.forEach((t, i) => {
     if (isSkipped(t)) return;
     if (t._shape.length !== shape.length) {
-      refuse(`Tensors must have same number of dimensions: got ${shape.length} and ${t._shape.length}`, "cat");
+      refuse(
+        `Tensors must have same number of dimensions: got ${shape.length} and ${t._shape.length}`,
+        "cat",
+      );
     }
     t._shape.forEach((n, k) => {
       if (k !== d && n !== shape[k]) {
@@ -148,7 +151,13 @@ export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Te
   const size = [...shape.slice(0, d), tensors.length, ...shape.slice(d)];
   const dtype = sameDtype(tensors) ?? resultType(tensors);
   if (out !== undefined) outFor(out, size, dtype, tensors);
-  const target = out ?? empty(size, dtype, tensors.some((t) => t._storage.kind === "meta"));
+  const target =
+    out ??
+    empty(
+      size,
+      dtype,
+      tensors.some((t) => t._storage.kind === "meta"),
+    );
   if (target._storage.kind === "meta") return target;
   const strides = target._strides.filter((_, k) => k !== d);
   const step = target._strides[d] as number;
@@ -190,7 +199,12 @@ export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
 }
 
 /** Copies to a fresh row-major tensor that is seen with other dimensions. */
-function copyPaired(target: Tensor, self: Tensor, shape: readonly number[], strides: readonly number[]): void {
+function copyPaired(
+  target: Tensor,
+  self: Tensor,
+  shape: readonly number[],
+  strides: readonly number[],
+): void {
   const to = region(target, shape, contiguousStrides(shape), target._offset);
   const source = asView(self, shape, strides, self._offset);
   if (source._bits !== to._bits) {

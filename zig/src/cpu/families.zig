@@ -1,6 +1,7 @@
 //! Where each kernel family of the schema lives. `tuned` families are compiled once for every instruction set,
 //! `plain` ones once, for the baseline.
 pub const tuned = struct {
+    pub const random = @import("random_kernels.zig");
     pub const softmax = @import("softmax.zig");
     pub const matmul = @import("matmul.zig");
     pub const unary = @import("unary.zig");

@@ -205,7 +205,8 @@ fn Reader(comptime T: type) type {
             }
             for (0..n) |i| {
                 const k: isize = @intCast(i);
-                at_element(T, c.dense, w.dense.offset + k * w.step[0]).* = at_element(T, c.indexed, from + k * w.step[1]).*;
+                const to = at_element(T, c.dense, w.dense.offset + k * w.step[0]);
+                to.* = at_element(T, c.indexed, from + k * w.step[1]).*;
             }
         }
 

@@ -85,7 +85,8 @@ fn unpack(comptime T: type, f: *fr.Frame, mask: []const u8) void {
     }
 }
 
-/// Operand 0, int64 of shape [count, rank] with any strides, receives the coordinates of the true elements of operand 1.
+/// Operand 0, int64 of shape [count, rank] with any strides, receives the coordinates of the true elements of
+/// operand 1.
 pub fn nonzero(f: *fr.Frame) abi.Status {
     const out = fr.view(f, 0);
     const mask = fr.view(f, 1);

@@ -1,0 +1,39 @@
+/** The default random generator, for users. */
+import { defaultGenerator, Generator } from "../dispatch/generator.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+export { defaultGenerator, Generator };
+
+/**
+ * Starts the default generator's stream of a seed.
+ * @throws ValueError for a seed outside of -2^63 to 2^64 - 1
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * rand(3) // tensor([0.4963, 0.7682, 0.0885])
+ * ```
+ * @torch torch.manual_seed
+ */
+export function manualSeed(seed: number | bigint): Generator {
+  return defaultGenerator.manualSeed(seed);
+}
+
+/** Starts a stream that nobody can predict, and returns its seed. @torch torch.seed */
+export function seed(): number | bigint {
+  return defaultGenerator.seed();
+}
+
+/** The seed that the default generator's stream began with. @torch torch.initial_seed */
+export function initialSeed(): number | bigint {
+  return defaultGenerator.initialSeed();
+}
+
+/** The default generator's state as bytes. @torch torch.get_rng_state */
+export function getRngState(): Tensor {
+  return defaultGenerator.getState();
+}
+
+/** Takes over a state from `getRngState`. @torch torch.set_rng_state */
+export function setRngState(state: Tensor): void {
+  defaultGenerator.setState(state);
+}

@@ -1,0 +1,365 @@
+/** Fills tensors with random numbers: the checks and the native calls; no shapes are decided here. */
+import { K } from "../../generated/kernels.ts";
+import { STATUS } from "../../generated/abi.ts";
+import * as frame from "../ffi/frame.ts";
+import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
+import { bfloat16, type DType, float16, float32, float64, toReal } from "../tensor/dtype.ts";
+import { NotImplementedError, RuntimeError, TypeError, warn } from "../tensor/errors.ts";
+import { isContiguousGeometry, type Tensor } from "../tensor/tensor.ts";
+import { defaultGenerator, type Generator } from "./generator.ts";
+import type { Kernel } from "./kernel.ts";
+import { requireNoInternalOverlap } from "./overlap.ts";
+
+/** C++'s name of a dtype's type, as some messages give it. */
+const C_NAMES: Record<string, string> = {
+  int16: "short int",
+  int64: "long int",
+  uint16: "short unsigned int",
+  uint32: "unsigned int",
+  uint64: "long unsigned int",
+};
+const typeName = (d: DType): string => C_NAMES[d.name] ?? d.cppName;
+
+/** A double as C++ prints it: six significant digits. */
+export function shortNumber(x: number): string {
+  if (Number.isNaN(x)) return "nan";
+  if (!Number.isFinite(x)) return x < 0 ? "-inf" : "inf";
+  if (x === 0) return Object.is(x, -0) ? "-0" : "0";
+  const exponent = Number(x.toExponential(5).split("e")[1]);
+  if (exponent < -4 || exponent >= 6) {
+    const [m, e] = x.toExponential(5).split("e") as [string, string];
+    const digits = m.includes(".") ? m.replace(/\.?0+$/, "") : m;
+    return `${digits}e${e.startsWith("-") ? "-" : "+"}${e.slice(1).padStart(2, "0")}`;
+  }
+  return String(Number(x.toPrecision(6)));
+}
+
+/** Real types with a fraction that the distributions are made for. */
+export function isReal(d: DType): boolean {
+  return d === float32 || d === float64 || d === float16 || d === bfloat16;
+}
+
+export function notImplemented(kernel: string, d: DType, op: string): never {
+  throw new NotImplementedError(`"${kernel}" not implemented for '${d.scalarType}'`, { op });
+}
+
+/** True when there is something to write; refuses outputs that repeat elements. */
+function writable(t: Tensor, op: string): boolean {
+  requireNoInternalOverlap(t, op);
+  return t._numel > 0 && t._storage.kind !== "meta";
+}
+
+/** Starts the call: operand 0 is the output, the parts of complex elements as reals. */
+function begin(operands: number, t: Tensor, generator: Generator | null): void {
+  frame.begin(operands, t.dtype.compute);
+  if (t.dtype.category === 3) {
+    const shape = [...t._shape, 2];
+    const strides = [...t._strides.map((s) => 2 * s), 1];
+    frame.operand(0, t._address(), toReal(t.dtype).id, shape, strides, 0);
+  } else frame.operand(0, t._address(), t.dtype.id, t._shape, t._strides, 0);
+  useGenerator(generator);
+}
+
+/** Names the generator of a call whose operands are written elsewhere. */
+export function useGenerator(generator: Generator | null): void {
+  frame.attr(0, (generator ?? defaultGenerator)._address);
+}
+
+function run(kernel: Kernel, op: string, t: Tensor, generator: Generator | null, a = 0, b = 0, c = 0): Tensor {
+  begin(1, t, generator);
+  frame.attr(1, a);
+  frame.attr(2, b);
+  frame.attr(3, c);
+  kernel.run(op, t.dtype.scalarType);
+  return t;
+}
+
+/** The largest finite number of a floating dtype. */
+function largest(d: DType): number {
+  if (d === float64) return Number.MAX_VALUE;
+  if (d === float16) return 65504;
+  return d === bfloat16 ? 3.3895313892515355e38 : 3.4028234663852886e38;
+}
+
+export function uniform(t: Tensor, from: number, to: number, generator: Generator | null): Tensor {
+  const op = "uniform_";
+  const d = toReal(t.dtype);
+  if (!isReal(d)) notImplemented("check_uniform_bounds", d, op);
+  const top = largest(d);
+  for (const [name, x] of [
+    ["from", from],
+    ["to", to],
+  ] as const) {
+    if (!(x >= -top && x <= top)) {
+      throw new RuntimeError(`${name} is out of bounds for ${typeName(d)}`, { op });
+    }
+  }
+  if (!(from <= to)) {
+    throw new RuntimeError(
+      `uniform_ expects to return a [from, to) range, but found from=${shortNumber(from)} > to=${shortNumber(to)}`,
+      { op },
+    );
+  }
+  if (to - from > top) {
+    throw new RuntimeError(
+      `uniform_ expects to-from <= std::numeric_limits<${d.scalarType}>::max(), but found to=${shortNumber(to)} and ` +
+        `from=${shortNumber(from)} which result in to-from to exceed the limit`,
+      { op },
+    );
+  }
+  return writable(t, op) ? run(K.random_uniform, op, t, generator, from, to) : t;
+}
+
+/** Refuses a negative standard deviation. */
+export function checkDeviation(std: number, op: string): void {
+  if (!(std >= 0)) throw new RuntimeError(`normal expects std >= 0.0, but found std ${shortNumber(std)}`, { op });
+}
+
+export function normal(t: Tensor, mean: number, std: number, generator: Generator | null, op = "normal_"): Tensor {
+  checkDeviation(std, op);
+  const complex = t.dtype.category === 3;
+  const d = toReal(t.dtype);
+  if (!writable(t, op)) return t;
+  if (!isReal(d)) notImplemented("normal_kernel_cpu", d, op);
+  const blocks = isContiguousGeometry(t._shape, t._strides) ? 1 : 0;
+  return run(K.random_normal, op, t, generator, mean, complex ? std / Math.SQRT2 : std, blocks);
+}
+
+export function logNormal(t: Tensor, mean: number, std: number, generator: Generator | null): Tensor {
+  const op = "log_normal_";
+  if (!(std > 0)) throw new RuntimeError(`log_normal_ expects std > 0.0, but found std=${shortNumber(std)}`, { op });
+  if (!isReal(t.dtype)) notImplemented("log_normal_cpu", t.dtype, op);
+  return writable(t, op) ? run(K.random_log_normal, op, t, generator, mean, std) : t;
+}
+
+export function exponential(t: Tensor, rate: number, generator: Generator | null): Tensor {
+  const op = "exponential_";
+  if (t.dtype.category !== 2) {
+    throw new RuntimeError(
+      "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you " +
+        `specified ${t.dtype.scalarType}`,
+      { op },
+    );
+  }
+  if (!(rate > 0)) {
+    throw new RuntimeError(`exponential_ expects lambda > 0.0, but found lambda=${shortNumber(rate)}`, { op });
+  }
+  if (!isReal(t.dtype)) notImplemented("exponential_cpu", t.dtype, op);
+  return writable(t, op) ? run(K.random_exponential, op, t, generator, rate) : t;
+}
+
+export function cauchy(t: Tensor, median: number, sigma: number, generator: Generator | null): Tensor {
+  const op = "cauchy_";
+  if (!(sigma > 0)) {
+    throw new RuntimeError(`cauchy_ expects sigma > 0.0, but found sigma=${shortNumber(sigma)}`, { op });
+  }
+  if (t.dtype.category !== 2) {
+    throw new RuntimeError(
+      "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you " +
+        `specified ${typeName(t.dtype)}`,
+      { op },
+    );
+  }
+  if (!isReal(t.dtype)) notImplemented("cauchy_cpu", t.dtype, op);
+  return writable(t, op) ? run(K.random_cauchy, op, t, generator, median, sigma) : t;
+}
+
+export function geometric(t: Tensor, p: number, generator: Generator | null): Tensor {
+  const op = "geometric_";
+  if (!(p > 0 && p < 1)) {
+    throw new RuntimeError(`geometric_ expects p to be in (0, 1), but got p=${shortNumber(p)}`, { op });
+  }
+  const d = t.dtype;
+  const integer = d.category === 1 && (d.isSigned || d.itemsize === 1);
+  if (!integer && !isReal(d)) notImplemented("geometric_cpu", d, op);
+  return writable(t, op) ? run(K.random_geometric, op, t, generator, p) : t;
+}
+
+/** Dtypes that hold hits: not the wide unsigned ones, nor complex ones. */
+function holdsHits(d: DType): boolean {
+  return d.category === 0 || isReal(d) || (d.category === 1 && (d.isSigned || d.itemsize === 1));
+}
+
+export function bernoulli(t: Tensor, p: number, generator: Generator | null): Tensor {
+  const op = "bernoulli_";
+  if (!(p >= 0 && p <= 1)) {
+    throw new RuntimeError(`bernoulli_ expects p to be in [0, 1], but got p=${shortNumber(p)}`, { op });
+  }
+  if (!writable(t, op)) return t;
+  if (!holdsHits(t.dtype)) notImplemented("bernoulli_scalar_cpu_", t.dtype, op);
+  return run(K.random_bernoulli, op, t, generator, p);
+}
+
+/** `p` has a shape that expands to the output's. */
+export function bernoulliEach(t: Tensor, p: Tensor, generator: Generator | null): Tensor {
+  const op = "bernoulli_";
+  if (!writable(t, op)) return t;
+  if (!holdsHits(t.dtype)) notImplemented("bernoulli_tensor_cpu_self_", t.dtype, op);
+  if (!isReal(p.dtype)) notImplemented("bernoulli_tensor_cpu_p_", p.dtype, op);
+  begin(2, t, generator);
+  frame.broadcastOperand(1, p._address(), p.dtype.id, p._shape, p._strides, t._shape.length, 0);
+  const status = K.random_bernoulli_each.call(frame.frameAddress());
+  if (status === STATUS.invalid_distribution) {
+    throw new RuntimeError(
+      "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, " +
+        "please report an enhancement request to PyTorch.)",
+      { op },
+    );
+  }
+  if (status !== STATUS.ok) throw new RuntimeError(`${op}: the native call failed with status ${status}`, { op });
+  return t;
+}
+
+/** An integer argument. */
+export function integerOf(x: Scalar, name: string, op: string): bigint {
+  const v = scalarValue(x);
+  if (v instanceof Complex || scalarKind(x) !== "int") {
+    throw new TypeError(`${op}(): argument '${name}' must be int, not ${scalarKind(x)}`, { op });
+  }
+  return BigInt(v);
+}
+
+/** Bits of the significand, the hidden one included. */
+function digitsOf(d: DType): number {
+  if (d === float64) return 53;
+  if (d === float32) return 24;
+  return d === float16 ? 11 : 8;
+}
+
+const magnitude = (x: bigint): bigint => (x < 0n ? -x : x);
+
+/** The integer of so many significant bits that is nearest, halves to even. */
+function rounded(x: bigint, digits: number): bigint {
+  const a = magnitude(x);
+  const drop = BigInt(Math.max(0, a.toString(2).length - digits));
+  if (drop === 0n) return x;
+  const unit = 1n << drop;
+  let kept = a >> drop;
+  const rest = a - kept * unit;
+  const half = unit >> 1n;
+  if (rest > half || (rest === half && (kept & 1n) === 1n)) kept++;
+  return x < 0n ? -(kept * unit) : kept * unit;
+}
+
+/** The distance of neighbouring numbers of the type at `x`. */
+function spacing(x: bigint, digits: number): bigint {
+  const bits = magnitude(x).toString(2).length;
+  return bits > digits ? 1n << BigInt(bits - digits) : 1n;
+}
+
+/** Bounds moved inwards to numbers of a floating type. */
+function insideOf(from: bigint, to: bigint, d: DType): readonly [bigint, bigint] {
+  const digits = digitsOf(d);
+  const low = rounded(from + 1n, digits);
+  const high = rounded(to - 1n, digits);
+  return [
+    low < from ? low + spacing(from + 1n, digits) : from,
+    high >= to ? high - spacing(to - 1n, digits) : to,
+  ];
+}
+
+function checkRandomBounds(from: bigint, last: bigint, d: DType, op: string): void {
+  if (d.category === 3) {
+    throw new RuntimeError("check_random_bounds handles only integral, floating-point and boolean types", { op });
+  }
+  const [low, high] = limitsOf(d);
+  for (const [name, x] of [
+    ["from", from],
+    ["to - 1", last],
+  ] as const) {
+    if (x < low || x > high) throw new RuntimeError(`${name} is out of bounds for ${typeName(d)}`, { op });
+    const limit = d.category === 2 ? 1n << BigInt(digitsOf(d)) : null;
+    if (limit !== null && (x < -limit || x > limit)) {
+      warn(
+        `${name} is out of bounds [-(2^${digitsOf(d)}), 2^${digitsOf(d)}]. Due to precision limitations ` +
+          `${typeName(d)} can support discrete uniform distribution only within this range. This warning will become ` +
+          "an error in version 1.7 release, please fix the code in advance",
+      );
+    }
+  }
+}
+
+function limitsOf(d: DType): readonly [bigint, bigint] {
+  if (d.category === 2) {
+    const top = BigInt(largest(d));
+    return [-top, top];
+  }
+  if (d.category === 0) return [0n, 1n];
+  const bits = BigInt(8 * d.itemsize);
+  return d.isSigned ? [-(1n << (bits - 1n)), (1n << (bits - 1n)) - 1n] : [0n, (1n << bits) - 1n];
+}
+
+/** Integers in [from, to). */
+export function randomRange(t: Tensor, from: bigint, to: bigint, generator: Generator | null): Tensor {
+  const op = "random_";
+  if (from >= to) {
+    throw new RuntimeError(`random_ expects 'from' to be less than 'to', but got from=${from} >= to=${to}`, { op });
+  }
+  let low = from;
+  let high = to;
+  if (t.dtype.category === 2) {
+    if (!isReal(t.dtype)) notImplemented("random_update_from_to", t.dtype, op);
+    [low, high] = insideOf(from, to, t.dtype);
+    if (low >= high) {
+      throw new RuntimeError(
+        "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got " +
+          `from=${low} >= to=${high}`,
+        { op },
+      );
+    }
+  }
+  checkRandomBounds(low, high - 1n, t.dtype, op);
+  return fillRange(t, low, high - low, generator, op);
+}
+
+function fillRange(t: Tensor, from: bigint, range: bigint, generator: Generator | null, op: string): Tensor {
+  if (!writable(t, op)) return t;
+  begin(3, t, generator);
+  frame.operand(1, frame.scratchInt(0, BigInt.asIntN(64, from)), 5, [], [], 0);
+  frame.operand(2, frame.scratchInt(1, BigInt.asIntN(64, range)), 5, [], [], 0);
+  K.random_from_to.run(op, t.dtype.scalarType);
+  return t;
+}
+
+const LEAST = -(2n ** 63n);
+
+/** Integers from `from` to the largest of the dtype. */
+export function randomFrom(t: Tensor, from: bigint, generator: Generator | null): Tensor {
+  const op = "random_";
+  const d = t.dtype;
+  if (from === LEAST) {
+    if (!(isReal(d) && d !== float16) && !(d.category === 1 && d.itemsize === 8 && d.isSigned)) {
+      throw new RuntimeError("random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16", { op });
+    }
+    return writable(t, op) ? run(K.random_full_64, op, t, generator) : t;
+  }
+  if (d.category === 3) {
+    throw new RuntimeError("random_from_to_impl handles only integral, floating-point and boolean types", { op });
+  }
+  if (d.category === 2 && !isReal(d)) notImplemented("random_from_to_range_calc", d, op);
+  const last = d.category === 2 ? 1n << BigInt(digitsOf(d)) : BigInt.asIntN(64, limitsOf(d)[1]);
+  const low = d.category === 2 ? insideOf(from, from + 2n, d)[0] : from;
+  if (d.category === 2 && low >= last) {
+    throw new RuntimeError(
+      "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, but got " +
+        `from=${low} > to_inc=${last}`,
+      { op },
+    );
+  }
+  if (low < limitsOf(d)[0] || low > limitsOf(d)[1]) {
+    throw new RuntimeError(`from is out of bounds for ${typeName(d)}`, { op });
+  }
+  return fillRange(t, low, BigInt.asUintN(64, last - low + 1n), generator, op);
+}
+
+/** From 0 to the largest number of the dtype, or to 2^digits. */
+export function randomAny(t: Tensor, generator: Generator | null): Tensor {
+  const op = "random_";
+  if (!holdsHits(t.dtype)) notImplemented("random_kernel_cpu", t.dtype, op);
+  return writable(t, op) ? run(K.random_default_range, op, t, generator) : t;
+}
+
+/** A permutation into a dense tensor. */
+export function permutation(t: Tensor, generator: Generator | null): Tensor {
+  return t._numel > 0 && t._storage.kind !== "meta" ? run(K.random_randperm, "randperm", t, generator) : t;
+}

@@ -1,0 +1,405 @@
+/** Random operators: shapes, dtypes and checks around the native fills. */
+import { K } from "../../generated/kernels.ts";
+import { STATUS } from "../../generated/abi.ts";
+import * as frame from "../ffi/frame.ts";
+import { detail } from "../ffi/frame.ts";
+import { readNumbers } from "../ffi/values.ts";
+import type { Scalar } from "../tensor/complex.ts";
+import type { Device } from "../tensor/device.ts";
+import { bool, type DType, float16, float32, float64, getDefaultDtype, int64 } from "../tensor/dtype.ts";
+import { RuntimeError } from "../tensor/errors.ts";
+import { listText } from "../tensor/size.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { broadcastShapes, empty } from "./allocate.ts";
+import { denseAs, denseOf, transfer } from "./copy.ts";
+import { emptyLike, onMeta, outDtype, target } from "./factories.ts";
+import type { Generator } from "./generator.ts";
+import type { MemoryFormat } from "./memory-format.ts";
+import { prepareOut } from "./out.ts";
+import { binary, RULES } from "./pointwise.ts";
+import * as fills from "./random-fill.ts";
+import { checkFits } from "./storage-ops.ts";
+
+type Out = Tensor | undefined;
+type Source = Generator | null;
+
+export function uniform(self: Tensor, from: number, to: number, generator: Source): Tensor {
+  return fills.uniform(self, from, to, generator);
+}
+
+export function normalInto(self: Tensor, mean: number, std: number, generator: Source): Tensor {
+  return fills.normal(self, mean, std, generator);
+}
+
+export function logNormal(self: Tensor, mean: number, std: number, generator: Source): Tensor {
+  return fills.logNormal(self, mean, std, generator);
+}
+
+export function exponential(self: Tensor, lambd: number, generator: Source): Tensor {
+  return fills.exponential(self, lambd, generator);
+}
+
+export function cauchy(self: Tensor, median: number, sigma: number, generator: Source): Tensor {
+  return fills.cauchy(self, median, sigma, generator);
+}
+
+export function geometric(self: Tensor, p: number, generator: Source): Tensor {
+  return fills.geometric(self, p, generator);
+}
+
+export function random(self: Tensor, generator: Source): Tensor {
+  return fills.randomAny(self, generator);
+}
+
+export function randomTo(self: Tensor, to: Scalar, generator: Source): Tensor {
+  return fills.randomRange(self, 0n, fills.integerOf(to, "to", "random_"), generator);
+}
+
+export function randomFrom(self: Tensor, from: Scalar, to: Scalar | null, generator: Source): Tensor {
+  const low = fills.integerOf(from, "from", "random_");
+  if (to === null) return fills.randomFrom(self, low, generator);
+  return fills.randomRange(self, low, fills.integerOf(to, "to", "random_"), generator);
+}
+
+export function bernoulliInto(self: Tensor, p: number, generator: Source): Tensor {
+  return fills.bernoulli(self, p, generator);
+}
+
+export function bernoulliEach(self: Tensor, p: Tensor, generator: Source): Tensor {
+  requireExpandsTo(p, self);
+  return fills.bernoulliEach(self, p, generator);
+}
+
+/** Refuses a shape that does not expand to the written tensor's, in `expand`'s words. */
+function requireExpandsTo(p: Tensor, self: Tensor): void {
+  const lead = self._shape.length - p._shape.length;
+  if (lead < 0) {
+    throw new RuntimeError(
+      `expand(torch.${p.dtype.scalarType}Tensor{${listText(p._shape)}}, size=${listText(self._shape)}): the number of ` +
+        `sizes provided (${self._shape.length}) must be greater or equal to the number of dimensions in the tensor ` +
+        `(${p._shape.length})`,
+    );
+  }
+  for (let d = p._shape.length - 1; d >= 0; d--) {
+    const n = p._shape[d] as number;
+    if (n !== 1 && n !== self._shape[d + lead]) {
+      throw new RuntimeError(
+        `The expanded size of the tensor (${self._shape[d + lead]}) must match the existing size (${n}) at ` +
+          `non-singleton dimension ${d + lead}.  Target sizes: ${listText(self._shape)}.  ` +
+          `Tensor sizes: ${listText(p._shape)}`,
+      );
+    }
+  }
+}
+
+export function bernoulli(self: Tensor, generator: Source, out?: Out): Tensor {
+  if (out !== undefined) prepareOut(out, self._shape);
+  return fills.bernoulliEach(out ?? sameShape(self), self, generator);
+}
+
+export function bernoulliP(self: Tensor, p: number, generator: Source): Tensor {
+  return fills.bernoulli(sameShape(self), p, generator);
+}
+
+/** A row-major tensor of the same shape, dtype and device. */
+function sameShape(self: Tensor): Tensor {
+  return empty(self._shape, self.dtype, self._storage.kind === "meta");
+}
+
+export function rand(
+  size: readonly number[],
+  generator: Source,
+  dtype: DType | null,
+  device: Device | null,
+  _rg: boolean,
+  out?: Out,
+): Tensor {
+  const d = outDtype(dtype, out, getDefaultDtype(), "rand");
+  return fills.uniform(target("rand", size, d, device, out), 0, 1, generator);
+}
+
+export function randn(
+  size: readonly number[],
+  generator: Source,
+  dtype: DType | null,
+  device: Device | null,
+  _rg: boolean,
+  out?: Out,
+): Tensor {
+  const d = outDtype(dtype, out, getDefaultDtype(), "randn");
+  return fills.normal(target("randn", size, d, device, out), 0, 1, generator);
+}
+
+export function randint(
+  high: Scalar,
+  size: readonly number[],
+  generator: Source,
+  dtype: DType | null,
+  device: Device | null,
+  rg: boolean,
+  out?: Out,
+): Tensor {
+  return randintFrom(0, high, size, generator, dtype, device, rg, out);
+}
+
+export function randintFrom(
+  low: Scalar,
+  high: Scalar,
+  size: readonly number[],
+  generator: Source,
+  dtype: DType | null,
+  device: Device | null,
+  _rg: boolean,
+  out?: Out,
+): Tensor {
+  const from = fills.integerOf(low, "low", "randint");
+  const to = fills.integerOf(high, "high", "randint");
+  const d = outDtype(dtype, out, int64, "randint");
+  return fills.randomRange(target("randint", size, d, device, out), from, to, generator);
+}
+
+export function randLike(
+  self: Tensor,
+  generator: Source,
+  dtype: DType | null,
+  device: Device | null,
+  rg: boolean,
+  format: MemoryFormat | null,
+): Tensor {
+  return fills.uniform(emptyLike(self, dtype, device, rg, format), 0, 1, generator);
+}
+
+export function randnLike(
+  self: Tensor,
+  generator: Source,
+  dtype: DType | null,
+  device: Device | null,
+  rg: boolean,
+  format: MemoryFormat | null,
+): Tensor {
+  return fills.normal(emptyLike(self, dtype, device, rg, format), 0, 1, generator);
+}
+
+export function randintLike(
+  self: Tensor,
+  high: Scalar,
+  generator: Source,
+  dtype: DType | null,
+  device: Device | null,
+  rg: boolean,
+  format: MemoryFormat | null,
+): Tensor {
+  return randintLikeFrom(self, 0, high, generator, dtype, device, rg, format);
+}
+
+export function randintLikeFrom(
+  self: Tensor,
+  low: Scalar,
+  high: Scalar,
+  generator: Source,
+  dtype: DType | null,
+  device: Device | null,
+  rg: boolean,
+  format: MemoryFormat | null,
+): Tensor {
+  const from = fills.integerOf(low, "low", "randint_like");
+  const to = fills.integerOf(high, "high", "randint_like");
+  return fills.randomRange(emptyLike(self, dtype, device, rg, format), from, to, generator);
+}
+
+export function randperm(
+  n: number,
+  generator: Source,
+  dtype: DType | null,
+  device: Device | null,
+  _rg: boolean,
+  out?: Out,
+): Tensor {
+  const op = "randperm";
+  const d = outDtype(dtype, out, int64, op);
+  if (n < 0) throw new RuntimeError(`Trying to create tensor with negative dimension ${n}: [${n}]`, { op });
+  if (d === bool || d.category === 3 || d.itemsize === 1 && d.category === 2) fills.notImplemented(op, d, op);
+  checkPermutationFits(n, d);
+  const t = target(op, [n], d, device, out);
+  if (t._contiguous || t._storage.kind === "meta") return fills.permutation(t, generator);
+  transfer(t, fills.permutation(empty([n], d), generator));
+  return t;
+}
+
+function checkPermutationFits(n: number, d: DType): void {
+  if (d.category === 2) {
+    const most = d === float64 ? 2 ** 53 + 1 : d === float32 ? 2 ** 24 + 1 : d === float16 ? 2 ** 11 + 1 : 2 ** 8 + 1;
+    if (n > most) {
+      throw new RuntimeError(`n cannot be greater than ${most} for ${d.scalarType} type.`, { op: "randperm" });
+    }
+  } else checkFits(n, d);
+}
+
+const MUL = { name: "mul", kernel: K.binary_mul, rule: RULES.arith };
+const ADD = { name: "add", kernel: K.binary_add, rule: RULES.arith };
+
+/** A tensor of the broadcast shape that holds standard normal numbers. */
+function standard(shape: readonly number[], like: Tensor, std: number, generator: Source, out: Out): Tensor {
+  if (out !== undefined) prepareOut(out, shape);
+  return fills.normal(out ?? empty(shape, like.dtype, like._storage.kind === "meta"), 0, std, generator, "normal");
+}
+
+export function normalTensorFloat(mean: Tensor, std: number, generator: Source, out?: Out): Tensor {
+  fills.checkDeviation(std, "normal");
+  const t = standard(mean._shape, mean, std, generator, out);
+  return binary(ADD, t, mean, t, true);
+}
+
+export function normalFloatTensor(mean: number, std: Tensor, generator: Source, out?: Out): Tensor {
+  checkDeviations(std);
+  const t = standard(std._shape, std, 1, generator, out);
+  binary(MUL, t, std, t, true);
+  return binary(ADD, t, mean, t, true);
+}
+
+export function normalTensorTensor(mean: Tensor, std: Tensor, generator: Source, out?: Out): Tensor {
+  checkDeviations(std);
+  const shape = broadcastShapes(mean._shape, std._shape, "normal");
+  const t = standard(shape, mean, 1, generator, out);
+  binary(MUL, t, std, t, true);
+  return binary(ADD, t, mean, t, true);
+}
+
+/** Standard deviations must be real and not negative. */
+function checkDeviations(std: Tensor): void {
+  const op = "normal";
+  if (std.dtype.category === 3) throw new RuntimeError("normal expects standard deviation to be non-complex", { op });
+  if (std._storage.kind === "meta" || std._numel === 0) return;
+  const dense = denseOf(std);
+  const values = readNumbers(dense._address(), std.dtype.id, std._numel, 1);
+  for (let i = 0; i < std._numel; i++) {
+    if (!((values[i] as number) >= 0)) throw new RuntimeError("normal expects all elements of std >= 0.0", { op });
+  }
+}
+
+export function normalFloats(
+  mean: number,
+  std: number,
+  size: readonly number[],
+  generator: Source,
+  dtype: DType | null,
+  device: Device | null,
+  _rg: boolean,
+  out?: Out,
+): Tensor {
+  const d = outDtype(dtype, out, getDefaultDtype(), "normal");
+  return fills.normal(target("normal", size, d, device, out), mean, std, generator, "normal");
+}
+
+function checkMultinomial(self: Tensor, samples: number, replacement: boolean, out: Out): void {
+  const op = "multinomial";
+  const fail = (text: string): never => {
+    throw new RuntimeError(text, { op });
+  };
+  const rank = self._shape.length;
+  if (out !== undefined && out.dtype !== int64) fail(`multinomial expects Long tensor out, got: ${out.dtype.scalarType}`);
+  if (rank !== 1 && rank !== 2) fail("prob_dist must be 1 or 2 dim");
+  if (!fills.isReal(self.dtype)) {
+    fail(`multinomial only supports floating-point dtypes for input, got: ${self.dtype.scalarType}`);
+  }
+  if (samples <= 0) fail("cannot sample n_sample <= 0 samples");
+  if (!replacement && samples > (self._shape[rank - 1] as number)) {
+    fail("cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  }
+}
+
+export function multinomial(
+  self: Tensor,
+  samples: number,
+  replacement: boolean,
+  generator: Source,
+  out?: Out,
+): Tensor {
+  checkMultinomial(self, samples, replacement, out);
+  const rank = self._shape.length;
+  const rows = rank === 1 ? 1 : (self._shape[0] as number);
+  const n = self._shape[rank - 1] as number;
+  const shape = rank === 1 ? [samples] : [rows, samples];
+  const meta = self._storage.kind === "meta";
+  if (out !== undefined) prepareOut(out, shape);
+  const t = out ?? empty(shape, int64, onMeta(meta ? self.device : null, "multinomial"));
+  if (meta || rows === 0) return t;
+  const wide = self.dtype === float64 ? float64 : float32;
+  const dense = t._contiguous ? t : empty(shape, int64);
+  if (!replacement || samples === 1) withoutReplacement(self, wide, rows, n, samples, generator, dense);
+  else withReplacement(self, wide, rows, n, samples, generator, dense);
+  if (dense !== t) transfer(t, dense);
+  return t;
+}
+
+/** Operands of the native samplers: results, numbers and work space as dense rows. */
+function sampleFrame(kernelInput: Tensor, room: Tensor, rows: number, n: number, samples: number, to: Tensor): void {
+  frame.begin(3, kernelInput.dtype.compute);
+  frame.operand(0, to._address(), int64.id, [rows, samples], [samples, 1], 0);
+  frame.operand(1, kernelInput._address(), kernelInput.dtype.id, [rows, n], [n, 1], 0);
+  frame.operand(2, room._address(), room.dtype.id, [n], [1], 0);
+}
+
+const WRONG_WEIGHTS = [
+  "",
+  "encountering probability entry < 0",
+  "encountering probability entry = infinity or NaN",
+  "sum of probabilities <= 0",
+];
+
+function withReplacement(
+  self: Tensor,
+  wide: DType,
+  rows: number,
+  n: number,
+  samples: number,
+  generator: Source,
+  to: Tensor,
+): void {
+  const weights = denseAs(self, wide);
+  const sums = empty([n], wide);
+  sampleFrame(weights, sums, rows, n, samples, to);
+  fills.useGenerator(generator);
+  const status = K.random_multinomial.call(frame.frameAddress());
+  if (status === STATUS.invalid_distribution) {
+    throw new RuntimeError(`invalid multinomial distribution (${WRONG_WEIGHTS[detail(0)]})`, { op: "multinomial" });
+  }
+  if (status !== STATUS.ok) throw new RuntimeError(`multinomial: the native call failed with status ${status}`);
+}
+
+/** The largest of p / q for exponential q: each position is drawn at most once. */
+function withoutReplacement(
+  self: Tensor,
+  wide: DType,
+  rows: number,
+  n: number,
+  samples: number,
+  generator: Source,
+  to: Tensor,
+): void {
+  checkWeights(self, rows, n);
+  const q = fills.exponential(emptyLike(self, null, null), 1, generator);
+  binary(DIV, self, q, q, false);
+  const scores = denseAs(q, wide);
+  const room = empty([n], int64);
+  sampleFrame(scores, room, rows, n, samples, to);
+  K.random_largest.run("multinomial");
+}
+
+const DIV = { name: "div", kernel: K.binary_div, rule: RULES.float };
+
+function checkWeights(self: Tensor, rows: number, n: number): void {
+  const op = "multinomial";
+  const dense = denseOf(self);
+  const values = readNumbers(dense._address(), self.dtype.id, rows * n, 1);
+  for (let i = 0; i < rows * n; i++) {
+    if (!((values[i] as number) >= 0 && (values[i] as number) < Infinity)) {
+      throw new RuntimeError("probability tensor contains either `inf`, `nan` or element < 0", { op });
+    }
+  }
+  for (let r = 0; r < rows; r++) {
+    let positive = false;
+    for (let i = r * n; i < (r + 1) * n && !positive; i++) positive = (values[i] as number) > 0;
+    if (!positive) throw new RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)", { op });
+  }
+}

@@ -1,0 +1,117 @@
+/** Multi-head attention: its parameters and their initial values. */
+import { NotImplementedError, RuntimeError, ValueError } from "../tensor/errors.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import * as init from "./init.ts";
+import { NonDynamicallyQuantizableLinear } from "./linear.ts";
+import { Module } from "./module.ts";
+import { newParameter, type Placement, settings } from "./options.ts";
+import type { Parameter } from "./parameter.ts";
+
+export interface AttentionOptions extends Placement {
+  /** Probability of dropping an attention weight. Default 0. */
+  dropout?: number;
+  bias?: boolean;
+  /** Adds a learned key and value. */
+  addBiasKv?: boolean;
+  addZeroAttn?: boolean;
+  /** Features of the keys, when they differ. */
+  kdim?: number | null;
+  vdim?: number | null;
+  /** Whether the batch comes first. */
+  batchFirst?: boolean;
+}
+
+const NAMES = ["dropout", "bias", "addBiasKv", "addZeroAttn", "kdim", "vdim", "batchFirst"] as const;
+const DEFAULTS = {
+  dropout: 0,
+  bias: true,
+  addBiasKv: false,
+  addZeroAttn: false,
+  kdim: null,
+  vdim: null,
+  batchFirst: false,
+  device: null,
+  dtype: null,
+};
+
+/** Attention with several heads; `forward` is not implemented yet. @torch torch.nn.MultiheadAttention */
+export class MultiheadAttention extends Module {
+  declare in_proj_weight: Parameter | null;
+  declare q_proj_weight: Parameter | null;
+  declare k_proj_weight: Parameter | null;
+  declare v_proj_weight: Parameter | null;
+  declare in_proj_bias: Parameter | null;
+  declare bias_k: Parameter | null;
+  declare bias_v: Parameter | null;
+  declare out_proj: NonDynamicallyQuantizableLinear;
+  embedDim: number;
+  numHeads: number;
+  headDim: number;
+  kdim: number;
+  vdim: number;
+  dropout: number;
+  batchFirst: boolean;
+  addZeroAttn: boolean;
+
+  constructor(embedDim: number, numHeads: number, ...options: (number | boolean | null | AttentionOptions)[]) {
+    super();
+    if (embedDim <= 0 || numHeads <= 0) {
+      throw new ValueError(
+        `embed_dim and num_heads must be greater than 0, got embed_dim=${embedDim} and num_heads=${numHeads} instead`,
+      );
+    }
+    const o = settings<Required<AttentionOptions>>("MultiheadAttention", options, NAMES, DEFAULTS);
+    this.embedDim = embedDim;
+    this.numHeads = numHeads;
+    this.kdim = o.kdim ?? embedDim;
+    this.vdim = o.vdim ?? embedDim;
+    this.dropout = o.dropout;
+    this.batchFirst = o.batchFirst;
+    this.addZeroAttn = o.addZeroAttn;
+    this.headDim = Math.floor(embedDim / numHeads);
+    if (this.headDim * numHeads !== embedDim) {
+      throw new RuntimeError("embed_dim must be divisible by num_heads", { code: "assertion" });
+    }
+    this.makeProjections(o);
+    this.registerParameter("in_proj_bias", o.bias ? newParameter([3 * embedDim], o) : null);
+    this.out_proj = new NonDynamicallyQuantizableLinear(embedDim, embedDim, o.bias, {
+      device: o.device,
+      dtype: o.dtype,
+    });
+    this.registerParameter("bias_k", o.addBiasKv ? newParameter([1, 1, embedDim], o) : null);
+    this.registerParameter("bias_v", o.addBiasKv ? newParameter([1, 1, embedDim], o) : null);
+    this.resetParameters();
+  }
+
+  /** One matrix for queries, keys and values of equal width, else one for each. */
+  private makeProjections(o: Placement): void {
+    const e = this.embedDim;
+    const together = this.kdim === e && this.vdim === e;
+    if (together) this.registerParameter("in_proj_weight", newParameter([3 * e, e], o));
+    const sizes = { q_proj_weight: e, k_proj_weight: this.kdim, v_proj_weight: this.vdim };
+    for (const [name, width] of Object.entries(sizes)) {
+      this.registerParameter(name, together ? null : newParameter([e, width], o));
+    }
+    if (!together) this.registerParameter("in_proj_weight", null);
+  }
+
+  /** Draws new values, except for the output projection's weight. */
+  resetParameters(): void {
+    if (this.in_proj_weight !== null) init.xavierUniform_(this.in_proj_weight);
+    else {
+      for (const w of [this.q_proj_weight, this.k_proj_weight, this.v_proj_weight]) {
+        init.xavierUniform_(w as Parameter);
+      }
+    }
+    if (this.in_proj_bias !== null) {
+      init.constant_(this.in_proj_bias, 0);
+      init.constant_(this.out_proj.bias as Parameter, 0);
+    }
+    if (this.bias_k !== null) init.xavierNormal_(this.bias_k);
+    if (this.bias_v !== null) init.xavierNormal_(this.bias_v);
+  }
+
+  override forward(_query: Tensor, _key: Tensor, _value: Tensor): [Tensor, Tensor | null] {
+    throw new NotImplementedError("MultiheadAttention: the forward pass is not implemented yet");
+  }
+}

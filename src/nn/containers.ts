@@ -1,0 +1,139 @@
+/** Modules that hold other modules in order or by name. */
+import { IndexError, KeyError, TypeError } from "../tensor/errors.ts";
+import { typeName } from "./errors.ts";
+import { Module } from "./module.ts";
+import { listText } from "./printing.ts";
+
+/** The key of position `index`, counted from the end when negative. */
+function keyAt(index: unknown, length: number): string {
+  if (typeof index !== "number" || !Number.isInteger(index)) {
+    throw new TypeError(`'${typeName(index)}' object cannot be interpreted as an integer`);
+  }
+  if (index < -length || index >= length) throw new IndexError(`index ${index} is out of range`);
+  return String(index < 0 ? index + length : index);
+}
+
+/** What ordered containers have in common. */
+abstract class Ordered extends Module {
+  /** Number of modules. */
+  get length(): number {
+    return this._modules.size;
+  }
+  /** The module at a position, counted from the end when negative. */
+  at(index: number): Module {
+    return this._modules.get(keyAt(index, this.length)) as Module;
+  }
+  /** Puts a module at a position. */
+  setAt(index: number, module: Module): void {
+    const key = keyAt(index, this.length);
+    if (!(module instanceof Module)) throw new TypeError(`${typeName(module)} is not a Module subclass`);
+    this._modules.set(key, module);
+  }
+  append(module: Module): this {
+    this.addModule(String(this.length), module);
+    return this;
+  }
+  extend(modules: Iterable<Module>): this {
+    for (const m of modules) this.append(m);
+    return this;
+  }
+  /** Puts a module before a position. */
+  insert(index: number, module: Module): this {
+    if (!(module instanceof Module)) throw new TypeError(`${typeName(module)} is not a Module subclass`);
+    const list = [...this];
+    const at = index < 0 ? Math.max(0, index + list.length) : Math.min(index, list.length);
+    list.splice(at, 0, module);
+    this.append(list[list.length - 1] as Module);
+    list.forEach((m, i) => {
+      this._modules.set(String(i), m);
+    });
+    return this;
+  }
+  *[Symbol.iterator](): IterableIterator<Module> {
+    for (const m of this._modules.values()) yield m as Module;
+  }
+}
+
+/** Calls its modules one after the other. @torch torch.nn.Sequential */
+export class Sequential extends Ordered {
+  constructor(...modules: (Module | Record<string, Module> | ReadonlyMap<string, Module>)[]) {
+    super();
+    const only = modules.length === 1 ? modules[0] : undefined;
+    if (only instanceof Map) for (const [name, m] of only) this.addModule(name, m);
+    else if (only !== undefined && !(only instanceof Module) && isNamed(only)) {
+      for (const [name, m] of Object.entries(only)) this.addModule(name, m);
+    } else {
+      modules.forEach((m, i) => {
+        this.addModule(String(i), m as Module);
+      });
+    }
+  }
+  override at(index: number): Module {
+    keyAt(index, this.length);
+    return [...this].at(index) as Module;
+  }
+  override setAt(index: number, module: Module): void {
+    keyAt(index, this.length);
+    const names = [...this._modules.keys()];
+    this._modules.set(names.at(index) as string, module);
+  }
+  // biome-ignore lint/suspicious/noExplicitAny: the first module's input, the last one's output
+  override forward(input: any): any {
+    let x = input;
+    for (const m of this._modules.values()) x = (m as Module)(x);
+    return x;
+  }
+}
+
+function isNamed(x: unknown): x is Record<string, Module> {
+  return typeof x === "object" && x !== null && Object.getPrototypeOf(x) === Object.prototype;
+}
+
+/** A list of modules. @torch torch.nn.ModuleList */
+export class ModuleList extends Ordered {
+  constructor(modules: Iterable<Module> = []) {
+    super();
+    this.extend(modules);
+  }
+  override toString(): string {
+    return listText(this);
+  }
+}
+
+/** Modules by name. @torch torch.nn.ModuleDict */
+export class ModuleDict extends Module {
+  constructor(modules: Record<string, Module> | Iterable<readonly [string, Module]> = {}) {
+    super();
+    this.update(modules);
+  }
+  get length(): number {
+    return this._modules.size;
+  }
+  update(modules: Record<string, Module> | Iterable<readonly [string, Module]>): this {
+    const pairs = Symbol.iterator in modules ? (modules as Iterable<[string, Module]>) : Object.entries(modules);
+    for (const [name, m] of pairs) this.set(name, m);
+    return this;
+  }
+  get(name: string): Module {
+    const found = this._modules.get(name);
+    if (found === undefined || found === null) throw new KeyError(`'${name}'`);
+    return found;
+  }
+  set(name: string, module: Module): this {
+    if (this._modules.has(name)) this._modules.set(name, module);
+    else this.addModule(name, module);
+    return this;
+  }
+  has(name: string): boolean {
+    return this._modules.has(name);
+  }
+  keys(): string[] {
+    return [...this._modules.keys()];
+  }
+  values(): Module[] {
+    return [...this._modules.values()] as Module[];
+  }
+  items(): [string, Module][] {
+    return [...this._modules] as [string, Module][];
+  }
+}

@@ -1,0 +1,183 @@
+/** Initial values of parameters, drawn in torch's order. @torch torch.nn.init */
+import { noGrad } from "../autograd/api.ts";
+import type { Generator } from "../dispatch/generator.ts";
+import { ValueError, warn } from "../tensor/errors.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+/** Which side of a layer the variance is kept for. */
+export type FanMode = "fan_in" | "fan_out";
+
+const LINEAR = new Set([
+  "linear",
+  "conv1d",
+  "conv2d",
+  "conv3d",
+  "conv_transpose1d",
+  "conv_transpose2d",
+  "conv_transpose3d",
+  "sigmoid",
+]);
+
+/** The gain recommended for a nonlinearity. @torch torch.nn.init.calculate_gain */
+export function calculateGain(nonlinearity: string, param: number | null = null): number {
+  if (LINEAR.has(nonlinearity)) return 1;
+  switch (nonlinearity) {
+    case "tanh":
+      return 5 / 3;
+    case "relu":
+      return Math.sqrt(2);
+    case "selu":
+      return 3 / 4;
+    case "leaky_relu": {
+      if (param !== null && typeof param !== "number") {
+        const shown = param === true ? "True" : param === false ? "False" : String(param);
+        throw new ValueError(`negative_slope ${shown} not a valid number`);
+      }
+      const slope = param ?? 0.01;
+      return Math.sqrt(2 / (1 + slope ** 2));
+    }
+    default:
+      throw new ValueError(`Unsupported nonlinearity ${nonlinearity}`);
+  }
+}
+
+/** Inputs and outputs of one unit of a layer with this weight. */
+export function calculateFanInAndFanOut(tensor: Tensor): [fanIn: number, fanOut: number] {
+  if (tensor.ndim < 2) {
+    throw new ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions");
+  }
+  let field = 1;
+  for (let d = 2; d < tensor.ndim; d++) field *= tensor._shape[d] as number;
+  return [(tensor._shape[1] as number) * field, (tensor._shape[0] as number) * field];
+}
+
+function fanOf(tensor: Tensor, mode: FanMode): number {
+  if (mode !== "fan_in" && mode !== "fan_out") {
+    throw new ValueError(`Mode ${String(mode)} not supported, please use one of ['fan_in', 'fan_out']`);
+  }
+  const [fanIn, fanOut] = calculateFanInAndFanOut(tensor);
+  return mode === "fan_in" ? fanIn : fanOut;
+}
+
+/** Uniform numbers from [a, b). @torch torch.nn.init.uniform_ */
+export function uniform_(tensor: Tensor, a = 0, b = 1, generator: Generator | null = null): Tensor {
+  return noGrad(() => tensor.uniform_(a, b, { generator }));
+}
+
+/** Normal numbers. @torch torch.nn.init.normal_ */
+export function normal_(tensor: Tensor, mean = 0, std = 1, generator: Generator | null = null): Tensor {
+  return noGrad(() => tensor.normal_(mean, std, { generator }));
+}
+
+/** Normal numbers, those outside of [a, b] drawn again. @torch torch.nn.init.trunc_normal_ */
+export function truncNormal_(
+  tensor: Tensor,
+  mean = 0,
+  std = 1,
+  a = -2,
+  b = 2,
+  generator: Generator | null = null,
+): Tensor {
+  if (mean < a - 2 * std || mean > b + 2 * std) {
+    warn(
+      "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
+    );
+  }
+  return noGrad(() => {
+    tensor.normal_(mean, std, { generator });
+    for (;;) {
+      const outside = tensor.lt(a).logicalOr(tensor.gt(b));
+      if (!outside.any().item()) return tensor;
+      const again = tensor.clone().normal_(mean, std, { generator });
+      tensor.copy_(again.where(outside, tensor));
+    }
+  });
+}
+
+/** @torch torch.nn.init.constant_ */
+export function constant_(tensor: Tensor, val: number): Tensor {
+  return noGrad(() => tensor.fill_(val));
+}
+/** @torch torch.nn.init.ones_ */
+export function ones_(tensor: Tensor): Tensor {
+  return constant_(tensor, 1);
+}
+/** @torch torch.nn.init.zeros_ */
+export function zeros_(tensor: Tensor): Tensor {
+  return noGrad(() => tensor.zero_());
+}
+
+/** Ones on the diagonal of a matrix. @torch torch.nn.init.eye_ */
+export function eye_(tensor: Tensor): Tensor {
+  if (tensor.ndim !== 2) throw new ValueError("Only tensors with 2 dimensions are supported");
+  return noGrad(() => {
+    tensor.zero_();
+    tensor.diagonal().fill_(1);
+    return tensor;
+  });
+}
+
+/** Identity filters of a convolution. @torch torch.nn.init.dirac_ */
+export function dirac_(tensor: Tensor, groups = 1): Tensor {
+  const rank = tensor.ndim;
+  if (rank < 3 || rank > 5) throw new ValueError("Only tensors with 3, 4, or 5 dimensions are supported");
+  const [outs, ins] = tensor._shape as readonly [number, number];
+  if (outs % groups !== 0) throw new ValueError("dim 0 must be divisible by groups");
+  const each = outs / groups;
+  return noGrad(() => {
+    tensor.zero_();
+    for (let g = 0; g < groups; g++) {
+      for (let d = 0; d < Math.min(each, ins); d++) {
+        let at = tensor.select(0, g * each + d).select(0, d);
+        while (at.ndim > 0) at = at.select(0, Math.floor((at._shape[0] as number) / 2));
+        at.fill_(1);
+      }
+    }
+    return tensor;
+  });
+}
+
+/** @torch torch.nn.init.xavier_uniform_ */
+export function xavierUniform_(tensor: Tensor, gain = 1, generator: Generator | null = null): Tensor {
+  const [fanIn, fanOut] = calculateFanInAndFanOut(tensor);
+  const std = gain * Math.sqrt(2 / (fanIn + fanOut));
+  const bound = Math.sqrt(3) * std;
+  return uniform_(tensor, -bound, bound, generator);
+}
+
+/** @torch torch.nn.init.xavier_normal_ */
+export function xavierNormal_(tensor: Tensor, gain = 1, generator: Generator | null = null): Tensor {
+  const [fanIn, fanOut] = calculateFanInAndFanOut(tensor);
+  return normal_(tensor, 0, gain * Math.sqrt(2 / (fanIn + fanOut)), generator);
+}
+
+/** Settings of the Kaiming initialisers. */
+export interface KaimingOptions {
+  a?: number;
+  mode?: FanMode;
+  nonlinearity?: string;
+  generator?: Generator | null;
+}
+
+function kaimingStd(tensor: Tensor, o: KaimingOptions): number | null {
+  if (tensor._shape.includes(0)) {
+    warn("Initializing zero-element tensors is a no-op");
+    return null;
+  }
+  const fan = fanOf(tensor, o.mode ?? "fan_in");
+  return calculateGain(o.nonlinearity ?? "leaky_relu", o.a ?? 0) / Math.sqrt(fan);
+}
+
+/** @torch torch.nn.init.kaiming_uniform_ */
+export function kaimingUniform_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
+  const std = kaimingStd(tensor, options);
+  if (std === null) return tensor;
+  const bound = Math.sqrt(3) * std;
+  return uniform_(tensor, -bound, bound, options.generator ?? null);
+}
+
+/** @torch torch.nn.init.kaiming_normal_ */
+export function kaimingNormal_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
+  const std = kaimingStd(tensor, options);
+  return std === null ? tensor : normal_(tensor, 0, std, options.generator ?? null);
+}

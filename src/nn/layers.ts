@@ -1,0 +1,155 @@
+/** Activations, dropout and normalization. */
+import * as composites from "../autograd/composites-nn.ts";
+import { TypeError, ValueError } from "../tensor/errors.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import * as init from "./init.ts";
+import { Module } from "./module.ts";
+import { newParameter, type Placement, settings } from "./options.ts";
+import type { Parameter } from "./parameter.ts";
+
+interface InplaceOptions {
+  /** Write into the input. Default false. */
+  inplace?: boolean;
+}
+
+/** Each element, or zero where it is negative. @torch torch.nn.ReLU */
+export class ReLU extends Module {
+  inplace: boolean;
+  constructor(options: boolean | InplaceOptions = false) {
+    super();
+    this.inplace = typeof options === "boolean" ? options : (options.inplace ?? false);
+  }
+  override forward(input: Tensor): Tensor {
+    return composites.functionalRelu(input, this.inplace);
+  }
+  override extraRepr(): string {
+    return this.inplace ? "inplace=True" : "";
+  }
+}
+
+/** The hyperbolic tangent. @torch torch.nn.Tanh */
+export class Tanh extends Module {
+  override forward(input: Tensor): Tensor {
+    return input.tanh();
+  }
+}
+
+/** 1 / (1 + exp(-x)). @torch torch.nn.Sigmoid */
+export class Sigmoid extends Module {
+  override forward(input: Tensor): Tensor {
+    return input.sigmoid();
+  }
+}
+
+/** Softmax along a dimension. @torch torch.nn.Softmax */
+export class Softmax extends Module {
+  dim: number | null;
+  constructor(dim: number | { dim?: number | null } | null = null) {
+    super();
+    this.dim = typeof dim === "object" && dim !== null ? (dim.dim ?? null) : dim;
+  }
+  override forward(input: Tensor): Tensor {
+    return composites.functionalSoftmax(input, this.dim, null);
+  }
+  override extraRepr(): string {
+    return `dim=${this.dim ?? "None"}`;
+  }
+}
+
+/** The logarithm of softmax along a dimension. @torch torch.nn.LogSoftmax */
+export class LogSoftmax extends Softmax {
+  override forward(input: Tensor): Tensor {
+    return composites.functionalLogSoftmax(input, this.dim, null);
+  }
+}
+
+/** The squared error. @torch torch.nn.MSELoss */
+export class MSELoss extends Module {
+  reduction: "mean" | "sum" | "none";
+  constructor(options: { reduction?: "mean" | "sum" | "none" } = {}) {
+    super();
+    this.reduction = options.reduction ?? "mean";
+  }
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return composites.mseLoss(input, target, null, null, this.reduction, null);
+  }
+}
+
+/** Zeroes elements at random while training, and scales the others up. @torch torch.nn.Dropout */
+export class Dropout extends Module {
+  p: number;
+  inplace: boolean;
+  constructor(...options: [(number | { p?: number; inplace?: boolean })?, (boolean | InplaceOptions)?]) {
+    super();
+    const o = settings<{ p: number; inplace: boolean }>("Dropout", options, ["p", "inplace"], { p: 0.5, inplace: false });
+    if (typeof o.p !== "number") throw new TypeError(`Dropout: p must be a number, not ${typeof o.p}`);
+    if (!(o.p >= 0 && o.p <= 1)) {
+      throw new ValueError(`dropout probability has to be between 0 and 1, but got ${o.p}`);
+    }
+    this.p = o.p;
+    this.inplace = o.inplace;
+  }
+  override forward(input: Tensor): Tensor {
+    return composites.dropout(input, this.p, this.training, this.inplace);
+  }
+  override extraRepr(): string {
+    return `p=${this.p}, inplace=${this.inplace ? "True" : "False"}`;
+  }
+}
+
+export interface LayerNormOptions extends Placement {
+  /** Added to the variance. Default 1e-5. */
+  eps?: number;
+  /** Whether there is a weight. Default true. */
+  elementwiseAffine?: boolean;
+  /** Whether there is a bias. Default true. */
+  bias?: boolean;
+}
+
+const NORM = { eps: 1e-5, elementwiseAffine: true, bias: true, device: null, dtype: null };
+
+/** Normalizes the last dimensions. @torch torch.nn.LayerNorm */
+export class LayerNorm extends Module {
+  declare weight: Parameter | null;
+  declare bias: Parameter | null;
+  normalizedShape: readonly number[];
+  eps: number;
+  elementwiseAffine: boolean;
+
+  constructor(
+    normalizedShape: number | readonly number[],
+    ...options: [(number | LayerNormOptions)?, (boolean | LayerNormOptions)?, (boolean | LayerNormOptions)?]
+  ) {
+    super();
+    const names = ["eps", "elementwiseAffine", "bias"] as const;
+    const o = settings<Required<LayerNormOptions>>("LayerNorm", options, names, NORM);
+    this.normalizedShape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
+    this.eps = o.eps;
+    this.elementwiseAffine = o.elementwiseAffine;
+    this.registerParameter("weight", o.elementwiseAffine ? newParameter(this.normalizedShape, o) : null);
+    this.registerParameter("bias", o.elementwiseAffine && o.bias ? newParameter(this.normalizedShape, o) : null);
+    this.resetParameters();
+  }
+  resetParameters(): void {
+    if (this.weight !== null) init.ones_(this.weight);
+    if (this.bias !== null) init.zeros_(this.bias);
+  }
+  override forward(input: Tensor): Tensor {
+    return composites.layerNorm(input, this.normalizedShape, this.weight, this.bias, this.eps);
+  }
+  override extraRepr(): string {
+    const shape = this.normalizedShape;
+    const tuple = shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(", ")})`;
+    const flag = (on: boolean): string => (on ? "True" : "False");
+    return (
+      `${tuple}, eps=${pythonFloat(this.eps)}, elementwise_affine=${flag(this.elementwiseAffine)}, ` +
+      `bias=${flag(this.bias !== null)}`
+    );
+  }
+}
+
+/** 1e-05, as Python writes small floats. */
+function pythonFloat(x: number): string {
+  if (x !== 0 && Math.abs(x) < 1e-4) return x.toExponential().replace(/e-(\d)$/, "e-0$1");
+  return Number.isInteger(x) && Math.abs(x) < 1e16 ? `${x}.0` : String(x);
+}

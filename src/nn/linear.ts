@@ -1,0 +1,61 @@
+/** Linear layers. */
+import { linear } from "../autograd/composites-nn.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import * as init from "./init.ts";
+import { Module } from "./module.ts";
+import { newParameter, type Placement, settings } from "./options.ts";
+import type { Parameter } from "./parameter.ts";
+
+/** Gives back what it is given. @torch torch.nn.Identity */
+export class Identity extends Module {
+  // biome-ignore lint/complexity/noUselessConstructor: any arguments are accepted and ignored
+  constructor(..._args: unknown[]) {
+    super();
+  }
+  override forward<T>(input: T): T {
+    return input;
+  }
+}
+
+export interface LinearOptions extends Placement {
+  /** Whether a bias is added. Default true. */
+  bias?: boolean;
+}
+
+const DEFAULTS = { bias: true, device: null, dtype: null };
+
+/** input @ weight^T + bias. @torch torch.nn.Linear */
+export class Linear extends Module {
+  declare weight: Parameter;
+  declare bias: Parameter | null;
+  inFeatures: number;
+  outFeatures: number;
+
+  constructor(inFeatures: number, outFeatures: number, ...options: [(boolean | LinearOptions)?, LinearOptions?]) {
+    super();
+    const o = settings<Required<LinearOptions>>("Linear", options, ["bias"], DEFAULTS);
+    this.inFeatures = inFeatures;
+    this.outFeatures = outFeatures;
+    this.weight = newParameter([outFeatures, inFeatures], o);
+    if (o.bias) this.bias = newParameter([outFeatures], o);
+    else this.registerParameter("bias", null);
+    this.resetParameters();
+  }
+  /** Draws new values. */
+  resetParameters(): void {
+    init.kaimingUniform_(this.weight, { a: Math.sqrt(5) });
+    if (this.bias === null) return;
+    const bound = this.inFeatures > 0 ? 1 / Math.sqrt(this.inFeatures) : 0;
+    init.uniform_(this.bias, -bound, bound);
+  }
+  override forward(input: Tensor): Tensor {
+    return linear(input, this.weight, this.bias);
+  }
+  override extraRepr(): string {
+    const bias = this.bias === null ? "False" : "True";
+    return `in_features=${this.inFeatures}, out_features=${this.outFeatures}, bias=${bias}`;
+  }
+}
+
+/** The output projection of attention, which torch names so. */
+export class NonDynamicallyQuantizableLinear extends Linear {}

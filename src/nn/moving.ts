@@ -1,0 +1,58 @@
+/** Modules in another dtype or on another device: the parameter objects stay, their bytes change. */
+import { type DeviceLike, Device, toDevice } from "../tensor/device.ts";
+import { DType, dtypeByName, type DTypeLike, toDType } from "../tensor/dtype.ts";
+import { TypeError } from "../tensor/errors.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import type { Module } from "./module.ts";
+
+/** What `to` takes as options. */
+export interface Conversion {
+  dtype?: DTypeLike | null;
+  device?: DeviceLike | null;
+  /** @internal Instead of both. */
+  convert?: (t: Tensor) => Tensor;
+}
+
+function conversionOf(target: DTypeLike | DeviceLike | Tensor | Conversion): Conversion {
+  if (target instanceof Tensor) return { dtype: target.dtype, device: target.device };
+  if (target instanceof DType) return { dtype: target };
+  if (target instanceof Device) return { device: target };
+  if (typeof target !== "string") return target as Conversion;
+  return dtypeByName(target) === undefined ? { device: target } : { dtype: target };
+}
+
+export function convertModule<M extends Module>(
+  module: M,
+  target: DTypeLike | DeviceLike | Tensor | Conversion,
+): M {
+  const c = conversionOf(target);
+  if (c.convert !== undefined) {
+    convertAll(module, c.convert);
+    return module;
+  }
+  const dtype = c.dtype === undefined || c.dtype === null ? null : toDType(c.dtype);
+  const device = c.device === undefined || c.device === null ? null : toDevice(c.device);
+  if (dtype !== null && dtype.category < 2) {
+    throw new TypeError(
+      `nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=${String(dtype)}`,
+    );
+  }
+  convertAll(module, (t) => {
+    const d = dtype !== null && t.dtype.category >= 2 ? dtype : t.dtype;
+    return device === null ? t.to(d) : t.to(device, { dtype: d });
+  });
+  return module;
+}
+
+function convertAll(module: Module, convert: (t: Tensor) => Tensor): void {
+  for (const m of module.modules()) {
+    for (const p of m._parameters.values()) {
+      if (p === null) continue;
+      const grad = p._grad;
+      p.data = convert(p.data);
+      if (grad === null) continue;
+      grad.data = convert(grad.data);
+    }
+    for (const [name, b] of m._buffers) if (b !== null) m._buffers.set(name, convert(b));
+  }
+}

@@ -1,0 +1,33 @@
+/** Parameters: tensors that a module registers when they become its attributes. */
+import { Tensor } from "../tensor/tensor.ts";
+import { TypeError } from "../tensor/errors.ts";
+import { typeName } from "./errors.ts";
+
+const INSPECT = Symbol.for("nodejs.util.inspect.custom");
+
+/** A leaf that shares the tensor's bytes and wants gradients. @torch torch.nn.Parameter */
+export class Parameter extends Tensor {
+  constructor(data: Tensor, requiresGrad = true) {
+    if (!(data instanceof Tensor)) {
+      throw new TypeError(`cannot make a Parameter of '${typeName(data)}': a Tensor is needed`);
+    }
+    super(
+      data._storage,
+      data._offset,
+      data._shape,
+      data._strides,
+      data.dtype,
+      data._numel,
+      data._contiguous,
+      data._version,
+    );
+    this._bits = data._bits;
+    if (requiresGrad) this.requiresGrad_(true);
+  }
+  override toString(): string {
+    return `Parameter containing:\n${super.toString()}`;
+  }
+  override [INSPECT](): string {
+    return this.toString();
+  }
+}

@@ -1,0 +1,238 @@
+/** Transformer layers and stacks: their parameters and initial values; the forward passes are not implemented yet. */
+import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { MultiheadAttention } from "./attention.ts";
+import { ModuleList } from "./containers.ts";
+import { deepcopy } from "./deepcopy.ts";
+import * as init from "./init.ts";
+import { Dropout, LayerNorm } from "./layers.ts";
+import { Linear } from "./linear.ts";
+import { Module } from "./module.ts";
+import { type Placement, settings } from "./options.ts";
+
+/** A nonlinearity by name, or as a function. */
+export type Activation = "relu" | "gelu" | ((x: Tensor) => Tensor);
+
+export interface TransformerLayerOptions extends Placement {
+  dimFeedforward?: number;
+  dropout?: number;
+  activation?: Activation;
+  layerNormEps?: number;
+  batchFirst?: boolean;
+  normFirst?: boolean;
+  bias?: boolean;
+}
+
+const NAMES = ["dimFeedforward", "dropout", "activation", "layerNormEps", "batchFirst", "normFirst", "bias"] as const;
+const DEFAULTS = {
+  dimFeedforward: 2048,
+  dropout: 0.1,
+  activation: "relu" as Activation,
+  layerNormEps: 1e-5,
+  batchFirst: false,
+  normFirst: false,
+  bias: true,
+  device: null,
+  dtype: null,
+};
+
+type LayerSettings = Required<TransformerLayerOptions>;
+
+function requireActivation(activation: Activation): void {
+  if (typeof activation === "string" && activation !== "relu" && activation !== "gelu") {
+    throw new RuntimeError(`activation should be relu/gelu, not ${String(activation)}`);
+  }
+}
+
+function later(name: string): never {
+  throw new NotImplementedError(`${name}: the forward pass is not implemented yet`);
+}
+
+function attention(dModel: number, nhead: number, o: LayerSettings): MultiheadAttention {
+  const { dropout, bias, batchFirst, device, dtype } = o;
+  return new MultiheadAttention(dModel, nhead, { dropout, bias, batchFirst, device, dtype });
+}
+
+function norm(dModel: number, o: LayerSettings): LayerNorm {
+  return new LayerNorm(dModel, { eps: o.layerNormEps, bias: o.bias, device: o.device, dtype: o.dtype });
+}
+
+/** Self-attention and a feed-forward network. @torch torch.nn.TransformerEncoderLayer */
+export class TransformerEncoderLayer extends Module {
+  self_attn: MultiheadAttention;
+  linear1: Linear;
+  dropout: Dropout;
+  linear2: Linear;
+  norm1: LayerNorm;
+  norm2: LayerNorm;
+  dropout1: Dropout;
+  dropout2: Dropout;
+  normFirst: boolean;
+  activation: Activation;
+
+  constructor(dModel: number, nhead: number, ...options: (number | boolean | Activation | TransformerLayerOptions)[]) {
+    super();
+    const o = settings<LayerSettings>("TransformerEncoderLayer", options, NAMES, DEFAULTS);
+    const linear = { bias: o.bias, device: o.device, dtype: o.dtype };
+    this.self_attn = attention(dModel, nhead, o);
+    this.linear1 = new Linear(dModel, o.dimFeedforward, linear);
+    this.dropout = new Dropout(o.dropout);
+    this.linear2 = new Linear(o.dimFeedforward, dModel, linear);
+    this.normFirst = o.normFirst;
+    this.norm1 = norm(dModel, o);
+    this.norm2 = norm(dModel, o);
+    this.dropout1 = new Dropout(o.dropout);
+    this.dropout2 = new Dropout(o.dropout);
+    requireActivation(o.activation);
+    this.activation = o.activation;
+  }
+  override forward(_src: Tensor): Tensor {
+    return later("TransformerEncoderLayer");
+  }
+}
+
+/** Self-attention, attention to the encoder's output, and a feed-forward network. @torch torch.nn.TransformerDecoderLayer */
+export class TransformerDecoderLayer extends Module {
+  self_attn: MultiheadAttention;
+  multihead_attn: MultiheadAttention;
+  linear1: Linear;
+  dropout: Dropout;
+  linear2: Linear;
+  norm1: LayerNorm;
+  norm2: LayerNorm;
+  norm3: LayerNorm;
+  dropout1: Dropout;
+  dropout2: Dropout;
+  dropout3: Dropout;
+  normFirst: boolean;
+  activation: Activation;
+
+  constructor(dModel: number, nhead: number, ...options: (number | boolean | Activation | TransformerLayerOptions)[]) {
+    super();
+    const o = settings<LayerSettings>("TransformerDecoderLayer", options, NAMES, DEFAULTS);
+    const linear = { bias: o.bias, device: o.device, dtype: o.dtype };
+    this.self_attn = attention(dModel, nhead, o);
+    this.multihead_attn = attention(dModel, nhead, o);
+    this.linear1 = new Linear(dModel, o.dimFeedforward, linear);
+    this.dropout = new Dropout(o.dropout);
+    this.linear2 = new Linear(o.dimFeedforward, dModel, linear);
+    this.normFirst = o.normFirst;
+    this.norm1 = norm(dModel, o);
+    this.norm2 = norm(dModel, o);
+    this.norm3 = norm(dModel, o);
+    this.dropout1 = new Dropout(o.dropout);
+    this.dropout2 = new Dropout(o.dropout);
+    this.dropout3 = new Dropout(o.dropout);
+    requireActivation(o.activation);
+    this.activation = o.activation;
+  }
+  override forward(_tgt: Tensor, _memory: Tensor): Tensor {
+    return later("TransformerDecoderLayer");
+  }
+}
+
+function copies(layer: Module, count: number): ModuleList {
+  return new ModuleList(Array.from({ length: count }, () => deepcopy(layer)));
+}
+
+/** A stack of equal copies of a layer. @torch torch.nn.TransformerEncoder */
+export class TransformerEncoder extends Module {
+  layers: ModuleList;
+  numLayers: number;
+  declare norm: Module | null;
+
+  constructor(encoderLayer: Module, numLayers: number, norm: Module | null = null) {
+    super();
+    this.layers = copies(encoderLayer, numLayers);
+    this.numLayers = numLayers;
+    this.norm = norm;
+  }
+  override forward(_src: Tensor): Tensor {
+    return later("TransformerEncoder");
+  }
+}
+
+/** A stack of equal copies of a layer. @torch torch.nn.TransformerDecoder */
+export class TransformerDecoder extends Module {
+  layers: ModuleList;
+  numLayers: number;
+  declare norm: Module | null;
+
+  constructor(decoderLayer: Module, numLayers: number, norm: Module | null = null) {
+    super();
+    this.layers = copies(decoderLayer, numLayers);
+    this.numLayers = numLayers;
+    this.norm = norm;
+  }
+  override forward(_tgt: Tensor, _memory: Tensor): Tensor {
+    return later("TransformerDecoder");
+  }
+}
+
+export interface TransformerOptions extends TransformerLayerOptions {
+  dModel?: number;
+  nhead?: number;
+  numEncoderLayers?: number;
+  numDecoderLayers?: number;
+  /** Used instead of the standard encoder. */
+  customEncoder?: Module | null;
+  customDecoder?: Module | null;
+}
+
+const MODEL_NAMES = [
+  "dModel",
+  "nhead",
+  "numEncoderLayers",
+  "numDecoderLayers",
+  "dimFeedforward",
+  "dropout",
+  "activation",
+  "customEncoder",
+  "customDecoder",
+  "layerNormEps",
+  "batchFirst",
+  "normFirst",
+  "bias",
+] as const;
+const MODEL_DEFAULTS = {
+  ...DEFAULTS,
+  dModel: 512,
+  nhead: 8,
+  numEncoderLayers: 6,
+  numDecoderLayers: 6,
+  customEncoder: null,
+  customDecoder: null,
+};
+
+/** An encoder and a decoder. @torch torch.nn.Transformer */
+export class Transformer extends Module {
+  encoder: Module;
+  decoder: Module;
+  dModel: number;
+  nhead: number;
+  batchFirst: boolean;
+
+  constructor(...options: (number | boolean | Module | null | Activation | TransformerOptions)[]) {
+    super();
+    const o = settings<Required<TransformerOptions>>("Transformer", options, MODEL_NAMES, MODEL_DEFAULTS);
+    const { dimFeedforward, dropout, activation, layerNormEps, batchFirst, normFirst, bias, device, dtype } = o;
+    const layer = { dimFeedforward, dropout, activation, layerNormEps, batchFirst, normFirst, bias, device, dtype };
+    if (o.customEncoder !== null) this.encoder = o.customEncoder;
+    else {
+      const one = new TransformerEncoderLayer(o.dModel, o.nhead, layer);
+      this.encoder = new TransformerEncoder(one, o.numEncoderLayers, norm(o.dModel, layer));
+    }
+    if (o.customDecoder !== null) this.decoder = o.customDecoder;
+    else {
+      const one = new TransformerDecoderLayer(o.dModel, o.nhead, layer);
+      this.decoder = new TransformerDecoder(one, o.numDecoderLayers, norm(o.dModel, layer));
+    }
+    this.dModel = o.dModel;
+    this.nhead = o.nhead;
+    this.batchFirst = o.batchFirst;
+    for (const p of this.parameters()) if (p.ndim > 1) init.xavierUniform_(p);
+  }
+  override forward(_src: Tensor, _tgt: Tensor): Tensor {
+    return later("Transformer");
+  }
+}

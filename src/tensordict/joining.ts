@@ -1,0 +1,64 @@
+// stack and cat as users call them: of tensors, or of TensorDicts and their classes.
+import * as T from "../../generated/functional.ts";
+import { TypeError } from "../tensor/errors.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { catTds, stackTds } from "./stacking.ts";
+import { isTensorCollection, type Td } from "./state.ts";
+
+/** How tensors are joined: the dimension, and a tensor for the result. */
+export interface JoinOptions {
+  dim?: number;
+  out?: Tensor;
+}
+
+type Join = (list: readonly unknown[], dim?: number | JoinOptions, options?: JoinOptions) => unknown;
+
+function joinTds(op: string, join: (list: readonly Td[], dim: number) => Td, list: readonly unknown[], args: unknown[]) {
+  const [dim, options] = args;
+  const given = typeof dim === "number" ? dim : ((dim ?? options) as JoinOptions | undefined)?.dim;
+  const odd = list.find((entry) => !isTensorCollection(entry));
+  if (odd !== undefined) {
+    throw new TypeError(`${op}() expects only tensordicts next to a tensordict`, { op });
+  }
+  return join(list as readonly Td[], given ?? 0);
+}
+
+/**
+ * Joins tensors of one shape along a new dimension; tensordicts likewise, lazily if `setLazyLegacy(true)` is in force.
+ * @param tensors one or more tensors of the same shape, or tensordicts of the same batch size
+ * @param dim where the new dimension goes, 0 unless given
+ * @returns a tensor of one dimension more
+ * @throws RuntimeError when the list is empty or the shapes differ
+ * @example
+ * ```ts
+ * stack([tensor([1, 2]), tensor([3, 4])]).shape // Size([2, 2])
+ * ```
+ * @torch torch.stack
+ */
+export function stack(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
+export function stack(tensors: readonly Tensor[], options?: JoinOptions): Tensor;
+export function stack<C extends Td>(tensordicts: readonly C[], dim?: number | { dim?: number }): C;
+export function stack(list: readonly unknown[], ...rest: unknown[]): unknown {
+  if (isTensorCollection(list?.[0])) return joinTds("stack", stackTds, list, rest);
+  return (T.stack as Join)(list, ...(rest as []));
+}
+
+/**
+ * Joins tensors along a dimension that they have; tensordicts likewise.
+ * @param tensors one or more tensors whose other dimensions are equal, or tensordicts
+ * @param dim the dimension, 0 unless given
+ * @returns a tensor of as many dimensions
+ * @throws RuntimeError when the other dimensions differ
+ * @example
+ * ```ts
+ * cat([tensor([1, 2]), tensor([3])]) // tensor([1., 2., 3.])
+ * ```
+ * @torch torch.cat
+ */
+export function cat(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
+export function cat(tensors: readonly Tensor[], options?: JoinOptions): Tensor;
+export function cat<C extends Td>(tensordicts: readonly C[], dim?: number | { dim?: number }): C;
+export function cat(list: readonly unknown[], ...rest: unknown[]): unknown {
+  if (isTensorCollection(list?.[0])) return joinTds("cat", catTds, list, rest);
+  return (T.cat as Join)(list, ...(rest as []));
+}
