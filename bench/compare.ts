@@ -14,7 +14,12 @@ export interface Result {
 
 function duration(seconds: number): string {
   if (!Number.isFinite(seconds)) return "";
-  const units = [["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]] as const;
+  const units = [
+    ["s", 1],
+    ["ms", 1e-3],
+    ["µs", 1e-6],
+    ["ns", 1e-9],
+  ] as const;
   const [name, size] = units.find(([, unit]) => seconds >= unit) ?? ["ns", 1e-9];
   return `${(seconds / size).toPrecision(3)} ${name}`;
 }

@@ -1,7 +1,16 @@
 // Tensors are views of a storage: transposing, slicing and writing without a copy.
 import { print, tensor, transpose } from "zensor";
 
-const a = tensor([[4, 1, 6], [0, 8, 8], [1, 2, 1], [0, 5, 7], [0, 0, 7]], { dtype: "int64" });
+const a = tensor(
+  [
+    [4, 1, 6],
+    [0, 8, 8],
+    [1, 2, 1],
+    [0, 5, 7],
+    [0, 0, 7],
+  ],
+  { dtype: "int64" },
+);
 print(a);
 print(a.storage());
 print(a.shape);

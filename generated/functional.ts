@@ -973,6 +973,24 @@ export function flatten(...args: any[]): any {
   return A.call("flatten", T__flatten, args);
 }
 
+const T__flip: A.Overload[] = [
+  { fn: O.flip, args: [["self","Tensor",REQUIRED], ["dims","Dims",REQUIRED]], positional: 2, out: false },
+];
+/**
+ * The elements in reverse order along the given dimensions, as a new tensor.
+ * @throws RuntimeError when a dimension is named twice
+ * @throws IndexError for a dimension out of range
+ * @example
+ * ```ts
+ * tensor([1, 2, 3]).flip([0]) // tensor([3., 2., 1.])
+ * ```
+ * @torch torch.flip
+ */
+export function flip(self: Tensor, dims: number | readonly number[]): Tensor;
+export function flip(...args: any[]): any {
+  return A.call("flip", T__flip, args);
+}
+
 /**
  * self / other rounded towards minus infinity.
  * @throws RuntimeError for an integer division by zero
@@ -1643,11 +1661,6 @@ export function max(...args: any[]): any {
 
 /**
  * The larger of two elements; NaN if either is.
- * @throws RuntimeError for complex tensors
- * @example
- * ```ts
- * maximum(tensor([1, 5]), tensor([3, 2])) // tensor([3., 5.])
- * ```
  * @torch torch.maximum
  */
 export function maximum(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
@@ -1704,6 +1717,24 @@ export function min(self: Tensor, dim: number, keepdim: boolean, options?: { out
 export function min(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
 export function min(...args: any[]): any {
   return A.call("min", T__min, args);
+}
+
+/**
+ * The smaller of two elements; NaN if either is.
+ * @throws RuntimeError for complex tensors
+ * @example
+ * ```ts
+ * maximum(tensor([1, 5]), tensor([3, 2])) // tensor([3., 5.])
+ * ```
+ * @torch torch.minimum
+ */
+export function minimum(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+export function minimum(self: any, other: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("minimum", "self", self);
+  if (!(other instanceof Tensor)) A.bad("minimum", "other", other);
+  if (options === undefined) return O.minimum(self, other);
+  A.checkKeys("minimum", options, ["out"]);
+  return O.minimum(self, other, A.outOption("minimum", options));
 }
 
 /**

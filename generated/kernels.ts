@@ -21,6 +21,7 @@ export const K = {
   binary_logical_or: new Kernel("binary.logical_or", native.zs_k_binary_logical_or, native.zs_k_binary_logical_or_fast, 32),
   binary_lt: new Kernel("binary.lt", native.zs_k_binary_lt, native.zs_k_binary_lt_fast, 15),
   binary_maximum: new Kernel("binary.maximum", native.zs_k_binary_maximum, native.zs_k_binary_maximum_fast, 15),
+  binary_minimum: new Kernel("binary.minimum", native.zs_k_binary_minimum, native.zs_k_binary_minimum_fast, 15),
   binary_mul: new Kernel("binary.mul", native.zs_k_binary_mul, native.zs_k_binary_mul_fast, 47),
   binary_ne: new Kernel("binary.ne", native.zs_k_binary_ne, native.zs_k_binary_ne_fast, 15),
   binary_pow: new Kernel("binary.pow", native.zs_k_binary_pow, native.zs_k_binary_pow_fast, 3),

@@ -712,6 +712,17 @@ export interface TensorMethods {
   flatten(startDim: number, options?: { endDim?: number }): Tensor;
   flatten(options?: { startDim?: number; endDim?: number }): Tensor;
   /**
+   * The elements in reverse order along the given dimensions, as a new tensor.
+   * @throws RuntimeError when a dimension is named twice
+   * @throws IndexError for a dimension out of range
+   * @example
+   * ```ts
+   * tensor([1, 2, 3]).flip([0]) // tensor([3., 2., 1.])
+   * ```
+   * @torch torch.flip
+   */
+  flip(dims: number | readonly number[]): Tensor;
+  /**
    * The tensor as float32.
    * @torch torch.float
    */
@@ -1255,11 +1266,6 @@ export interface TensorMethods {
   max(dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
   /**
    * The larger of two elements; NaN if either is.
-   * @throws RuntimeError for complex tensors
-   * @example
-   * ```ts
-   * maximum(tensor([1, 5]), tensor([3, 2])) // tensor([3., 5.])
-   * ```
    * @torch torch.maximum
    */
   maximum(other: Tensor, options?: { out?: Tensor }): Tensor;
@@ -1293,6 +1299,16 @@ export interface TensorMethods {
   min(other: Tensor, options?: { out?: Tensor }): Tensor;
   min(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
   min(dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  /**
+   * The smaller of two elements; NaN if either is.
+   * @throws RuntimeError for complex tensors
+   * @example
+   * ```ts
+   * maximum(tensor([1, 5]), tensor([3, 2])) // tensor([3., 5.])
+   * ```
+   * @torch torch.minimum
+   */
+  minimum(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The product of two matrices of one dtype.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -2558,6 +2574,9 @@ export function installMethods(prototype: Tensor): void {
   p.flatten = function (...args: any[]) {
     return (F.flatten as any)(this, ...args);
   };
+  p.flip = function (...args: any[]) {
+    return (F.flip as any)(this, ...args);
+  };
   p.float = function (...args: any[]) {
     return (M.float as any)(this, ...args);
   };
@@ -2752,6 +2771,9 @@ export function installMethods(prototype: Tensor): void {
   };
   p.min = function (...args: any[]) {
     return (F.min as any)(this, ...args);
+  };
+  p.minimum = function (other: any, options: any) {
+    return (F.minimum as any)(this, other, options);
   };
   p.mm = function (mat2: any, options: any) {
     return (F.mm as any)(this, mat2, options);

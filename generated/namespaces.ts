@@ -128,6 +128,22 @@ export function nn_functional_relu(...args: any[]): any {
   return A.call("relu", T_nn_functional_relu, args);
 }
 
+const T_nn_functional_relu_: A.Overload[] = [
+  { fn: O.nn_functional_relu_, args: [["input","Tensor",REQUIRED]], positional: 1, out: false },
+];
+/**
+ * Replaces the negative elements of a tensor by zero.
+ * @example
+ * ```ts
+ * nn.functional.relu_(tensor([-1, 2])) // tensor([0., 2.])
+ * ```
+ * @torch torch.nn.functional.relu_
+ */
+export function nn_functional_relu_(input: Tensor): Tensor;
+export function nn_functional_relu_(...args: any[]): any {
+  return A.call("relu_", T_nn_functional_relu_, args);
+}
+
 const T_nn_functional_softmax: A.Overload[] = [
   { fn: O.nn_functional_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: false },
 ];
@@ -170,6 +186,7 @@ export const namespace_nn_functional = {
   logSoftmax: nn_functional_logSoftmax,
   mseLoss: nn_functional_mseLoss,
   relu: nn_functional_relu,
+  relu_: nn_functional_relu_,
   softmax: nn_functional_softmax,
   softmin: nn_functional_softmin,
 } as const;

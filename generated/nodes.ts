@@ -1343,6 +1343,31 @@ export class maximum_Backward extends Node {
   }
 }
 
+export class minimum_Backward extends Node {
+  override get name(): string {
+    return "MinimumBackward0";
+  }
+  self!: S.Saved;
+  other!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const other: any = S.unpack(this.other, this);
+    return [
+      this.needs(0) ? F.extremumBackward(grad, self, other, self.gt(other)) : null,
+      this.needs(1) ? F.extremumBackward(grad, self, other, self.lt(other)) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.other);
+    this.other = S.FREED;
+  }
+}
+
 export class atan2_Backward extends Node {
   override get name(): string {
     return "Atan2Backward0";
@@ -2493,6 +2518,21 @@ export class _to_copy_Backward extends Node {
     const self = this.self;
     return [
       this.needs(0) ? grad.to(self.dtype) : null,
+    ];
+  }
+}
+
+export class flip_Backward extends Node {
+  override get name(): string {
+    return "FlipBackward0";
+  }
+  dims!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dims: any = this.dims;
+    return [
+      this.needs(0) ? grad.flip(dims) : null,
     ];
   }
 }

@@ -6,6 +6,7 @@ import * as $T from "../src/autograd/tracking.ts";
 import * as $arith from "../src/dispatch/arith.ts";
 import * as $copy from "../src/dispatch/copy.ts";
 import * as $factories from "../src/dispatch/factories.ts";
+import * as $flip from "../src/dispatch/flip.ts";
 import * as $indexing from "../src/dispatch/indexing.ts";
 import * as $joining from "../src/dispatch/joining.ts";
 import * as $losses from "../src/dispatch/losses.ts";
@@ -1064,6 +1065,10 @@ export function nn_functional_relu(input: Tensor, inplace: boolean): Tensor {
   return ($C.functionalRelu as $Fn)(input, inplace);
 }
 
+export function nn_functional_relu_(input: Tensor): Tensor {
+  return ($C.functionalReluInplace as $Fn)(input);
+}
+
 export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return ($losses.mseLoss as $Fn)(self, target, reduction, undefined, false);
   const node = new $N._mse_loss_Backward();
@@ -1859,6 +1864,20 @@ export function maximum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   node.self = $S.save(self);
   node.other = $S.save(other);
   const r = ($arith.maximum as $Fn)(self, other, undefined, false);
+  return $T.record(r, node);
+}
+
+export function minimum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("minimum", out, [self, other]);
+    return $T.finishOut(($arith.minimum as $Fn)(self, other, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return ($arith.minimum as $Fn)(self, other, undefined, false);
+  const node = new $N.minimum_Backward();
+  $T.connect(node, [self, other]);
+  node.self = $S.save(self);
+  node.other = $S.save(other);
+  const r = ($arith.minimum as $Fn)(self, other, undefined, false);
   return $T.record(r, node);
 }
 
@@ -3256,6 +3275,15 @@ export function detach_inplace_(self: Tensor): Tensor {
 
 export function sum_to_size(self: Tensor, size: readonly number[]): Tensor {
   return ($C.sumToSize as $Fn)(self, size);
+}
+
+export function flip(self: Tensor, dims: number | readonly number[]): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($flip.flip as $Fn)(self, dims, undefined, false);
+  const node = new $N.flip_Backward();
+  $T.connect(node, [self]);
+  node.dims = dims;
+  const r = ($flip.flip as $Fn)(self, dims, undefined, false);
+  return $T.record(r, node);
 }
 
 export function view(self: Tensor, size: readonly number[]): Tensor {

@@ -3,16 +3,7 @@
 
 import { join } from "node:path";
 import process from "node:process";
-import {
-  buildLibrary,
-  describeBuild,
-  ensureInstalled,
-  findBun,
-  root,
-  run,
-  ToolError,
-  toolEnv,
-} from "./toolchain.mjs";
+import { buildLibrary, describeBuild, ensureInstalled, findBun, root, run, ToolError, toolEnv } from "./toolchain.mjs";
 
 const usage = `usage: node scripts/run.mjs <command> [arguments]
   build [--force]        build the native library
@@ -39,11 +30,7 @@ function bun(file, args) {
 function main(command, args) {
   const [file, ...rest] = args;
   const known = ["build", "demo", "test", "run", "tool"];
-  if (
-    command === undefined ||
-    !known.includes(command) ||
-    (/^(run|tool)$/.test(command) && file === undefined)
-  ) {
+  if (command === undefined || !known.includes(command) || (/^(run|tool)$/.test(command) && file === undefined)) {
     console.error(usage);
     return 2;
   }

@@ -75,11 +75,7 @@ function zig(name: string, args: string[]): Promise<Finished> {
 const build: Step = {
   name: "build",
   async run() {
-    const { ok, output } = await command("build", [
-      process.execPath,
-      join(root, "scripts", "run.mjs"),
-      "build",
-    ]);
+    const { ok, output } = await command("build", [process.execPath, join(root, "scripts", "run.mjs"), "build"]);
     return outcome(ok, output, /^native build: .*$/m.exec(output)?.[0]);
   },
 };
@@ -88,10 +84,7 @@ const zigFormat: Step = {
   name: "zig-fmt",
   async run() {
     const { ok, output } = await zig("zig-fmt", ["fmt", "--check", "zig", "generated"]);
-    return outcome(
-      ok,
-      ok ? "" : `these files are not in zig fmt's form (run: zig fmt zig generated):\n${output}`,
-    );
+    return outcome(ok, ok ? "" : `these files are not in zig fmt's form (run: zig fmt zig generated):\n${output}`);
   },
 };
 
@@ -131,11 +124,7 @@ async function bunTest(name: string, filters: string[], env: Env = {}): Promise<
   rmSync(report, { force: true });
   const flags = ["--timeout", String(TEST_LIMIT_MS), "--only-failures"];
   const reporter = ["--reporter=junit", `--reporter-outfile=${report}`];
-  const { ok, output } = await command(
-    name,
-    [process.execPath, "test", ...flags, ...reporter, ...filters],
-    env,
-  );
+  const { ok, output } = await command(name, [process.execPath, "test", ...flags, ...reporter, ...filters], env);
   const counts = existsSync(report) ? junitCounts(readFileSync(report, "utf8")) : undefined;
   if (counts === undefined) return outcome(false, `${output}\nbun test ended without a report`);
   // An error outside of any test, as in a file that does not load, fails the run but no test case.

@@ -182,8 +182,7 @@ export function ensureInstalled() {
   missing = missingPackages();
   if (missing.length > 0) throw new ToolError(`still missing after the install: ${missing.join(", ")}`);
   if (findZig() === undefined) installPlatformPackage(command, env);
-  if (findBun() === undefined)
-    throw new ToolError(`no bun program starts on ${process.platform}-${process.arch}`);
+  if (findBun() === undefined) throw new ToolError(`no bun program starts on ${process.platform}-${process.arch}`);
 }
 
 /**
@@ -236,9 +235,7 @@ const stampFile = join(root, "build", "stamp.txt");
 
 /** Whether the native library exists and was built from the sources as they are now. */
 export function libraryIsCurrent() {
-  return (
-    existsSync(libraryFile()) && existsSync(stampFile) && readFileSync(stampFile, "utf8") === sourceDigest()
-  );
+  return existsSync(libraryFile()) && existsSync(stampFile) && readFileSync(stampFile, "utf8") === sourceDigest();
 }
 
 /**
@@ -250,8 +247,7 @@ export function buildLibrary({ force = false } = {}) {
   const zig = findZig();
   if (zig === undefined) throw new ToolError("zig is not installed: run `npm install` or `bun install`");
   const file = libraryFile();
-  if (!force && libraryIsCurrent())
-    return { built: false, seconds: 0, megabytes: statSync(file).size / 1e6, file };
+  if (!force && libraryIsCurrent()) return { built: false, seconds: 0, megabytes: statSync(file).size / 1e6, file };
   const digest = sourceDigest();
   const flags = (process.env.ZENSOR_ZIG_FLAGS ?? "").split(" ").filter((flag) => flag !== "");
   const args = ["build", "--build-file", join(root, "zig", "build.zig"), "--prefix", join(root, "build")];

@@ -8,7 +8,15 @@ import "./install.ts";
 export * from "../generated/functional.ts";
 export * as cpu from "./api/cpu.ts";
 export { getNumThreads, setNumThreads } from "./api/cpu.ts";
-export { defaultGenerator, Generator, getRngState, initialSeed, manualSeed, seed, setRngState } from "./api/generator.ts";
+export {
+  defaultGenerator,
+  Generator,
+  getRngState,
+  initialSeed,
+  manualSeed,
+  seed,
+  setRngState,
+} from "./api/generator.ts";
 export { type IndexPart, Slice, slice } from "./api/indexing.ts";
 export { float, int } from "./api/numbers.ts";
 export { print } from "./api/print.ts";
@@ -22,8 +30,8 @@ export {
   tensor,
 } from "./api/tensor-data.ts";
 export { TypedStorage } from "./api/typed-storage.ts";
-export * as autograd from "./autograd/api-namespace.ts";
 export { enableGrad, isGradEnabled, type ModeGuard, noGrad, setGradEnabled } from "./autograd/api.ts";
+export * as autograd from "./autograd/api-namespace.ts";
 export * as cuda from "./cuda/index.ts";
 export {
   channelsLast,
@@ -34,8 +42,8 @@ export {
 } from "./dispatch/memory-format.ts";
 export type { Named } from "./dispatch/named.ts";
 export { canCast, promoteTypes, resultTypeOf as resultType } from "./dispatch/promotion.ts";
-export * as io from "./io/index.ts";
 export { directoryTree, printDirectoryTree } from "./io/directory-tree.ts";
+export * as io from "./io/index.ts";
 export { loadSafetensors, saveSafetensors } from "./io/safetensors.ts";
 export * as nn from "./nn/index.ts";
 export { Complex, type Float, type Int, type Scalar } from "./tensor/complex.ts";
@@ -63,11 +71,26 @@ export {
   uint32,
   uint64,
 } from "./tensor/dtype.ts";
-export * as tensordict from "./tensordict/index.ts";
-export { cat, stack } from "./tensordict/joining.ts";
-export { TensorDict, TensorDictBase, LazyStackedTensorDict, tensorclass, MemoryMappedTensor, MemmapTensor, loadMemmap, lazyStack, maybeDenseStack, NonTensorData, NonTensorStack, isTensorCollection, isTensorclass, setLazyLegacy } from "./tensordict/index.ts";
 export * as errors from "./tensor/errors.ts";
 export { setWarningPolicy } from "./tensor/errors.ts";
 export { Size } from "./tensor/size.ts";
 export { UntypedStorage } from "./tensor/storage.ts";
 export { type BackwardOptions, type GradientNode, type HookHandle, type NestedList, Tensor } from "./tensor/tensor.ts";
+export * as tensordict from "./tensordict/index.ts";
+export {
+  isTensorCollection,
+  isTensorclass,
+  LazyStackedTensorDict,
+  lazyStack,
+  loadMemmap,
+  MemmapTensor,
+  MemoryMappedTensor,
+  maybeDenseStack,
+  NonTensorData,
+  NonTensorStack,
+  setLazyLegacy,
+  TensorDict,
+  TensorDictBase,
+  tensorclass,
+} from "./tensordict/index.ts";
+export { cat, stack } from "./tensordict/joining.ts";

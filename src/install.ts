@@ -1,7 +1,7 @@
 /** The registration file: gives the low rooms what they need from the rooms above them. */
 import { installMethods } from "../generated/methods.ts";
-import { installDataMethods, valueMembers } from "./api/members.ts";
 import { at, installIndexMethods, setAt } from "./api/indexing.ts";
+import { installDataMethods, valueMembers } from "./api/members.ts";
 import { members } from "./autograd/api.ts";
 import * as composites from "./autograd/composites.ts";
 import * as formulas from "./autograd/formulas.ts";

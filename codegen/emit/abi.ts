@@ -73,7 +73,7 @@ export function emitAbiZig(model: Model): string {
   out.push(`    detail: [${model.frame.detail}]f64,`, `    attrs: [${model.frame.attrs}]f64,`);
   out.push(`    scratch: [${model.frame.scratch}]f64,`, "};", "");
   const at = frameLayout(model);
-  out.push("comptime {", "    const assert = @import(\"std\").debug.assert;");
+  out.push("comptime {", '    const assert = @import("std").debug.assert;');
   out.push(`    assert(@offsetOf(Frame, "detail") == ${8 * (at.DETAIL as number)});`);
   out.push(`    assert(@offsetOf(Frame, "attrs") == ${8 * (at.ATTRS as number)});`);
   out.push(`    assert(@offsetOf(Frame, "scratch") == ${8 * (at.SCRATCH as number)});`);

@@ -1,6 +1,6 @@
 /** generated/nodes.ts: one class for each gradient node of the schema. */
 import { type Formula, formulasOf } from "../model/formula.ts";
-import { type Arg, type Model, type Op, camel } from "../model/load.ts";
+import { type Arg, camel, type Model, type Op } from "../model/load.ts";
 
 /** What a node's class looks like, for the emitter of operators too. */
 export interface NodePlan {

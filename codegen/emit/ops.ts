@@ -50,7 +50,12 @@ export function resultType(op: Op): string {
   return RESULT_OVERRIDES[op.name] ?? "Tensor";
 }
 
-const RESULT_OVERRIDES: Record<string, string> = { equal: "boolean", allclose: "boolean", is_set_to: "boolean", is_contiguous: "boolean" };
+const RESULT_OVERRIDES: Record<string, string> = {
+  equal: "boolean",
+  allclose: "boolean",
+  is_set_to: "boolean",
+  is_contiguous: "boolean",
+};
 
 const has = (op: Op, v: string): boolean => (op.variants as readonly string[]).includes(v);
 
@@ -75,7 +80,8 @@ function forward(op: Op, out: string, inplace: boolean): string {
   const p = `P_${op.fn}`;
   const tensors = op.args.filter(isTensorArg).map((a) => a.name);
   if (tensors.length <= 2 && op.args.length === tensors.length) {
-    return `$pointwise.${tensors.length === 1 ? "unary" : "binary"}(${[p, ...tensors, out, String(inplace)].join(", ")})`;
+    const caller = tensors.length === 1 ? "unary" : "binary";
+    return `$pointwise.${caller}(${[p, ...tensors, out, String(inplace)].join(", ")})`;
   }
   return `$pointwise.general(${p}, [${tensors.join(", ")}], ${out}, ${inplace})`;
 }
@@ -149,17 +155,27 @@ function emitInplace(op: Op, plan: NodePlan | null): string[] {
   const lines = [`export function ${op.fn}_(${list}): Tensor {`];
   const geometryOnly = op.kind === "view";
   if (op.kind === "composite") {
-    lines.push(`  return ($C as any).${moduleOf(op.impl as string)[1]}_(${op.args.map((a) => a.name).join(", ")});`, "}", "");
+    lines.push(
+      `  return ($C as any).${moduleOf(op.impl as string)[1]}_(${op.args.map((a) => a.name).join(", ")});`,
+      "}",
+      "",
+    );
     return lines;
   }
-  const others = op.args.slice(1).filter(isTensorArg).map((a) => a.name);
+  const others = op.args
+    .slice(1)
+    .filter(isTensorArg)
+    .map((a) => a.name);
   const check = `$T.checkInplace(${self}${others.length > 0 ? `, [${others.join(", ")}]` : ""});`;
   const call = geometryOnly ? `$T.adoptGeometry(${self}, ${forward(op, "", false)})` : forward(op, self, true);
-  const write = op.kind === "pointwise" && !op.checksFirst ? [
+  const write =
+    op.kind === "pointwise" && !op.checksFirst
+      ? [
           `  if (!${self}._contiguous || ${self}._storage.claims > 1) {`,
           `    $pointwise.checkWrite(${[self, ...others].join(", ")});`,
           "  }",
-        ] : [];
+        ]
+      : [];
   if (plan === null) {
     lines.push(`  ${check}`, ...write, `  ${call};`, `  ${self}._version.value++;`, `  return ${self};`, "}", "");
     return lines;
@@ -177,7 +193,8 @@ function emitInplace(op: Op, plan: NodePlan | null): string[] {
 
 function pointwiseConstant(op: Op): string {
   const kernel = symbolOf((op.kernels as readonly string[])[0] as string).slice(5);
-  return `export const P_${op.fn} = { name: "${op.publicName}", kernel: $K.${kernel}, rule: $pointwise.RULES.${op.promote} };`;
+  const rule = `$pointwise.RULES.${op.promote}`;
+  return `export const P_${op.fn} = { name: "${op.publicName}", kernel: $K.${kernel}, rule: ${rule} };`;
 }
 
 export function emitOps(model: Model): string {

@@ -1,7 +1,6 @@
 /** generated/functional.ts, namespaces.ts, method-functions.ts and methods.ts: what users call, with documentation. */
 import type { Arg, Model, Op } from "../model/load.ts";
 import { resultType, typeOf } from "./ops.ts";
-import { isTensorArg } from "./nodes.ts";
 
 const has = (op: Op, v: string): boolean => (op.variants as readonly string[]).includes(v);
 
@@ -127,13 +126,16 @@ function isSimple(ops: readonly Op[]): boolean {
 
 function table(group: Group, inplace: boolean): string[] {
   const rows = group.ops.map((op) => {
-    const args = op.args.map((a) => JSON.stringify([a.name, a.role]).replace(/^\[/, "[")).map((text, i) => {
-      const a = op.args[i] as Arg;
-      return `${text.slice(0, -1)},${a.fallback === undefined ? "REQUIRED" : a.fallback}]`;
-    });
+    const args = op.args
+      .map((a) => JSON.stringify([a.name, a.role]).replace(/^\[/, "["))
+      .map((text, i) => {
+        const a = op.args[i] as Arg;
+        return `${text.slice(0, -1)},${a.fallback === undefined ? "REQUIRED" : a.fallback}]`;
+      });
     const positional = op.args.filter((a) => !a.byName).length;
     const fn = `O.${op.fn}${inplace ? "_" : ""}`;
-    return `  { fn: ${fn}, args: [${args.join(", ")}], positional: ${positional}, out: ${!inplace && has(op, "out")} },`;
+    const out = !inplace && has(op, "out");
+    return `  { fn: ${fn}, args: [${args.join(", ")}], positional: ${positional}, out: ${out} },`;
   });
   const id = `${tableName(group)}${inplace ? "_" : ""}`;
   return [`const ${id}: A.Overload[] = [`, ...rows, "];"];
@@ -158,7 +160,8 @@ function simpleBody(op: Op, name: string, inplace: boolean): string[] {
   for (const a of tensors) {
     const check = a.role === "Tensor" ? "tensor" : a.role.endsWith("?") ? "operandOrNull" : "operand";
     const fallback = a.role.endsWith("?") ? ` ?? null` : "";
-    if (check === "tensor") lines.push(`  if (!(${a.name} instanceof Tensor)) A.bad("${name}", "${a.name}", ${a.name});`);
+    if (check === "tensor")
+      lines.push(`  if (!(${a.name} instanceof Tensor)) A.bad("${name}", "${a.name}", ${a.name});`);
     else lines.push(`  if (!(${a.name} instanceof Tensor)) A.${check}("${name}", "${a.name}", ${a.name}${fallback});`);
   }
   if (tensors.every((a) => a.role === "Tensor|Scalar")) {
@@ -279,7 +282,13 @@ export function emitNamespaces(model: Model): string {
   }
   for (const [namespace, list] of namespaces) {
     const id = namespace.replace(/\W/g, "_");
-    out.push(`/** The functions of torch.${namespace}. */`, `export const namespace_${id} = {`, ...list, "} as const;", "");
+    out.push(
+      `/** The functions of torch.${namespace}. */`,
+      `export const namespace_${id} = {`,
+      ...list,
+      "} as const;",
+      "",
+    );
   }
   return out.join("\n");
 }
@@ -326,7 +335,13 @@ export function emitMethods(model: Model): string {
     }
   }
   out.push("}", "", "/** Puts the methods on Tensor's prototype. */");
-  out.push("export function installMethods(prototype: Tensor): void {", "  const p = prototype as any;", ...install, "}", "");
+  out.push(
+    "export function installMethods(prototype: Tensor): void {",
+    "  const p = prototype as any;",
+    ...install,
+    "}",
+    "",
+  );
   const needsOps = install.some((l) => l.includes("O."));
   if (needsOps) out.splice(9, 0, 'import * as O from "./ops.ts";');
   return out.join("\n");
@@ -336,7 +351,10 @@ function installer(method: string, target: string, simple: Op | null): string[] 
   if (simple === null) {
     return [`  p.${method} = function (...args: any[]) {`, `    return (${target} as any)(this, ...args);`, "  };"];
   }
-  const rest = simple.args.filter((a) => !a.byName).slice(1).map((a) => a.name);
+  const rest = simple.args
+    .filter((a) => !a.byName)
+    .slice(1)
+    .map((a) => a.name);
   const list = [...rest.map((n) => `${n}: any`), "options: any"].join(", ");
   return [
     `  p.${method} = function (${list}) {`,

@@ -55,8 +55,11 @@ export function camel(name: string): string {
 }
 
 const KNOWN = new Set(
-  ("name overload namespace kind doc args kwargs variants promote kernels fast impl results grad node inplaceNode jvp multiOutput " +
-    "mayCopy nonDifferentiable checksFirst internal aliases example throws cases").split(" "),
+  (
+    "name overload namespace kind doc args kwargs variants promote kernels fast impl results grad node " +
+    "inplaceNode jvp multiOutput " +
+    "mayCopy nonDifferentiable checksFirst internal aliases example throws cases"
+  ).split(" "),
 );
 
 function toArg(name: string, spec: ArgSchema, byName: boolean): Arg {

@@ -58,10 +58,7 @@ export const ops = [
     node: "IndexAddBackward0",
     grad: { self: "grad", source: "scaled(grad.indexSelect(dim, index), alpha)" },
     doc: "The tensor with alpha * source added at the parts along a dimension that a vector of positions names.",
-    throws: [
-      "IndexError for a position outside the dimension",
-      "RuntimeError when shapes or dtypes do not match",
-    ],
+    throws: ["IndexError for a position outside the dimension", "RuntimeError when shapes or dtypes do not match"],
     example: "zeros(3).indexAdd(0, [0, 0, 2], tensor([1, 2, 3])) // tensor([3., 0., 3.])",
   },
   {
@@ -72,10 +69,7 @@ export const ops = [
     node: "IndexCopyBackward0",
     grad: { self: "grad.indexFill(dim, index, 0)", source: "grad.indexSelect(dim, index)" },
     doc: "The tensor with the parts along a dimension that a vector of positions names replaced by those of source.",
-    throws: [
-      "IndexError for a position outside the dimension",
-      "RuntimeError when shapes or dtypes do not match",
-    ],
+    throws: ["IndexError for a position outside the dimension", "RuntimeError when shapes or dtypes do not match"],
     example: "zeros(3).indexCopy(0, [2, 0], tensor([1, 2])) // tensor([2., 0., 1.])",
   },
   {
@@ -110,9 +104,7 @@ export const ops = [
     doc:
       "For each element of `index`, the element of self at that place along `dim` and at the same " +
       "place along the other dimensions.",
-    throws: [
-      "RuntimeError for an index outside the dimension, or an index larger than self along another one",
-    ],
+    throws: ["RuntimeError for an index outside the dimension, or an index larger than self along another one"],
     example: "tensor([[1, 2], [3, 4]]).gather(1, [[1], [0]]) // tensor([[2.],\n        [3.]])",
   },
   {

@@ -113,8 +113,7 @@ function objection(from: string, to: string): string | undefined {
   }
   if (SIBLINGS[from]?.includes(to)) return undefined;
   const allowed = SIBLINGS[from] ?? [];
-  const may =
-    allowed.length > 0 ? `${from} may import only ${allowed.join(", ")}` : `${from} may import none of them`;
+  const may = allowed.length > 0 ? `${from} may import only ${allowed.join(", ")}` : `${from} may import none of them`;
   return `${from} and ${to} are siblings and ${may}; move the shared code down`;
 }
 
@@ -125,9 +124,7 @@ interface Edge extends Import {
 function checkEdge(file: string, edge: Edge, files: ReadonlyMap<string, string>): string | undefined {
   const { specifier, target } = edge;
   if (specifier === "bun:ffi") {
-    return file.startsWith("src/ffi/")
-      ? undefined
-      : `only src/ffi imports "bun:ffi"; use what src/ffi exports`;
+    return file.startsWith("src/ffi/") ? undefined : `only src/ffi imports "bun:ffi"; use what src/ffi exports`;
   }
   if (!LIBRARY.test(file)) return undefined;
   if (!/^\.{1,2}\//.test(specifier)) {
@@ -136,8 +133,7 @@ function checkEdge(file: string, edge: Edge, files: ReadonlyMap<string, string>)
   }
   if (!/\.(ts|json|so|dylib|dll)$/.test(specifier)) return `"${specifier}" needs its file ending (.ts)`;
   if (!specifier.endsWith(".ts")) return undefined;
-  if (!LIBRARY.test(target))
-    return `the library imports nothing outside of src/ and generated/, not ${target}`;
+  if (!LIBRARY.test(target)) return `the library imports nothing outside of src/ and generated/, not ${target}`;
   if (!files.has(target)) return `${target} does not exist`;
   return undefined;
 }
@@ -178,8 +174,7 @@ export function checkImports(files: ReadonlyMap<string, string>): Violation[] {
     for (const edge of edges) {
       const message = checkEdge(file, edge, files);
       if (message !== undefined) found.push({ file, line: edge.line, message });
-      else if (LIBRARY.test(file) && edge.specifier.startsWith(".") && files.has(edge.target))
-        local.push(edge);
+      else if (LIBRARY.test(file) && edge.specifier.startsWith(".") && files.has(edge.target)) local.push(edge);
     }
     if (LIBRARY.test(file)) graph.set(file, local);
   }

@@ -9,7 +9,9 @@ import {
   threadCount,
 } from "../tensor/system.ts";
 
-/** The instruction set that the kernels use: `baseline`, `avx2`, `avx512` or `neon`. `ZENSOR_ISA` forces a lower one. */
+/**
+ * The instruction set that the kernels use: `baseline`, `avx2`, `avx512` or `neon`. `ZENSOR_ISA` forces a lower one.
+ */
 export function isa(): string {
   return instructionSet();
 }

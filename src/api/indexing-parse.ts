@@ -19,11 +19,7 @@ export class Slice {
   }
   /** True when it names every position of any dimension. */
   get isFull(): boolean {
-    return (
-      (this.start === null || this.start === 0) &&
-      this.stop === null &&
-      (this.step === null || this.step === 1)
-    );
+    return (this.start === null || this.start === 0) && this.stop === null && (this.step === null || this.step === 1);
   }
   toString(): string {
     const text = (x: number | null): string => (x === null ? "None" : String(x));
@@ -73,9 +69,7 @@ function number(text: string, all: string): number | null {
 
 function fail(text: string): never {
   const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
-  throw new IndexError(
-    `cannot read "${shown}" as an index: write numbers, slices such as "1:3" or "::2", or "..."`,
-  );
+  throw new IndexError(`cannot read "${shown}" as an index: write numbers, slices such as "1:3" or "::2", or "..."`);
 }
 
 function parsePart(part: string, all: string): TextPart {

@@ -75,12 +75,13 @@ function selectFirst(t: Tensor, i: number): Tensor {
   return t._derive(views.asView(t, shape.slice(1), strides.slice(1), offset));
 }
 
-const clampTo = (x: number, n: number): number => (x < 0 ? (x + n < 0 ? 0 : x + n) : x > n ? n : x);
+function clampTo(x: number, n: number): number {
+  return x < 0 ? Math.max(x + n, 0) : Math.min(x, n);
+}
 
 /** `x[a:b]` */
 function sliceFirst(t: Tensor, s: Slice): Tensor {
-  if (t._shape.length === 0)
-    throw new IndexError("slice() cannot be applied to a 0-dim tensor.", { op: "at" });
+  if (t._shape.length === 0) throw new IndexError("slice() cannot be applied to a 0-dim tensor.", { op: "at" });
   if (tracked(t)) return t._derive(O.slice(t, 0, s.start, s.stop, s.step ?? 1));
   const shape = t._shape.slice();
   const n = shape[0] as number;
@@ -95,9 +96,7 @@ function sliceFirst(t: Tensor, s: Slice): Tensor {
     strides = old.slice();
     (strides as number[])[0] = first * step;
   }
-  return t._derive(
-    views.asView(t, shape, strides, t._offset + (to > from ? from : Math.min(from, n)) * first),
-  );
+  return t._derive(views.asView(t, shape, strides, t._offset + (to > from ? from : Math.min(from, n)) * first));
 }
 
 /** The elements, or a view of them, that an index names. */
@@ -118,8 +117,7 @@ export function at(t: Tensor, index: readonly unknown[]): Tensor {
   const walk = new Walk(t, tracked(t));
   walk.all(partsOf(index));
   const view = walk.finish();
-  if (walk.indices.length === 0)
-    return t._derive(view === t ? (tracked(t) ? O.alias(t) : views.alias(t)) : view);
+  if (walk.indices.length === 0) return t._derive(view === t ? (tracked(t) ? O.alias(t) : views.alias(t)) : view);
   return O.index(view, walk.indices);
 }
 
@@ -127,13 +125,7 @@ export function at(t: Tensor, index: readonly unknown[]): Tensor {
 function isTupleLike(list: readonly unknown[]): boolean {
   if (list.length >= 32) return false;
   return list.some(
-    (x) =>
-      x === null ||
-      Array.isArray(x) ||
-      x instanceof Tensor ||
-      x instanceof Slice ||
-      x === "..." ||
-      x === ELLIPSIS,
+    (x) => x === null || Array.isArray(x) || x instanceof Tensor || x instanceof Slice || x === "..." || x === ELLIPSIS,
   );
 }
 
@@ -155,8 +147,7 @@ function partsOf(index: readonly unknown[]): readonly Part[] {
 function addPart(parts: Part[], x: unknown): void {
   if (typeof x === "number") parts.push(x);
   else if (typeof x === "string") parts.push(...parseIndex(x));
-  else if (x === null || typeof x === "boolean" || x instanceof Slice || x === ELLIPSIS)
-    parts.push(x as Part);
+  else if (x === null || typeof x === "boolean" || x instanceof Slice || x === ELLIPSIS) parts.push(x as Part);
   else if (x instanceof Tensor) parts.push(fromTensor(x));
   else if (Array.isArray(x)) parts.push(indexFromList(x));
   else if (typeof x === "bigint") parts.push(Number(x));
@@ -294,8 +285,7 @@ class Walk {
 export function setAt(t: Tensor, index: unknown, value: unknown): Tensor {
   const given = Array.isArray(index) ? index : [index];
   const source = valueOf(value, t);
-  const recording =
-    gradMode.enabled && (requiresGrad(t) || (source instanceof Tensor && requiresGrad(source)));
+  const recording = gradMode.enabled && (requiresGrad(t) || (source instanceof Tensor && requiresGrad(source)));
   const parts = partsOf(given);
   if (parts.length === 1 && parts[0] === false) return t;
   const walk = new Walk(t, recording && requiresGrad(t));

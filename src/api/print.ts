@@ -111,7 +111,8 @@ function floatWords(values: number[], single: boolean): string[] {
     const part = parts[i];
     if (part === null || part === undefined) return pythonFloat(x);
     // With an exponent all have the same number of digits; without, spaces stand for the missing ones.
-    if (exponent) return `${part.whole}.${part.fraction.padEnd(digits, "0")}e${part.sign}${part.power.padStart(power, "0")}`;
+    if (exponent)
+      return `${part.whole}.${part.fraction.padEnd(digits, "0")}e${part.sign}${part.power.padStart(power, "0")}`;
     return `${part.whole}.${part.fraction.padEnd(digits, " ")}`;
   });
   return padded(words);
@@ -128,5 +129,10 @@ function parted(x: number, single: boolean, exponent: boolean): Parts {
   const [mantissa, power = "+0"] = shortest(x, single, exponent).split("e") as [string, string | undefined];
   const [whole, fraction = ""] = mantissa.split(".") as [string, string | undefined];
   const minus = Object.is(x, -0) && !whole.startsWith("-") ? "-" : "";
-  return { whole: minus + whole, fraction: fraction.replace(/0+$/, ""), sign: power.slice(0, 1), power: power.slice(1) };
+  return {
+    whole: minus + whole,
+    fraction: fraction.replace(/0+$/, ""),
+    sign: power.slice(0, 1),
+    power: power.slice(1),
+  };
 }

@@ -1,13 +1,12 @@
 /** The text of tensors, as torch prints it. */
 import { clone } from "../dispatch/copy.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
-import { readNumbers } from "../ffi/values.ts";
-import { type DType, bool, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
+import { readNumbers, readWord } from "../ffi/values.ts";
+import { bool, type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
 import { CONJ, NEG, type Tensor } from "../tensor/tensor.ts";
 import { fixed, scientific } from "./number-text.ts";
 import { elementAddress, flatWords } from "./values.ts";
-import { readWord } from "../ffi/values.ts";
 
 /** How tensors are printed. */
 export interface PrintOptions {
@@ -139,13 +138,17 @@ class Reader {
     const d = t.dtype;
     const wide = d.category === 1 && d.itemsize === 8;
     this.words = whole && wide ? flatWords(t) : null;
-    this.all = whole && !wide ? readNumbers(elementAddress(t), d.id, t._numel, this.parts).slice(0, t._numel * this.parts) : null;
+    this.all =
+      whole && !wide
+        ? readNumbers(elementAddress(t), d.id, t._numel, this.parts).slice(0, t._numel * this.parts)
+        : null;
   }
 
   /** Part 0 (real) or 1 (imaginary) of the element at an offset from element 0. */
   at(offset: number, part: number): Element {
     const d = this.t.dtype;
-    if (this.dense) return asElement(d, (this.words ?? this.all as Float64Array)[offset * this.parts + part] as number);
+    if (this.dense)
+      return asElement(d, (this.words ?? (this.all as Float64Array))[offset * this.parts + part] as number);
     const address = elementAddress(this.t) + offset * d.itemsize;
     if (d.category === 1 && d.itemsize === 8) return readWord(address, d.isSigned);
     const x = readNumbers(address, d.id, 1, this.parts)[part] as number;

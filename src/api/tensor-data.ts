@@ -1,19 +1,14 @@
 /** Tensors from JavaScript values: nested arrays, typed arrays, numbers, other tensors. */
-import { cast, clone } from "../dispatch/copy.ts";
+
 import { empty } from "../dispatch/allocate.ts";
+import { cast, clone } from "../dispatch/copy.ts";
 import { dataDtype, onMeta } from "../dispatch/factories.ts";
 import { promoteTypes } from "../dispatch/promotion.ts";
 import { addressOf } from "../ffi/memory.ts";
 import { roomFor, STAGE_SIZE, stage, writeBytes, writeNumbers, writeWords } from "../ffi/values.ts";
 import { Complex, isScalar, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
-import {
-  type DType,
-  type DTypeLike,
-  dtypeByName,
-  getDefaultDtype,
-  toDType,
-} from "../tensor/dtype.ts";
+import { type DType, type DTypeLike, dtypeByName, getDefaultDtype, toDType } from "../tensor/dtype.ts";
 import { RangeError, RuntimeError, TypeError, ValueError, warn } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
@@ -328,7 +323,8 @@ export function fromTypedArray(array: NodeJS.TypedArray): Tensor {
 export { fromTypedArray as fromNumpy };
 
 /**
- * A tensor of the data, sharing memory where that is possible: a tensor of the wanted dtype and device is returned as it
+ * A tensor of the data, sharing memory where that is possible: a tensor of the wanted dtype and device is returned
+ * as it
  * is, a typed array is viewed; anything else is copied.
  * @torch torch.as_tensor
  */

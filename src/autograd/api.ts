@@ -1,17 +1,10 @@
 /** What users call of autograd: modes, backward, grad, hooks. */
 import { gradMode, requiresGrad } from "../dispatch/mode.ts";
-import { detach } from "../dispatch/views.ts";
 import { setGeometry } from "../dispatch/out.ts";
+import { detach } from "../dispatch/views.ts";
 import { RuntimeError, TypeError, warn } from "../tensor/errors.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
-import {
-  type BackwardOptions,
-  extraOf,
-  freshId,
-  type HookHandle,
-  Tensor,
-  VersionCounter,
-} from "../tensor/tensor.ts";
+import { type BackwardOptions, extraOf, freshId, type HookHandle, Tensor, VersionCounter } from "../tensor/tensor.ts";
 import { run } from "./engine.ts";
 import { gradFnOf } from "./history.ts";
 import type { Node } from "./node.ts";
@@ -80,7 +73,9 @@ function startGradient(t: Tensor, given: Tensor | null | undefined, index: numbe
   if (given === null || given === undefined) {
     if (t._numel !== 1) throw new RuntimeError("grad can be implicitly created only for scalar outputs");
     if (t.dtype.category !== 2) {
-      throw new RuntimeError(`grad can be implicitly created only for real scalar outputs but got torch.${t.dtype.name}`);
+      throw new RuntimeError(
+        `grad can be implicitly created only for real scalar outputs but got torch.${t.dtype.name}`,
+      );
     }
     return onesLike(t);
   }
@@ -158,7 +153,8 @@ export function grad(
     if (options.materializeGrads) return t.newZeros(t._shape);
     if (!(options.allowUnused ?? false)) {
       throw new RuntimeError(
-        `The differentiated Tensor at index ${i} appears to not have been used in the graph. Set allow_unused=True if ` +
+        `The differentiated Tensor at index ${i} appears to not have been used in the graph. Set ` +
+          "allow_unused=True if " +
           "this is the desired behavior.",
       );
     }
@@ -193,14 +189,16 @@ function setGrad(t: Tensor, value: Tensor | null): void {
     throw new RuntimeError(
       `attempting to assign a gradient with dtype '${value.dtype.cppName}' to a tensor with grad_dtype ` +
         `'${t.dtype.scalarType}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). ` +
-        "You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype " +
+        "You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. " +
+        "Set grad_dtype " +
         "with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume " +
         "they match.",
     );
   }
   if (!sameSizes(value._shape, t._shape)) {
     throw new RuntimeError(
-      `attempting to assign a gradient of size '${listText(value._shape)}' to a tensor of size '${listText(t._shape)}'. ` +
+      `attempting to assign a gradient of size '${listText(value._shape)}' to a tensor of size ` +
+        `'${listText(t._shape)}'. ` +
         "Please ensure that the gradient and the tensor are the same size",
     );
   }
@@ -210,7 +208,8 @@ function setGrad(t: Tensor, value: Tensor | null): void {
 function nonLeafGradWarning(): void {
   warn(
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be " +
-      "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, " +
+      "populated during autograd.backward(). If you indeed want the .grad field to be populated for a " +
+      "non-leaf Tensor, " +
       "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access " +
       "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.",
   );
@@ -221,7 +220,8 @@ function requiresGrad_(t: Tensor, value: boolean): Tensor {
   if (gradFnOf(t) !== null) {
     if (value) return t;
     throw new RuntimeError(
-      "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph " +
+      "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in " +
+        "a subgraph " +
         "that doesn't require differentiation use var_no_grad = var.detach().",
     );
   }
@@ -286,9 +286,7 @@ function shallow(t: Tensor): Tensor {
 /** `x.data = y` */
 function setData(t: Tensor, value: Tensor): void {
   if (requiresGrad(t) && value.dtype.category < 2) {
-    throw new RuntimeError(
-      "data set to a tensor that requires gradients must be floating point or complex dtype",
-    );
+    throw new RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype");
   }
   value._storage.claims++;
   t._storage.claims--;

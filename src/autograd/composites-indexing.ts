@@ -95,12 +95,7 @@ function requireSize(total: number, outputSize: number | null): void {
   }
 }
 
-export function repeatInterleave(
-  self: Tensor,
-  repeats: number,
-  dim: number | null,
-  outputSize: number | null,
-): Tensor {
+export function repeatInterleave(self: Tensor, repeats: number, dim: number | null, outputSize: number | null): Tensor {
   if (repeats < 0) throw new RuntimeError("Repeats must be non-negative", { op: "repeat_interleave" });
   const flat = dim === null ? self.reshape([-1]) : asVector(self);
   const d = dim === null ? 0 : wrapDim(dim, flat._shape.length);
@@ -137,10 +132,7 @@ export function repeatInterleavePositions(repeats: Tensor, outputSize: number | 
     throw new RuntimeError("repeat_interleave only accept 1D vector as repeat", { op });
   }
   if (repeats.dtype !== int64 && repeats.dtype !== int32) {
-    throw new NotImplementedError(
-      `"repeat_interleave_cpu" not implemented for '${repeats.dtype.scalarType}'`,
-      { op },
-    );
+    throw new NotImplementedError(`"repeat_interleave_cpu" not implemented for '${repeats.dtype.scalarType}'`, { op });
   }
   const counts = repeats.tolist() as number[];
   let total = 0;

@@ -1,8 +1,8 @@
 /** Products of tensors of any rank, written with the products of matrices. */
 import * as O from "../../generated/ops.ts";
 import { broadcastShapes } from "../dispatch/allocate.ts";
-import { checkOutGradients } from "../dispatch/out.ts";
 import { requiresGrad } from "../dispatch/mode.ts";
+import { checkOutGradients } from "../dispatch/out.ts";
 import { promoteTypes } from "../dispatch/promotion.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { RuntimeError } from "../tensor/errors.ts";
@@ -102,10 +102,9 @@ function writeOut(r: Tensor, out: Tensor): Tensor {
 
 function product(a: Tensor, b: Tensor, out: Tensor | undefined): Tensor {
   if (a.ndim === 0 || b.ndim === 0) {
-    throw new RuntimeError(
-      `both arguments to matmul need to be at least 1D, but they are ${a.ndim}D and ${b.ndim}D`,
-      { op: "matmul" },
-    );
+    throw new RuntimeError(`both arguments to matmul need to be at least 1D, but they are ${a.ndim}D and ${b.ndim}D`, {
+      op: "matmul",
+    });
   }
   if (a.ndim === 1 && b.ndim === 1) return O.dot(a, b, out);
   if (a.ndim === 2 && b.ndim === 1) return O.mv(a, b, out);
@@ -158,12 +157,14 @@ function requireAddr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alp
   requireVector("addr", "vec1", vec1);
   requireVector("addr", "vec2", vec2);
   const integral = [self, vec1, vec2].every((t) => t.dtype.category < 2);
-  for (const [name, x] of [["beta", beta], ["alpha", alpha]] as const) {
+  for (const [name, x] of [
+    ["beta", beta],
+    ["alpha", alpha],
+  ] as const) {
     if (integral && scalarKind(x) !== "int" && scalarKind(x) !== "bool") {
-      throw new RuntimeError(
-        `For integral input tensors, argument ${name} must not be a floating point number.`,
-        { op: "addr" },
-      );
+      throw new RuntimeError(`For integral input tensors, argument ${name} must not be a floating point number.`, {
+        op: "addr",
+      });
     }
   }
 }
@@ -188,14 +189,7 @@ function asFactor(x: Scalar, t: Tensor): Scalar {
   return t.dtype.category === 0 ? !isZero(x) : x;
 }
 
-export function addr(
-  self: Tensor,
-  vec1: Tensor,
-  vec2: Tensor,
-  beta: Scalar,
-  alpha: Scalar,
-  out?: Tensor,
-): Tensor {
+export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
   if (out === undefined) return addrOf(self, vec1, vec2, beta, alpha);
   checkOutGradients("addr", out, [self, vec1, vec2]);
   return writeOut(addrOf(self, vec1, vec2, beta, alpha), out);

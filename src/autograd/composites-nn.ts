@@ -25,9 +25,7 @@ export function logSoftmax(self: Tensor, dim: number, dtype: DType | null, out?:
 
 /** torch's old rule for a missing dimension. */
 function implicitDim(name: string, rank: number): number {
-  warn(
-    `Implicit dimension choice for ${name} has been deprecated. Change the call to include dim=X as an argument.`,
-  );
+  warn(`Implicit dimension choice for ${name} has been deprecated. Change the call to include dim=X as an argument.`);
   return rank === 0 || rank === 1 || rank === 3 ? 0 : 1;
 }
 
@@ -45,6 +43,10 @@ export function softmin(input: Tensor, dim: number | null, dtype: DType | null):
 
 export function functionalRelu(input: Tensor, inplace: boolean): Tensor {
   return inplace ? O.relu_(input) : O.relu(input);
+}
+
+export function functionalReluInplace(input: Tensor): Tensor {
+  return O.relu_(input);
 }
 
 export function linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
@@ -110,10 +112,9 @@ function weightedMse(input: Tensor, target: Tensor, reduction: string, weight: T
   if (reduction === "none") return losses;
   if (reduction === "sum") return losses.sum();
   if (reduction === "mean") return losses.sum().div(weight.sum());
-  throw new ValueError(
-    `Invalid reduction mode: ${reduction}. Expected one of 'none', 'mean', 'sum'.`,
-    { op: "mse_loss" },
-  );
+  throw new ValueError(`Invalid reduction mode: ${reduction}. Expected one of 'none', 'mean', 'sum'.`, {
+    op: "mse_loss",
+  });
 }
 
 function requireNormalized(input: Tensor, shape: readonly number[], weight: Tensor | null, bias: Tensor | null): void {
@@ -126,7 +127,10 @@ function requireNormalized(input: Tensor, shape: readonly number[], weight: Tens
         `normalized_shape = ${listText(shape)}`,
     );
   }
-  for (const [name, t] of [["weight", weight], ["bias", bias]] as const) {
+  for (const [name, t] of [
+    ["weight", weight],
+    ["bias", bias],
+  ] as const) {
     if (t !== null && !sameSizes(t._shape, shape)) {
       fail(
         `Expected ${name} to be of same shape as normalized_shape, but got ${name} of shape ${listText(t._shape)} ` +
@@ -137,7 +141,8 @@ function requireNormalized(input: Tensor, shape: readonly number[], weight: Tens
   const tail = input._shape.slice(Math.max(0, input.ndim - shape.length));
   if (!sameSizes(tail, shape)) {
     fail(
-      `Given normalized_shape=${listText(shape)}, expected input with shape [*${shape.map((n) => `, ${n}`).join("")}], ` +
+      `Given normalized_shape=${listText(shape)}, expected input with shape ` +
+        `[*${shape.map((n) => `, ${n}`).join("")}], ` +
         `but got input of size${listText(input._shape)}`,
     );
   }
@@ -173,6 +178,10 @@ export function dropout(input: Tensor, p: number, training: boolean, inplace: bo
   }
   if (p === 0 || !training || input._numel === 0) return input;
   const zeros = p === 1;
-  const noise = zeros ? input.newZeros([]) : emptyLike(input).bernoulli_(1 - p).div_(1 - p);
+  const noise = zeros
+    ? input.newZeros([])
+    : emptyLike(input)
+        .bernoulli_(1 - p)
+        .div_(1 - p);
   return inplace ? input.mul_(noise) : input.mul(noise);
 }

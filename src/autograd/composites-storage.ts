@@ -6,8 +6,8 @@ import { contiguousFormat, type MemoryFormat, preserveFormat } from "../dispatch
 import { requiresGrad } from "../dispatch/mode.ts";
 import { resize as resizeStorage, setSource, storageOf } from "../dispatch/storage-ops.ts";
 import type { Device } from "../tensor/device.ts";
-import * as dtypes from "../tensor/dtype.ts";
 import type { DType } from "../tensor/dtype.ts";
+import * as dtypes from "../tensor/dtype.ts";
 import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
@@ -133,8 +133,7 @@ export function set_(
   size: number | readonly number[] | null,
   stride: number | readonly number[] | null,
 ): Tensor {
-  const list = (x: number | readonly number[] | null): readonly number[] | null =>
-    typeof x === "number" ? [x] : x;
+  const list = (x: number | readonly number[] | null): readonly number[] | null => (typeof x === "number" ? [x] : x);
   if (source === null || source === undefined) {
     setSource(self, Storage.allocate(0), 0, [0], null);
     return self;
@@ -162,8 +161,10 @@ export function set_(
 export function detachInplace_(self: Tensor): Tensor {
   if (self._base !== null) {
     throw new RuntimeError(
-      "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, " +
-        "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be " +
+      "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for " +
+        "training, " +
+        "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() " +
+        "cannot be " +
         "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in " +
         "torch/optim/optimizer.py as the solution.",
     );

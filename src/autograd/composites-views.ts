@@ -139,9 +139,7 @@ export function tensorSplit(self: Tensor, sections: number, dim: number): Tensor
 
 function requireDims(self: Tensor): void {
   if (self._shape.length === 0) {
-    throw new RuntimeError(
-      "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims",
-    );
+    throw new RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
   }
 }
 
@@ -200,7 +198,8 @@ export function unflatten(self: Tensor, dim: number, sizes: readonly number[]): 
   if (unknown >= 0 && known > 0 && n % known === 0) shape[unknown] = n / known;
   if (shape.reduce((x, y) => x * y, 1) !== n) {
     throw new RuntimeError(
-      `unflatten: Provided sizes ${listText(sizes)} don't multiply up to the size of dim ${d} (${n}) in the input tensor`,
+      `unflatten: Provided sizes ${listText(sizes)} don't multiply up to the size of dim ${d} (${n}) in the ` +
+        "input tensor",
     );
   }
   return O.view(self, [...self._shape.slice(0, d), ...shape, ...self._shape.slice(d + 1)]);
@@ -245,9 +244,7 @@ export function sumToSize(self: Tensor, size: readonly number[]): Tensor {
   const lead = self._shape.length - size.length;
   const fits = lead >= 0 && size.every((n, d) => n === self._shape[d + lead] || n === 1);
   if (!fits) {
-    throw new RuntimeError(
-      `size {${listText(size)}} is not expandable to size {${listText(self._shape)}}.`,
-    );
+    throw new RuntimeError(`size {${listText(size)}} is not expandable to size {${listText(self._shape)}}.`);
   }
   const dims: number[] = [];
   self._shape.forEach((n, d) => {
@@ -256,4 +253,3 @@ export function sumToSize(self: Tensor, size: readonly number[]): Tensor {
   const summed = self.sum(dims, { keepdim: true });
   return lead > 0 ? O.view(summed, size) : summed;
 }
-

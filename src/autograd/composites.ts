@@ -1,8 +1,9 @@
 /** Operators written with other operators: what the generated code calls through the registry. */
+
+export * from "./composites-indexing.ts";
+export * from "./composites-matrix.ts";
+export * from "./composites-nn.ts";
+export * from "./composites-pointwise.ts";
 export * from "./composites-reduction.ts";
 export * from "./composites-storage.ts";
 export * from "./composites-views.ts";
-export * from "./composites-matrix.ts";
-export * from "./composites-nn.ts";
-export * from "./composites-indexing.ts";
-export * from "./composites-pointwise.ts";

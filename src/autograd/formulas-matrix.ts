@@ -38,12 +38,7 @@ export function logSoftmaxBackward(grad: Tensor, result: Tensor, dim: number, dt
 }
 
 /** Gradients of grad_input = (grad - sum(grad * result)) * result. */
-export function softmaxDoubleBackward(
-  gg: Tensor,
-  grad: Tensor,
-  result: Tensor,
-  dim: number,
-): (Tensor | null)[] {
+export function softmaxDoubleBackward(gg: Tensor, grad: Tensor, result: Tensor, dim: number): (Tensor | null)[] {
   const products = gg.mul(result).sum(dim, { keepdim: true });
   const toGrad = gg.sub(products).mul(result);
   const total = grad.mul(result).sum(dim, { keepdim: true });
@@ -52,15 +47,13 @@ export function softmaxDoubleBackward(
 }
 
 /** Gradients of grad_input = grad - exp(result) * sum(grad). */
-export function logSoftmaxDoubleBackward(
-  gg: Tensor,
-  grad: Tensor,
-  result: Tensor,
-  dim: number,
-): (Tensor | null)[] {
+export function logSoftmaxDoubleBackward(gg: Tensor, grad: Tensor, result: Tensor, dim: number): (Tensor | null)[] {
   const p = result.exp();
   const toGrad = gg.sub(gg.mul(p).sum(dim, { keepdim: true }));
-  const toResult = gg.mul(p).mul(grad.sum(dim, { keepdim: true })).neg();
+  const toResult = gg
+    .mul(p)
+    .mul(grad.sum(dim, { keepdim: true }))
+    .neg();
   return [toGrad, toResult];
 }
 

@@ -134,8 +134,7 @@ export function clampBoundsBackward(
   min: Tensor | null,
   max: Tensor | null,
 ): (Tensor | null)[] {
-  const weight = (mask: Tensor, tie: Tensor): Tensor =>
-    mask.to(grad.dtype).add(tie.to(grad.dtype).mul(0.5));
+  const weight = (mask: Tensor, tie: Tensor): Tensor => mask.to(grad.dtype).add(tie.to(grad.dtype).mul(0.5));
   let low: Tensor | null = null;
   let high: Tensor | null = null;
   if (min !== null) {

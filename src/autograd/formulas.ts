@@ -1,18 +1,18 @@
 /** Helpers that gradient formulas name, and what the engine needs of the operators. */
 import { emptyLike, isDense, preservedStrides } from "../dispatch/allocate.ts";
 import * as copy from "../dispatch/copy.ts";
-import * as views from "../dispatch/views.ts";
 import { gradMode } from "../dispatch/mode.ts";
+import * as views from "../dispatch/views.ts";
 import { sameSizes } from "../tensor/size.ts";
-import { makeStrided, type Tensor } from "../tensor/tensor.ts";
 import { Storage } from "../tensor/storage.ts";
+import { makeStrided, type Tensor } from "../tensor/tensor.ts";
 import type { OutputMeta } from "./node.ts";
 import type { Region } from "./view-nodes.ts";
 
 export * from "./formulas-common.ts";
+export * from "./formulas-indexing.ts";
 export * from "./formulas-matrix.ts";
 export * from "./formulas-pointwise.ts";
-export * from "./formulas-indexing.ts";
 export * from "./formulas-reduction.ts";
 
 /** Sums a gradient over the dimensions that broadcasting added or stretched. */

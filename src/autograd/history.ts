@@ -2,7 +2,7 @@
 import { requiresGrad } from "../dispatch/mode.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { CREATION_NO_GRAD, extraOf, type GradientNode, type Tensor } from "../tensor/tensor.ts";
-import { AccumulateGrad, type Edge, Node } from "./node.ts";
+import { AccumulateGrad, type Edge, type Node } from "./node.ts";
 import { AsStridedBackward } from "./view-nodes.ts";
 
 /** `FloatTensor`, as torch's messages name a dtype's tensors. */

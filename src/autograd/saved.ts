@@ -4,8 +4,8 @@ import { type DType, getDefaultDtype } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { listText } from "../tensor/size.ts";
 import { type GradientNode, Tensor } from "../tensor/tensor.ts";
-import { freedError, type Node } from "./node.ts";
 import { gradFnOf, typeName } from "./history.ts";
+import { freedError, type Node } from "./node.ts";
 
 class SavedTensor {
   readonly tensor: Tensor;
@@ -69,16 +69,7 @@ export function unpack(x: Saved, node: Node): Tensor | Scalar | null | (Tensor |
 /** The tensor object moved on in the graph, but its elements are those that were saved. */
 function rebuilt(s: SavedTensor): Tensor {
   const t = s.tensor;
-  const copy = new Tensor(
-    t._storage,
-    t._offset,
-    t._shape,
-    t._strides,
-    t.dtype,
-    t._numel,
-    t._contiguous,
-    t._version,
-  );
+  const copy = new Tensor(t._storage, t._offset, t._shape, t._strides, t.dtype, t._numel, t._contiguous, t._version);
   copy._bits = t._bits;
   copy._gradFn = s.gradFn;
   copy._outputNr = s.outputNr;

@@ -1,16 +1,12 @@
 /** What the generated operators call to record themselves. */
-import { checkOutGradients, setGeometry } from "../dispatch/out.ts";
-import { gradMode, requiresGrad } from "../dispatch/mode.ts";
+
 import { clone } from "../dispatch/copy.ts";
+import { gradMode, requiresGrad } from "../dispatch/mode.ts";
+import { checkOutGradients, setGeometry } from "../dispatch/out.ts";
 import { RuntimeError } from "../tensor/errors.ts";
-import {
-  CREATION_MULTI_OUTPUT,
-  CREATION_NO_GRAD,
-  extraOf,
-  Tensor,
-} from "../tensor/tensor.ts";
+import { CREATION_MULTI_OUTPUT, CREATION_NO_GRAD, extraOf, Tensor } from "../tensor/tensor.ts";
 import { accumulatorOf, edgeOf, gradFnOf, metaOf } from "./history.ts";
-import { type Edge, type Node } from "./node.ts";
+import type { Edge, Node } from "./node.ts";
 import { type Saved, save } from "./saved.ts";
 import { CopySlices } from "./view-nodes.ts";
 
@@ -85,10 +81,9 @@ export function checkInplace(self: Tensor, others: readonly unknown[] = []): voi
   if (self._base !== null) {
     checkCreation(self);
     if (own && gradFnOf(self._base) === null) {
-      throw new RuntimeError(
-        "a view of a leaf Variable that requires grad is being used in an in-place operation.",
-        { code: "leaf" },
-      );
+      throw new RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.", {
+        code: "leaf",
+      });
     }
   }
   if (own && gradFnOf(self) === null) {
@@ -111,9 +106,7 @@ function checkCreation(view: Tensor): void {
   if (view._creation === CREATION_MULTI_OUTPUT) {
     const fn = gradFnOf(view);
     const first =
-      fn === null
-        ? "A view"
-        : `Output ${view._outputNr} of ${fn.name.replace(/Backward\d*$/, "")} is a view and`;
+      fn === null ? "A view" : `Output ${view._outputNr} of ${fn.name.replace(/Backward\d*$/, "")} is a view and`;
     const middle = fn === null ? "" : " is being modified inplace.";
     throw new RuntimeError(
       `${first}${middle} This view is the output of a function that returns multiple views. Such functions do not ` +

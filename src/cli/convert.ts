@@ -77,8 +77,6 @@ export async function convert(from: string, to: string, options: CliOptions): Pr
   const stat = statSync(from, { throwIfNoEntry: false });
   if (stat === undefined) throw new CliError(`${from} does not exist.`);
   refuseExisting(to, options);
-  const done = stat.isDirectory()
-    ? await toSafetensors(from, to, options)
-    : await toDirectory(from, to, options);
+  const done = stat.isDirectory() ? await toSafetensors(from, to, options) : await toDirectory(from, to, options);
   if (!options.quiet) console.log(`${to}: ${done}`);
 }

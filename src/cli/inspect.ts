@@ -104,8 +104,7 @@ function printTable(listing: Listing): void {
     const left = `${name.padEnd(widths[0] as number)}  ${dtype.padEnd(widths[1] as number)}`;
     console.log(`${left}  ${shape.padEnd(widths[2] as number)}  ${size.padStart(widths[3] as number)}`);
   }
-  for (const { name, value } of listing.values)
-    console.log(`${name} = ${pythonJsonStringify(value as string)}`);
+  for (const { name, value } of listing.values) console.log(`${name} = ${pythonJsonStringify(value as string)}`);
   for (const [key, value] of Object.entries(listing.metadata))
     console.log(`metadata ${key} = ${JSON.stringify(value)}`);
   const total = listing.rows.reduce((sum, row) => sum + row.nbytes, 0);
@@ -118,8 +117,6 @@ export function inspect(path: string, options: CliOptions): void {
   if (stat === undefined) throw new CliError(`${path} does not exist.`);
   const listing = stat.isDirectory() ? fromDirectory(path) : fromSafetensors(path);
   if (options.json)
-    console.log(
-      JSON.stringify(listing, (_key, value) => (typeof value === "bigint" ? `${value}` : value), 2),
-    );
+    console.log(JSON.stringify(listing, (_key, value) => (typeof value === "bigint" ? `${value}` : value), 2));
   else printTable(listing);
 }

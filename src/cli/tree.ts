@@ -18,8 +18,7 @@ export function countOption(name: string, text: string | undefined, fallback: nu
 export function tree(path: string, options: CliOptions): void {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw new CliError(`${path} does not exist.`);
-  if (!stat.isDirectory())
-    throw new CliError(`${path} is a file; \`zensor inspect ${path}\` shows what is in it.`);
+  if (!stat.isDirectory()) throw new CliError(`${path} is a file; \`zensor inspect ${path}\` shows what is in it.`);
   const maxDepth = countOption("depth", options.depth, 64);
   console.log(directoryTree(path, { style: options.branches ? "branches" : "indent", maxDepth }));
 }

@@ -22,7 +22,8 @@ const PROBLEMS: Record<number, DriverProblem> = {
   },
   [MISSING_FUNCTION]: {
     code: "cuda_old_driver",
-    message: "The NVIDIA driver on your system is too old: it lacks functions that zensor needs. Update your GPU driver.",
+    message:
+      "The NVIDIA driver on your system is too old: it lacks functions that zensor needs. Update your GPU driver.",
   },
 };
 
@@ -76,7 +77,8 @@ export function requireDevice(index: number, op?: string): void {
   const count = countDevices();
   if (!Number.isInteger(index) || index < 0 || index >= count) {
     throw new RuntimeError(
-      `CUDA error: invalid device ordinal: there is no cuda:${index}, this system has ${count} device${count === 1 ? "" : "s"}`,
+      `CUDA error: invalid device ordinal: there is no cuda:${index}, this system has ${count} ` +
+        `device${count === 1 ? "" : "s"}`,
       { code: "cuda_device", op },
     );
   }

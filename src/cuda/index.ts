@@ -99,7 +99,10 @@ export function synchronize(device: CudaDeviceLike = 0): void {
   waitFor(required(device, "cuda.synchronize"));
 }
 
-/** Bytes that this program's tensors take on a device: 0, as none can be made yet. @torch torch.cuda.memory_allocated */
+/**
+ * Bytes that this program's tensors take on a device: 0, as none can be made yet.
+ * @torch torch.cuda.memory_allocated
+ */
 export function memoryAllocated(device: CudaDeviceLike = 0): number {
   indexOf(device);
   return 0;

@@ -35,6 +35,7 @@ const REMAINDER = def("remainder", K.binary_remainder, RULES.arith);
 const FMOD = def("fmod", K.binary_fmod, RULES.arith);
 const POW = def("pow", K.binary_pow, RULES.arith);
 const MAXIMUM = def("maximum", K.binary_maximum, RULES.arith);
+const MINIMUM = def("minimum", K.binary_minimum, RULES.arith);
 const AND = def("bitwise_and", K.binary_bitwise_and, RULES.bitwise);
 const ATAN2 = def("atan2", K.binary_atan2, RULES.float);
 const COPYSIGN = def("copysign", K.binary_copysign, RULES.float);
@@ -60,7 +61,8 @@ export function abs(self: Tensor, out: Out, inplace: boolean): Tensor {
 export function neg(self: Tensor, out: Out, inplace: boolean): Tensor {
   if (self.dtype === bool) {
     throw new NotImplementedError(
-      "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` " +
+      "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, " +
+        "use the `~` " +
         "or `logical_not()` operator instead.",
     );
   }
@@ -107,13 +109,15 @@ function isBool(x: Operand): boolean {
 function checkSub(a: Operand, b: Operand): void {
   if (isBool(a) && isBool(b)) {
     throw new NotImplementedError(
-      "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator " +
+      "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` " +
+        "operator " +
         "instead.",
     );
   }
   if (isBool(a) || isBool(b)) {
     throw new NotImplementedError(
-      "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the " +
+      "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a " +
+        "mask, use the " +
         "`~` or `logical_not()` operator instead.",
     );
   }
@@ -145,9 +149,7 @@ export function div(a: Operand, b: Operand, mode: string | null, out: Out, inpla
   if (mode === null) return binary(DIV, a, b, out, inplace);
   if (mode === "floor") return floorDivide(a, b, out, inplace);
   if (mode === "trunc") return binary(TRUNC_DIV, ...asDivisible("div_trunc_cpu", a, b), out, inplace);
-  throw new RuntimeError(
-    `div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '${mode}'`,
-  );
+  throw new RuntimeError(`div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '${mode}'`);
 }
 
 /** Bools have no division kernels; complex numbers have no rounding. */
@@ -201,6 +203,11 @@ function requireReal(op: string, a: Tensor, b: Tensor): void {
 export function maximum(a: Tensor, b: Tensor, out: Out): Tensor {
   requireReal("maximum", a, b);
   return binary(MAXIMUM, a, b, out);
+}
+
+export function minimum(a: Tensor, b: Tensor, out: Out): Tensor {
+  requireReal("minimum", a, b);
+  return binary(MINIMUM, a, b, out);
 }
 
 function ordered(p: Pointwise, kernel: string) {
@@ -289,4 +296,3 @@ export function where(condition: Tensor, a: Operand, b: Operand, out: Out): Tens
   const d = resultType([a, b]);
   return general(WHERE, [condition, a, b], out, false, undefined, d);
 }
-

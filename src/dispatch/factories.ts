@@ -47,7 +47,13 @@ function clear(t: Tensor): Tensor {
   return t;
 }
 
-export function zeros(size: readonly number[], dtype: DType | null, device: Device | null, _rg: boolean, out?: Out): Tensor {
+export function zeros(
+  size: readonly number[],
+  dtype: DType | null,
+  device: Device | null,
+  _rg: boolean,
+  out?: Out,
+): Tensor {
   for (const n of size) {
     if (n < 0) throw new RuntimeError("zeros: Dimension size must be non-negative.", { op: "zeros" });
   }
@@ -55,7 +61,13 @@ export function zeros(size: readonly number[], dtype: DType | null, device: Devi
   return out === undefined ? clear(t) : fill(t, 0);
 }
 
-export function ones(size: readonly number[], dtype: DType | null, device: Device | null, _rg: boolean, out?: Out): Tensor {
+export function ones(
+  size: readonly number[],
+  dtype: DType | null,
+  device: Device | null,
+  _rg: boolean,
+  out?: Out,
+): Tensor {
   return fill(target("ones", size, outDtype(dtype, out, getDefaultDtype(), "ones"), device, out), 1);
 }
 

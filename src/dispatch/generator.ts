@@ -77,7 +77,10 @@ export class Generator {
     return this;
   }
 
-  /** The seed that the stream began with, as torch counts it: from 0 to 2^64 - 1. @torch torch.Generator.initial_seed */
+  /**
+   * The seed that the stream began with, as torch counts it: from 0 to 2^64 - 1.
+   * @torch torch.Generator.initial_seed
+   */
   initialSeed(): number | bigint {
     const address = frame.scratchInt(0, 0n);
     frame.begin(1, 0);
@@ -115,7 +118,8 @@ export class Generator {
     if (state.dtype !== uint8 || state.isMeta) throw new TypeError("RNG state must be a torch.ByteTensor", { op });
     if (state._numel !== STATE_BYTES) {
       throw new RuntimeError(
-        `Expected a CPUGeneratorImplState of size ${STATE_BYTES} but found the input RNG state size to be ${state._numel}`,
+        `Expected a CPUGeneratorImplState of size ${STATE_BYTES} but found the input RNG state size to be ` +
+          `${state._numel}`,
         { op },
       );
     }

@@ -60,9 +60,7 @@ function commonShape(given: readonly Tensor[]): readonly number[] {
       shape = broadcastShapes(shape, (given[k] as Tensor)._shape);
     } catch {
       const texts = given.map((t) => listText(t._shape)).join(", ");
-      throw new IndexError(
-        `shape mismatch: indexing tensors could not be broadcast together with shapes ${texts}`,
-      );
+      throw new IndexError(`shape mismatch: indexing tensors could not be broadcast together with shapes ${texts}`);
     }
   }
   return shape;
@@ -132,9 +130,7 @@ export function index(self: Tensor, indices: Indices): Tensor {
 
 function requireRank(self: Tensor, indices: Indices): void {
   if (indices.length > self._shape.length) {
-    throw new IndexError(
-      `too many indices for tensor of dimension ${self._shape.length} (got ${indices.length})`,
-    );
+    throw new IndexError(`too many indices for tensor of dimension ${self._shape.length} (got ${indices.length})`);
   }
 }
 

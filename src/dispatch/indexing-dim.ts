@@ -9,12 +9,7 @@ import { empty } from "./allocate.ts";
 import * as copy from "./copy.ts";
 import { ADD, ASSIGN, axis, read, type Selection, write } from "./indexing-kernel.ts";
 import { prepareOut } from "./out.ts";
-import {
-  hasInternalOverlap,
-  requireNoInternalOverlap,
-  requireNoOverlap,
-  requireNoPartialOverlap,
-} from "./overlap.ts";
+import { hasInternalOverlap, requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { general, RULES } from "./pointwise.ts";
 import { checkFits } from "./storage-ops.ts";
 import { asView } from "./views.ts";
@@ -34,13 +29,7 @@ function refuseIndex(message: string, op: string): never {
 const outsideSelf = (): Error => new IndexError("index out of range in self");
 
 /** Where a vector of positions along `dim` points; 0-dim tensors count as one element. */
-function along(
-  self: Tensor,
-  d: number,
-  index: Tensor,
-  wrap: boolean,
-  outside?: Selection["outside"],
-): Selection {
+function along(self: Tensor, d: number, index: Tensor, wrap: boolean, outside?: Selection["outside"]): Selection {
   const rank = self._shape.length;
   const vector = copy.denseOf(index);
   const n = index._numel;
@@ -63,8 +52,7 @@ export function indexSelect(self: Tensor, dim: number, index: Tensor, out?: Tens
   }
   if (!isInteger(index)) refuse("index_select(): Expected dtype int32 or int64 for index", op);
   if (out !== undefined) {
-    if (out.dtype !== self.dtype)
-      refuse("index_select(): self and result must have the same scalar type", op);
+    if (out.dtype !== self.dtype) refuse("index_select(): self and result must have the same scalar type", op);
     requireNoInternalOverlap(out, op);
     requireNoOverlap(out, self, op);
     requireNoOverlap(out, index, op);
@@ -73,8 +61,7 @@ export function indexSelect(self: Tensor, dim: number, index: Tensor, out?: Tens
   const s = along(source, d, index, false, outsideSelf);
   const shape = self._shape.length === 0 ? [] : s.shape;
   if (out !== undefined) prepareOut(out, shape);
-  const target =
-    out === undefined || out._bits !== 0 ? empty(shape, self.dtype, self._storage.kind === "meta") : out;
+  const target = out === undefined || out._bits !== 0 ? empty(shape, self.dtype, self._storage.kind === "meta") : out;
   const flat = shape.length === s.shape.length ? target : asView(target, [1], [1], target._offset);
   read(flat, source, s, op);
   if (out !== undefined && target !== out) copy.transfer(out, target);
@@ -87,10 +74,7 @@ function targetOf(self: Tensor, out: Tensor | undefined, inplace: boolean, op: s
   if (out === undefined) return copy.clone(self);
   if (out === self) return out;
   if (out.dtype !== self.dtype) {
-    refuse(
-      `Expected out tensor to have dtype ${self.dtype.cppName}, but got ${out.dtype.cppName} instead`,
-      op,
-    );
+    refuse(`Expected out tensor to have dtype ${self.dtype.cppName}, but got ${out.dtype.cppName} instead`, op);
   }
   prepareOut(out, self._shape);
   requireNoInternalOverlap(out, op);
@@ -153,10 +137,7 @@ function checkIndexAdd(self: Tensor, d: number, index: Tensor, source: Tensor, n
   }
   const have = rank === 0 ? 1 : (source._shape[d] as number);
   if (n !== have) {
-    refuse(
-      `${op}(): Number of indices (${n}) should be equal to source.size(dim): (${have}), for dim: ${d}`,
-      op,
-    );
+    refuse(`${op}(): Number of indices (${n}) should be equal to source.size(dim): (${have}), for dim: ${d}`, op);
   }
   requireSlices(self, d, source);
 }
@@ -232,10 +213,7 @@ function checkIndexCopy(self: Tensor, d: number, index: Tensor, source: Tensor):
     );
   }
   if (a !== 0 && n !== source._shape[d]) {
-    refuseIndex(
-      `${op}(): Number of indices (${n}) should be equal to source.size(dim) (${source._shape[d]})`,
-      op,
-    );
+    refuseIndex(`${op}(): Number of indices (${n}) should be equal to source.size(dim) (${source._shape[d]})`, op);
   }
 }
 
@@ -331,8 +309,7 @@ function flat(self: Tensor, index: Tensor): Selection {
 /** The elements at positions of self read row by row. */
 export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
   const op = "take";
-  if (index.dtype !== int64)
-    refuse(`take(): Expected a long tensor for index, but got ${index.dtype.scalarType}`, op);
+  if (index.dtype !== int64) refuse(`take(): Expected a long tensor for index, but got ${index.dtype.scalarType}`, op);
   if (out !== undefined && out.dtype !== self.dtype) {
     refuse(
       `take(): self and out expected to have the same dtype, but got self.dtype = ${self.dtype.scalarType} and ` +
@@ -348,8 +325,7 @@ export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
     prepareOut(out, index._shape);
   }
   const direct = out === undefined || (out._contiguous && out._bits === 0);
-  const target =
-    direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.kind === "meta");
+  const target = direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.kind === "meta");
   const source = copy.denseOf(self);
   read(asView(target, [index._numel], [1], target._offset), source, flat(source, index), op);
   if (out !== undefined && target !== out) copy.transfer(out, target);
@@ -367,8 +343,7 @@ export function put(
 ): Tensor {
   const op = "put_";
   const pair = `self.dtype = ${self.dtype.scalarType} and source.dtype = ${source.dtype.scalarType}`;
-  if (index.dtype !== int64)
-    refuse(`put_(): Expected a long tensor for index, but got ${index.dtype.scalarType}`, op);
+  if (index.dtype !== int64) refuse(`put_(): Expected a long tensor for index, but got ${index.dtype.scalarType}`, op);
   if (self.dtype !== source.dtype)
     refuse(`put_(): self and source expected to have the same dtype, but got ${pair}`, op);
   if (source._numel !== index._numel) {
@@ -378,8 +353,7 @@ export function put(
       op,
     );
   }
-  if (self._numel === 0 && index._numel !== 0)
-    refuseIndex("put_(): Tried to put elements into an empty tensor", op);
+  if (self._numel === 0 && index._numel !== 0) refuseIndex("put_(): Tried to put elements into an empty tensor", op);
   if (inplace) {
     requireNoInternalOverlap(self, op);
     requireNoOverlap(self, index, op);

@@ -68,9 +68,7 @@ function fillWhere(self: Tensor, mask: Tensor, value: Tensor, inplace: boolean):
     const shape = broadcastShapes(mask._shape, self._shape, "masked_fill");
     const same = sameSizes(shape, self._shape);
     const strides = strideOrder(shape, [same ? self : expand(self, shape)]);
-    const target = same
-      ? emptyLike(self)
-      : emptyWith(shape, strides, self.dtype, self._storage.kind === "meta");
+    const target = same ? emptyLike(self) : emptyWith(shape, strides, self.dtype, self._storage.kind === "meta");
     return run(target, self, mask, value);
   }
   const lead = mask._shape.length - self._shape.length;
@@ -93,15 +91,7 @@ function run(target: Tensor, self: Tensor, mask: Tensor, value: Tensor): Tensor 
   frame.begin(4, c);
   frame.operand(0, target._address(), target.dtype.id, target._shape, target._strides, target._bits);
   frame.broadcastOperand(1, mask._address(), mask.dtype.id, mask._shape, mask._strides, rank, 0);
-  frame.broadcastOperand(
-    2,
-    value._address(),
-    value.dtype.id,
-    value._shape,
-    value._strides,
-    rank,
-    value._bits,
-  );
+  frame.broadcastOperand(2, value._address(), value.dtype.id, value._shape, value._strides, rank, value._bits);
   frame.broadcastOperand(3, self._address(), self.dtype.id, self._shape, self._strides, rank, self._bits);
   K.ternary_where.run("masked_fill", self.dtype.scalarType);
   return target;
@@ -208,18 +198,12 @@ export function maskedScatter(
     );
   }
   if (mask.dtype !== bool) {
-    refuse(
-      `masked_scatter_ only supports boolean masks, but got mask with dtype ${mask.dtype.scalarType}`,
-      op,
-    );
+    refuse(`masked_scatter_ only supports boolean masks, but got mask with dtype ${mask.dtype.scalarType}`, op);
   }
   const shape = broadcastShapes(mask._shape, self._shape, op);
   if (inplace) {
     if (!sameSizes(shape, self._shape)) {
-      refuse(
-        `output with shape ${listText(self._shape)} doesn't match the broadcast shape ${listText(shape)}`,
-        op,
-      );
+      refuse(`output with shape ${listText(self._shape)} doesn't match the broadcast shape ${listText(shape)}`, op);
     }
     requireNoInternalOverlap(self, op);
     requireNoOverlap(self, source, op);

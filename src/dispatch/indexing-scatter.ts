@@ -60,8 +60,7 @@ export function gather(self: Tensor, dim: number, index: Tensor, _sparseGrad: bo
     requireNoPartialOverlap(out, index, op);
   }
   const direct = out === undefined || out._bits === 0;
-  const target =
-    direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.kind === "meta");
+  const target = direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.kind === "meta");
   if (index._numel === 0) return out ?? target;
   const source = self._bits === 0 ? self : copy.clone(self);
   const s = lanes(source, d, index, op);
@@ -145,14 +144,7 @@ export function cut(src: Tensor, index: Tensor): Tensor {
 }
 
 /** Combines `src` into `target` at the places that `index` names. */
-export function scatterWrite(
-  target: Tensor,
-  d: number,
-  index: Tensor,
-  src: Tensor,
-  mode: number,
-  op: string,
-): Tensor {
+export function scatterWrite(target: Tensor, d: number, index: Tensor, src: Tensor, mode: number, op: string): Tensor {
   if (index._numel === 0) return target;
   return writeInto(target, src, (t) => lanes(t, d, index, op), mode, op);
 }
@@ -176,14 +168,7 @@ function run(
 }
 
 /** self, with the elements at the places that `index` names along `dim` replaced by those of `src`. */
-export function scatter(
-  self: Tensor,
-  dim: number,
-  index: Tensor,
-  src: Tensor,
-  out?: Tensor,
-  inplace = false,
-): Tensor {
+export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor, inplace = false): Tensor {
   return run(self, dim, index, src, ASSIGN, out, inplace, "scatter");
 }
 

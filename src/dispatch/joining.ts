@@ -23,10 +23,7 @@ function checkParts(tensors: readonly Tensor[], first: number, d: number): void 
   tensors.forEach((t, i) => {
     if (isSkipped(t)) return;
     if (t._shape.length !== shape.length) {
-      refuse(
-        `Tensors must have same number of dimensions: got ${shape.length} and ${t._shape.length}`,
-        "cat",
-      );
+      refuse(`Tensors must have same number of dimensions: got ${shape.length} and ${t._shape.length}`, "cat");
     }
     t._shape.forEach((n, k) => {
       if (k !== d && n !== shape[k]) {
@@ -66,10 +63,9 @@ function freshFor(shape: readonly number[], dtype: DType, tensors: readonly Tens
 
 function outFor(out: Tensor, shape: readonly number[], dtype: DType, tensors: readonly Tensor[]): void {
   if (!canCast(dtype, out.dtype)) {
-    throw new TypeError(
-      `torch.cat(): input types can't be cast to the desired output type ${out.dtype.scalarType}`,
-      { op: "cat" },
-    );
+    throw new TypeError(`torch.cat(): input types can't be cast to the desired output type ${out.dtype.scalarType}`, {
+      op: "cat",
+    });
   }
   prepareOut(out, shape);
   requireNoInternalOverlap(out, "cat");
@@ -199,12 +195,7 @@ export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
 }
 
 /** Copies to a fresh row-major tensor that is seen with other dimensions. */
-function copyPaired(
-  target: Tensor,
-  self: Tensor,
-  shape: readonly number[],
-  strides: readonly number[],
-): void {
+function copyPaired(target: Tensor, self: Tensor, shape: readonly number[], strides: readonly number[]): void {
   const to = region(target, shape, contiguousStrides(shape), target._offset);
   const source = asView(self, shape, strides, self._offset);
   if (source._bits !== to._bits) {

@@ -40,10 +40,9 @@ export function throwStatus(status: number, op: string, path: string, scalarType
     case STATUS.unsupported:
       throw new NotImplementedError(`"${path.split(".")[1]}_cpu" not implemented for '${scalarType}'`, { op });
     case STATUS.index_out_of_bounds:
-      throw new IndexError(
-        `index ${detail(0)} is out of bounds for dimension ${detail(1)} with size ${detail(2)}`,
-        { op },
-      );
+      throw new IndexError(`index ${detail(0)} is out of bounds for dimension ${detail(1)} with size ${detail(2)}`, {
+        op,
+      });
     case STATUS.zero_division:
       throw new RuntimeError("ZeroDivisionError", { op, code: "zero_division" });
     case STATUS.negative_power:

@@ -3,8 +3,8 @@ import type { Scalar } from "../tensor/complex.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { CONJ, type Tensor } from "../tensor/tensor.ts";
-import { fill } from "./copy.ts";
 import { empty } from "./allocate.ts";
+import { fill } from "./copy.ts";
 import { type Layout, layoutOf, multiply, type Product, refuse, target } from "./matrix.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap } from "./overlap.ts";
@@ -69,10 +69,10 @@ export function addmv(
 function scalarTarget(self: Tensor, out: Tensor | undefined, op: string): Tensor {
   if (out === undefined) return empty([], self.dtype, self._storage.kind === "meta");
   if (out.dtype !== self.dtype) {
-    throw new RuntimeError(
-      `result dtype ${out.dtype.scalarType} does not match input dtype ${self.dtype.scalarType}`,
-      { op, code: "dtype" },
-    );
+    throw new RuntimeError(`result dtype ${out.dtype.scalarType} does not match input dtype ${self.dtype.scalarType}`, {
+      op,
+      code: "dtype",
+    });
   }
   prepareOut(out, []);
   requireNoInternalOverlap(out, op);

@@ -16,10 +16,10 @@ import { expand, select } from "./views.ts";
 /** Refuses an `out` of another dtype. */
 export function requireExact(out: Tensor, dtype: DType, op: string): void {
   if (out.dtype !== dtype) {
-    throw new RuntimeError(
-      `Expected out tensor to have dtype ${dtype.cppName}, but got ${out.dtype.cppName} instead`,
-      { op, code: "dtype" },
-    );
+    throw new RuntimeError(`Expected out tensor to have dtype ${dtype.cppName}, but got ${out.dtype.cppName} instead`, {
+      op,
+      code: "dtype",
+    });
   }
 }
 
@@ -204,7 +204,7 @@ export function mm(self: Tensor, mat2: Tensor, out: Tensor | undefined): Tensor 
   const c = target([self._shape[0] as number, mat2._shape[1] as number], self, out, false, "mm");
   if (self.dtype !== mat2.dtype) {
     throw new RuntimeError(
-      "expected m1 and m2 to have the same dtype, but got: " + `${self.dtype.cppName} != ${mat2.dtype.cppName}`,
+      `expected m1 and m2 to have the same dtype, but got: ${self.dtype.cppName} != ${mat2.dtype.cppName}`,
       { op: "mm", code: "dtype" },
     );
   }
@@ -257,10 +257,10 @@ function requireBatchDtypes(kernelName: string, a: Tensor, b: Tensor): void {
   // torch reads small products element by element and passes larger ones on, with the roles exchanged.
   const small = (a._shape[1] as number) * (a._shape[2] as number) * (b._shape[2] as number) < 400;
   const [wanted, found] = small ? [a, b] : [b, a];
-  throw new RuntimeError(
-    `expected scalar type ${wanted.dtype.scalarType} but found ${found.dtype.scalarType}`,
-    { op: "bmm", code: "dtype" },
-  );
+  throw new RuntimeError(`expected scalar type ${wanted.dtype.scalarType} but found ${found.dtype.scalarType}`, {
+    op: "bmm",
+    code: "dtype",
+  });
 }
 
 export function bmm(self: Tensor, mat2: Tensor, out: Tensor | undefined): Tensor {
@@ -315,10 +315,10 @@ export function addbmm(
   if (batch2._shape.length !== 3) throw new RuntimeError("batch2 must be a 3D tensor", { op: "addbmm" });
   const [b, n, m] = batch1._shape as [number, number, number];
   if (b !== batch2._shape[0]) {
-    throw new RuntimeError(
-      `batch1 and batch2 must have same number of batches, got ${b} and ${batch2._shape[0]}`,
-      { op: "addbmm", code: "shape_mismatch" },
-    );
+    throw new RuntimeError(`batch1 and batch2 must have same number of batches, got ${b} and ${batch2._shape[0]}`, {
+      op: "addbmm",
+      code: "shape_mismatch",
+    });
   }
   if (m !== batch2._shape[1]) {
     throw new RuntimeError(
@@ -350,18 +350,22 @@ function addInTurn(c: Tensor, batch1: Tensor, batch2: Tensor, self: Tensor, beta
   if (count === 0) return multiply(MM, c, batch1, batch2, 0, self, beta, alpha);
   for (let i = 0; i < count; i++) {
     const from = i === 0 ? self : c;
-    multiply(MM, c, select(batch1, 0, i), select(batch2, 0, i), batch1._shape[2] as number, from, i === 0 ? beta : 1, alpha);
+    multiply(
+      MM,
+      c,
+      select(batch1, 0, i),
+      select(batch2, 0, i),
+      batch1._shape[2] as number,
+      from,
+      i === 0 ? beta : 1,
+      alpha,
+    );
   }
   return c;
 }
 
 /** A dense copy with dimensions in another order, read as a matrix. */
-function sequence(
-  t: Tensor,
-  sizes: readonly number[],
-  order: readonly number[],
-  matrix: readonly number[],
-): Tensor {
+function sequence(t: Tensor, sizes: readonly number[], order: readonly number[], matrix: readonly number[]): Tensor {
   const r = empty(matrix, t.dtype, t._storage.kind === "meta");
   if (r._numel === 0 || r._storage.kind === "meta") return r;
   const whole = empty(sizes, t.dtype);

@@ -41,12 +41,7 @@ export function prepareOut(
 }
 
 /** Changes sizes and strides of a tensor, growing its storage when they reach further. */
-export function setGeometry(
-  t: Tensor,
-  shape: readonly number[],
-  strides: readonly number[],
-  offset: number,
-): void {
+export function setGeometry(t: Tensor, shape: readonly number[], strides: readonly number[], offset: number): void {
   const needed = bytesNeeded(shape, strides, offset, t.dtype.itemsize);
   if (needed > t._storage.nbytes) t._storage.resize(needed);
   t._shape = shape;

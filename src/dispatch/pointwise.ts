@@ -307,4 +307,3 @@ export function scalarAttr(i: number, x: Scalar): void {
 export function notImplemented(kernelName: string, d: DType): never {
   throw new NotImplementedError(`"${kernelName}" not implemented for '${d.scalarType}'`);
 }
-

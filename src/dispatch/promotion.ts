@@ -11,9 +11,9 @@ import {
   float16,
   float32,
   getDefaultDtype,
+  int8,
   int16,
   int64,
-  int8,
   uint8,
 } from "../tensor/dtype.ts";
 import { NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.ts";
@@ -148,9 +148,7 @@ export function canCast(from: DType, to: DType): boolean {
 
 export function requireCast(from: DType, to: DType): void {
   if (!canCast(from, to)) {
-    throw new RuntimeError(
-      `result type ${from.scalarType} can't be cast to the desired output type ${to.scalarType}`,
-    );
+    throw new RuntimeError(`result type ${from.scalarType} can't be cast to the desired output type ${to.scalarType}`);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Fills tensors with random numbers: the checks and the native calls; no shapes are decided here. */
-import { K } from "../../generated/kernels.ts";
+
 import { STATUS } from "../../generated/abi.ts";
+import { K } from "../../generated/kernels.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { bfloat16, type DType, float16, float32, float64, toReal } from "../tensor/dtype.ts";
@@ -252,10 +253,7 @@ function insideOf(from: bigint, to: bigint, d: DType): readonly [bigint, bigint]
   const digits = digitsOf(d);
   const low = rounded(from + 1n, digits);
   const high = rounded(to - 1n, digits);
-  return [
-    low < from ? low + spacing(from + 1n, digits) : from,
-    high >= to ? high - spacing(to - 1n, digits) : to,
-  ];
+  return [low < from ? low + spacing(from + 1n, digits) : from, high >= to ? high - spacing(to - 1n, digits) : to];
 }
 
 function checkRandomBounds(from: bigint, last: bigint, d: DType, op: string): void {
@@ -329,7 +327,9 @@ export function randomFrom(t: Tensor, from: bigint, generator: Generator | null)
   const d = t.dtype;
   if (from === LEAST) {
     if (!(isReal(d) && d !== float16) && !(d.category === 1 && d.itemsize === 8 && d.isSigned)) {
-      throw new RuntimeError("random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16", { op });
+      throw new RuntimeError("random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16", {
+        op,
+      });
     }
     return writable(t, op) ? run(K.random_full_64, op, t, generator) : t;
   }

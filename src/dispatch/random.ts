@@ -1,6 +1,7 @@
 /** Random operators: shapes, dtypes and checks around the native fills. */
-import { K } from "../../generated/kernels.ts";
+
 import { STATUS } from "../../generated/abi.ts";
+import { K } from "../../generated/kernels.ts";
 import * as frame from "../ffi/frame.ts";
 import { detail } from "../ffi/frame.ts";
 import { readNumbers } from "../ffi/values.ts";
@@ -75,7 +76,8 @@ function requireExpandsTo(p: Tensor, self: Tensor): void {
   const lead = self._shape.length - p._shape.length;
   if (lead < 0) {
     throw new RuntimeError(
-      `expand(torch.${p.dtype.scalarType}Tensor{${listText(p._shape)}}, size=${listText(self._shape)}): the number of ` +
+      `expand(torch.${p.dtype.scalarType}Tensor{${listText(p._shape)}}, size=${listText(self._shape)}): the number of` +
+        " " +
         `sizes provided (${self._shape.length}) must be greater or equal to the number of dimensions in the tensor ` +
         `(${p._shape.length})`,
     );
@@ -218,7 +220,7 @@ export function randperm(
   const op = "randperm";
   const d = outDtype(dtype, out, int64, op);
   if (n < 0) throw new RuntimeError(`Trying to create tensor with negative dimension ${n}: [${n}]`, { op });
-  if (d === bool || d.category === 3 || d.itemsize === 1 && d.category === 2) fills.notImplemented(op, d, op);
+  if (d === bool || d.category === 3 || (d.itemsize === 1 && d.category === 2)) fills.notImplemented(op, d, op);
   checkPermutationFits(n, d);
   const t = target(op, [n], d, device, out);
   if (t._contiguous || t._storage.kind === "meta") return fills.permutation(t, generator);
@@ -297,7 +299,8 @@ function checkMultinomial(self: Tensor, samples: number, replacement: boolean, o
     throw new RuntimeError(text, { op });
   };
   const rank = self._shape.length;
-  if (out !== undefined && out.dtype !== int64) fail(`multinomial expects Long tensor out, got: ${out.dtype.scalarType}`);
+  if (out !== undefined && out.dtype !== int64)
+    fail(`multinomial expects Long tensor out, got: ${out.dtype.scalarType}`);
   if (rank !== 1 && rank !== 2) fail("prob_dist must be 1 or 2 dim");
   if (!fills.isReal(self.dtype)) {
     fail(`multinomial only supports floating-point dtypes for input, got: ${self.dtype.scalarType}`);
@@ -308,13 +311,7 @@ function checkMultinomial(self: Tensor, samples: number, replacement: boolean, o
   }
 }
 
-export function multinomial(
-  self: Tensor,
-  samples: number,
-  replacement: boolean,
-  generator: Source,
-  out?: Out,
-): Tensor {
+export function multinomial(self: Tensor, samples: number, replacement: boolean, generator: Source, out?: Out): Tensor {
   checkMultinomial(self, samples, replacement, out);
   const rank = self._shape.length;
   const rows = rank === 1 ? 1 : (self._shape[0] as number);

@@ -50,11 +50,23 @@ function triangle(
   return t;
 }
 
-export function trilIndices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null): Tensor {
+export function trilIndices(
+  row: number,
+  col: number,
+  offset: number,
+  dtype: DType | null,
+  device: Device | null,
+): Tensor {
   return triangle("tril_indices", row, col, (r) => [0, Math.min(col, r + offset + 1)], dtype, device);
 }
 
-export function triuIndices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null): Tensor {
+export function triuIndices(
+  row: number,
+  col: number,
+  offset: number,
+  dtype: DType | null,
+  device: Device | null,
+): Tensor {
   return triangle("triu_indices", row, col, (r) => [Math.min(col, Math.max(0, r + offset)), col], dtype, device);
 }
 
@@ -149,7 +161,9 @@ function checkBounds(op: string, start: Bound, end: Bound): void {
   if (start instanceof Tensor && start._shape.length > 0) bad.push(`start with ${start._shape.length} dimension(s)`);
   if (end instanceof Tensor && end._shape.length > 0) bad.push(`end with ${end._shape.length} dimension(s)`);
   if (bad.length > 0) {
-    throw new RuntimeError(`${op} only supports 0-dimensional start and end tensors, but got ${bad.join(" and ")}.`, { op });
+    throw new RuntimeError(`${op} only supports 0-dimensional start and end tensors, but got ${bad.join(" and ")}.`, {
+      op,
+    });
   }
 }
 

@@ -108,7 +108,7 @@ export function reduceAll(k: Kernel, op: string, self: Tensor, out: Tensor, comp
   frame.begin(2, compute);
   frame.operand(0, out._address(), out.dtype.id, ONE, ONE, 0);
   frame.operand(1, self._address(), self.dtype.id, length, ONE, 0);
-  const divides = divisor === divisor;
+  const divides = !Number.isNaN(divisor);
   frame.attr(0, divides ? 1 : 0);
   if (divides) frame.attr(1, divisor);
   k.run(op, out.dtype.scalarType);
@@ -141,4 +141,3 @@ export function reduceInto(
 export function scalarTensor(dtype: DType): Tensor {
   return empty(SCALAR, dtype);
 }
-

@@ -100,13 +100,7 @@ export function variDims(self: Tensor, dim: Dims, unbiased: boolean, keepdim: bo
   return variance("var", self, dim, unbiased ? 1 : 0, keepdim, out);
 }
 
-export function vari(
-  self: Tensor,
-  dim: Dims,
-  correction: Scalar | null,
-  keepdim: boolean,
-  out?: Tensor,
-): Tensor {
+export function vari(self: Tensor, dim: Dims, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
   return variance("var", self, dim, correctionOf(correction), keepdim, out);
 }
 
@@ -118,13 +112,7 @@ export function stdDims(self: Tensor, dim: Dims, unbiased: boolean, keepdim: boo
   return variance("std", self, dim, unbiased ? 1 : 0, keepdim, out);
 }
 
-export function std(
-  self: Tensor,
-  dim: Dims,
-  correction: Scalar | null,
-  keepdim: boolean,
-  out?: Tensor,
-): Tensor {
+export function std(self: Tensor, dim: Dims, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
   return variance("std", self, dim, correctionOf(correction), keepdim, out);
 }
 
@@ -168,12 +156,7 @@ export function varMeanDims(self: Tensor, dim: Dims, unbiased: boolean, keepdim:
   return withMean("var_mean", VAR_MEAN, self, dim, unbiased ? 1 : 0, keepdim);
 }
 
-export function varMean(
-  self: Tensor,
-  dim: Dims,
-  correction: Scalar | null,
-  keepdim: boolean,
-): Named<typeof VAR_MEAN> {
+export function varMean(self: Tensor, dim: Dims, correction: Scalar | null, keepdim: boolean): Named<typeof VAR_MEAN> {
   return withMean("var_mean", VAR_MEAN, self, dim, correctionOf(correction), keepdim);
 }
 
@@ -185,11 +168,6 @@ export function stdMeanDims(self: Tensor, dim: Dims, unbiased: boolean, keepdim:
   return withMean("std_mean", STD_MEAN, self, dim, unbiased ? 1 : 0, keepdim);
 }
 
-export function stdMean(
-  self: Tensor,
-  dim: Dims,
-  correction: Scalar | null,
-  keepdim: boolean,
-): Named<typeof STD_MEAN> {
+export function stdMean(self: Tensor, dim: Dims, correction: Scalar | null, keepdim: boolean): Named<typeof STD_MEAN> {
   return withMean("std_mean", STD_MEAN, self, dim, correctionOf(correction), keepdim);
 }

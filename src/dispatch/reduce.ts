@@ -73,13 +73,7 @@ export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   return sumDims(self, null, false, dtype, out);
 }
 
-export function sumDims(
-  self: Tensor,
-  dim: Dims,
-  keepdim: boolean,
-  dtype: DType | null,
-  out?: Tensor,
-): Tensor {
+export function sumDims(self: Tensor, dim: Dims, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
   const mask = reducedDims(dim, self._shape.length, "sum");
   return total(K.reduce_sum, K.reduce_max, "sum", self, mask, keepdim, dtype, out);
 }
@@ -89,13 +83,7 @@ export function prod(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   return total(K.reduce_prod, K.reduce_min, "prod", self, mask, false, dtype, out);
 }
 
-export function prodDim(
-  self: Tensor,
-  dim: number,
-  keepdim: boolean,
-  dtype: DType | null,
-  out?: Tensor,
-): Tensor {
+export function prodDim(self: Tensor, dim: number, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
   const mask = reducedDims(dim, self._shape.length, "prod");
   return total(K.reduce_prod, K.reduce_min, "prod", self, mask, keepdim, dtype, out);
 }
@@ -124,13 +112,7 @@ export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   return meanDims(self, null, false, dtype, out);
 }
 
-export function meanDims(
-  self: Tensor,
-  dim: Dims,
-  keepdim: boolean,
-  dtype: DType | null,
-  out?: Tensor,
-): Tensor {
+export function meanDims(self: Tensor, dim: Dims, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
   const d = meanDtype(self, dtype);
   if (out !== undefined) {
     if (dtype !== null) requireOutDtype(out, d);
@@ -147,7 +129,6 @@ export function meanDims(
   reduceInto(K.reduce_sum, "mean", source, mask, [target], wider(target.dtype, d), [1, count]);
   return target;
 }
-
 
 type Truth = "all" | "any";
 

@@ -142,4 +142,3 @@ export function storageOf(source: unknown): { storage: Storage; dtype: DType | n
   }
   return null;
 }
-

@@ -23,7 +23,8 @@ export function resolveSize(size: readonly number[], numel: number): number[] {
   if (known === 0) {
     if (numel !== 0) return bad();
     throw new RuntimeError(
-      `cannot reshape tensor of 0 elements into shape ${listText(size)} because the unspecified dimension size -1 can ` +
+      `cannot reshape tensor of 0 elements into shape ${listText(size)} because the unspecified dimension ` +
+        "size -1 can " +
         "be any value and is ambiguous",
     );
   }
@@ -45,8 +46,7 @@ export function viewStrides(t: Tensor, shape: readonly number[]): readonly numbe
   let taken = 1;
   for (let d = t._shape.length - 1; d >= 0; d--) {
     chunk *= t._shape[d] as number;
-    const boundary =
-      d === 0 || (t._shape[d - 1] !== 1 && t._strides[d - 1] !== chunk * base);
+    const boundary = d === 0 || (t._shape[d - 1] !== 1 && t._strides[d - 1] !== chunk * base);
     if (!boundary) continue;
     while (at >= 0 && (taken < chunk || shape[at] === 1)) {
       strides[at] = taken * base;

@@ -101,7 +101,8 @@ export function viewAsReal(self: Tensor): Tensor {
   if (self.dtype.category !== 3) throw new TypeError("view_as_real is only supported for complex tensors");
   if (self._bits & CONJ) {
     throw new RuntimeError(
-      "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it " +
+      "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you " +
+        "can view it " +
         "as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.",
     );
   }
@@ -119,7 +120,8 @@ export function viewAsComplex(self: Tensor): Tensor {
   const rank = self._shape.length;
   if (self.dtype.category !== 2 || self.dtype.itemsize < 4) {
     throw new RuntimeError(
-      `view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: ${self.dtype.scalarType}`,
+      "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar " +
+        `type: ${self.dtype.scalarType}`,
     );
   }
   if (rank === 0) throw new RuntimeError("Input tensor must have one or more dimensions");

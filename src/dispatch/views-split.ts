@@ -13,7 +13,8 @@ export function splitWithSizes(self: Tensor, splitSizes: readonly number[], dim:
   for (const s of splitSizes) {
     if (s < 0) {
       throw new RuntimeError(
-        `split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=${listText(splitSizes)}`,
+        "split_with_sizes expects split_sizes have only non-negative entries, but got " +
+          `split_sizes=${listText(splitSizes)}`,
       );
     }
     at += s;
@@ -40,9 +41,7 @@ export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
   const d = wrapDim(dim, self._shape.length);
   const n = self._shape[d] as number;
   if (splitSize === 0 && n !== 0) {
-    throw new RuntimeError(
-      `split_size can only be 0 if dimension size is 0, but got dimension size of ${n}`,
-    );
+    throw new RuntimeError(`split_size can only be 0 if dimension size is 0, but got dimension size of ${n}`);
   }
   const count = splitSize === 0 ? 1 : Math.max(1, Math.ceil(n / splitSize));
   const parts: Tensor[] = [];
@@ -58,4 +57,3 @@ export function unbind(self: Tensor, dim: number): Tensor[] {
   for (let i = 0; i < n; i++) parts.push(select(self, d, i));
   return parts;
 }
-

@@ -1,15 +1,13 @@
 /** Views: other sizes and strides over the same storage. Nothing is copied and nothing native is created. */
-import { complex64, complex128, type DType, toReal } from "../tensor/dtype.ts";
-import { IndexError, RuntimeError, TypeError, ValueError, warn } from "../tensor/errors.ts";
+import type { DType } from "../tensor/dtype.ts";
+import { IndexError, RuntimeError, ValueError } from "../tensor/errors.ts";
 import { listText, numelOf } from "../tensor/size.ts";
 import {
   bytesNeeded,
-  CONJ,
   CREATION_DEFAULT,
   CREATION_NO_GRAD,
   extraOf,
   isContiguousGeometry,
-  NEG,
   Tensor,
   wrapDim,
 } from "../tensor/tensor.ts";
@@ -17,12 +15,7 @@ import { gradMode, requiresGrad } from "./mode.ts";
 import { resolveSize, viewStrides } from "./view-geometry.ts";
 
 /** A view of `self`: shares bytes and version, and remembers the root of the family. */
-export function asView(
-  self: Tensor,
-  shape: readonly number[],
-  strides: readonly number[],
-  offset: number,
-): Tensor {
+export function asView(self: Tensor, shape: readonly number[], strides: readonly number[], offset: number): Tensor {
   const v = new Tensor(
     self._storage,
     offset,
@@ -105,9 +98,7 @@ export function asStrided(
   storageOffset: number | null,
 ): Tensor {
   if (size.length !== stride.length) {
-    throw new RuntimeError(
-      `mismatch in length of strides and shape`,
-    );
+    throw new RuntimeError(`mismatch in length of strides and shape`);
   }
   if (stride.some((s) => s < 0)) {
     throw new RuntimeError(
@@ -115,7 +106,9 @@ export function asStrided(
     );
   }
   if (size.some((n) => n < 0)) {
-    throw new RuntimeError(`Trying to create tensor with negative dimension ${size.find((n) => n < 0)}: ${listText(size)}`);
+    throw new RuntimeError(
+      `Trying to create tensor with negative dimension ${size.find((n) => n < 0)}: ${listText(size)}`,
+    );
   }
   const offset = storageOffset ?? self._offset;
   if (offset < 0) throw new RuntimeError(`Tensor: invalid storage offset ${offset}`);
@@ -285,13 +278,7 @@ export function select(self: Tensor, dim: number, index: number): Tensor {
 }
 
 /** A basic slice; bounds are clamped as Python does. */
-export function slice(
-  self: Tensor,
-  dim: number,
-  start: number | null,
-  end: number | null,
-  step: number,
-): Tensor {
+export function slice(self: Tensor, dim: number, start: number | null, end: number | null, step: number): Tensor {
   const rank = self._shape.length;
   if (rank === 0) throw new RuntimeError("slice() cannot be applied to a 0-dim tensor.");
   const d = wrapDim(dim, rank);
@@ -346,4 +333,3 @@ export function unfold(self: Tensor, dimension: number, size: number, step: numb
   strides[d] = (self._strides[d] as number) * step;
   return asView(self, shape, strides, self._offset);
 }
-

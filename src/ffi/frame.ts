@@ -1,7 +1,7 @@
 /** The call frame of this thread: one block of f64 fields that a kernel reads. See zig/src/core/frame.zig. */
 import { COMPUTE, FRAME } from "../../generated/abi.ts";
-import { windowOn } from "./memory.ts";
 import { native, textAt } from "./library.ts";
+import { windowOn } from "./memory.ts";
 
 let capacity = 8;
 let address = 0;

@@ -1,7 +1,8 @@
 /** Finds, loads and checks the native library. With memory.ts and frame.ts the only importer of bun:ffi. */
+
+import { CString, dlopen, ptr, suffix } from "bun:ffi";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { CString, dlopen, ptr, suffix } from "bun:ffi";
 import { ABI_HASH } from "../../generated/abi.ts";
 import { SYMBOLS } from "../../generated/symbols.ts";
 

@@ -8,10 +8,7 @@ export class OSError extends RuntimeError {
   readonly errno: number;
   /** The file in question. */
   readonly path: string | undefined;
-  constructor(
-    message: string,
-    details: { errno?: number; path?: string; code?: string; cause?: unknown } = {},
-  ) {
+  constructor(message: string, details: { errno?: number; path?: string; code?: string; cause?: unknown } = {}) {
     super(message, { code: details.code ?? "os", cause: details.cause });
     this.name = "OSError";
     this.errno = details.errno ?? 0;

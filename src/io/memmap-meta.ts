@@ -1,12 +1,7 @@
 // The model of a `meta.json`: what one directory of a saved TensorDict says about itself and its entries.
 import { type DType, dtypeByName } from "../tensor/dtype.ts";
 import { FormatError } from "./errors.ts";
-import {
-  type PythonJson,
-  type PythonJsonObject,
-  parsePythonJsonObject,
-  pythonJsonStringify,
-} from "./python-json.ts";
+import { type PythonJson, type PythonJsonObject, parsePythonJsonObject, pythonJsonStringify } from "./python-json.ts";
 
 /** Newest format that is read and the one that is written. */
 export const FORMAT_VERSION = 1;
@@ -159,8 +154,7 @@ export function readMeta(bytes: Uint8Array, path: string): DirectoryMeta {
   switch (className) {
     case "LazyStackedTensorDict": {
       const name = root.get("stack_dim_name") ?? null;
-      if (name !== null && typeof name !== "string")
-        throw new FormatError("stack_dim_name is no string", path);
+      if (name !== null && typeof name !== "string") throw new FormatError("stack_dim_name is no string", path);
       return { kind: "lazy", stackDim: stackDimOf(root, path), stackDimName: name };
     }
     case "NonTensorStack":

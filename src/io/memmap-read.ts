@@ -105,8 +105,7 @@ export function subtreePath(prefix: string, subpath: string | readonly string[])
   let path = resolve(prefix);
   for (const key of keys) path = childDirectory(path, key);
   if (!existsSync(join(path, "meta.json"))) {
-    const shown =
-      typeof subpath === "string" ? `'${subpath}'` : `(${keys.map((key) => `'${key}'`).join(", ")})`;
+    const shown = typeof subpath === "string" ? `'${subpath}'` : `(${keys.map((key) => `'${key}'`).join(", ")})`;
     throw new ValueError(`No tensordict found under subpath ${shown} (missing meta.json in ${path}).`);
   }
   return path;
@@ -167,10 +166,7 @@ function readLevelNode(
       continue;
     }
     if (entry.isNested) {
-      throw new FormatError(
-        `entry ${JSON.stringify(key)} is a nested tensor, which zensor does not have`,
-        path,
-      );
+      throw new FormatError(`entry ${JSON.stringify(key)} is a nested tensor, which zensor does not have`, path);
     }
     const nbytes = entry.shape.reduce((product, n) => product * n, entry.dtype.itemsize);
     leaves.set(key, { kind: "leaf", path: leafPath(path, key), meta: entry, nbytes });

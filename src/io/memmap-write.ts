@@ -131,8 +131,7 @@ export class DirectoryWriter {
   private finish(failed: number): void {
     if (failed !== 0) this.jobs.throwFirstFailure();
     for (const path of this.stale) rmSync(path, { recursive: true, force: true });
-    for (const { job, leaf, path } of this.mapped)
-      leaf.onMapped?.(storageOf(this.jobs.result(job), path, "r+"));
+    for (const { job, leaf, path } of this.mapped) leaf.onMapped?.(storageOf(this.jobs.result(job), path, "r+"));
     for (const done of this.ready) done();
   }
 
@@ -151,13 +150,11 @@ export class DirectoryWriter {
         this.meta(path, tensorclassText(node.qualified, node.extras));
         return;
       case "nonTensor":
-        for (const file of node.files ?? [])
-          this.metas.push({ path: join(path, file.name), bytes: file.bytes });
+        for (const file of node.files ?? []) this.metas.push({ path: join(path, file.name), bytes: file.bytes });
         this.meta(path, nonTensorText(node.typeName, node.data));
         return;
       case "nonTensorStack":
-        for (const file of node.files ?? [])
-          this.metas.push({ path: join(path, file.name), bytes: file.bytes });
+        for (const file of node.files ?? []) this.metas.push({ path: join(path, file.name), bytes: file.bytes });
         this.meta(path, nonTensorStackText(node.data, node.stackDim, node.device));
         return;
     }
@@ -202,9 +199,7 @@ export class DirectoryWriter {
 
   private fileName(key: string, extension: string, used: Map<string, string>, named: boolean): string {
     if (LOST_KEYS.has(key) || (key === "_names" && named)) {
-      throw new KeyError(
-        `The key '${key}' cannot be saved: meta.json uses this name itself. Rename the entry first.`,
-      );
+      throw new KeyError(`The key '${key}' cannot be saved: meta.json uses this name itself. Rename the entry first.`);
     }
     const robust = this.options.robustKey !== false;
     const problem = keyProblem(key, extension);
@@ -217,9 +212,7 @@ export class DirectoryWriter {
     const other = used.get(folded);
     if (other !== undefined) {
       const whom = other === "" ? "the metadata" : `the key ${JSON.stringify(other)}`;
-      throw new KeyError(
-        `The key ${JSON.stringify(key)} cannot be saved: its file ${name} is that of ${whom}.`,
-      );
+      throw new KeyError(`The key ${JSON.stringify(key)} cannot be saved: its file ${name} is that of ${whom}.`);
     }
     used.set(folded, key);
     return name;
@@ -227,8 +220,7 @@ export class DirectoryWriter {
 
   private leaf(leaf: LeafWrite, path: string): void {
     const nbytes = leaf.shape.reduce((product, n) => product * n, leaf.dtype.itemsize);
-    if (!Number.isSafeInteger(nbytes))
-      throw new RuntimeError(`${path}: ${nbytes} bytes are too many for a file`);
+    if (!Number.isSafeInteger(nbytes)) throw new RuntimeError(`${path}: ${nbytes} bytes are too many for a file`);
     if (nbytes === 0) {
       this.ready.push(() => leaf.onMapped?.(Storage.allocate(0)));
       return;
@@ -242,8 +234,7 @@ export class DirectoryWriter {
       this.ready.push(() => leaf.onMapped?.(storage as Storage));
       return;
     }
-    const common =
-      JobFlag.create | JobFlag.noFollow | exclusive | (leaf.onMapped ? mapFlags("r+") : JobFlag.writable);
+    const common = JobFlag.create | JobFlag.noFollow | exclusive | (leaf.onMapped ? mapFlags("r+") : JobFlag.writable);
     const fsync = this.options.fsync ? JobFlag.fsync : 0;
     const work = bytes === null ? JobFlag.grow : JobFlag.write | JobFlag.replace;
     const job = this.jobs.add({
@@ -258,8 +249,7 @@ export class DirectoryWriter {
 
   private small(path: string, bytes: Uint8Array): void {
     const fsync = this.options.fsync ? JobFlag.fsync : 0;
-    const flags =
-      JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | JobFlag.writable | fsync;
+    const flags = JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | JobFlag.writable | fsync;
     this.jobs.add({ path, nbytes: bytes.length, flags, data: addressOf(bytes), keep: bytes });
   }
 }

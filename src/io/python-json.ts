@@ -199,10 +199,7 @@ export function parsePythonJson(source: string | Uint8Array, limits: PythonJsonL
 }
 
 /** Parses text whose top level must be an object. */
-export function parsePythonJsonObject(
-  source: string | Uint8Array,
-  limits?: PythonJsonLimits,
-): PythonJsonObject {
+export function parsePythonJsonObject(source: string | Uint8Array, limits?: PythonJsonLimits): PythonJsonObject {
   const value = parsePythonJson(source, limits);
   if (!(value instanceof Map)) throw new PythonJsonError("expected an object at the top level", 0);
   return value;

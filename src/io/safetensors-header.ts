@@ -54,9 +54,7 @@ export function safetensorsCode(dtype: DType): string | undefined {
 
 function sizes(value: PythonJson | undefined): number[] | null {
   if (!Array.isArray(value)) return null;
-  return value.every((n) => typeof n === "number" && Number.isSafeInteger(n) && n >= 0)
-    ? (value as number[])
-    : null;
+  return value.every((n) => typeof n === "number" && Number.isSafeInteger(n) && n >= 0) ? (value as number[]) : null;
 }
 
 function readEntry(name: string, value: PythonJson, path: string): SafetensorsEntry {
@@ -75,9 +73,7 @@ function readEntry(name: string, value: PythonJson, path: string): SafetensorsEn
   for (const n of shape) nbytes *= n;
   if (!Number.isSafeInteger(nbytes)) throw bad(`shape [${shape.join(", ")}] is too large`);
   if (end - begin !== nbytes) {
-    throw bad(
-      `${end - begin} bytes at [${begin}, ${end}] do not hold shape [${shape.join(", ")}] of ${code}`,
-    );
+    throw bad(`${end - begin} bytes at [${begin}, ${end}] do not hold shape [${shape.join(", ")}] of ${code}`);
   }
   return { name, dtype, shape, begin, end };
 }
@@ -86,8 +82,7 @@ function readMetadata(value: PythonJson | undefined, path: string): Map<string, 
   if (value === undefined || value === null) return new Map();
   if (!(value instanceof Map)) throw new FormatError("__metadata__ is not an object", path);
   for (const [key, item] of value) {
-    if (typeof item !== "string")
-      throw new FormatError(`__metadata__[${JSON.stringify(key)}] is not a string`, path);
+    if (typeof item !== "string") throw new FormatError(`__metadata__[${JSON.stringify(key)}] is not a string`, path);
   }
   return value as Map<string, string>;
 }
@@ -123,18 +118,12 @@ export function readHeader(json: Uint8Array, fileSize: number, path: string): Sa
   for (const entry of [...entries.values()].sort((a, b) => a.begin - b.begin || a.end - b.end)) {
     if (entry.begin !== expected) {
       const what = entry.begin < expected ? "overlaps the tensor before it" : "leaves a gap before it";
-      throw new FormatError(
-        `tensor ${JSON.stringify(entry.name)} at ${entry.begin} ${what} (${expected})`,
-        path,
-      );
+      throw new FormatError(`tensor ${JSON.stringify(entry.name)} at ${entry.begin} ${what} (${expected})`, path);
     }
     expected = entry.end;
   }
   if (dataStart + expected !== fileSize) {
-    throw new FormatError(
-      `the header describes ${expected} bytes of data, the file has ${fileSize - dataStart}`,
-      path,
-    );
+    throw new FormatError(`the header describes ${expected} bytes of data, the file has ${fileSize - dataStart}`, path);
   }
   return { entries, metadata, dataStart };
 }
@@ -187,9 +176,7 @@ export function writeHeader(
   for (const item of items) {
     const code = safetensorsCode(item.dtype);
     const offsets = `[${at},${at + item.nbytes}]`;
-    parts.push(
-      `${quoted(item.name)}:{"dtype":"${code}","shape":[${item.shape.join(",")}],"data_offsets":${offsets}}`,
-    );
+    parts.push(`${quoted(item.name)}:{"dtype":"${code}","shape":[${item.shape.join(",")}],"data_offsets":${offsets}}`);
     at += item.nbytes;
   }
   const json = new TextEncoder().encode(`{${parts.join(",")}}`);

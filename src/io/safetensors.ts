@@ -130,10 +130,7 @@ function plan(tensors: NamedTensors, path: string, options: SaveOptions): Plan {
   const items = pairs<Tensor>(tensors).map(([name, tensor]) => {
     if (name === "__metadata__") throw new FormatError("a tensor cannot be named __metadata__", path);
     if (safetensorsCode(tensor.dtype) === undefined) {
-      throw new FormatError(
-        `tensor ${JSON.stringify(name)}: safetensors has no dtype for ${tensor.dtype}`,
-        path,
-      );
+      throw new FormatError(`tensor ${JSON.stringify(name)}: safetensors has no dtype for ${tensor.dtype}`, path);
     }
     const bytes: TensorBytes = nativeBytes(tensor);
     return { name, dtype: tensor.dtype, shape: [...tensor.shape], nbytes: bytes.nbytes, bytes };

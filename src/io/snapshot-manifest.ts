@@ -100,8 +100,7 @@ function readChunked(entry: PythonJsonObject, path: string): ChunkedEntry {
     shape,
     chunks: chunks.map((chunk) => {
       const tensor = chunk instanceof Map ? chunk.get("tensor") : undefined;
-      if (!(chunk instanceof Map) || !(tensor instanceof Map))
-        throw new FormatError("a chunk is no object", path);
+      if (!(chunk instanceof Map) || !(tensor instanceof Map)) throw new FormatError("a chunk is no object", path);
       const offsets = sizes(chunk.get("offsets"), "offsets", path);
       const lengths = sizes(chunk.get("sizes"), "sizes", path);
       const fits = offsets.every((n, i) => n + (lengths[i] as number) <= (shape[i] as number));
@@ -144,8 +143,7 @@ function readEntry(value: PythonJson, path: string): ManifestEntry {
     case "dict":
     case "OrderedDict": {
       const keys = value.get("keys");
-      const valid =
-        Array.isArray(keys) && keys.every((key) => typeof key === "string" || Number.isSafeInteger(key));
+      const valid = Array.isArray(keys) && keys.every((key) => typeof key === "string" || Number.isSafeInteger(key));
       if (!valid) throw new FormatError("keys of a dict are no list", path);
       return { type, keys: keys as (string | number)[] };
     }

@@ -188,14 +188,11 @@ class Reader {
     if (!Number.isSafeInteger(nbytes))
       throw new FormatError(`shape [${entry.shape.join(", ")}] is too large`, this.root);
     // All sizes are checked against the files before memory is taken.
-    const pieces = (entry.type === "Tensor" ? [entry] : entry.chunks.map((chunk) => chunk.tensor)).map(
-      (piece) => ({
-        piece,
-        bytes: this.bytes(piece),
-      }),
-    );
-    const fits =
-      target instanceof Tensor && target.dtype === entry.dtype && sameSizes(target._shape, entry.shape);
+    const pieces = (entry.type === "Tensor" ? [entry] : entry.chunks.map((chunk) => chunk.tensor)).map((piece) => ({
+      piece,
+      bytes: this.bytes(piece),
+    }));
+    const fits = target instanceof Tensor && target.dtype === entry.dtype && sameSizes(target._shape, entry.shape);
     if (entry.type === "Tensor") {
       if (fits && target._contiguous && target._bits === 0) {
         if (nbytes > 0) copyBytes(target._address(), (pieces[0] as { bytes: number }).bytes, nbytes);
@@ -211,8 +208,7 @@ class Reader {
     const whole = fits ? target : makeContiguous(Storage.allocate(nbytes), [...entry.shape], entry.dtype);
     for (const [i, chunk] of entry.chunks.entries()) {
       let part: Tensor = whole;
-      for (const [dim, offset] of chunk.offsets.entries())
-        part = part.narrow(dim, offset, chunk.sizes[dim] as number);
+      for (const [dim, offset] of chunk.offsets.entries()) part = part.narrow(dim, offset, chunk.sizes[dim] as number);
       part.copy_(this.copy(chunk.tensor, (pieces[i] as { bytes: number }).bytes));
     }
     return whole;

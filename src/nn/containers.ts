@@ -16,7 +16,7 @@ function keyAt(index: unknown, length: number): string {
 /** What ordered containers have in common. */
 abstract class Ordered extends Module {
   /** Number of modules. */
-  get length(): number {
+  override get length(): number {
     return this._modules.size;
   }
   /** The module at a position, counted from the end when negative. */
@@ -106,7 +106,7 @@ export class ModuleDict extends Module {
     super();
     this.update(modules);
   }
-  get length(): number {
+  override get length(): number {
     return this._modules.size;
   }
   update(modules: Record<string, Module> | Iterable<readonly [string, Module]>): this {

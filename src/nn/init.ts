@@ -79,9 +79,7 @@ export function truncNormal_(
   generator: Generator | null = null,
 ): Tensor {
   if (mean < a - 2 * std || mean > b + 2 * std) {
-    warn(
-      "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
-    );
+    warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.");
   }
   return noGrad(() => {
     tensor.normal_(mean, std, { generator });

@@ -81,7 +81,10 @@ export class Dropout extends Module {
   inplace: boolean;
   constructor(...options: [(number | { p?: number; inplace?: boolean })?, (boolean | InplaceOptions)?]) {
     super();
-    const o = settings<{ p: number; inplace: boolean }>("Dropout", options, ["p", "inplace"], { p: 0.5, inplace: false });
+    const o = settings<{ p: number; inplace: boolean }>("Dropout", options, ["p", "inplace"], {
+      p: 0.5,
+      inplace: false,
+    });
     if (typeof o.p !== "number") throw new TypeError(`Dropout: p must be a number, not ${typeof o.p}`);
     if (!(o.p >= 0 && o.p <= 1)) {
       throw new ValueError(`dropout probability has to be between 0 and 1, but got ${o.p}`);

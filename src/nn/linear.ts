@@ -8,7 +8,6 @@ import type { Parameter } from "./parameter.ts";
 
 /** Gives back what it is given. @torch torch.nn.Identity */
 export class Identity extends Module {
-  // biome-ignore lint/complexity/noUselessConstructor: any arguments are accepted and ignored
   constructor(..._args: unknown[]) {
     super();
   }

@@ -3,14 +3,15 @@
  * `model(x)` runs hooks and `forward`. Attributes that are parameters or modules are registered when somebody asks for
  * the registered ones; from then on the attribute reads and writes the register.
  */
-import { AttributeError, KeyError, NotImplementedError, TypeError, ValueError } from "../tensor/errors.ts";
-import type { DeviceLike } from "../tensor/device.ts";
-import { type DType, type DTypeLike, bfloat16, float16, float32, float64, toDType } from "../tensor/dtype.ts";
-import { Tensor } from "../tensor/tensor.ts";
+
 import { gradFnOf } from "../autograd/history.ts";
+import type { DeviceLike } from "../tensor/device.ts";
+import { bfloat16, type DType, type DTypeLike, float16, float32, float64, toDType } from "../tensor/dtype.ts";
+import { AttributeError, KeyError, NotImplementedError, TypeError, ValueError } from "../tensor/errors.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "./errors.ts";
 import { HookList, type RemovableHandle } from "./hooks.ts";
-import { convertModule, type Conversion } from "./moving.ts";
+import { type Conversion, convertModule } from "./moving.ts";
 import { Parameter } from "./parameter.ts";
 import { moduleText } from "./printing.ts";
 import {
@@ -85,13 +86,12 @@ function invoke(module: Module, given: unknown[]): unknown {
   return output;
 }
 
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: a class cannot declare that its instances are functions
+// A class cannot declare that its instances are functions; an interface of the same name can.
 export interface Module {
   (...args: Parameters<this["forward"]>): ReturnType<this["forward"]>;
 }
 
 /** The base class of all neural network modules. @torch torch.nn.Module */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: see above
 export class Module {
   /** @internal */ declare readonly _registers: Registers;
   /** Whether the module is in training mode. */
@@ -141,7 +141,8 @@ export class Module {
     }
     if (param !== null && gradFnOf(param) !== null) {
       throw new ValueError(
-        `Cannot assign non-leaf Tensor to parameter '${name}'. Model parameters must be created explicitly. To express ` +
+        `Cannot assign non-leaf Tensor to parameter '${name}'. Model parameters must be created explicitly. ` +
+          "To express " +
           `'${name}' as a function of another Tensor, compute the value in the forward() method.`,
       );
     }
@@ -187,10 +188,7 @@ export class Module {
     return this._registers.preHooks.add(hook, options.prepend ?? false);
   }
   /** Runs `hook` after each call. @torch torch.nn.Module.register_forward_hook */
-  registerForwardHook(
-    hook: ForwardHook,
-    options: { prepend?: boolean; alwaysCall?: boolean } = {},
-  ): RemovableHandle {
+  registerForwardHook(hook: ForwardHook, options: { prepend?: boolean; alwaysCall?: boolean } = {}): RemovableHandle {
     return this._registers.hooks.add(hook, options.prepend ?? false, options.alwaysCall ?? false);
   }
 
@@ -325,10 +323,7 @@ export class Module {
     return saveState(this, options);
   }
   /** Copies a state into the parameters and buffers. @torch torch.nn.Module.load_state_dict */
-  loadStateDict(
-    state: StateDict | ReadonlyMap<string, Tensor>,
-    options: LoadOptions = {},
-  ): IncompatibleKeys {
+  loadStateDict(state: StateDict | ReadonlyMap<string, Tensor>, options: LoadOptions = {}): IncompatibleKeys {
     return loadState(this, state, options);
   }
 

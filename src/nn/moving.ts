@@ -1,6 +1,6 @@
 /** Modules in another dtype or on another device: the parameter objects stay, their bytes change. */
-import { type DeviceLike, Device, toDevice } from "../tensor/device.ts";
-import { DType, dtypeByName, type DTypeLike, toDType } from "../tensor/dtype.ts";
+import { Device, type DeviceLike, toDevice } from "../tensor/device.ts";
+import { DType, type DTypeLike, dtypeByName, toDType } from "../tensor/dtype.ts";
 import { TypeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { Module } from "./module.ts";
@@ -21,10 +21,7 @@ function conversionOf(target: DTypeLike | DeviceLike | Tensor | Conversion): Con
   return dtypeByName(target) === undefined ? { device: target } : { dtype: target };
 }
 
-export function convertModule<M extends Module>(
-  module: M,
-  target: DTypeLike | DeviceLike | Tensor | Conversion,
-): M {
+export function convertModule<M extends Module>(module: M, target: DTypeLike | DeviceLike | Tensor | Conversion): M {
   const c = conversionOf(target);
   if (c.convert !== undefined) {
     convertAll(module, c.convert);

@@ -18,7 +18,7 @@ export function settings<T extends object>(
   names: readonly (keyof T & string)[],
   defaults: T,
 ): T {
-  const out: Record<string, unknown> = { ...defaults };
+  const out = { ...defaults } as Record<string, unknown>;
   const last = given[given.length - 1];
   const isOptions = typeof last === "object" && last !== null && Object.getPrototypeOf(last) === Object.prototype;
   const positional = isOptions ? given.slice(0, -1) : given;

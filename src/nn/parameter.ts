@@ -1,6 +1,7 @@
 /** Parameters: tensors that a module registers when they become its attributes. */
-import { Tensor } from "../tensor/tensor.ts";
+
 import { TypeError } from "../tensor/errors.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "./errors.ts";
 
 const INSPECT = Symbol.for("nodejs.util.inspect.custom");
@@ -27,7 +28,7 @@ export class Parameter extends Tensor {
   override toString(): string {
     return `Parameter containing:\n${super.toString()}`;
   }
-  override [INSPECT](): string {
+  [INSPECT](): string {
     return this.toString();
   }
 }

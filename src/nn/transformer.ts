@@ -91,7 +91,10 @@ export class TransformerEncoderLayer extends Module {
   }
 }
 
-/** Self-attention, attention to the encoder's output, and a feed-forward network. @torch torch.nn.TransformerDecoderLayer */
+/**
+ * Self-attention, attention to the encoder's output, and a feed-forward network.
+ * @torch torch.nn.TransformerDecoderLayer
+ */
 export class TransformerDecoderLayer extends Module {
   self_attn: MultiheadAttention;
   multihead_attn: MultiheadAttention;

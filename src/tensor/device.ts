@@ -14,9 +14,7 @@ export class Device {
   }
   /** Python's text: `device(type='cpu')`. */
   repr(): string {
-    return this.index === null
-      ? `device(type='${this.type}')`
-      : `device(type='${this.type}', index=${this.index})`;
+    return this.index === null ? `device(type='${this.type}')` : `device(type='${this.type}', index=${this.index})`;
   }
   equals(other: Device): boolean {
     return this.type === other.type && this.index === other.index;

@@ -51,7 +51,8 @@ export class Storage {
     const address = allocateBlock(nbytes);
     if (address === 0) {
       throw new OutOfMemoryError(
-        `[enforce fail at alloc_cpu] DefaultCPUAllocator: can't allocate memory: you tried to allocate ${nbytes} bytes.`,
+        "[enforce fail at alloc_cpu] DefaultCPUAllocator: can't allocate memory: you tried to allocate " +
+          `${nbytes} bytes.`,
       );
     }
     return new Storage(address, nbytes, ownBlock(address, nbytes), "heap");

@@ -7,7 +7,7 @@ import { Complex, type Scalar } from "./complex.ts";
 import type { Device } from "./device.ts";
 import type { DType } from "./dtype.ts";
 import { IndexError, RuntimeError } from "./errors.ts";
-import { contiguousStrides, numelOf, sameSizes, Size } from "./size.ts";
+import { contiguousStrides, numelOf, Size, sameSizes } from "./size.ts";
 import { DISPOSED, type Storage, UntypedStorage } from "./storage.ts";
 
 /** Counts writes to a family of views; shared by base, views and `detach()`, not by `.data`. */
@@ -79,11 +79,15 @@ export const late = {} as TensorLate;
 
 let nextId = 1;
 
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the generated interface carries the operators' types
-export interface Tensor extends TensorMethods {}
+/** Declared apart: the compiler misses symbols of a class that merges with an interface which mentions it. */
+interface SymbolMembers extends Disposable {
+  [Symbol.toPrimitive](hint: "number" | "string" | "default"): number | string | boolean;
+}
+
+// The generated interface carries the operators' types.
+export interface Tensor extends TensorMethods, SymbolMembers {}
 
 /** A strided, multi-dimensional array over shared storage. @torch torch.Tensor */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: see above
 export class Tensor {
   /** @internal */ _storage: Storage;
   /** @internal Offset of element 0, in elements. */ _offset: number;
@@ -386,10 +390,9 @@ export function freshId(): number {
 export function wrapDim(dim: number, rank: number, op?: string): number {
   const n = rank === 0 ? 1 : rank;
   if (!Number.isInteger(dim) || dim < -n || dim >= n) {
-    throw new IndexError(
-      `Dimension out of range (expected to be in range of [${-n}, ${n - 1}], but got ${dim})`,
-      { op },
-    );
+    throw new IndexError(`Dimension out of range (expected to be in range of [${-n}, ${n - 1}], but got ${dim})`, {
+      op,
+    });
   }
   return dim < 0 ? dim + n : dim;
 }
@@ -414,16 +417,7 @@ function contiguousWhenEmpty(shape: readonly number[]): boolean {
 
 /** A fresh contiguous tensor over a storage of its own. */
 export function makeContiguous(storage: Storage, shape: readonly number[], dtype: DType): Tensor {
-  return new Tensor(
-    storage,
-    0,
-    shape,
-    contiguousStrides(shape),
-    dtype,
-    numelOf(shape),
-    true,
-    new VersionCounter(),
-  );
+  return new Tensor(storage, 0, shape, contiguousStrides(shape), dtype, numelOf(shape), true, new VersionCounter());
 }
 
 /** A tensor with given strides over a storage. */

@@ -4,16 +4,7 @@ import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNumberLike, isSource, sourceEntries, toEntry } from "./convert.ts";
 import { InplaceWriteError, KeyThroughLeafError, keyPath, keyText, missingKey } from "./keys.ts";
-import {
-  Collection,
-  entriesOf,
-  isNonTensor,
-  make,
-  requireUnlocked,
-  shapeOf,
-  stateOf,
-  type Td,
-} from "./state.ts";
+import { Collection, entriesOf, isNonTensor, make, requireUnlocked, shapeOf, stateOf, type Td } from "./state.ts";
 import { tensor } from "./tensor-ops.ts";
 import type { Entry, IterationOptions, NestedKey } from "./types.ts";
 
@@ -24,8 +15,7 @@ export function resolvePath(td: Td, path: readonly string[]): [Td, string] {
     const key = path[i] as string;
     const entry = at._own(key);
     if (entry === undefined) throw missingKey(key, at._className, at._keys());
-    if (!(entry instanceof Collection) || isNonTensor(entry))
-      throw throughLeaf(key, entry, path[i + 1] as string);
+    if (!(entry instanceof Collection) || isNonTensor(entry)) throw throughLeaf(key, entry, path[i + 1] as string);
     at = entry;
   }
   return [at, path[path.length - 1] as string];
@@ -71,8 +61,7 @@ export function setEntry(td: Td, key: NestedKey, value: unknown): void {
       at._put(part, next);
       next = at._own(part) as Entry;
     }
-    if (!(next instanceof Collection) || isNonTensor(next))
-      throw throughLeaf(part, next, path[i + 1] as string);
+    if (!(next instanceof Collection) || isNonTensor(next)) throw throughLeaf(part, next, path[i + 1] as string);
     at = next;
   }
   requireUnlocked(at);
@@ -106,18 +95,14 @@ function writeInto(holder: Td, key: string, entry: Entry, value: unknown): void 
   }
   if (value instanceof Collection) updateInPlace(entry, value as Td);
   else if (isSource(value)) updateInPlace(entry, value);
-  else
-    throw new RuntimeError(
-      `the entry ${key} is a ${entry._className}: it can only be updated with another one`,
-    );
+  else throw new RuntimeError(`the entry ${key} is a ${entry._className}: it can only be updated with another one`);
 }
 
 // What a lazy stack reads is a copy: writing goes to its members.
 function writeMembers(holder: Td, key: string, entry: Entry, value: unknown): void {
   const { members, stackDim } = holder as unknown as { members: Td[]; stackDim: number };
   const source = toEntry(value, stateOf(holder), key);
-  if (source instanceof Tensor && !sameSizes(source._shape, shapeOf(entry)))
-    throw misfit(holder, key, source, entry);
+  if (source instanceof Tensor && !sameSizes(source._shape, shapeOf(entry))) throw misfit(holder, key, source, entry);
   const parts = (source as Td).unbind(stackDim) as readonly Entry[];
   for (const [i, member] of members.entries()) writeInto(member, key, member._own(key) as Entry, parts[i]);
 }
@@ -158,8 +143,7 @@ export function updateTd(td: Td, source: UpdateSource, clone: boolean): void {
 export function updateInPlace(td: Td, source: UpdateSource): void {
   const pairs = [...pairsOf(source)];
   for (const [key] of pairs) {
-    if (td._own(key) === undefined)
-      throw new KeyError(`The key ${key} was not found in the dest tensordict.`);
+    if (td._own(key) === undefined) throw new KeyError(`The key ${key} was not found in the dest tensordict.`);
   }
   for (const [key, value] of pairs) writeInto(td, key, td._own(key) as Entry, value);
 }
@@ -187,12 +171,7 @@ export function renameKey(td: Td, before: NestedKey, after: NestedKey, safe: boo
 /** A path and the entry under it. */
 export type PathEntry = readonly [readonly string[], Entry];
 
-function* walk(
-  td: Td,
-  prefix: readonly string[],
-  nested: boolean,
-  leavesOnly: boolean,
-): Generator<PathEntry> {
+function* walk(td: Td, prefix: readonly string[], nested: boolean, leavesOnly: boolean): Generator<PathEntry> {
   for (const [key, entry] of entriesOf(td)) {
     const path = prefix.length === 0 ? [key] : [...prefix, key];
     const branch = entry instanceof Collection && !isNonTensor(entry);

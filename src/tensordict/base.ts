@@ -23,13 +23,14 @@ import { excludeKeys, flattenKeysTd, selectKeys, unflattenKeysTd } from "./key-o
 import { keyPath, missingKey, unravelKey } from "./keys.ts";
 import { childrenOf, lockTd, unlockTd } from "./locking.ts";
 import { MathMethods } from "./math-methods.ts";
+import type { LoadOptions } from "./memmap-load.ts";
 import { type ModuleLike, toModule } from "./module.ts";
 import { cloneTd, convertTd, type ToOptions } from "./moving.ts";
 import { type ApplyOptions, applyLeaves } from "./pointwise.ts";
 import { textOf } from "./printing.ts";
 import { settings } from "./settings.ts";
 import * as shape from "./shape.ts";
-import { isNonTensor, requireUnlocked, stateOf, type Td, toNames, toSize } from "./state.ts";
+import { isNonTensor, loader, requireUnlocked, stateOf, type Td, toNames, toSize } from "./state.ts";
 import type {
   AnyPath,
   CollectionOptions,
@@ -52,6 +53,11 @@ function sizes(list: readonly (number | readonly number[])[]): readonly number[]
 
 /** Abstract parent of TensorDicts, lazy stacks, tensorclasses and wrapped values. @torch tensordict.TensorDictBase */
 export abstract class TensorDictBase<S extends Schema = Schema> extends MathMethods<S> {
+  /** Loads a memory-mapped directory as what was saved there. @torch TensorDictBase.load_memmap */
+  static loadMemmap<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDictBase<T> {
+    return loader.load(prefix, options) as unknown as TensorDictBase<T>;
+  }
+
   // ---- what it is
 
   /** Leading dimensions shared by all entries. @torch TensorDict.batch_size */
@@ -72,9 +78,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   size(): Size;
   size(dim: number): number;
   size(dim?: number): Size | number {
-    return dim === undefined
-      ? this._batchSize
-      : (this._batchSize[shape.requireBatchDim(this, dim)] as number);
+    return dim === undefined ? this._batchSize : (this._batchSize[shape.requireBatchDim(this, dim)] as number);
   }
   /** Number of batch dimensions. @torch TensorDict.batch_dims */
   get batchDims(): number {
@@ -421,15 +425,11 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   // ---- functions
 
   /** `fn` of every tensor; what it gives null for is left out. @torch TensorDict.apply */
-  apply(
-    fn: (t: Tensor, ...others: Tensor[]) => Tensor | null | undefined,
-    ...rest: (Td | ApplyOptions)[]
-  ): this {
+  apply(fn: (t: Tensor, ...others: Tensor[]) => Tensor | null | undefined, ...rest: (Td | ApplyOptions)[]): this {
     const options = (
       rest.at(-1) !== undefined && !(rest.at(-1) instanceof MathMethods) ? rest.pop() : {}
     ) as ApplyOptions;
-    const call = (t: Tensor, _path: readonly string[], others: readonly unknown[]) =>
-      fn(t, ...(others as Tensor[]));
+    const call = (t: Tensor, _path: readonly string[], others: readonly unknown[]) => fn(t, ...(others as Tensor[]));
     return applyLeaves(this, call, options, rest as Td[]) as unknown as this;
   }
   /** Like `apply`, writing what `fn` gives into this collection. @torch TensorDict.apply_ */
@@ -442,8 +442,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     options: ApplyOptions & { nestedKeys?: boolean } = {},
     ...others: Td[]
   ): this {
-    const name = (path: readonly string[]) =>
-      options.nestedKeys ? unravelKey(path) : (path.at(-1) as string);
+    const name = (path: readonly string[]) => (options.nestedKeys ? unravelKey(path) : (path.at(-1) as string));
     const call = (t: Tensor, path: readonly string[], rest: readonly unknown[]) =>
       fn(name(path), t, ...(rest as Tensor[]));
     return applyLeaves(this, call, options, others) as unknown as this;
@@ -493,8 +492,7 @@ function isKey(value: unknown): value is string {
   if (!Array.isArray(value) || value.length === 0) return false;
   const first: unknown = value[0];
   return (
-    value.every((part) => typeof part === "string" || isKey(part)) &&
-    !(typeof first === "string" && isSliceText(first))
+    value.every((part) => typeof part === "string" || isKey(part)) && !(typeof first === "string" && isSliceText(first))
   );
 }
 

@@ -38,17 +38,12 @@ export function isSource(value: unknown): value is Record<string, unknown> | Rea
 }
 
 /** Keys and values of a source. */
-export function sourceEntries(
-  source: Record<string, unknown> | ReadonlyMap<string, unknown>,
-): [string, unknown][] {
+export function sourceEntries(source: Record<string, unknown> | ReadonlyMap<string, unknown>): [string, unknown][] {
   return source instanceof Map ? [...source] : Object.entries(source);
 }
 
 /** A TensorDict from an object or a Map. */
-export function fromSource(
-  source: Record<string, unknown> | ReadonlyMap<string, unknown>,
-  state: NewState,
-): Td {
+export function fromSource(source: Record<string, unknown> | ReadonlyMap<string, unknown>, state: NewState): Td {
   const td = make.tensordict(new Map(), state);
   for (const [key, value] of sourceEntries(source)) td._put(key, toEntry(value, state, key));
   return td;
@@ -60,11 +55,9 @@ export function toEntry(value: unknown, state: NewState, key: string): Entry {
   if (value instanceof Collection) return placeCollection(value as Td, state, key);
   if (isNumberLike(value)) return placeTensor(tensor(value), state, key, true);
   if (Array.isArray(value)) return arrayEntry(value, state, key);
-  if (ArrayBuffer.isView(value) && !(value instanceof DataView))
-    return placeTensor(tensor(value), state, key);
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return placeTensor(tensor(value), state, key);
   if (isSource(value)) return fromSource(value, state);
-  if (value === undefined)
-    throw new TypeError(`undefined is no value for key ${pythonString(key)}; use null`);
+  if (value === undefined) throw new TypeError(`undefined is no value for key ${pythonString(key)}; use null`);
   return make.nonTensor(value, { ...state, names: null });
 }
 
@@ -160,8 +153,7 @@ export function checkBatch(td: Collection, batchSize: Size): void {
 
 /** The error for a source that is no dictionary. */
 export function badSource(source: unknown): ValueError {
-  const name =
-    source === null ? "NoneType" : Array.isArray(source) ? "list" : (source as object)?.constructor?.name;
+  const name = source === null ? "NoneType" : Array.isArray(source) ? "list" : (source as object)?.constructor?.name;
   return new ValueError(
     "A TensorDict source is expected to be a TensorDictBase sub-type or a Mapping, found " +
       `type(source)=<class '${name}'>.`,

@@ -57,9 +57,7 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
     const path = this._disk?.path ?? null;
     if (!this.isMemmap() || path === null) {
       const memmap = this.isMemmap() ? "True" : "False";
-      throw new AttributeError(
-        `The tensordict has no saved path (memmap=${memmap}, path=${path ?? "None"}).`,
-      );
+      throw new AttributeError(`The tensordict has no saved path (memmap=${memmap}, path=${path ?? "None"}).`);
     }
     return path;
   }
@@ -68,20 +66,14 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
    * Writes all tensors to `prefix` (or into anonymous shared memory) and gives a locked collection over these files;
    * this one stays as it is. @torch TensorDict.memmap
    */
-  memmap(
-    prefix: string | null | undefined,
-    options: EarlyOptions & { returnEarly: true },
-  ): TensorDictFuture<this>;
+  memmap(prefix: string | null | undefined, options: EarlyOptions & { returnEarly: true }): TensorDictFuture<this>;
   memmap(prefix?: string | null, options?: MemmapOptions): this;
   memmap(prefix?: string | null, options: EarlyOptions = {}): this | TensorDictFuture<this> {
     return this.#save(prefix, options, { like: false, inplace: false });
   }
 
   /** Like `memmap`, but the entries of this collection are replaced by the mapped ones. @torch TensorDict.memmap_ */
-  memmap_(
-    prefix: string | null | undefined,
-    options: EarlyOptions & { returnEarly: true },
-  ): TensorDictFuture<this>;
+  memmap_(prefix: string | null | undefined, options: EarlyOptions & { returnEarly: true }): TensorDictFuture<this>;
   memmap_(prefix?: string | null, options?: MemmapOptions): this;
   memmap_(prefix?: string | null, options: EarlyOptions = {}): this | TensorDictFuture<this> {
     return this.#save(prefix, options, { like: false, inplace: true });
@@ -109,8 +101,7 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
     mode: { like: boolean; inplace: boolean },
   ): this | TensorDictFuture<this> {
     const save = new Save(this as unknown as Td, prefix, options, mode);
-    if (options.returnEarly)
-      return new TensorDictFuture(save.runInBackground({}) as unknown as Promise<this>);
+    if (options.returnEarly) return new TensorDictFuture(save.runInBackground({}) as unknown as Promise<this>);
     return save.run() as unknown as this;
   }
 
@@ -123,10 +114,7 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
    * Writes tensors into the entries of the same keys; keys that are new are added. @torch
    * TensorDict.load_state_dict
    */
-  loadStateDict(
-    state: Record<string, unknown> | ReadonlyMap<string, unknown>,
-    options: LoadStateOptions = {},
-  ): this {
+  loadStateDict(state: Record<string, unknown> | ReadonlyMap<string, unknown>, options: LoadStateOptions = {}): this {
     loadStateDictInto(this as unknown as Td, state, options);
     return this;
   }
@@ -148,19 +136,13 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
   memmapRefresh_(): this {
     const path = this._disk?.path ?? null;
     if (!this.isMemmap() || path === null) {
-      throw new RuntimeError(
-        "Cannot refresh a TensorDict that is not memory mapped or has no path associated.",
-      );
+      throw new RuntimeError("Cannot refresh a TensorDict that is not memory mapped or has no path associated.");
     }
     return this.loadMemmap_(path);
   }
 
   /** Adds a zero-filled tensor to a memory-mapped TensorDict, on disk too. @torch TensorDict.make_memmap */
-  makeMemmap(
-    key: NestedKey,
-    shape: readonly number[],
-    options: { dtype?: DTypeLike } = {},
-  ): MemoryMappedTensor {
+  makeMemmap(key: NestedKey, shape: readonly number[], options: { dtype?: DTypeLike } = {}): MemoryMappedTensor {
     const [holder, last] = this.#levelFor(keyPath(key));
     if (!startsWith(shape, holder._batchSize)) {
       throw new RuntimeError(
@@ -176,11 +158,7 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
   }
 
   /** Adds a copy of a tensor to a memory-mapped TensorDict, on disk too. @torch TensorDict.make_memmap_from_tensor */
-  makeMemmapFromTensor(
-    key: NestedKey,
-    tensor: Tensor,
-    options: { copyData?: boolean } = {},
-  ): MemoryMappedTensor {
+  makeMemmapFromTensor(key: NestedKey, tensor: Tensor, options: { copyData?: boolean } = {}): MemoryMappedTensor {
     const made = this.makeMemmap(key, tensor.shape, { dtype: tensor.dtype });
     if (options.copyData !== false) made.copy_(tensor.detach());
     return made;
@@ -195,9 +173,7 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
   #leafFile(holder: Td, key: string): string | null {
     const problem = keyProblem(key, ".memmap");
     if (LOST_KEYS.has(key) || problem !== null) {
-      throw new KeyError(
-        `The key '${key}' cannot be saved: ${problem ?? "meta.json uses this name itself"}.`,
-      );
+      throw new KeyError(`The key '${key}' cannot be saved: ${problem ?? "meta.json uses this name itself"}.`);
     }
     const path = holder._disk?.path ?? null;
     return path === null ? null : join(path, `${encodeKey(key)}.memmap`);
@@ -205,8 +181,7 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
 
   #levelFor(path: readonly string[]): [Td, string] {
     let at = this as unknown as Td;
-    if (!at.isMemmap())
-      throw new RuntimeError("Can only make a memmap tensor within a memory-mapped tensordict.");
+    if (!at.isMemmap()) throw new RuntimeError("Can only make a memmap tensor within a memory-mapped tensordict.");
     for (const part of path.slice(0, -1)) {
       let next = at._own(part);
       if (next === undefined) {

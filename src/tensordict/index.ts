@@ -4,7 +4,7 @@ import { TensorDictBase } from "./base.ts";
 import { type LoadOptions, loadTree } from "./memmap-load.ts";
 import { lazyStackTds, maybeDenseStackTds } from "./stacking.ts";
 import type { Td } from "./state.ts";
-import { loader } from "./tensorclass.ts";
+import { loader } from "./state.ts";
 import { TensorDict } from "./tensordict.ts";
 import type { CollectionOptions, Schema } from "./types.ts";
 
@@ -69,10 +69,7 @@ export function maybeDenseStack(list: readonly Td[], dim = 0): Td {
 }
 
 /** Loads a memory-mapped directory. @torch tensordict.load_memmap */
-export function loadMemmap<S extends Schema = Schema>(
-  prefix: string,
-  options: LoadOptions = {},
-): TensorDict<S> {
+export function loadMemmap<S extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<S> {
   return loadTree(prefix, options) as unknown as TensorDict<S>;
 }
 

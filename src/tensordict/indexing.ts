@@ -6,16 +6,7 @@ import { Tensor } from "../tensor/tensor.ts";
 import { fromSource, isSource, sourceEntries, toEntry } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { applyShape } from "./shape.ts";
-import {
-  Collection,
-  type DimNames,
-  entriesOf,
-  isNonTensor,
-  make,
-  requireUnlocked,
-  stateOf,
-  type Td,
-} from "./state.ts";
+import { Collection, type DimNames, entriesOf, isNonTensor, make, requireUnlocked, stateOf, type Td } from "./state.ts";
 import { tensor, zeros } from "./tensor-ops.ts";
 
 // Slices as text: digits, colons, commas and dots, with at least one colon or an ellipsis.
@@ -122,8 +113,7 @@ function indexedNames(names: DimNames, index: readonly unknown[]): DimNames {
 function lazyIndex(td: LazyLike, index: readonly unknown[]): Td | null {
   const { stackDim, members } = td;
   // Only plain numbers and slices say by themselves which dimension they are about.
-  if (index.some((part) => typeof part !== "number" && typeof part !== "string" && !isSliceObject(part)))
-    return null;
+  if (index.some((part) => typeof part !== "number" && typeof part !== "string" && !isSliceObject(part))) return null;
   const own = index[stackDim];
   const rest = [...index.slice(0, stackDim), ...index.slice(stackDim + 1)];
   const inner = (member: Td) => (rest.length === 0 ? member : indexTd(member, rest));
@@ -180,17 +170,12 @@ function writeEntries(td: Td, index: readonly unknown[], value: Td | Record<stri
   if (td._kind === "lazy") {
     const batchSize = Size.fromList(indexedSize(td._batchSize, index));
     const source =
-      value instanceof Collection
-        ? (value as Td)
-        : fromSource(value, { batchSize, device: null, names: null });
+      value instanceof Collection ? (value as Td) : fromSource(value, { batchSize, device: null, names: null });
     (td as unknown as LazyLike).writeAt(index, source);
     return;
   }
   if (isNonTensor(td)) {
-    (td as unknown as { _assignAt(index: readonly unknown[], value: Td): void })._assignAt(
-      index,
-      value as Td,
-    );
+    (td as unknown as { _assignAt(index: readonly unknown[], value: Td): void })._assignAt(index, value as Td);
     return;
   }
   const pairs = value instanceof Collection ? [...entriesOf(value)] : sourceEntries(value);

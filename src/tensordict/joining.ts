@@ -13,7 +13,12 @@ export interface JoinOptions {
 
 type Join = (list: readonly unknown[], dim?: number | JoinOptions, options?: JoinOptions) => unknown;
 
-function joinTds(op: string, join: (list: readonly Td[], dim: number) => Td, list: readonly unknown[], args: unknown[]) {
+function joinTds(
+  op: string,
+  join: (list: readonly Td[], dim: number) => Td,
+  list: readonly unknown[],
+  args: unknown[],
+) {
   const [dim, options] = args;
   const given = typeof dim === "number" ? dim : ((dim ?? options) as JoinOptions | undefined)?.dim;
   const odd = list.find((entry) => !isTensorCollection(entry));

@@ -122,11 +122,8 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
     const tensors = this._members.map((td) => td.at(key as never) as unknown as Tensor);
     if (options.asList) return tensors;
     const rank = Math.max(...tensors.map((t) => t.ndim));
-    if (!tensors.every((t) => t.ndim === rank))
-      throw new RuntimeError("only tensors of the same rank can be padded");
-    const shape = Array.from({ length: rank }, (_, i) =>
-      Math.max(...tensors.map((t) => t._shape[i] as number)),
-    );
+    if (!tensors.every((t) => t.ndim === rank)) throw new RuntimeError("only tensors of the same rank can be padded");
+    const shape = Array.from({ length: rank }, (_, i) => Math.max(...tensors.map((t) => t._shape[i] as number)));
     const padded = tensors.map((t) => {
       const out = zeros(shape, { dtype: t.dtype }).fill_(options.paddingValue ?? 0);
       out.at(...t._shape.map((n) => `0:${n}`)).copy_(t);
@@ -160,11 +157,8 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
   writeAt(index: readonly unknown[], value: Td): void {
     const own = index[this.stackDim] ?? ":";
     const rest = [...index.slice(0, this.stackDim), ...index.slice(this.stackDim + 1)];
-    const plain = index.every(
-      (part) => typeof part === "number" || typeof part === "string" || isSlice(part),
-    );
-    if (!plain)
-      throw new RuntimeError("a lazy stack is written through numbers and slices only; densify() it first");
+    const plain = index.every((part) => typeof part === "number" || typeof part === "string" || isSlice(part));
+    if (!plain) throw new RuntimeError("a lazy stack is written through numbers and slices only; densify() it first");
     const inner = rest.length === 0 ? ["..."] : rest;
     const positions = tensor(this._members.map((_, i) => i)).at(own);
     if (typeof own === "number") {
@@ -193,9 +187,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
       );
     }
     this._members.splice(index, 0, td);
-    this._batchSize = Size.fromList(
-      insertAt((this._members[0] as Td)._batchSize, this.stackDim, this._members.length),
-    );
+    this._batchSize = Size.fromList(insertAt((this._members[0] as Td)._batchSize, this.stackDim, this._members.length));
   }
 
   /** Sets the same entry in every member. */
@@ -207,5 +199,4 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
 function isSlice(part: unknown): boolean {
   return typeof part === "object" && part !== null && !(part instanceof Tensor) && !Array.isArray(part);
 }
-make.lazy = (members, stackDim, stackDimName) =>
-  new LazyStackedTensorDict(members, { stackDim, stackDimName });
+make.lazy = (members, stackDim, stackDimName) => new LazyStackedTensorDict(members, { stackDim, stackDimName });

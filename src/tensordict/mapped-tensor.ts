@@ -46,8 +46,7 @@ function checkedShape(shape: number | readonly number[]): number[] {
 
 function bytesOf(shape: readonly number[], dtype: DType): number {
   const nbytes = numelOf(shape) * dtype.itemsize;
-  if (!Number.isSafeInteger(nbytes))
-    throw new ValueError(`a tensor of shape [${shape.join(", ")}] is too large`);
+  if (!Number.isSafeInteger(nbytes)) throw new ValueError(`a tensor of shape [${shape.join(", ")}] is too large`);
   return nbytes;
 }
 
@@ -60,16 +59,7 @@ export class MemoryMappedTensor extends Tensor {
   static _over(storage: Storage, shape: readonly number[], dtype: DType): MemoryMappedTensor {
     const strides = contiguousStrides(shape);
     const flat = isContiguousGeometry(shape, strides);
-    return new MemoryMappedTensor(
-      storage,
-      0,
-      shape,
-      strides,
-      dtype,
-      numelOf(shape),
-      flat,
-      new VersionCounter(),
-    );
+    return new MemoryMappedTensor(storage, 0, shape, strides, dtype, numelOf(shape), flat, new VersionCounter());
   }
 
   /** Absolute path of the file. @torch MemoryMappedTensor.filename */
@@ -164,8 +154,7 @@ export class MemoryMappedTensor extends Tensor {
     const bytes = nativeBytes(t);
     const jobs = new FileJobs();
     const exclusive = options.existsok === true ? 0 : JobFlag.exclusive;
-    const flags =
-      JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | exclusive | mapFlags("r+");
+    const flags = JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | exclusive | mapFlags("r+");
     jobs.add({ path, nbytes, data: bytes.address, flags, keep: bytes.keep });
     if (jobs.run() !== 0) jobs.throwFirstFailure();
     return MemoryMappedTensor._over(storageOf(jobs.result(0), path, "r+"), shape, t.dtype);
@@ -191,8 +180,7 @@ function openForUse(filename: string, nbytes: number, mode: MapMode | undefined)
   try {
     return mapFile(filename, "r+", nbytes);
   } catch (error) {
-    if (error instanceof OSError && (error.errno === 13 || error.errno === 30))
-      return mapFile(filename, "r", nbytes);
+    if (error instanceof OSError && (error.errno === 13 || error.errno === 30)) return mapFile(filename, "r", nbytes);
     throw error;
   }
 }

@@ -205,8 +205,7 @@ install(
     function (this: Td, dim?: number | ReduceOptions, options: ReduceOptions = {}): Td {
       const given = typeof dim === "object" ? dim : { ...options, dim: dim as number | undefined };
       const keepdim = given.keepdim === true;
-      const reduce = (t: Tensor, at: number | undefined) =>
-        call(t, name, at === undefined ? [] : [at, { keepdim }]);
+      const reduce = (t: Tensor, at: number | undefined) => call(t, name, at === undefined ? [] : [at, { keepdim }]);
       return reduceTd(this, reduce, given.dim, keepdim);
     },
 );

@@ -128,11 +128,7 @@ function build(node: DirectoryNode, context: Context, parent: NewState | null): 
         );
       }
       const state = levelState(node.inner.batchSize, node.inner.names, context);
-      const td = found._wrap(
-        entriesOf(node.inner.entries, context, state, node.inner.path),
-        state,
-        node.qualified,
-      );
+      const td = found._wrap(entriesOf(node.inner.entries, context, state, node.inner.path), state, node.qualified);
       td._disk = { path: node.path, late: new Set(), robustKey: true };
       return td;
     }
@@ -205,21 +201,13 @@ function buildValue(node: NonTensorNode, context: Context, parent: NewState | nu
 function buildStack(node: NonTensorStackNode, context: Context): Td {
   if (node.pickle !== null) {
     const kept = readPickle(node.pickle, context);
-    return make.nonTensor(
-      kept,
-      { batchSize: Size.fromList([]), device: context.device, names: null },
-      "NonTensorData",
-    );
+    return make.nonTensor(kept, { batchSize: Size.fromList([]), device: context.device, names: null }, "NonTensorData");
   }
   if (!Array.isArray(node.data))
     throw new FormatError("data of a NonTensorStack is not a list", join(node.path, "meta.json"));
   // The file does not tell nested stacks from values that are lists: regular lists are stacks, as in Python.
   const { values, shape } = regularValues(toPlain(node.data));
-  const td = make.nonTensorStack(
-    values,
-    { batchSize: shape, device: context.device, names: null },
-    node.stackDim,
-  );
+  const td = make.nonTensorStack(values, { batchSize: shape, device: context.device, names: null }, node.stackDim);
   const held = td as unknown as { _raw: unknown; _rawFor: unknown; values_: unknown };
   held._raw = node.data;
   held._rawFor = held.values_;

@@ -4,13 +4,7 @@ import { join, resolve } from "node:path";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { encodeKey } from "../io/keys.ts";
 import { anonymousStorage, mappedFileOf } from "../io/mapping.ts";
-import {
-  type CollectionMeta,
-  type LeafMeta,
-  levelText,
-  nonTensorStackText,
-  nonTensorText,
-} from "../io/memmap-meta.ts";
+import { type CollectionMeta, type LeafMeta, levelText, nonTensorStackText, nonTensorText } from "../io/memmap-meta.ts";
 import { type DirectoryWrite, DirectoryWriter, type LeafWrite } from "../io/memmap-write.ts";
 import { isPythonJson, type PythonJson } from "../io/python-json.ts";
 import { nativeBytes } from "../io/tensor-bytes.ts";
@@ -250,10 +244,7 @@ function anonymousTree(td: Td, context: Context): Td {
   for (const [key, entry] of entriesOf(td)) {
     if (!(entry instanceof Tensor)) entries.set(key, anonymousTree(entry as Td, context));
     else if (context.like)
-      entries.set(
-        key,
-        MemoryMappedTensor._over(anonymousStorage(entry.nbytes), [...entry._shape], entry.dtype),
-      );
+      entries.set(key, MemoryMappedTensor._over(anonymousStorage(entry.nbytes), [...entry._shape], entry.dtype));
     else entries.set(key, MemoryMappedTensor.fromTensor(entry));
   }
   return settle(td, entries, null, context);

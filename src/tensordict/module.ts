@@ -76,13 +76,10 @@ function swap(td: Td, module: ModuleLike, before: Td, done: (() => void)[]): voi
       before._put(key, inner);
       continue;
     }
-    const holder = [module._parameters, module._buffers].find(
-      (candidate) => read(candidate, key) !== undefined,
-    );
+    const holder = [module._parameters, module._buffers].find((candidate) => read(candidate, key) !== undefined);
     if (holder === undefined) throw new KeyError(`the module has no parameter or buffer '${key}'`);
     const old = read(holder, key) ?? null;
-    if (old !== null && !(old instanceof Tensor))
-      throw new RuntimeError(`'${key}' of the module is no tensor`);
+    if (old !== null && !(old instanceof Tensor)) throw new RuntimeError(`'${key}' of the module is no tensor`);
     fill(holder, key, entry as Tensor);
     done.push(() => fill(holder, key, old));
     if (old !== null) before._put(key, old);

@@ -45,11 +45,7 @@ function readTarget(target: DeviceLike | DType | ToOptions | undefined, options:
 }
 
 /** @torch TensorDict.to */
-export function convertTd(
-  td: Td,
-  target: DeviceLike | DType | ToOptions | undefined,
-  options: ToOptions,
-): Td {
+export function convertTd(td: Td, target: DeviceLike | DType | ToOptions | undefined, options: ToOptions): Td {
   const wanted = readTarget(target, options);
   const device = wanted.device === undefined || wanted.device === null ? null : toDevice(wanted.device);
   const dtype = wanted.dtype === undefined || wanted.dtype === null ? null : toDType(wanted.dtype);

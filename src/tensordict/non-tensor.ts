@@ -4,15 +4,7 @@ import { Size } from "../tensor/size.ts";
 import { TensorDictBase } from "./base.ts";
 import { nestedValues } from "./printing.ts";
 import { valuesOf } from "./stacking.ts";
-import {
-  type CollectionKind,
-  make,
-  type NewState,
-  stateOf,
-  type Td,
-  toDeviceOrNull,
-  toSize,
-} from "./state.ts";
+import { type CollectionKind, make, type NewState, stateOf, type Td, toDeviceOrNull, toSize } from "./state.ts";
 import { flatNumbers, tensor } from "./tensor-ops.ts";
 import type { CollectionOptions, Entry } from "./types.ts";
 
@@ -36,9 +28,8 @@ abstract class Values extends TensorDictBase {
 /** One value for all elements of a batch. @torch tensordict.NonTensorData */
 export class NonTensorData<V = unknown> extends Values {
   /** @internal */ value_: V;
-  /** @internal Called after the value was replaced in place: keeps files current. */ _onChange:
-    | (() => void)
-    | null = null;
+  /** @internal Called after the value was replaced in place: keeps files current. */ _onChange: (() => void) | null =
+    null;
 
   constructor(data: V, options: CollectionOptions = {}) {
     super(newState(options));
@@ -135,8 +126,7 @@ export class NonTensorStack<V = unknown> extends Values {
     const positions = tensor(Float64Array.from(this.values_, (_, i) => i)).reshape([...this._batchSize]);
     const picked = flatNumbers(index.length === 0 ? positions : positions.at(...index));
     const values = valuesOf(value);
-    for (const [i, at] of picked.entries())
-      this.values_[at] = (values.length === 1 ? values[0] : values[i]) as V;
+    for (const [i, at] of picked.entries()) this.values_[at] = (values.length === 1 ? values[0] : values[i]) as V;
     this._onChange?.();
   }
   /** Nested arrays of the values. */

@@ -5,16 +5,7 @@ import { Tensor } from "../tensor/tensor.ts";
 import { fromSource, isSource } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { valuesOf } from "./stacking.ts";
-import {
-  Collection,
-  entriesOf,
-  isNonTensor,
-  make,
-  type NewState,
-  stateOf,
-  type Td,
-  wrapBatchDim,
-} from "./state.ts";
+import { Collection, entriesOf, isNonTensor, make, type NewState, stateOf, type Td, wrapBatchDim } from "./state.ts";
 import { full, tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
 
@@ -121,10 +112,8 @@ function requireSameKeys(a: Td, b: Td): void {
   if (onlyFirst.length === 0 && onlySecond.length === 0) return;
   const text = (keys: string[]) => `{${keys.map((key) => `'${key}'`).join(", ")}}`;
   const parts = ["keys in tensordicts mismatch."];
-  if (onlyFirst.length > 0)
-    parts.push(`The first TD has keys ${text(onlyFirst)} that the second does not have.`);
-  if (onlySecond.length > 0)
-    parts.push(`The second TD has keys ${text(onlySecond)} that the first does not have.`);
+  if (onlyFirst.length > 0) parts.push(`The first TD has keys ${text(onlyFirst)} that the second does not have.`);
+  if (onlySecond.length > 0) parts.push(`The second TD has keys ${text(onlySecond)} that the first does not have.`);
   throw new KeyError(parts.join(" "));
 }
 
@@ -163,12 +152,7 @@ function widen(value: Tensor, td: Td): (t: Tensor) => Tensor {
 export function compareTd(td: Td, other: unknown, fn: BinaryFunction, equal: boolean | null): Td | boolean {
   const right = operand(other as Operand, td);
   if (right instanceof Collection) return compareTrees(td, right as Td, fn, equal);
-  if (
-    right instanceof Tensor ||
-    typeof right === "number" ||
-    typeof right === "bigint" ||
-    typeof right === "boolean"
-  ) {
+  if (right instanceof Tensor || typeof right === "number" || typeof right === "bigint" || typeof right === "boolean") {
     return binaryTd(td, right as Operand, fn);
   }
   if (equal === null) throw new RuntimeError(`a tensordict cannot be compared with ${typeof other}`);
@@ -228,13 +212,9 @@ export function reduceTd(
   keepdim: boolean,
 ): Td {
   if (dim === undefined) {
-    return applyLeaves(
-      td._kind === "lazy" ? (td as unknown as LazyLike).densify() : td,
-      (t) => fn(t, undefined),
-      {
-        batchSize: [],
-      },
-    );
+    return applyLeaves(td._kind === "lazy" ? (td as unknown as LazyLike).densify() : td, (t) => fn(t, undefined), {
+      batchSize: [],
+    });
   }
   const rank = td._batchSize.length;
   const at = wrapBatchDim(dim, rank);
@@ -258,8 +238,7 @@ function reduceDense(td: Td, fn: (t: Tensor, dim: number) => Tensor, dim: number
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
     if (entry instanceof Tensor) entries.set(key, fn(entry, dim));
-    else if (isNonTensor(entry))
-      entries.set(key, make.nonTensor(valuesOf(entry)[0], { ...state, names: null }));
+    else if (isNonTensor(entry)) entries.set(key, make.nonTensor(valuesOf(entry)[0], { ...state, names: null }));
     else entries.set(key, reduceDense(entry, fn, dim, keepdim));
   }
   return td._like(entries, state);

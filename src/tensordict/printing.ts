@@ -61,8 +61,7 @@ function lazyFields(td: LazyLike): LazyFields {
   const shared = new Set(td._keys());
   for (const key of shared) {
     const entries = td.members.map((member) => member._own(key) as Entry);
-    if (entries.every((entry) => entry instanceof Tensor))
-      common.push([key, { tensors: entries as Tensor[] }]);
+    if (entries.every((entry) => entry instanceof Tensor)) common.push([key, { tensors: entries as Tensor[] }]);
     else common.push([key, td._own(key) as Entry]);
   }
   const exclusive: LazyFields["exclusive"] = [];
@@ -123,9 +122,7 @@ export function nestedValues(values: readonly unknown[], shape: readonly number[
   if (shape.length === 0) return values[0];
   const count = shape[0] as number;
   const step = count === 0 ? 0 : values.length / count;
-  return Array.from({ length: count }, (_, i) =>
-    nestedValues(values.slice(i * step, (i + 1) * step), shape.slice(1)),
-  );
+  return Array.from({ length: count }, (_, i) => nestedValues(values.slice(i * step, (i + 1) * step), shape.slice(1)));
 }
 
 function tensorclassText(td: Td): string {
@@ -147,9 +144,7 @@ export function detailed(td: Td): string {
   if (td._kind === "lazy") {
     const lazy = td as unknown as LazyLike;
     const { common, exclusive } = lazyFields(lazy);
-    const fields = sorted(
-      common.map(([key, entry]): [string, string] => [key, fieldText(entry, lazy.stackDim)]),
-    );
+    const fields = sorted(common.map(([key, entry]): [string, string] => [key, fieldText(entry, lazy.stackDim)]));
     parts.push(block("fields", fields));
     const members = exclusive.map(([i, own]) => {
       const inner = sorted(own.map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]));
@@ -157,9 +152,7 @@ export function detailed(td: Td): string {
     });
     parts.push(`exclusive_fields={\n${members.join(",\n")}}`, ...trailer(td), `stack_dim=${lazy.stackDim}`);
   } else {
-    const fields = sorted(
-      [...entriesOf(td)].map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]),
-    );
+    const fields = sorted([...entriesOf(td)].map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]));
     parts.push(block("fields", fields), ...trailer(td));
   }
   return `${td._className}(\n${parts.map((part) => indent(part)).join(",\n")})`;
@@ -202,12 +195,7 @@ function typeName(value: unknown): string {
   }
 }
 
-function compactToken(
-  entry: Entry | { tensors: Tensor[] },
-  rank: number,
-  device: Device | null,
-  outer: Size,
-): string {
+function compactToken(entry: Entry | { tensors: Tensor[] }, rank: number, device: Device | null, outer: Size): string {
   if (entry instanceof Tensor) {
     const where = device === null && entry.device.type !== "cpu" ? `@${entry.device}` : "";
     return `${shortDtype(entry.dtype)}[${entry._shape.slice(rank).join(",")}]${where}`;
@@ -226,15 +214,13 @@ function compactToken(
 
 function compactFields(td: Td): string[] {
   const rank = td._batchSize.length;
-  const token = (entry: Entry | { tensors: Tensor[] }) =>
-    compactToken(entry, rank, td._device, td._batchSize);
+  const token = (entry: Entry | { tensors: Tensor[] }) => compactToken(entry, rank, td._device, td._batchSize);
   if (td._kind === "lazy") {
     return lazyFields(td as unknown as LazyLike)
       .common.map(([key, entry]) => `${key}: ${token(entry)}`)
       .sort();
   }
-  const names =
-    td._kind === "tensorclass" ? (td as unknown as { _fieldNames(): string[] })._fieldNames() : null;
+  const names = td._kind === "tensorclass" ? (td as unknown as { _fieldNames(): string[] })._fieldNames() : null;
   const fields = [...entriesOf(td)].map(([key, entry]) => `${key}: ${token(entry)}`).sort();
   const missing = (names ?? []).filter((key) => td._own(key) === undefined).map((key) => `${key}: None`);
   return [...fields, ...missing];

@@ -53,8 +53,7 @@ export function resolveShape(shape: readonly number[], batch: readonly number[])
   const unknown = shape.filter((n) => n === -1).length;
   if (unknown > 1) throw new RuntimeError("only one dimension can be inferred");
   const known = shape.filter((n) => n !== -1).reduce((a, b) => a * b, 1);
-  const invalid = () =>
-    new RuntimeError(`invalid shape [${shape.join(", ")}] for a batch of ${total} elements`);
+  const invalid = () => new RuntimeError(`invalid shape [${shape.join(", ")}] for a batch of ${total} elements`);
   if (shape.some((n) => !Number.isSafeInteger(n) || n < -1)) throw invalid();
   if (unknown === 1) {
     if (known === 0 || total % known !== 0) throw invalid();
@@ -107,10 +106,7 @@ export function permuteTd(td: Td, dims: readonly number[]): Td {
   if (order.length !== rank || new Set(order).size !== rank || order.includes(null)) {
     throw new ValueError("Received an permutation order incompatible with the tensordict shape.");
   }
-  const full = (n: number) => [
-    ...(order as number[]),
-    ...Array.from({ length: n - rank }, (_, i) => rank + i),
-  ];
+  const full = (n: number) => [...(order as number[]), ...Array.from({ length: n - rank }, (_, i) => rank + i)];
   return applyShape(td, {
     tensor: (t) => t.permute(full(t._shape.length)),
     size: (shape) => full(shape.length).map((dim) => shape[dim] as number),
@@ -203,8 +199,7 @@ export function unflattenTd(td: Td, dim: number, sizes: readonly number[]): Td {
 /** A batch dimension, or the error that Python gives for others. */
 export function requireBatchDim(td: Collection, dim: number): number {
   const at = wrapBatchDim(dim, td._batchSize.length);
-  if (at === null)
-    throw new IndexError(`Incompatible dim ${dim} for tensordict with shape ${td._batchSize}.`);
+  if (at === null) throw new IndexError(`Incompatible dim ${dim} for tensordict with shape ${td._batchSize}.`);
   return at;
 }
 
@@ -277,9 +272,7 @@ export function gatherTd(td: Td, dim: number, index: Tensor): Td {
   const rank = td._batchSize.length;
   const at = requireBatchDim(td, dim);
   if (index.ndim !== rank) {
-    throw new RuntimeError(
-      `the index has ${index.ndim} dimensions, the batch ${rank}: they must be the same`,
-    );
+    throw new RuntimeError(`the index has ${index.ndim} dimensions, the batch ${rank}: they must be the same`);
   }
   const wide = (shape: readonly number[]) => [...index._shape, ...shape.slice(rank)];
   return applyShape(td, {

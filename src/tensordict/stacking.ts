@@ -24,9 +24,7 @@ function insertDim(size: readonly number[], dim: number, n: number): Size {
 function wrapStackDim(dim: number, rank: number): number {
   const at = dim < 0 ? dim + rank + 1 : dim;
   if (!Number.isInteger(at) || at < 0 || at > rank) {
-    throw new IndexError(
-      `Dimension out of range (expected to be in range of [${-rank - 1}, ${rank}], but got ${dim})`,
-    );
+    throw new IndexError(`Dimension out of range (expected to be in range of [${-rank - 1}, ${rank}], but got ${dim})`);
   }
   return at;
 }
@@ -153,8 +151,7 @@ export function lazyStackTds(list: readonly Td[], dim: number): Td {
   if (list.length === 0) throw new RuntimeError("items cannot be empty");
   checkBatches(list);
   const at = wrapStackDim(dim, (list[0] as Td)._batchSize.length);
-  if (list.every((td) => isNonTensor(td)))
-    return joinValues(list, (positions) => stackTensors(positions, at));
+  if (list.every((td) => isNonTensor(td))) return joinValues(list, (positions) => stackTensors(positions, at));
   return make.lazy([...list], at, null);
 }
 

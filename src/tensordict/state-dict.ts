@@ -32,8 +32,7 @@ export function stateDictOf(td: Td, options: StateDictOptions = {}): TensorState
   if (options.flatten === false) {
     for (const [key, entry] of entriesOf(td)) {
       if (entry instanceof Tensor) define(state, prefix + key, keep(entry));
-      else if (!isNonTensor(entry))
-        define(state, prefix + key, stateDictOf(entry as Td, { ...options, prefix: "" }));
+      else if (!isNonTensor(entry)) define(state, prefix + key, stateDictOf(entry as Td, { ...options, prefix: "" }));
     }
     return state;
   }
@@ -60,11 +59,7 @@ export interface LoadStateOptions {
 
 type StateSource = Record<string, unknown> | ReadonlyMap<string, unknown>;
 
-function flattenState(
-  state: StateSource,
-  prefix: readonly string[],
-  out: [readonly string[], Tensor][],
-): void {
+function flattenState(state: StateSource, prefix: readonly string[], out: [readonly string[], Tensor][]): void {
   const pairs: [string, unknown][] = state instanceof Map ? [...state] : Object.entries(state);
   for (const [key, value] of pairs) {
     const path = [...prefix, key];
@@ -72,10 +67,7 @@ function flattenState(
     else if (value instanceof Collection) {
       for (const [inner, t] of tensorsOf(value as Td)) out.push([[...path, ...inner], t]);
     } else if (isSource(value)) flattenState(value, path, out);
-    else
-      throw new RuntimeError(
-        `the state of ${pythonString(path.join("."))} is neither a tensor nor a dictionary`,
-      );
+    else throw new RuntimeError(`the state of ${pythonString(path.join("."))} is neither a tensor nor a dictionary`);
   }
 }
 

@@ -153,3 +153,6 @@ export function wrapBatchDim(dim: number, rank: number): number | null {
 export function shapeOf(entry: Entry): Size {
   return entry instanceof Tensor ? entry.shape : entry._batchSize;
 }
+
+/** Filled by the index, which knows how to load. */
+export const loader = {} as { load(prefix: string, options: object): Td };

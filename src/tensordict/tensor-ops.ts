@@ -10,10 +10,7 @@ export function tensor(value: unknown): Tensor {
   return value instanceof Tensor ? value : tensorOf(value as never);
 }
 
-export function zeros(
-  shape: readonly number[],
-  options: { dtype?: DTypeLike; device?: DeviceLike } = {},
-): Tensor {
+export function zeros(shape: readonly number[], options: { dtype?: DTypeLike; device?: DeviceLike } = {}): Tensor {
   return zerosOf(shape, options);
 }
 

@@ -9,6 +9,7 @@ import {
   Collection,
   type CollectionKind,
   isNonTensor,
+  loader,
   make,
   type NewState,
   requireUnlocked,
@@ -26,13 +27,7 @@ type AnyClass = abstract new (...args: any[]) => unknown;
  * A field: a class, a class of primitives (String, Number, Boolean), `null` for anything, or a thunk for classes
  * defined later.
  */
-export type FieldType =
-  | AnyClass
-  | StringConstructor
-  | NumberConstructor
-  | BooleanConstructor
-  | null
-  | (() => AnyClass);
+export type FieldType = AnyClass | StringConstructor | NumberConstructor | BooleanConstructor | null | (() => AnyClass);
 /** Fields of a tensorclass. */
 export type Fields = Readonly<Record<string, FieldType>>;
 
@@ -144,18 +139,11 @@ function writeField(self: Td, key: string, value: unknown, type: FieldType): voi
   if (expected === Tensor && typeof value === "string") {
     throw new TypeError(`field '${key}' of ${self._className} is a tensor, got a string`);
   }
-  if (
-    expected === String &&
-    typeof value !== "string" &&
-    !(value instanceof Collection) &&
-    !Array.isArray(value)
-  ) {
+  if (expected === String && typeof value !== "string" && !(value instanceof Collection) && !Array.isArray(value)) {
     throw new TypeError(`field '${key}' of ${self._className} is a string, got ${typeof value}`);
   }
   const wrap =
-    expected === null &&
-    typeof value === "object" &&
-    !(value instanceof Tensor || value instanceof Collection);
+    expected === null && typeof value === "object" && !(value instanceof Tensor || value instanceof Collection);
   // A field of any type keeps objects and arrays as they are.
   const state = stateOf(self);
   self._put(key, wrap ? make.nonTensor(value, { ...state, names: null }) : toEntry(value, state, key));
@@ -178,10 +166,7 @@ function defineFields(prototype: object, fields: Fields): void {
 }
 
 /** Makes a class with these fields; extend it. Every field may be missing. @torch tensordict.tensorclass */
-export function tensorclass<const F extends Fields>(
-  fields: F,
-  options: TensorClassOptions = {},
-): TensorClass<F> {
+export function tensorclass<const F extends Fields>(fields: F, options: TensorClassOptions = {}): TensorClass<F> {
   const names = Object.keys(fields);
 
   class Generated extends TensorClassBase {
@@ -253,9 +238,6 @@ function remember(target: { name: string; _wrap: never }): void {
 export function registerTensorClass(target: { readonly name: string }): void {
   remember(target as never);
 }
-
-/** Filled by the index, which knows how to load. */
-export const loader = {} as { load(prefix: string, options: object): Td };
 
 /** True for objects and classes made by `tensorclass`. @torch tensordict.is_tensorclass */
 export function isTensorclass(value: unknown): boolean {

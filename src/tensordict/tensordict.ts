@@ -26,11 +26,7 @@ const RAW = Symbol("raw entries");
 class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   /** @internal */ _map: Map<string, Entry>;
 
-  constructor(
-    source?: unknown,
-    batchSize?: SizeLike | CollectionOptions | null,
-    options?: CollectionOptions,
-  ) {
+  constructor(source?: unknown, batchSize?: SizeLike | CollectionOptions | null, options?: CollectionOptions) {
     if (source === RAW) {
       super(options as unknown as NewState);
       this._map = batchSize as unknown as Map<string, Entry>;
@@ -131,9 +127,7 @@ export interface TensorDictConstructor {
     source?: T | null,
     batchSize?: SizeLike | CollectionOptions | null,
     options?: CollectionOptions,
-  ): TensorDict<
-    T extends Collection<infer S> ? S : T extends ReadonlyMap<string, unknown> ? Schema : StoredAll<T>
-  >;
+  ): TensorDict<T extends Collection<infer S> ? S : T extends ReadonlyMap<string, unknown> ? Schema : StoredAll<T>>;
   readonly prototype: TensorDict;
 }
 

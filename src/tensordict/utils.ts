@@ -67,11 +67,9 @@ export function padTd(td: Td, padSize: readonly number[], value = 0): Td {
   if (padSize.length > 2 * rank)
     throw new RuntimeError("The length of pad_size must be <= 2 * the number of batch dimensions");
   if (padSize.length % 2 !== 0) throw new RuntimeError("pad_size must have an even number of dimensions");
-  if (!padSize.every((n) => Number.isSafeInteger(n) && n >= 0))
-    throw new ValueError("pad_size is a list of counts");
+  if (!padSize.every((n) => Number.isSafeInteger(n) && n >= 0)) throw new ValueError("pad_size is a list of counts");
   const before = (dim: number) => padSize[2 * dim] ?? 0;
-  const grown = (shape: readonly number[]) =>
-    shape.map((n, dim) => n + before(dim) + (padSize[2 * dim + 1] ?? 0));
+  const grown = (shape: readonly number[]) => shape.map((n, dim) => n + before(dim) + (padSize[2 * dim + 1] ?? 0));
   const pad = (level: Td): Td => {
     const entries = new Map<string, Entry>();
     for (const [key, entry] of entriesOf(level)) {
@@ -84,18 +82,14 @@ export function padTd(td: Td, padSize: readonly number[], value = 0): Td {
       });
       if (value !== 0) out.fill_(value);
       let inner: Tensor = out;
-      for (let dim = 0; dim < rank; dim++)
-        inner = inner.narrow(dim, before(dim), entry._shape[dim] as number);
+      for (let dim = 0; dim < rank; dim++) inner = inner.narrow(dim, before(dim), entry._shape[dim] as number);
       inner.copy_(entry);
       entries.set(key, out);
     }
     return level._like(
       entries,
       stateOf(level, {
-        batchSize: Size.fromList([
-          ...grown(level._batchSize.slice(0, rank)),
-          ...level._batchSize.slice(rank),
-        ]),
+        batchSize: Size.fromList([...grown(level._batchSize.slice(0, rank)), ...level._batchSize.slice(rank)]),
       }),
     );
   };
@@ -137,10 +131,7 @@ export function padSequenceTds(list: readonly Td[], options: PadSequenceOptions 
   const padded = list.map((td) =>
     make.tensordict(new Map(), stateOf(td, { batchSize: Size.fromList([]), names: null })),
   );
-  const masks = make.tensordict(
-    new Map(),
-    stateOf(first, { batchSize: Size.fromList([list.length]), names: null }),
-  );
+  const masks = make.tensordict(new Map(), stateOf(first, { batchSize: Size.fromList([list.length]), names: null }));
   for (const key of keys) {
     const tensors = list.map((td) => findEntry(td, key) as Entry);
     if (!tensors.every((t): t is Tensor => t instanceof Tensor && t.ndim > dim)) {

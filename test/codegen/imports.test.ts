@@ -22,8 +22,7 @@ const CLEAN: Record<string, string> = {
   ),
   "src/dispatch/call.ts": 'import { tensor } from "../tensor/tensor.ts";\nexport const call = tensor;\n',
   "src/autograd/engine.ts": 'import { call } from "../dispatch/call.ts";\nexport const engine = call;\n',
-  "src/autograd/formulas.ts":
-    'import { add } from "../../generated/methods.ts";\nexport const formula = add;\n',
+  "src/autograd/formulas.ts": 'import { add } from "../../generated/methods.ts";\nexport const formula = add;\n',
   "src/api/print.ts": 'import { add } from "../../generated/methods.ts";\nexport const print = add;\n',
   "src/nn/linear.ts": 'import { print } from "../api/print.ts";\nexport const linear = print;\n',
   "src/io/file.ts": lines(
@@ -41,8 +40,7 @@ const CLEAN: Record<string, string> = {
     'import { tensor } from "./tensor/tensor.ts";',
     "void [print, tensor];",
   ),
-  "src/index.ts":
-    'import "./install.ts";\nexport * from "./api/print.ts";\nexport * from "./tensor/tensor.ts";\n',
+  "src/index.ts": 'import "./install.ts";\nexport * from "./api/print.ts";\nexport * from "./tensor/tensor.ts";\n',
   "src/cli/main.ts": 'import { dict } from "../tensordict/dict.ts";\nvoid dict;\n',
   "generated/symbols.ts": "export const SYMBOLS = {};\n",
   "generated/methods.ts": lines(
@@ -88,22 +86,14 @@ describe("checkImports", () => {
   });
 
   test("only src/ffi imports bun:ffi", () => {
-    for (const file of [
-      "src/io/x.ts",
-      "src/tensor/x.ts",
-      "generated/x.ts",
-      "examples/x.ts",
-      "scripts/x.ts",
-    ]) {
+    for (const file of ["src/io/x.ts", "src/tensor/x.ts", "generated/x.ts", "examples/x.ts", "scripts/x.ts"]) {
       expect(check({ [file]: 'import { ptr } from "bun:ffi";\nvoid ptr;\n' })[0]).toContain("only src/ffi");
     }
     expect(check({ "src/ffi/memory.ts": 'import { ptr } from "bun:ffi";\nvoid ptr;\n' })).toEqual([]);
   });
 
   test("the library has no dependencies and stays inside src/ and generated/", () => {
-    expect(check({ "src/api/x.ts": 'import ts from "typescript";\nvoid ts;\n' })[0]).toContain(
-      "no dependencies",
-    );
+    expect(check({ "src/api/x.ts": 'import ts from "typescript";\nvoid ts;\n' })[0]).toContain("no dependencies");
     const outside = check({
       "src/api/x.ts": 'import { y } from "../../codegen/y.ts";\nvoid y;\n',
       "codegen/y.ts": "export const y = 1;\n",
@@ -112,12 +102,8 @@ describe("checkImports", () => {
   });
 
   test("specifiers carry their ending and exist", () => {
-    expect(check({ "src/api/x.ts": 'import { print } from "./print";\nvoid print;\n' })[0]).toContain(
-      "file ending",
-    );
-    expect(check({ "src/api/x.ts": 'import { y } from "./y.ts";\nvoid y;\n' })[0]).toContain(
-      "does not exist",
-    );
+    expect(check({ "src/api/x.ts": 'import { print } from "./print";\nvoid print;\n' })[0]).toContain("file ending");
+    expect(check({ "src/api/x.ts": 'import { y } from "./y.ts";\nvoid y;\n' })[0]).toContain("does not exist");
   });
 
   test("a file outside of the rooms is named", () => {

@@ -131,16 +131,7 @@ export class Adapter {
     const { Tensor, VersionCounter, isContiguousGeometry } = this.tensors;
     const numel = shape.reduce((p, q) => p * q, 1);
     const dense = isContiguousGeometry(shape, stride);
-    const t = new Tensor(
-      storage,
-      offset,
-      shape,
-      stride,
-      this.dtype(code),
-      numel,
-      dense,
-      new VersionCounter(),
-    );
+    const t = new Tensor(storage, offset, shape, stride, this.dtype(code), numel, dense, new VersionCounter());
     return conj ? t.conj().detach() : t;
   }
 
@@ -315,11 +306,7 @@ export class Adapter {
   /** Class names of an error, most derived first. */
   errorClasses(e: unknown): string[] {
     const names: string[] = [(e as Error).name];
-    for (
-      let p = Object.getPrototypeOf(e);
-      p !== null && p !== Object.prototype;
-      p = Object.getPrototypeOf(p)
-    ) {
+    for (let p = Object.getPrototypeOf(e); p !== null && p !== Object.prototype; p = Object.getPrototypeOf(p)) {
       names.push(p.constructor.name.replace(/OfZensor$/, ""));
     }
     return names;

@@ -46,13 +46,7 @@ function withKw(args: unknown[], kw: Record<string, unknown> | undefined): unkno
 
 /** Slices along one dim: x.at(slice(), ..., slice(start, end, step)). */
 function sliceCall(a: Adapter, args: unknown[]): Ready {
-  const [x, dim = 0, start = null, end = null, step = 1] = args as [
-    Any,
-    number?,
-    unknown?,
-    unknown?,
-    unknown?,
-  ];
+  const [x, dim = 0, start = null, end = null, step = 1] = args as [Any, number?, unknown?, unknown?, unknown?];
   const axis = dim < 0 ? dim + x.shape.length : dim;
   const index: unknown[] = new Array(axis).fill(a.slice(null, null, null));
   index.push(a.slice(start, end, step));
@@ -173,12 +167,7 @@ export function isParserError(type: string): boolean {
 }
 
 /** Checks a thrown error against what torch raised; returns what is wrong. */
-export function errorMismatch(
-  a: Adapter,
-  e: unknown,
-  want: ErrSpec,
-  soft: (s: string) => void,
-): string | null {
+export function errorMismatch(a: Adapter, e: unknown, want: ErrSpec, soft: (s: string) => void): string | null {
   const got = want.got ?? want.type;
   const message = e instanceof Error ? e.message : String(e);
   if (!a.isLibraryError(e)) return `not an error of the library: ${String(e).split("\n")[0]}`;
@@ -187,8 +176,7 @@ export function errorMismatch(
   if (want.type !== "Exception" && !classes.includes(got))
     return `error class ${classes[0]}, expected ${got}: ${message}`;
   if (want.re !== undefined) {
-    if (want.re !== "" && !new RegExp(want.re).test(message))
-      return `message "${message}" does not match /${want.re}/`;
+    if (want.re !== "" && !new RegExp(want.re).test(message)) return `message "${message}" does not match /${want.re}/`;
     if (!message.startsWith(want.msg)) soft(`message "${message}", torch's is "${want.msg}"`);
     return null;
   }

@@ -22,8 +22,7 @@ export function loadCaseSet(dir: string): CaseSet {
     } catch (e) {
       throw new Error(`${dir}/index.jsonl:${n + 1}: ${(e as Error).message}`);
     }
-    if (typeof c.id !== "string" || !Array.isArray(c.S))
-      throw new Error(`${dir}/index.jsonl:${n + 1}: not a case`);
+    if (typeof c.id !== "string" || !Array.isArray(c.S)) throw new Error(`${dir}/index.jsonl:${n + 1}: not a case`);
     if (seen.has(c.id)) throw new Error(`${dir}/index.jsonl:${n + 1}: duplicate id ${c.id}`);
     for (const [off, len] of c.S) {
       if (off < 0 || len < 0 || off + len > blob.length) throw new Error(`${c.id}: storage outside blob.bin`);

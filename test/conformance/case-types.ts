@@ -137,8 +137,7 @@ export function numelOf(shape: readonly number[]): number {
 /** Strides of a contiguous tensor, torch's convention for empty dims included. */
 export function contiguousStrides(shape: readonly number[]): number[] {
   const st = new Array<number>(shape.length).fill(1);
-  for (let i = shape.length - 2; i >= 0; i--)
-    st[i] = (st[i + 1] as number) * Math.max(shape[i + 1] as number, 1);
+  for (let i = shape.length - 2; i >= 0; i--) st[i] = (st[i + 1] as number) * Math.max(shape[i + 1] as number, 1);
   return st;
 }
 

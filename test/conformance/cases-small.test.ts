@@ -25,8 +25,7 @@ describe("golden cases", () => {
         const o = runner.run(set, c);
         ran++;
         if (o.status === "failed" && !known.has(c.id)) failures.push(`${c.id}: ${o.reasons.join("; ")}`);
-        if (o.status === "passed" && known.has(c.id))
-          failures.push(`${c.id} passes: remove it from the list`);
+        if (o.status === "passed" && known.has(c.id)) failures.push(`${c.id} passes: remove it from the list`);
       }
       expect(failures).toEqual([]);
     });

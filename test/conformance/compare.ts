@@ -99,13 +99,7 @@ function compareLayout(name: string, got: Snapshot, d: TensorDesc, o: CompareOpt
 }
 
 /** Compares one tensor; returns false when shape or dtype already differ. */
-export function compareTensor(
-  name: string,
-  got: Snapshot,
-  want: Expected,
-  o: CompareOptions,
-  f: Findings,
-): boolean {
+export function compareTensor(name: string, got: Snapshot, want: Expected, o: CompareOptions, f: Findings): boolean {
   const d = want.desc;
   if (got.code !== d.dt && !o.ignoreDtype) f.fail(`${name}: dtype ${got.code}, expected ${d.dt}`);
   if (!sameList(got.shape, d.sh)) f.fail(`${name}: shape [${got.shape}], expected [${d.sh}]`);
@@ -141,8 +135,7 @@ function compareValues(name: string, got: Snapshot, want: Expected, t: Tolerance
 
 function compareSoft(name: string, got: Snapshot, want: Expected, f: Findings): void {
   const d = want.desc;
-  if ((got.gradFn ?? null) !== (d.gf ?? null))
-    f.note(`${name}: grad_fn ${got.gradFn}, expected ${d.gf ?? null}`);
+  if ((got.gradFn ?? null) !== (d.gf ?? null)) f.note(`${name}: grad_fn ${got.gradFn}, expected ${d.gf ?? null}`);
   if (!d.nv && d.s >= 0 && got.bytes.length !== want.bytes.length) {
     f.note(`${name}: storage of ${got.bytes.length} bytes, expected ${want.bytes.length}`);
   }
@@ -187,9 +180,7 @@ export class AliasMap {
     const want = this.known.get(s);
     if (want !== undefined) {
       if (want !== got.storage) {
-        f.fail(
-          `${name}: ${this.inputs.has(want) ? `not a view of input storage ${s}` : "does not share its storage"}`,
-        );
+        f.fail(`${name}: ${this.inputs.has(want) ? `not a view of input storage ${s}` : "does not share its storage"}`);
       }
       return;
     }

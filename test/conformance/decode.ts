@@ -20,15 +20,7 @@ export interface Input {
 }
 
 /** Ops whose plain numbers are data: an int must be marked there or it would take the default dtype. */
-const DATA_OPS = new Set([
-  "full",
-  "full_like",
-  "new_full",
-  "scalar_tensor",
-  "tensor",
-  "new_tensor",
-  "as_tensor",
-]);
+const DATA_OPS = new Set(["full", "full_like", "new_full", "scalar_tensor", "tensor", "new_tensor", "as_tensor"]);
 
 /** One run of a case: owns fresh storages; equal `s` share one. */
 export class Run {
@@ -64,14 +56,7 @@ export class Run {
 
   tensor(d: TensorDesc, register = true): Any {
     const storage = this.storage(d.s);
-    const t = this.adapter.tensor(
-      storage,
-      d.dt,
-      d.sh,
-      d.st ?? contiguousStrides(d.sh),
-      d.off ?? 0,
-      d.cj === 1,
-    );
+    const t = this.adapter.tensor(storage, d.dt, d.sh, d.st ?? contiguousStrides(d.sh), d.off ?? 0, d.cj === 1);
     if (d.rg && this.grad) this.adapter.requireGrad(t);
     if (register) this.inputs.push({ desc: d, tensor: t });
     return t;

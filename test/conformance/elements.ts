@@ -108,13 +108,10 @@ export function readElements(w: Window): Elements {
   const view = new DataView(w.bytes.buffer, w.bytes.byteOffset, w.bytes.byteLength);
   for (let i = 0; i < n; i++) {
     const p = pos[i] as number;
-    if (p < 0 || (p + 1) * size > w.bytes.byteLength)
-      throw new RangeError(`element ${i} lies outside its storage`);
+    if (p < 0 || (p + 1) * size > w.bytes.byteLength) throw new RangeError(`element ${i} lies outside its storage`);
   }
-  if (w.code === "i64")
-    return new BigInt64Array(n).map((_, i) => view.getBigInt64((pos[i] as number) * 8, true));
-  if (w.code === "u64")
-    return new BigUint64Array(n).map((_, i) => view.getBigUint64((pos[i] as number) * 8, true));
+  if (w.code === "i64") return new BigInt64Array(n).map((_, i) => view.getBigInt64((pos[i] as number) * 8, true));
+  if (w.code === "u64") return new BigUint64Array(n).map((_, i) => view.getBigUint64((pos[i] as number) * 8, true));
   const sign = w.neg ? -1 : 1;
   const part = COMPONENT[w.code];
   if (part !== undefined) {

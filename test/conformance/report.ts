@@ -80,8 +80,7 @@ export function failureText(failures: Outcome[], each = 3): string {
     const missing = list.every((o) => o.reasons[0]?.startsWith("no such"));
     lines.push(`${op}: ${list.length} failed${missing ? ` (${list[0]?.reasons[0]})` : ""}`);
     if (missing) continue;
-    for (const o of list.slice(0, each))
-      lines.push(`  ${o.id}: ${o.reasons.slice(0, 2).join("; ").slice(0, 400)}`);
+    for (const o of list.slice(0, each)) lines.push(`  ${o.id}: ${o.reasons.slice(0, 2).join("; ").slice(0, 400)}`);
   }
   return lines.join("\n");
 }

@@ -7,15 +7,7 @@ import { hasTag } from "./case-types.ts";
 import type { Findings } from "./compare.ts";
 import { AliasMap, compareTensor } from "./compare.ts";
 import { Run } from "./decode.ts";
-import {
-  aliasMap,
-  attempt,
-  type Context,
-  checkInputs,
-  compareResult,
-  expectError,
-  pairSpec,
-} from "./run-opinfo.ts";
+import { aliasMap, attempt, type Context, checkInputs, compareResult, expectError, pairSpec } from "./run-opinfo.ts";
 import { resultTolerance } from "./tolerances.ts";
 
 /** Reason to skip a promotion case that only a library with complex32 can answer. */

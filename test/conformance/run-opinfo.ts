@@ -217,8 +217,7 @@ function runGradients(ctx: Context, run: Run, outs: Any[], f: Findings): void {
   for (const [i, want] of (c.g ?? []).entries()) {
     const got = grads[i] ?? null;
     if (want === null || got === null) {
-      if (want !== null || got !== null)
-        f.fail(`gradient ${i}: ${want === null ? "expected none" : "missing"}`);
+      if (want !== null || got !== null) f.fail(`gradient ${i}: ${want === null ? "expected none" : "missing"}`);
       continue;
     }
     compareResult(ctx, run, `gradient ${i}`, got, want, new AliasMap(), f, {
@@ -231,12 +230,7 @@ function runGradients(ctx: Context, run: Run, outs: Any[], f: Findings): void {
 
 /** Results of topk may order ties differently: checked through the values that the indices point at. */
 function plainResult(ctx: Context, run: Run, name: string, got: unknown, map: AliasMap, f: Findings): Any[] {
-  if (
-    run.c.op === "topk" &&
-    Array.isArray(got) &&
-    got.length === 2 &&
-    got.every((t) => ctx.adapter.isTensor(t))
-  ) {
+  if (run.c.op === "topk" && Array.isArray(got) && got.length === 2 && got.every((t) => ctx.adapter.isTensor(t))) {
     checkTopk(ctx, run, name, got as Any[], f);
     return got as Any[];
   }

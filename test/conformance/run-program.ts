@@ -89,8 +89,7 @@ function checkVars(ctx: Context, c: Case, vars: Vars, f: Findings): void {
       ["is_leaf", a.isLeaf(t), d.leaf === 1],
       ["_is_view", a.isView(t), d.isv === 1],
     ];
-    for (const [what, got, want] of facts)
-      if (got !== want) f.fail(`${name}: ${what} ${got}, expected ${want}`);
+    for (const [what, got, want] of facts) if (got !== want) f.fail(`${name}: ${what} ${got}, expected ${want}`);
   }
 }
 
@@ -111,8 +110,7 @@ function checkBackward(ctx: Context, c: Case, vars: Vars, f: Findings): void {
     const want = c.grads?.[String(i)];
     const grad = vars.list[i].grad ?? null;
     if (want === undefined || grad === null) {
-      if (want !== undefined || grad !== null)
-        f.fail(`leaf ${i}: .grad is ${want ? "missing" : "set, expected none"}`);
+      if (want !== undefined || grad !== null) f.fail(`leaf ${i}: .grad is ${want ? "missing" : "set, expected none"}`);
       continue;
     }
     compareResult(ctx, vars.run, `leaf ${i} grad`, grad, want, new AliasMap(), f, {

@@ -36,8 +36,7 @@ function usage(message: string): never {
 }
 
 function selected(cases: Case[]): Case[] {
-  const scope =
-    SCOPES[flags.scope] ?? usage(`unknown scope ${flags.scope}; known: ${Object.keys(SCOPES).join(" ")}`);
+  const scope = SCOPES[flags.scope] ?? usage(`unknown scope ${flags.scope}; known: ${Object.keys(SCOPES).join(" ")}`);
   const limit = flags.limit === undefined ? cases.length : Number(flags.limit);
   if (!Number.isInteger(limit) || limit < 0) usage(`--limit ${flags.limit} is not a count`);
   return cases
@@ -57,8 +56,7 @@ async function main(): Promise<number> {
     return 0;
   }
   const knownFile = flags.known ?? join(import.meta.dir, "known-failures.jsonl");
-  const known =
-    flags.known !== undefined || existsSync(knownFile) ? readKnown(knownFile) : new Map<string, string>();
+  const known = flags.known !== undefined || existsSync(knownFile) ? readKnown(knownFile) : new Map<string, string>();
   const runner = await Runner.load();
   const options = { softStrides: flags["soft-strides"] };
   const outcomes: Outcome[] = cases.map((c) => {

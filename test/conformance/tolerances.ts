@@ -83,8 +83,7 @@ export function resultTolerance(c: Case, code: Code): Tolerance {
   if (c.fam === "promo") return PROMO_INEXACT.has(c.op) || complexArithmetic ? byDtype(code, false) : EXACT;
   if (MOVING.has(c.op) && !(c.op === "abs" && c.dt !== undefined && !isReal(c.dt))) {
     // scatter with a reduction, round to decimals and sgn of complex numbers compute.
-    const computes =
-      c.kw?.reduce !== undefined || c.kw?.decimals !== undefined || (c.op === "sgn" && !isReal(code));
+    const computes = c.kw?.reduce !== undefined || c.kw?.decimals !== undefined || (c.op === "sgn" && !isReal(code));
     if (!computes) return EXACT;
   }
   if (IEEE.has(c.op) && c.kw?.alpha === undefined && (code === "f32" || code === "f64")) return EXACT;

@@ -43,10 +43,8 @@ export function checkTopk(ctx: Context, run: Run, name: string, got: Any[], f: F
   const sorted = (run.c.args[4] ?? run.c.kw?.sorted ?? true) !== false;
   const o = { tolerance: EXACT, softStrides: ctx.options.softStrides, isView: false, checkGrad: true };
   if (sorted) {
-    if (!compareTensor(`${name}[0]`, sv, { desc: dv, bytes: describedBytes(ctx.set, run.c, dv) }, o, f))
-      return;
-  } else if (!compareTensor(`${name}[0]`, sv, { desc: { ...dv, nv: 1 }, bytes: new Uint8Array(0) }, o, f))
-    return;
+    if (!compareTensor(`${name}[0]`, sv, { desc: dv, bytes: describedBytes(ctx.set, run.c, dv) }, o, f)) return;
+  } else if (!compareTensor(`${name}[0]`, sv, { desc: { ...dv, nv: 1 }, bytes: new Uint8Array(0) }, o, f)) return;
   if (!compareTensor(`${name}[1]`, si, { desc: { ...di, nv: 1 }, bytes: new Uint8Array(0) }, o, f)) return;
   const values = readElements(sv);
   const dim = dimOf(run, input.sh.length);

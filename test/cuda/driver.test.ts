@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { compileLibrary, evaluate as run, root } from "../ffi/child.ts";
+import { compileLibrary, root, evaluate as run } from "../ffi/child.ts";
 
 let stub = "";
 const env: Record<string, string> = {};
@@ -68,7 +68,8 @@ describe("with a stand-in driver", () => {
   });
 
   test("a device that does not exist is refused by number", () => {
-    const code = `console.log(JSON.stringify([caught(() => z.cuda.getDeviceName(1)), caught(() => z.cuda.getDeviceName(-1)),
+    const code = `console.log(JSON.stringify([caught(() => z.cuda.getDeviceName(1)),
+      caught(() => z.cuda.getDeviceName(-1)),
       caught(() => z.cuda.getDeviceName("cpu"))]))`;
     const errors = run(code, env) as Record<string, string>[];
     expect(errors.map((e) => e.code)).toEqual(["cuda_device", "cuda_device", "device"]);
@@ -78,7 +79,9 @@ describe("with a stand-in driver", () => {
   test("tensors on it are refused honestly", () => {
     const error = run(MAKE, env) as Record<string, string>;
     expect(error.name).toBe("NotImplementedError");
-    expect(error.message).toContain("cuda:0 was found (Zensor Stub GPU), but this version of zensor has no CUDA tensors yet");
+    expect(error.message).toContain(
+      "cuda:0 was found (Zensor Stub GPU), but this version of zensor has no CUDA tensors yet",
+    );
   });
 
   test.each([

@@ -54,7 +54,12 @@ describe("zig build ptx", () => {
   test("every entry takes four parameters, reads and writes global memory, and returns", () => {
     for (const [name, body] of entries(ptx)) {
       expect([name, body.match(/\.param \.u64[^\n]*_param_\d/g)?.length]).toEqual([name, 4]);
-      expect([name, /\bld\.global/.test(body), /\bst\.global/.test(body), /\bret;/.test(body)]).toEqual([name, true, true, true]);
+      expect([name, /\bld\.global/.test(body), /\bst\.global/.test(body), /\bret;/.test(body)]).toEqual([
+        name,
+        true,
+        true,
+        true,
+      ]);
     }
   });
 

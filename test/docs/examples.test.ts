@@ -17,10 +17,7 @@ const LEFT_OUT = /^(\{"c": |A filename was provided|\[Errno 2\]|torch\.Size\(\[3
 for (const [seed, file] of Object.entries(EXAMPLES)) {
   test(`examples/${file} prints what seed ${seed} prints`, async () => {
     const child = Bun.spawn([process.execPath, join(root, "examples", file)], { stdout: "pipe", stderr: "pipe" });
-    const [printed, errors] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-    ]);
+    const [printed, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
     expect(await child.exited, errors).toBe(0);
     const texts = (SEEDS.find((s) => s.seed === seed)?.rows ?? [])
       .map((row) => row.prints)

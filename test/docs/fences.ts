@@ -54,7 +54,10 @@ export function fencesOf(markdown: string): Fence[] {
 export function examplesOf(source: string): Example[] {
   const examples: Example[] = [];
   for (const block of source.matchAll(/^ *\* @example\n *\* ```ts\n((?: *\*.*\n)*?) *\* ```$/gm)) {
-    const lines = (block[1] as string).trimEnd().split("\n").map((line) => line.replace(/^ *\* ?/, ""));
+    const lines = (block[1] as string)
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.replace(/^ *\* ?/, ""));
     const line = source.slice(0, block.index).split("\n").length;
     const split = lines.findIndex((text) => text.includes(" // "));
     if (split < 0) throw new Error(`line ${line}: the example does not say what it gives`);

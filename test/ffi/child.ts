@@ -39,7 +39,7 @@ export function runProgram(words: string[], env: Env = {}): Finished {
   const child = Bun.spawnSync(words, { cwd: root, env: cleanEnv(env), stdout: "pipe", stderr: "pipe" });
   return {
     exitCode: child.exitCode,
-    signal: child.signalCode ?? null,
+    signal: child.signalCode === null || child.signalCode === undefined ? null : String(child.signalCode),
     stdout: child.stdout.toString(),
     stderr: child.stderr.toString(),
   };

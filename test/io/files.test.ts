@@ -1,14 +1,6 @@
 // File jobs and mappings: what they do, what they refuse, and that nothing is left behind.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import {
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { addressOf, native } from "../../src/ffi/library.ts";

@@ -30,8 +30,7 @@ describe("encoding", () => {
     expect(decodeKey(name)).toBe(key);
   });
   test("names that no key has are not decoded", () => {
-    for (const name of ["%zz", "a%", "%2f", "%41", "a/b", ".", "..", "a b"])
-      expect(decodeKey(name)).toBeNull();
+    for (const name of ["%zz", "a%", "%2f", "%41", "a/b", ".", "..", "a b"]) expect(decodeKey(name)).toBeNull();
   });
   test("no key leaves its directory", () => {
     for (const key of ["/etc/passwd", "..", "../x", "..\\x", "a/../../b", "C:\\x", "\0"]) {

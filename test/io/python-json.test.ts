@@ -175,16 +175,13 @@ test("what is written is read back, 3000 random values", () => {
 
 test("damaged text never parses into something else without an error or hangs", () => {
   const random = randomSource(11);
-  const text =
-    '{"a": {"device": "cpu", "shape": [2, 3], "dtype": "torch.float32"}, "f": -1.5e-05, "s": "\\u00e9"}';
+  const text = '{"a": {"device": "cpu", "shape": [2, 3], "dtype": "torch.float32"}, "f": -1.5e-05, "s": "\\u00e9"}';
   for (let i = 0; i < 3000; i++) {
     const at = Math.floor(random() * text.length);
     const damaged = text.slice(0, at) + String.fromCharCode(Math.floor(random() * 128)) + text.slice(at + 1);
     try {
       const value = parsePythonJson(damaged);
-      expect(pythonJsonStringify(parsePythonJson(pythonJsonStringify(value)))).toBe(
-        pythonJsonStringify(value),
-      );
+      expect(pythonJsonStringify(parsePythonJson(pythonJsonStringify(value)))).toBe(pythonJsonStringify(value));
     } catch (error) {
       expect(error).toBeInstanceOf(PythonJsonError);
     }

@@ -5,12 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FormatError } from "../../src/io/errors.ts";
-import {
-  loadSafetensors,
-  SafetensorsFile,
-  saveSafetensors,
-  saveSafetensorsAsync,
-} from "../../src/io/safetensors.ts";
+import { loadSafetensors, SafetensorsFile, saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors.ts";
 import { layoutOrder, writeHeader } from "../../src/io/safetensors-header.ts";
 import { type DType, dtypeByName } from "../../src/tensor/dtype.ts";
 import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
@@ -189,11 +184,7 @@ describe("hostile files", () => {
         ),
       /overlaps/,
     ],
-    [
-      "overflowing shape",
-      () => file("h15", one("[0,8]", "[4294967296,4294967296,4294967296]"), 8),
-      /too large/,
-    ],
+    ["overflowing shape", () => file("h15", one("[0,8]", "[4294967296,4294967296,4294967296]"), 8), /too large/],
     ["shape is text", () => file("h16", one("[0,8]", '"2"'), 8), /not a list of sizes/],
     ["metadata with numbers", () => file("h17", '{"__metadata__":{"a":1}}'), /is not a string/],
     ["entry is a list", () => file("h18", '{"a":[]}'), /not an object/],

@@ -18,9 +18,7 @@ const fresh = () => join(room, String(count++));
 
 function unpack(name: string): string {
   const root = fresh();
-  for (const [file, base64] of Object.entries(
-    (examples as Record<string, Record<string, string>>)[name] ?? {},
-  )) {
+  for (const [file, base64] of Object.entries((examples as Record<string, Record<string, string>>)[name] ?? {})) {
     mkdirSync(dirname(join(root, file)), { recursive: true });
     writeFileSync(join(root, file), Buffer.from(base64, "base64"));
   }
@@ -51,9 +49,7 @@ describe("snapshots that Python took", () => {
       expect(() => snapshot.readObject(path)).toThrow("can only be read by Python");
     }
     // Python's library itself loses bytes of bfloat16 tensors with an odd number of elements.
-    expect(() => snapshot.readObject("0/app/bf")).toThrow(
-      "4 bytes of 4 do not hold shape [3] of torch.bfloat16",
-    );
+    expect(() => snapshot.readObject("0/app/bf")).toThrow("4 bytes of 4 do not hold shape [3] of torch.bfloat16");
   });
   test("batched and chunked tensors", () => {
     const batched = new Snapshot(unpack("batched"));
@@ -165,9 +161,7 @@ describe("snapshots of ours", () => {
     expect(() => new Snapshot(path)).toThrow("No such file or directory");
     take({ ok: zeros([1]) })();
     expect(take({ ok: zeros([1]) })).toThrow("there is a snapshot in this directory already");
-    expect(() => new Snapshot(path).restore({ appState: { other: new StateDict({}) } })).toThrow(
-      'no state of "other"',
-    );
+    expect(() => new Snapshot(path).restore({ appState: { other: new StateDict({}) } })).toThrow('no state of "other"');
   });
 });
 
@@ -178,16 +172,8 @@ describe("hostile manifests", () => {
     ["huge shape", (t) => t.replace(/2,\s+2/, "4294967296, 4294967296"), /too large|do not hold/],
     ["wrong shape", (t) => t.replace(/2,\s+2/, "2, 3"), /do not hold shape/],
     ["unknown dtype", (t) => t.replace("torch.float32", "torch.nope"), /unsupported dtype/],
-    [
-      "range beyond the file",
-      (t) => t.replace('"byte_range": null', '"byte_range": [0, 4096]'),
-      /do not hold shape/,
-    ],
-    [
-      "range backwards",
-      (t) => t.replace('"byte_range": null', '"byte_range": [16, 0]'),
-      /no pair of offsets/,
-    ],
+    ["range beyond the file", (t) => t.replace('"byte_range": null', '"byte_range": [0, 4096]'), /do not hold shape/],
+    ["range backwards", (t) => t.replace('"byte_range": null', '"byte_range": [16, 0]'), /no pair of offsets/],
     ["no manifest", () => '{"version": "0.1.0"}', /no manifest/],
     ["not JSON", () => "manifest:\n  a: 1\n", /not JSON/],
   ];
@@ -195,8 +181,7 @@ describe("hostile manifests", () => {
     const path = unpack("tensordict");
     const file = join(path, ".snapshot_metadata");
     writeFileSync(file, change(readFileSync(file, "utf8")));
-    const restore = () =>
-      new Snapshot(path).restore({ appState: { state: new TensorDict() as unknown as Td } });
+    const restore = () => new Snapshot(path).restore({ appState: { state: new TensorDict() as unknown as Td } });
     expect(restore).toThrow(reason);
   });
 });

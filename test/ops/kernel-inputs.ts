@@ -85,17 +85,10 @@ function smallInt(dom: string, signed: boolean, u: number, j: number): number {
 }
 
 /** Writes the float64 values as elements of a real float dtype, `step` elements apart. */
-function storeFloats(
-  dt: RealFloat,
-  values: Float64Array,
-  into: ArrayBuffer,
-  first: number,
-  step: number,
-): void {
+function storeFloats(dt: RealFloat, values: Float64Array, into: ArrayBuffer, first: number, step: number): void {
   const n = values.length;
   if (dt === "f64" || dt === "f32" || dt === "f16") {
-    const a =
-      dt === "f64" ? new Float64Array(into) : dt === "f32" ? new Float32Array(into) : new Float16Array(into);
+    const a = dt === "f64" ? new Float64Array(into) : dt === "f32" ? new Float32Array(into) : new Float16Array(into);
     for (let j = 0; j < n; j++) a[first + j * step] = values[j];
     return;
   }
@@ -148,8 +141,7 @@ function make(dt: Code, dom: string, k: number, n: number): Uint8Array {
   const buffer = new ArrayBuffer(n * ITEM_SIZE[dt]);
   const part = PART[dt];
   if (dom.includes(":")) storeIndex(dom, k, n, buffer);
-  else if (dt === "bool")
-    new Uint8Array(buffer).set(words(k, n).map((u) => (dom === "divisor" ? 1 : u >>> 31)));
+  else if (dt === "bool") new Uint8Array(buffer).set(words(k, n).map((u) => (dom === "divisor" ? 1 : u >>> 31)));
   else if (part !== undefined) {
     const plain = dom in SPECIALS ? "any" : dom;
     const imaginary = ["spec", "nans", "pos", "divisor"].includes(dom) ? "any" : dom;

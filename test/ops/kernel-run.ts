@@ -3,13 +3,7 @@ import type { Adapter, Any, Fn } from "../conformance/adapter.ts";
 import { NoSuchOp } from "../conformance/adapter.ts";
 import type { Code } from "../conformance/case-types.ts";
 import { contiguousStrides, numelOf } from "../conformance/case-types.ts";
-import {
-  cotangentBytes,
-  ITEM_SIZE,
-  isComplexCode,
-  positions,
-  readElements,
-} from "../conformance/elements.ts";
+import { cotangentBytes, ITEM_SIZE, isComplexCode, positions, readElements } from "../conformance/elements.ts";
 import { digest, packed } from "./kernel-digest.ts";
 import { storageOf, windowOf } from "./kernel-inputs.ts";
 
@@ -169,9 +163,7 @@ interface Answer {
 function outTensor(a: Adapter, code: Code, shape: number[], wanted: string): Any {
   const flat = shape.length !== 1 && shape.length !== 2;
   const layout = wanted === "x" || flat ? "c" : wanted;
-  const w = flat
-    ? { stored: numelOf(shape), strides: contiguousStrides(shape), offset: 0 }
-    : windowOf(layout, shape);
+  const w = flat ? { stored: numelOf(shape), strides: contiguousStrides(shape), offset: 0 } : windowOf(layout, shape);
   return a.tensor(a.storage(storageOf(code, "small", 8, w.stored)), code, shape, w.strides, w.offset);
 }
 
@@ -190,12 +182,7 @@ function runForm(a: Adapter, spec: OpSpec, row: Row): Answer {
   const f: Fn = METHODS.has(spec.fn) ? (self, ...rest) => a.method(self, spec.fn)(...rest) : a.fn(spec.fn);
   if (row.f === "o") {
     // A row without results is an error row: what out looks like does not matter there.
-    const out = outTensor(
-      a,
-      row.rd?.[0] ?? row.d,
-      row.rs?.[0] ?? shapeOf("same", row.n),
-      row.l[row.l.length - 1],
-    );
+    const out = outTensor(a, row.rd?.[0] ?? row.d, row.rs?.[0] ?? shapeOf("same", row.n), row.l[row.l.length - 1]);
     f(...args, { ...kw, out });
     return { results: [out], whole: true };
   }
@@ -205,13 +192,7 @@ function runForm(a: Adapter, spec: OpSpec, row: Row): Answer {
   if (row.f !== "g") return { results, whole: false };
   const s = a.snapshot(results[0]);
   const n = numelOf(s.shape);
-  const cotangent = a.tensor(
-    a.storage(cotangentBytes(s.code, n, 0)),
-    s.code,
-    s.shape,
-    contiguousStrides(s.shape),
-    0,
-  );
+  const cotangent = a.tensor(a.storage(cotangentBytes(s.code, n, 0)), s.code, s.shape, contiguousStrides(s.shape), 0);
   const grads = a.gradients([results[0]], operands.gradLeaves(), [cotangent]);
   return { results: grads.filter((g) => g !== null && g !== undefined), whole: false };
 }
@@ -253,8 +234,7 @@ function compareSamples(spec: OpSpec, row: Row, i: number, code: Code, values: F
     const size = Math.hypot(...pair.filter(Number.isFinite));
     for (let c = 0; c < width; c++) {
       const [got, expected] = [values[p * width + c], pair[c]];
-      if (Object.is(got, expected) || got === expected || (Number.isNaN(got) && Number.isNaN(expected)))
-        continue;
+      if (Object.is(got, expected) || got === expected || (Number.isNaN(got) && Number.isNaN(expected))) continue;
       if (Math.abs(got - expected) <= allowance(bound, part, size)) continue;
       return `[${p}] is ${got}, expected ${expected}`;
     }
@@ -263,19 +243,10 @@ function compareSamples(spec: OpSpec, row: Row, i: number, code: Code, values: F
   for (const v of values) if (Number.isFinite(v)) total += Math.abs(v);
   const sum = (row.a as number[])[i];
   const slack = isHalf(row.d) || isHalf(code) ? 2e-2 : 1e-4;
-  return Math.abs(total - sum) <= slack * Math.abs(sum) + 1e-5
-    ? null
-    : `magnitudes sum to ${total}, expected ${sum}`;
+  return Math.abs(total - sum) <= slack * Math.abs(sum) + 1e-5 ? null : `magnitudes sum to ${total}, expected ${sum}`;
 }
 
-function compareResult(
-  a: Adapter,
-  spec: OpSpec,
-  row: Row,
-  got: unknown,
-  i: number,
-  whole: boolean,
-): string | null {
+function compareResult(a: Adapter, spec: OpSpec, row: Row, got: unknown, i: number, whole: boolean): string | null {
   if (row.s !== undefined) return got === row.s ? null : `${String(got)}, expected ${row.s}`;
   if (!a.isTensor(got)) return `${typeof got} result, expected a tensor`;
   const s = a.snapshot(got);
@@ -294,8 +265,7 @@ function errorDifference(a: Adapter, row: Row, error: unknown): string | null {
   const [type, text] = row.e as [string, string];
   const message = (error as Error).message ?? String(error);
   if (!a.isLibraryError(error)) return `not an error of the library: ${message}`;
-  if (!a.errorClasses(error).includes(type))
-    return `${a.errorClasses(error)[0]}, expected ${type}: ${message}`;
+  if (!a.errorClasses(error).includes(type)) return `${a.errorClasses(error)[0]}, expected ${type}: ${message}`;
   return message.startsWith(text) ? null : `message "${message.split("\n")[0]}", expected "${text}"`;
 }
 

@@ -9,7 +9,13 @@ interface Scope extends BaseScope {
   aClone: Tensor;
 }
 
-const values = [[4, 1, 6], [0, 8, 8], [1, 2, 1], [0, 5, 7], [0, 0, 7]];
+const values = [
+  [4, 1, 6],
+  [0, 8, 8],
+  [1, 2, 1],
+  [0, 5, 7],
+  [0, 0, 7],
+];
 const shownA = `tensor([[4, 1, 6],
         [0, 8, 8],
         [1, 2, 1],

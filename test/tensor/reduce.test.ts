@@ -22,7 +22,11 @@ function read(t: Tensor): number[] {
 }
 
 /** Calls `visit(output, element, position)` for all elements in row-major order. */
-function walk(shape: readonly number[], dims: readonly number[], visit: (o: number, i: number, at: number) => void): number {
+function walk(
+  shape: readonly number[],
+  dims: readonly number[],
+  visit: (o: number, i: number, at: number) => void,
+): number {
   const index = new Array<number>(shape.length).fill(0);
   const total = shape.reduce((a, b) => a * b, 1);
   const outputs = shape.reduce((a, b, d) => (dims.includes(d) ? a : a * b), 1);
@@ -44,8 +48,26 @@ function walk(shape: readonly number[], dims: readonly number[], visit: (o: numb
 }
 
 const SHAPES: readonly (readonly number[])[] = [
-  [1], [10], [17], [5000], [100_000], [3, 4], [1000, 3], [3, 1000], [70_000, 3], [7, 5, 6], [300, 70], [2, 3, 4, 5],
-  [1000, 257], [5, 40_000], [50_000, 2], [1, 7, 1], [600_000], [16, 13_000], [130_000, 16], [4, 1, 70],
+  [1],
+  [10],
+  [17],
+  [5000],
+  [100_000],
+  [3, 4],
+  [1000, 3],
+  [3, 1000],
+  [70_000, 3],
+  [7, 5, 6],
+  [300, 70],
+  [2, 3, 4, 5],
+  [1000, 257],
+  [5, 40_000],
+  [50_000, 2],
+  [1, 7, 1],
+  [600_000],
+  [16, 13_000],
+  [130_000, 16],
+  [4, 1, 70],
 ];
 const DTYPES = [D.float32, D.float64, D.bfloat16, D.float16, D.int64, D.int32, D.int8, D.uint8, D.bool];
 
@@ -68,7 +90,10 @@ function integers(n: number, dtype: D.DType): Float64Array {
 for (const dtype of DTYPES) {
   test(`sum, amax, max and argmin over any dimensions: ${dtype.name}`, () => {
     for (const shape of SHAPES) {
-      const values = integers(shape.reduce((a, b) => a * b, 1), dtype);
+      const values = integers(
+        shape.reduce((a, b) => a * b, 1),
+        dtype,
+      );
       const t = make(values, shape, dtype);
       for (const dims of subsets(shape.length)) check(t, values, shape, dims);
     }
@@ -102,7 +127,11 @@ function check(t: Tensor, values: Float64Array, shape: readonly number[], dims: 
 test("strided and expanded inputs", () => {
   const values = integers(6 * 7 * 8, D.float32);
   const base = make(values, [6, 7, 8], D.float32);
-  for (const t of [base.permute(2, 0, 1), base.transpose(0, 2).narrow(1, 1, 5), base.select(1, 3).unsqueeze(1).expand(6, 4, 8)]) {
+  for (const t of [
+    base.permute(2, 0, 1),
+    base.transpose(0, 2).narrow(1, 1, 5),
+    base.select(1, 3).unsqueeze(1).expand(6, 4, 8),
+  ]) {
     const copy = t.contiguous();
     for (const dims of subsets(3)) {
       expect(read(t.sum(dims))).toEqual(read(copy.sum(dims)));
@@ -117,7 +146,10 @@ test("float sums are pairwise: ten million times 0.1 keeps six digits", () => {
   const n = 10_000_000;
   const total = make([0.1], [1], D.float32).expand(n).contiguous().sum();
   expect(Math.abs((read(total)[0] as number) / (n * Math.fround(0.1)) - 1)).toBeLessThan(1e-6);
-  const columns = make([0.1], [1], D.float32).expand(n / 4, 4).contiguous().sum(0);
+  const columns = make([0.1], [1], D.float32)
+    .expand(n / 4, 4)
+    .contiguous()
+    .sum(0);
   for (const x of read(columns)) expect(Math.abs(x / ((n / 4) * Math.fround(0.1)) - 1)).toBeLessThan(1e-6);
 });
 

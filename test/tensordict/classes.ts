@@ -5,10 +5,7 @@ import { registerTensorClass, tensorclass } from "../../src/tensordict/index.ts"
 const MODULE = "td_example_classes";
 
 /** Two tensors with a label. */
-export class Point extends tensorclass(
-  { x: Tensor, y: Tensor, label: String },
-  { pythonName: `${MODULE}.Point` },
-) {}
+export class Point extends tensorclass({ x: Tensor, y: Tensor, label: String }, { pythonName: `${MODULE}.Point` }) {}
 
 /** A tensorclass inside another one. */
 export class Box extends tensorclass(

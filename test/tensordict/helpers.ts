@@ -88,8 +88,7 @@ export function describeEntry(entry: Tensor | Td): unknown {
     batch_size: [...entry.batchSize],
     device: entry.device === null ? "None" : String(entry.device),
   };
-  if (entry._kind === "nonTensor")
-    return { ...base, data: pythonRepr((entry as unknown as { data: unknown }).data) };
+  if (entry._kind === "nonTensor") return { ...base, data: pythonRepr((entry as unknown as { data: unknown }).data) };
   if (entry._kind === "nonTensorStack")
     return { ...base, data: pythonRepr((entry as unknown as { tolist(): unknown }).tolist()) };
   if (entry._kind === "lazy") {

@@ -37,9 +37,7 @@ describe("tensor files", () => {
   test("truncated: an error, and the file stays as it is", () => {
     const path = copyOf("plain");
     truncateSync(join(path, "a.memmap"), 4);
-    expect(() => TensorDict.loadMemmap(path)).toThrow(
-      /size <4> is smaller than the required mapping size <24>/,
-    );
+    expect(() => TensorDict.loadMemmap(path)).toThrow(/size <4> is smaller than the required mapping size <24>/);
     expect(statSync(join(path, "a.memmap")).size).toBe(4);
   });
   test("longer than needed is accepted", () => {
@@ -67,22 +65,14 @@ describe("meta.json", () => {
     ["negative size", (t) => t.replace("[2, 3]", "[2, -3]"), /shape is not a list/],
     ["fractional size", (t) => t.replace("[2, 3]", "[2, 3.5]"), /shape is not a list/],
     ["too many dimensions", (t) => t.replace("[2, 3]", `[${"1, ".repeat(64)}1]`), /shape is not a list/],
-    [
-      "unknown dtype",
-      (t) => t.replace("torch.float32", "torch.float999"),
-      /unsupported dtype "torch.float999"/,
-    ],
+    ["unknown dtype", (t) => t.replace("torch.float32", "torch.float999"), /unsupported dtype "torch.float999"/],
     ["dtype without torch", (t) => t.replace("torch.float32", "float32"), /unsupported dtype/],
     [
       "batch size mismatch",
       (t) => t.replace('"shape": [2], "device": "cpu", "_type"', '"shape": [3], "device": "cpu", "_type"'),
       /does not begin with the batch size/,
     ],
-    [
-      "no batch size",
-      (t) => t.replace(/"shape": \[2\], "device": "cpu", "_type"/, '"_type"'),
-      /it has no batch size/,
-    ],
+    ["no batch size", (t) => t.replace(/"shape": \[2\], "device": "cpu", "_type"/, '"_type"'), /it has no batch size/],
     [
       "newer format",
       (t) => t.replace('"_format_version": 1', '"_format_version": 99'),
@@ -154,9 +144,7 @@ describe("saving", () => {
   test("keys that Python loses or cannot name are errors", () => {
     const target = join(room.path, "keys");
     for (const key of ["shape", "device", "_type"]) {
-      expect(() => new TensorDict(new Map([[key, 1]])).memmap(target)).toThrow(
-        `The key '${key}' cannot be saved`,
-      );
+      expect(() => new TensorDict(new Map([[key, 1]])).memmap(target)).toThrow(`The key '${key}' cannot be saved`);
     }
     expect(() => new TensorDict({ "meta.json": { v: 1 } }).memmap(target)).toThrow("that of the metadata");
     expect(() => new TensorDict({ ["k".repeat(300)]: 1 }).memmap(target)).toThrow("more than 255");

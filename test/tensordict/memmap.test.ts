@@ -160,7 +160,8 @@ describe("preallocating", () => {
     expect(text.indexOf('"_class"')).toBeLessThan(text.indexOf('"copy"'));
     expect(readFileSync(join(path, "n", "meta.json"), "utf8")).toBe(
       '{"shape": [3], "device": "cpu", "_type": "<class \'tensordict._td.TensorDict\'>", "_format_version": 1, ' +
-        '"_class": "tensordict:TensorDict", "y": {"device": "cpu", "shape": [3], "dtype": "torch.int32", "is_nested": false}}',
+        '"_class": "tensordict:TensorDict", "y": {"device": "cpu", "shape": [3], "dtype": "torch.int32", ' +
+        '"is_nested": false}}',
     );
     const loaded = TensorDict.loadMemmap(path) as unknown as Td;
     expect((loaded.at("copy") as Tensor).tolist()).toEqual([4, 5, 6]);

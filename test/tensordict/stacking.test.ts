@@ -13,8 +13,7 @@ import {
 import type { Td } from "../../src/tensordict/state.ts";
 import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 
-const make = (x: number, size = 3) =>
-  new TensorDict({ a: zeros([size]).add(x), n: { z: x } }) as unknown as Td;
+const make = (x: number, size = 3) => new TensorDict({ a: zeros([size]).add(x), n: { z: x } }) as unknown as Td;
 
 describe("dense", () => {
   test("stack and cat", () => {
@@ -117,9 +116,7 @@ describe("lazy", () => {
     td.append(make(3));
     td.insert(1, make(2));
     expect((td.at(["n", "z"]) as unknown as Tensor).tolist()).toEqual([1, 2, 3]);
-    expect(() => td.append(new TensorDict({}, [2]) as unknown as Td)).toThrow(
-      "Batch sizes in tensordicts differs",
-    );
+    expect(() => td.append(new TensorDict({}, [2]) as unknown as Td)).toThrow("Batch sizes in tensordicts differs");
     expect(() => new LazyStackedTensorDict([])).toThrow("items cannot be empty");
   });
   test("shape operations that mix members give a dense result", () => {

@@ -68,9 +68,7 @@ describe("fields", () => {
   test("from a TensorDict", () => {
     const tc = MyClass.fromTensordict(new TensorDict({ data: zeros([2]) }, [2]) as unknown as Td);
     expect(tc.data.shape).toEqual([2] as never);
-    expect(() => MyClass.fromTensordict(new TensorDict({ other: 1 }) as unknown as Td)).toThrow(
-      "has no field 'other'",
-    );
+    expect(() => MyClass.fromTensordict(new TensorDict({ other: 1 }) as unknown as Td)).toThrow("has no field 'other'");
   });
 });
 

@@ -107,8 +107,9 @@ describe("entries", () => {
         "of strings. Got key 3.",
     );
     expect(() => td.set([] as never, 1)).toThrow("Only NestedKeys are supported");
+    expect(() => td.set_("a", zeros([2, 4]))).toThrow("Failed to update 'a' in tensordict TensorDict(");
     expect(() => td.set_("a", zeros([2, 4]))).toThrow(
-      /Failed to update 'a' in tensordict TensorDict\([\s\S]*the value of shape torch\.Size\(\[2, 4\]\) does not fit the entry of shape torch\.Size\(\[2, 3\]\)$/,
+      "the value of shape torch.Size([2, 4]) does not fit the entry of shape torch.Size([2, 3])",
     );
     expect(() => td.set_("q", zeros([2]))).toThrow(`key "q" not found in TensorDict with keys ['a', 'n']`);
     expect(() => td.update_({ zz: zeros([2]) })).toThrow("The key zz was not found in the dest tensordict.");
@@ -181,21 +182,14 @@ describe("entries", () => {
   test("flatten and unflatten", () => {
     const td = sample() as unknown as Td;
     expect(td.flattenKeys().keys()).toEqual(["a", "n.b"]);
-    expect(td.flattenKeys("_").unflattenKeys("_").keys({ includeNested: true })).toEqual([
-      "a",
-      ["n", "b"],
-      "n",
-    ]);
+    expect(td.flattenKeys("_").unflattenKeys("_").keys({ includeNested: true })).toEqual(["a", ["n", "b"], "n"]);
     const clash = new TensorDict({ "a.b": 1, a: { b: 2 } }) as unknown as Td;
-    expect(() => clash.flattenKeys()).toThrow(
-      "Flattening keys in tensordict causes keys [('a', 'b')] to collide.",
-    );
+    expect(() => clash.flattenKeys()).toThrow("Flattening keys in tensordict causes keys [('a', 'b')] to collide.");
   });
 });
 
 describe("locks", () => {
-  const locked =
-    "Cannot modify locked TensorDict. For in-place modification, consider using the `set_()` method";
+  const locked = "Cannot modify locked TensorDict. For in-place modification, consider using the `set_()` method";
   test("entries are fixed, contents are not", () => {
     const td = sample().lock_() as unknown as Td;
     expect(() => td.set("a", zeros([2, 3]))).toThrow(locked);
@@ -300,11 +294,7 @@ describe("shapes", () => {
       { a: arange(24).view(2, 3, 4), n: new TensorDict({ b: zeros([2, 3, 5]) }, [2, 3, 5]), s: "v" },
       [2, 3],
     ) as unknown as Td;
-  const shapes = (td: Td) => [
-    [...td.batchSize],
-    [...(td.at("a") as Tensor).shape],
-    [...td.at("n").batchSize],
-  ];
+  const shapes = (td: Td) => [[...td.batchSize], [...(td.at("a") as Tensor).shape], [...td.at("n").batchSize]];
   test("view and reshape act on the batch", () => {
     expect(shapes(wide().view(6))).toEqual([[6], [6, 4], [6, 5]]);
     expect(shapes(wide().reshape([3, -1]))).toEqual([
@@ -330,9 +320,7 @@ describe("shapes", () => {
       [3, 2, 4],
       [3, 2, 5],
     ]);
-    expect(() => sample().permute(1)).toThrow(
-      "Received an permutation order incompatible with the tensordict shape.",
-    );
+    expect(() => sample().permute(1)).toThrow("Received an permutation order incompatible with the tensordict shape.");
     expect(() => sample().expand(3)).toThrow("target_shape = (3,), existing_shape = torch.Size([2])");
   });
   test("squeeze and unsqueeze", () => {
@@ -398,9 +386,7 @@ describe("shapes", () => {
     const td = new TensorDict({ a: zeros([2, 3]), b: zeros([2]) }, [2]);
     expect(() => {
       td.batchSize = [2, 3];
-    }).toThrow(
-      "the Tensor b has shape torch.Size([2]) which is incompatible with the batch-size torch.Size([2, 3]).",
-    );
+    }).toThrow("the Tensor b has shape torch.Size([2]) which is incompatible with the batch-size torch.Size([2, 3]).");
     td.batchSize = [];
     expect(td.numel()).toBe(1);
   });

@@ -191,7 +191,9 @@ fn tuned_call(comptime index: usize) Table.Call {
 
 fn plain_call(comptime k: ops.Kernel) Table.Call {
     const Family = @field(families.plain, k.family);
-    if (!@hasDecl(Family, k.name)) @compileError("schema op kernel '" ++ k.family ++ "." ++ k.name ++ "' has no Zig body");
+    if (!@hasDecl(Family, k.name)) {
+        @compileError("schema op kernel '" ++ k.family ++ "." ++ k.name ++ "' has no Zig body");
+    }
     const function = @field(Family, k.name);
     return struct {
         fn call(f: *fr.Frame) callconv(.c) i32 {

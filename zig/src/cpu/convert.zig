@@ -26,7 +26,8 @@ fn load_run(comptime d: DType, comptime c: Compute) Run(c) {
                 if (comptime vectors(d, c)) {
                     while (i + group <= n) : (i += group) {
                         const x = @as(*align(1) const @Vector(group, u16), @ptrCast(src + i)).*;
-                        const y = if (d == .bfloat16) half.bf16_to_f32(x) else half.f16_to_f32(@as(@Vector(group, f16), @bitCast(x)));
+                        const halves: @Vector(group, f16) = @bitCast(x);
+                        const y = if (d == .bfloat16) half.bf16_to_f32(x) else half.f16_to_f32(halves);
                         @as(*align(1) @Vector(group, f32), @ptrCast(dst + i)).* = y;
                     }
                 }
@@ -67,7 +68,10 @@ fn store_run(comptime d: DType, comptime c: Compute) Run(c) {
                 if (comptime vectors(d, c)) {
                     while (i + group <= n) : (i += group) {
                         const x = @as(*align(1) const @Vector(group, f32), @ptrCast(src + i)).*;
-                        const y = if (d == .bfloat16) half.f32_to_bf16(x) else @as(@Vector(group, u16), @bitCast(half.f32_to_f16(x)));
+                        const y: @Vector(group, u16) = if (d == .bfloat16)
+                            half.f32_to_bf16(x)
+                        else
+                            @bitCast(half.f32_to_f16(x));
                         @as(*align(1) @Vector(group, u16), @ptrCast(dst + i)).* = y;
                     }
                 }
@@ -126,7 +130,8 @@ pub fn Stream(comptime c: Compute) type {
         /// The next `n` elements as compute values, without a copy where memory already holds them so.
         pub fn read(s: *Self, n: usize) [*]const T {
             if (s.dense) {
-                const at: [*]T = @ptrFromInt(@intFromPtr(s.view.data) +% @as(usize, @bitCast(s.cursor.offset * @sizeOf(T))));
+                const bytes: usize = @bitCast(s.cursor.offset * @sizeOf(T));
+                const at: [*]T = @ptrFromInt(@intFromPtr(s.view.data) +% bytes);
                 s.cursor.offset += @intCast(n);
                 return at;
             }
@@ -141,7 +146,8 @@ pub fn Stream(comptime c: Compute) type {
         /// As `read`, for elements that lie within one run of the innermost dimension.
         pub fn read_run(s: *Self, n: usize) [*]const T {
             if (s.dense or s.constant or !s.linear) return s.read(n);
-            const at: [*]T = @ptrFromInt(@intFromPtr(s.view.data) +% @as(usize, @bitCast(s.cursor.offset * @sizeOf(T))));
+            const bytes: usize = @bitCast(s.cursor.offset * @sizeOf(T));
+            const at: [*]T = @ptrFromInt(@intFromPtr(s.view.data) +% bytes);
             s.cursor.advance(n);
             return at;
         }

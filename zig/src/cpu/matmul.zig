@@ -94,7 +94,11 @@ fn floats(comptime T: type, f: *fr.Frame, p: *const Product) void {
     if (p.batch == 1) {
         return float.gemm(T, p.m, p.n, p.k, alpha, a, sa[1], sa[2], b, sb[1], sb[2], beta, c, sc[1], sc[2]);
     }
-    float.gemm_batched(T, p.batch, p.m, p.n, p.k, alpha, a, sa[0], sa[1], sa[2], b, sb[0], sb[1], sb[2], beta, c, sc[0], sc[1], sc[2]);
+    const m, const n, const k = .{ p.m, p.n, p.k };
+    const a0, const a1, const a2 = sa;
+    const b0, const b1, const b2 = sb;
+    const c0, const c1, const c2 = sc;
+    float.gemm_batched(T, p.batch, m, n, k, alpha, a, a0, a1, a2, b, b0, b1, b2, beta, c, c0, c1, c2);
 }
 
 /// The factors alpha and beta as elements of T; integers arrive as whole numbers in range.
@@ -121,7 +125,11 @@ fn batches(comptime T: type, comptime Convert: type, f: *fr.Frame, p: *const Pro
             if (Convert != void) {
                 const alpha: f32 = @floatCast(factors[0]);
                 const beta: f32 = @floatCast(factors[2]);
-                return generic.gemm_half(Convert, q.m, q.n, q.k, alpha, a, sa[1], sa[2], b, sb[1], sb[2], beta, c, sc[1], sc[2]);
+                const m, const n, const k = .{ q.m, q.n, q.k };
+                _, const a1, const a2 = sa;
+                _, const b1, const b2 = sb;
+                _, const c1, const c2 = sc;
+                return generic.gemm_half(Convert, m, n, k, alpha, a, a1, a2, b, b1, b2, beta, c, c1, c2);
             }
             const alpha = factor(T, factors[0], factors[1]);
             const beta = factor(T, factors[2], factors[3]);

@@ -79,7 +79,14 @@ pub fn run(comptime Body: type, comptime c: Compute, f: *fr.Frame, space: *const
 /// Rows of a panel: a whole number of tiles for every element size.
 const height = 16;
 
-fn band(comptime Body: type, comptime c: Compute, f: *fr.Frame, space: *const iter.Space, plane: usize, row: usize) void {
+fn band(
+    comptime Body: type,
+    comptime c: Compute,
+    f: *fr.Frame,
+    space: *const iter.Space,
+    plane: usize,
+    row: usize,
+) void {
     const rows = @min(height, space.sizes[1] - row);
     const p: pw.Params = .{ .attrs = &f.attrs };
     var base: [Body.arity + 1]isize = undefined;

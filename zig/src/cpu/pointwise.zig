@@ -245,7 +245,15 @@ fn run(comptime Body: type, comptime c: Compute, f: *fr.Frame) abi.Status {
     return .ok;
 }
 
-fn chunk(comptime Body: type, comptime c: Compute, f: *fr.Frame, space: *const iter.Space, begin: usize, end: usize, most: usize) void {
+fn chunk(
+    comptime Body: type,
+    comptime c: Compute,
+    f: *fr.Frame,
+    space: *const iter.Space,
+    begin: usize,
+    end: usize,
+    most: usize,
+) void {
     const p: Params = .{ .attrs = &f.attrs };
     const oc = comptime out_of(Body, c);
     var out_buffer: [convert.block]dt.Computed(oc) align(64) = undefined;
@@ -256,7 +264,9 @@ fn chunk(comptime Body: type, comptime c: Compute, f: *fr.Frame, space: *const i
     inline for (0..Body.arity) |k| {
         streams[k].open(f, space, k + 1, begin, &buffers[k]);
     }
-    if (most > 1 and space.rank > 1 and space.sizes[0] >= long_run) return by_runs(Body, c, space, &out, &streams, begin, end, p);
+    if (most > 1 and space.rank > 1 and space.sizes[0] >= long_run) {
+        return by_runs(Body, c, space, &out, &streams, begin, end, p);
+    }
     var direct = out.dense;
     inline for (0..Body.arity) |k| direct = direct and streams[k].dense;
     const step = if (direct and most > 1) end - begin else most;

@@ -327,7 +327,9 @@ fn Reduction(comptime Op: type, comptime c: Compute) type {
                 if (stride == 1 and j.plain()) {
                     while (r + 4 <= n) : (r += 4) {
                         var p: [4]usize = undefined;
-                        for (&p, 0..) |*x, k| x.* = @intFromPtr(element(j.src.data, at + row * @as(isize, @intCast(r + k)), size));
+                        for (&p, 0..) |*x, k| {
+                            x.* = @intFromPtr(element(j.src.data, at + row * @as(isize, @intCast(r + k)), size));
+                        }
                         add_four(acc, p, width);
                     }
                 }
@@ -344,7 +346,9 @@ fn Reduction(comptime Op: type, comptime c: Compute) type {
         /// acc[i] = acc[i] op from[i]
         fn merge(acc: [*]T, from: [*]const T, n: usize) void {
             var i: usize = 0;
-            if (lanes > 1) while (i + lanes <= n) : (i += lanes) put(acc + i, Op.combine(c, get(acc + i), get(from + i)));
+            if (lanes > 1) while (i + lanes <= n) : (i += lanes) {
+                put(acc + i, Op.combine(c, get(acc + i), get(from + i)));
+            };
             while (i < n) : (i += 1) acc[i] = Op.combine(c, acc[i], from[i]);
         }
 

@@ -33,7 +33,8 @@ fn dispatch(f: *fr.Frame, comptime product: bool) abi.Status {
 fn Scan(comptime c: Compute, comptime product: bool) type {
     const T = dt.Computed(c);
     const Loader = convert.Stream(c);
-    const start: T = if (dt.is_complex(T)) .{ .re = @floatFromInt(@intFromBool(product)), .im = 0 } else @intFromBool(product);
+    const neutral = @intFromBool(product);
+    const start: T = if (dt.is_complex(T)) .{ .re = @floatFromInt(neutral), .im = 0 } else neutral;
 
     return struct {
         fn run(f: *fr.Frame) abi.Status {

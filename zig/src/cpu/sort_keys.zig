@@ -70,7 +70,8 @@ inline fn float_key(comptime U: type, bits: U, infinity: U) U {
 /// Up to here insertion beats counting.
 pub const few = 40;
 
-/// Sorts pairs by key, keeping the order of equal ones; `spare` is as long. The result lies where the return value says.
+/// Sorts pairs by key, keeping the order of equal ones; `spare` is as long. The result lies where the value returned
+/// says.
 pub fn sort(comptime K: type, pairs: []Pair(K), spare: []Pair(K), bits: u32) []Pair(K) {
     if (pairs.len <= few) {
         insertion(K, pairs);

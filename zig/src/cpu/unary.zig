@@ -58,7 +58,11 @@ pub const abs = struct {
     pub fn Out(comptime c: Compute) Compute {
         return real_of(c);
     }
-    pub inline fn apply(comptime c: Compute, _: Params, x: anytype) pw.Value(dt.Computed(real_of(c)), width(@TypeOf(x))) {
+    pub inline fn apply(
+        comptime c: Compute,
+        _: Params,
+        x: anytype,
+    ) pw.Value(dt.Computed(real_of(c)), width(@TypeOf(x))) {
         if (comptime cx(c)) return cm.abs(x);
         if (c == .u64) return x;
         if (c == .i32 or c == .i64) {

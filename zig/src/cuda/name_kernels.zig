@@ -23,7 +23,9 @@ fn name_length(text: []const u8) usize {
         return end + 1;
     }
     var n: usize = 1;
-    while (n < text.len and (std.ascii.isAlphanumeric(text[n]) or std.mem.indexOfScalar(u8, "_.$-", text[n]) != null)) n += 1;
+    while (n < text.len) : (n += 1) {
+        if (!std.ascii.isAlphanumeric(text[n]) and std.mem.indexOfScalar(u8, "_.$-", text[n]) == null) break;
+    }
     return n;
 }
 

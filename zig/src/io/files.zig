@@ -1,5 +1,6 @@
 //! Files and mappings: batches of jobs that open, write, size and map files, alone or with several threads.
-//! Everything outside is hostile: each job ends with a status (0, -errno, or one of our own codes below -10000), nothing panics.
+//! Everything outside is hostile: each job ends with a status (0, -errno, or one of our own codes below -10000),
+//! nothing panics.
 //! Addresses and sizes cross the boundary as f64, exact below 2^53, so that the other side never needs a BigInt.
 const std = @import("std");
 const builtin = @import("builtin");
@@ -26,7 +27,8 @@ const Flag = struct {
     const shared: u32 = 32; // the mapping writes through; otherwise it is copy-on-write
     const writable: u32 = 64; // open for writing
     const fsync: u32 = 128; // flush before the job counts as done
-    const replace: u32 = 256; // an existing file of another size is unlinked first, so that old mappings of it stay whole
+    // An existing file of another size is unlinked first, so that old mappings of it stay whole.
+    const replace: u32 = 256;
     const grow: u32 = 512; // a shorter file is extended to `nbytes` (sparse)
     const keep_fd: u32 = 1024; // leave the descriptor open and report it
     const populate: u32 = 2048; // fault the mapping in at once
@@ -183,7 +185,10 @@ fn runPosix(job: *Job) Failure!void {
     const wanted: ?usize = if (job.nbytes == -1) null else (whole(job.nbytes) orelse return badJob(job));
     if (flags & Flag.write != 0 and (wanted == null or (job.data == 0 and wanted.? > 0))) return badJob(job);
 
-    const fd = if (path_address == 0) anonymousFile() else try openForJob(job, @ptrFromInt(path_address), flags, wanted);
+    const fd = if (path_address == 0)
+        anonymousFile()
+    else
+        try openForJob(job, @ptrFromInt(path_address), flags, wanted);
     if (fd < 0 and path_address == 0 and wanted == null) return badJob(job);
     var keep = false;
     defer if (fd >= 0 and !keep) {
@@ -284,7 +289,8 @@ fn jobsAt(address: f64, count: u32) ?[*]Job {
     return if (count == 0) @ptrFromInt(@alignOf(Job)) else @ptrFromInt(a);
 }
 
-/// Runs `count` jobs with up to `threads` threads, the caller among them. Returns how many failed, -1 for a bad argument.
+/// Runs `count` jobs with up to `threads` threads, the caller among them. Returns how many failed, -1 for a bad
+/// argument.
 pub fn zs_io_run(jobs: f64, count: u32, threads: u32) callconv(.c) i32 {
     var batch: Batch = .{ .jobs = jobsAt(jobs, count) orelse return -1, .count = count };
     batch.spawn(@min(threads, count) -| 1);
@@ -408,7 +414,7 @@ test "write, map, grow and refuse" {
             return @floatFromInt(@intFromPtr(p));
         }
     }.f;
-    const blank: Job = .{ .path = 0, .data = 0, .nbytes = 0, .flags = 0, .offset = 0, .status = 0, .address = 0, .file_size = 0, .fd = 0, .mapped = 0 };
+    const blank = std.mem.zeroes(Job);
     var jobs: [3]Job = @splat(blank);
     for (&jobs) |*job| job.path = at(name.ptr);
     jobs[0].data = at(text);
