@@ -1661,6 +1661,11 @@ export function max(...args: any[]): any {
 
 /**
  * The larger of two elements; NaN if either is.
+ * @throws RuntimeError for complex tensors
+ * @example
+ * ```ts
+ * maximum(tensor([1, 5]), tensor([3, 2])) // tensor([3., 5.])
+ * ```
  * @torch torch.maximum
  */
 export function maximum(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
@@ -1724,7 +1729,7 @@ export function min(...args: any[]): any {
  * @throws RuntimeError for complex tensors
  * @example
  * ```ts
- * maximum(tensor([1, 5]), tensor([3, 2])) // tensor([3., 5.])
+ * minimum(tensor([1, 5]), tensor([3, 2])) // tensor([1., 2.])
  * ```
  * @torch torch.minimum
  */

@@ -1266,6 +1266,11 @@ export interface TensorMethods {
   max(dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
   /**
    * The larger of two elements; NaN if either is.
+   * @throws RuntimeError for complex tensors
+   * @example
+   * ```ts
+   * maximum(tensor([1, 5]), tensor([3, 2])) // tensor([3., 5.])
+   * ```
    * @torch torch.maximum
    */
   maximum(other: Tensor, options?: { out?: Tensor }): Tensor;
@@ -1304,7 +1309,7 @@ export interface TensorMethods {
    * @throws RuntimeError for complex tensors
    * @example
    * ```ts
-   * maximum(tensor([1, 5]), tensor([3, 2])) // tensor([3., 5.])
+   * minimum(tensor([1, 5]), tensor([3, 2])) // tensor([1., 2.])
    * ```
    * @torch torch.minimum
    */

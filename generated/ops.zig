@@ -181,14 +181,14 @@ pub const fast = [_]Fast{
         .name = "logical_and",
         .symbol = "zs_k_binary_logical_and_fast",
         .arity = 2,
-        .computes = &.{ "b8" },
+        .computes = &.{"b8"},
     },
     .{
         .family = "binary",
         .name = "logical_or",
         .symbol = "zs_k_binary_logical_or_fast",
         .arity = 2,
-        .computes = &.{ "b8" },
+        .computes = &.{"b8"},
     },
     .{
         .family = "binary",

@@ -60,7 +60,7 @@ export function emitOpsZig(model: Model): string {
       `        .name = "${name}",`,
       `        .symbol = "${symbolOf(f.path)}_fast",`,
       `        .arity = ${f.arity},`,
-      `        .computes = &.{ ${list} },`,
+      `        .computes = ${f.computes.length === 1 ? `&.{${list}}` : `&.{ ${list} }`},`,
       "    },",
     );
   }

@@ -211,6 +211,9 @@ export const ops = [
       self: "extremumBackward(grad, self, other, self.lt(other))",
       other: "extremumBackward(grad, self, other, self.gt(other))",
     },
+    throws: ["RuntimeError for complex tensors"],
+    example: "maximum(tensor([1, 5]), tensor([3, 2])) // tensor([3., 5.])",
+  },
   {
     ...binary,
     name: "minimum",
@@ -227,7 +230,7 @@ export const ops = [
       other: "extremumBackward(grad, self, other, self.lt(other))",
     },
     throws: ["RuntimeError for complex tensors"],
-    example: "maximum(tensor([1, 5]), tensor([3, 2])) // tensor([3., 5.])",
+    example: "minimum(tensor([1, 5]), tensor([3, 2])) // tensor([1., 2.])",
   },
   {
     ...comparison,

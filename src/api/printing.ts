@@ -1,10 +1,10 @@
 /** The text of tensors, as torch prints it. */
 import { clone } from "../dispatch/copy.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
-import { readNumbers, readWord } from "../ffi/values.ts";
 import { bool, type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
 import { CONJ, NEG, type Tensor } from "../tensor/tensor.ts";
+import { readNumbers, readWord } from "../tensor/values.ts";
 import { fixed, scientific } from "./number-text.ts";
 import { elementAddress, flatWords } from "./values.ts";
 

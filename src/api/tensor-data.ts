@@ -4,14 +4,13 @@ import { empty } from "../dispatch/allocate.ts";
 import { cast, clone } from "../dispatch/copy.ts";
 import { dataDtype, onMeta } from "../dispatch/factories.ts";
 import { promoteTypes } from "../dispatch/promotion.ts";
-import { addressOf } from "../ffi/memory.ts";
-import { roomFor, STAGE_SIZE, stage, writeBytes, writeNumbers, writeWords } from "../ffi/values.ts";
 import { Complex, isScalar, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { type DType, type DTypeLike, dtypeByName, getDefaultDtype, toDType } from "../tensor/dtype.ts";
 import { RangeError, RuntimeError, TypeError, ValueError, warn } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
+import { addressOf, roomFor, STAGE_SIZE, stage, writeBytes, writeNumbers, writeWords } from "../tensor/values.ts";
 import { bigint, item } from "./values.ts";
 
 /** What a tensor can be made from. */

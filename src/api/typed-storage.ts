@@ -1,9 +1,10 @@
 /** The typed view of a storage, as `tensor.storage()` gives it. */
-import { readNumbers } from "../ffi/values.ts";
+
 import type { Complex } from "../tensor/complex.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { checkedIndex, type Storage, UntypedStorage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
+import { readNumbers } from "../tensor/values.ts";
 import { pythonComplex, pythonFloat } from "./number-text.ts";
 import { flatValues, flatWords, item, type Value } from "./values.ts";
 

@@ -1,12 +1,11 @@
 /** Elements as JavaScript values: one, nested arrays of all, typed arrays over the same memory. */
 import { clone } from "../dispatch/copy.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
-import { peek } from "../ffi/memory.ts";
-import { readNumbers, readWord, readWords } from "../ffi/values.ts";
 import { Complex } from "../tensor/complex.ts";
 import { type DType, float32, float64, int64, uint64 } from "../tensor/dtype.ts";
 import { NotImplementedError, RangeError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { CONJ, NEG, type NestedList, type Tensor } from "../tensor/tensor.ts";
+import { peek, readNumbers, readWord, readWords } from "../tensor/values.ts";
 
 /** What one element is in JavaScript. */
 export type Value = number | boolean | Complex;

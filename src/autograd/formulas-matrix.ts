@@ -3,7 +3,7 @@ import * as O from "../../generated/ops.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import type { DType } from "../tensor/dtype.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { conj, scaled } from "./formulas.ts";
+import { conj, scaled } from "./formulas-common.ts";
 
 /** The strides of a matrix that lies column after column. */
 function isColumnMajor(strides: readonly number[], rows: number): boolean {

@@ -2,7 +2,7 @@
 import { reducedDims } from "../dispatch/reduce-layout.ts";
 import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { conj } from "./formulas.ts";
+import { conj } from "./formulas-common.ts";
 
 type Dims = number | readonly number[] | null;
 

@@ -2,12 +2,12 @@
 import { STATUS } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import * as frame from "../ffi/frame.ts";
-import { readWord } from "../ffi/values.ts";
 import { CPU, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { uint8 } from "../tensor/dtype.ts";
 import { NotImplementedError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { readWord } from "../tensor/values.ts";
 import { empty } from "./allocate.ts";
 import { denseOf } from "./copy.ts";
 

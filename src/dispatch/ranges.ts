@@ -1,12 +1,12 @@
 /** Sequences of numbers: ranges, evenly spaced numbers, the positions of a triangle. */
 import { K } from "../../generated/kernels.ts";
 import * as frame from "../ffi/frame.ts";
-import { STAGE_SIZE, stage, writeNumbers } from "../ffi/values.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import type { Device } from "../tensor/device.ts";
 import { type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
 import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { STAGE_SIZE, stage, writeNumbers } from "../tensor/values.ts";
 import { empty as emptyOf } from "./allocate.ts";
 import { transfer } from "./copy.ts";
 import { onMeta, outDtype, target } from "./factories.ts";

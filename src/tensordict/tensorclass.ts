@@ -216,7 +216,7 @@ export function tensorclass<const F extends Fields>(fields: F, options: TensorCl
       );
     }
     /** Loads a directory that holds an object of this class. @torch tensorclass.load_memmap */
-    static loadMemmap(prefix: string, load: object = {}): Td {
+    static override loadMemmap(prefix: string, load: object = {}): Td {
       registerClass(this.name, this);
       return loader.load(prefix, load);
     }

@@ -77,7 +77,7 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   }
 
   /** Loads a memory-mapped directory; bytes are read when they are used. @torch TensorDict.load_memmap */
-  static loadMemmap<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<T> {
+  static override loadMemmap<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<T> {
     return loadTree(prefix, options) as unknown as TensorDict<T>;
   }
   /** @torch TensorDict.load */

@@ -1,6 +1,8 @@
 /** Elements to and from JavaScript numbers, many in one native call. */
-import { native } from "./library.ts";
-import { addressOf, allocateBlock, copyBytes, peek, windowOn } from "./memory.ts";
+import { native } from "../ffi/library.ts";
+import { addressOf, allocateBlock, copyBytes, peek, windowOn } from "../ffi/memory.ts";
+
+export { addressOf, peek };
 
 /** How many numbers the stage holds. */
 export const STAGE_SIZE = 4096;
