@@ -1,5 +1,7 @@
-// The table of ratios, from results in memory or from files of JSON lines: `bun bench/compare.ts results.jsonl...`.
-import { readFileSync } from "node:fs";
+// The table of ratios, from results in memory or from files of JSON lines:
+// `bun bench/compare.ts [--write] results.jsonl...`; `--write` puts it into RESULTS.md.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { median, medianInterval } from "./statistics.ts";
 
 /** Seconds of every sample of a case; sample i of both sides was taken together. */
@@ -46,16 +48,35 @@ export function table(results: readonly Result[]): string {
   return [...head, ...results.map(row)].join("\n");
 }
 
+const BEGIN = "<!-- the table begins -->";
+const END = "<!-- the table ends -->";
+
+/** Replaces the table in RESULTS.md. */
+export function writeTable(head: string, results: readonly Result[]): void {
+  const file = join(import.meta.dir, "RESULTS.md");
+  const text = readFileSync(file, "utf8");
+  const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
+  if (from < 0 || to < from) throw new Error(`${file} has no place for a table`);
+  const date = new Date().toISOString().slice(0, 10);
+  const body = `${BEGIN}\n\n${head}. ${date}.\n\n${table(results)}\n\n`;
+  writeFileSync(file, text.slice(0, from) + body + text.slice(to));
+}
+
 if (import.meta.main) {
   const files = process.argv.slice(2);
   if (files.length === 0) {
-    console.error("usage: bun bench/compare.ts results.jsonl...");
+    console.error("usage: bun bench/compare.ts [--write] results.jsonl...");
     process.exit(2);
   }
-  for (const file of files) {
+  const write = files[0] === "--write";
+  const all: Result[] = [];
+  let first = "";
+  for (const file of write ? files.slice(1) : files) {
     const lines = readFileSync(file, "utf8").trim().split("\n");
     const records = lines.map((line) => JSON.parse(line) as Result | { head: string });
-    for (const record of records) if ("head" in record) console.log(`${record.head}\n`);
-    console.log(table(records.filter((record): record is Result => "ours" in record)));
+    for (const record of records) if ("head" in record) first ||= record.head;
+    all.push(...records.filter((record): record is Result => "ours" in record));
   }
+  console.log(`${first}\n\n${table(all)}`);
+  if (write) writeTable(first, all);
 }

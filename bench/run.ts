@@ -1,11 +1,13 @@
-// Runs benchmark families: `bun bench/run.ts [family...] [--rounds n] [--only text] [--out file.jsonl]`.
+// Runs benchmark families: `bun bench/run.ts [family...] [--rounds n] [--only text] [--out file.jsonl] [--write]`.
 // With a Python that has torch (ZENSOR_BENCH_PYTHON, else python3), the same work runs there in turn with ours:
-// ours, theirs, ours, theirs, one thread each, so that whatever else the computer does meets both.
+// ours, theirs, ours, theirs, one thread each, so that whatever else the computer does meets both. `--write` puts the
+// table into RESULTS.md.
 import { appendFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { instructionSet } from "../src/ffi/frame.ts";
 import { type Case, repetitions, type Side, sample } from "./case.ts";
-import { type Result, table } from "./compare.ts";
+import { type Result, table, writeTable } from "./compare.ts";
 import { findPython, Peer } from "./peer.ts";
 
 const FAMILIES = ["overhead", "kernels", "matmul", "io", "import"] as const;
@@ -48,12 +50,19 @@ async function timed(side: Side | null, n: number, into: number[]): Promise<void
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { rounds: { type: "string", default: "21" }, only: { type: "string" }, out: { type: "string" } },
+    options: {
+      rounds: { type: "string", default: "21" },
+      only: { type: "string" },
+      out: { type: "string" },
+      write: { type: "boolean", default: false },
+    },
   });
   const rounds = Number(values.rounds);
   const unknown = positionals.filter((name) => !FAMILIES.includes(name as never));
   if (unknown.length > 0 || !Number.isInteger(rounds) || rounds < 1) {
-    console.error(`usage: bun bench/run.ts [${FAMILIES.join("|")}...] [--rounds n] [--only text] [--out file]`);
+    console.error(
+      `usage: bun bench/run.ts [${FAMILIES.join("|")}...] [--rounds n] [--only text] [--out file] [--write]`,
+    );
     return 2;
   }
   process.env.ZENSOR_NUM_THREADS ??= "1";
@@ -73,13 +82,15 @@ async function main(): Promise<number> {
   }
   await peer?.close();
   console.log(`${head}\n\n${table(results)}`);
+  if (values.write) writeTable(head, results);
   return 0;
 }
 
 async function describe(peer: Peer | null): Promise<string> {
   const processor = `${cpus()[0]?.model ?? "unknown processor"}, ${cpus().length} cores`;
   const theirs = peer === null ? "no peer" : await peer.versions();
-  return `${processor}; Bun ${Bun.version}; ${theirs}; one thread each unless a row says otherwise`;
+  const ours = `Bun ${Bun.version}, ${instructionSet()} kernels`;
+  return `${processor}; ${ours}; ${theirs}; one thread each unless a row says otherwise`;
 }
 
 process.exitCode = await main();
