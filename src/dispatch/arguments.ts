@@ -1,6 +1,6 @@
 /** Binds what a user wrote to an overload's arguments: positional, then a trailing options object. */
 import { isScalar } from "../tensor/complex.ts";
-import { Device, toDevice } from "../tensor/device.ts";
+import { Device, namesDevice, toDevice } from "../tensor/device.ts";
 import { DType, toDType } from "../tensor/dtype.ts";
 import { TypeError } from "../tensor/errors.ts";
 import { Storage, UntypedStorage } from "../tensor/storage.ts";
@@ -77,7 +77,7 @@ const CONVERT: Record<string, (x: unknown) => unknown> = {
   Float: (x) => (isNumber(x) ? Number(x) : isScalar(x) ? Number((x as { value?: number }).value ?? x) : MISMATCH),
   Bool: (x) => (typeof x === "boolean" ? x : x === 0 || x === 1 ? x === 1 : MISMATCH),
   String: (x) => (typeof x === "string" ? x : MISMATCH),
-  DType: (x) => (x instanceof DType ? x : typeof x === "string" ? toDType(x) : MISMATCH),
+  DType: (x) => (x instanceof DType ? x : typeof x === "string" && !namesDevice(x) ? toDType(x) : MISMATCH),
   Device: (x) => (x instanceof Device || typeof x === "string" ? toDevice(x) : MISMATCH),
   MemoryFormat: (x) => (x instanceof MemoryFormat ? x : MISMATCH),
   Generator: (x) => (typeof x === "object" && x !== null && "manualSeed" in x ? x : MISMATCH),

@@ -36,6 +36,11 @@ export const deviceChecks: { cuda: (device: Device) => void } = {
   },
 };
 
+/** Whether a string is a device's name, known or not: "cuda:1". */
+export function namesDevice(text: string): boolean {
+  return /^(cpu|cuda|meta)(:\d+)?$/.test(text);
+}
+
 /** Reads a device name. A CUDA device without a usable driver is an error. */
 export function toDevice(value: DeviceLike): Device {
   if (value instanceof Device) return value;

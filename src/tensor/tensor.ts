@@ -307,6 +307,10 @@ export class Tensor {
   tolist(): NestedList {
     return late.tolist(this);
   }
+  /** What JSON.stringify writes: nested arrays; NaN and infinities become null, as JSON has them not. */
+  toJSON(): NestedList {
+    return late.tolist(this);
+  }
   /** Python's `x[...]`: numbers, slices, strings such as "1:3", null, booleans, tensors, arrays. */
   at(...index: unknown[]): Tensor {
     return late.at(this, index);
