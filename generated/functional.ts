@@ -3077,17 +3077,19 @@ const T__var: A.Overload[] = [
  * ```
  * @torch torch.var
  */
-export function var_of(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
-export function var_of(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
-export function var_of(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
-export function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
-export function var_of(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
-export function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
-export function var_of(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
-export function var_of(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
-export function var_of(...args: any[]): any {
+function var_of(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+function var_of(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+function var_of(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+function var_of(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+function var_of(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
+function var_of(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
+function var_of(...args: any[]): any {
   return A.call("var", T__var, args);
 }
+
+export { var_of as var };
 
 const T__varMean: A.Overload[] = [
   { fn: O.var_mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: false },

@@ -3087,7 +3087,7 @@ export function installMethods(prototype: Tensor): void {
     return (M.unsqueeze_ as any)(this, ...args);
   };
   p.var = function (...args: any[]) {
-    return (F.var_of as any)(this, ...args);
+    return (F.var as any)(this, ...args);
   };
   p.variance = function (...args: any[]) {
     return (F.variance as any)(this, ...args);

@@ -1099,8 +1099,9 @@ export class sub_Backward extends Node {
 }
 
 export class rsub_Backward extends Node {
+  special = false;
   override get name(): string {
-    return "RsubBackward1";
+    return this.special ? "RsubBackward0" : "RsubBackward1";
   }
   alpha!: any;
   override apply(grads: Gradients): Gradients {
@@ -1140,8 +1141,9 @@ export class mul_Backward extends Node {
 }
 
 export class div_Backward extends Node {
+  special = false;
   override get name(): string {
-    return "DivBackward0";
+    return this.special ? "DivBackward2" : "DivBackward0";
   }
   self!: S.Saved;
   other!: S.Saved;
@@ -1192,8 +1194,9 @@ export class true_divide_Backward extends Node {
 }
 
 export class remainder_Backward extends Node {
+  special = false;
   override get name(): string {
-    return "RemainderBackward0";
+    return this.special ? "RemainderBackward1" : "RemainderBackward0";
   }
   self!: S.Saved;
   other!: S.Saved;
@@ -1217,8 +1220,9 @@ export class remainder_Backward extends Node {
 }
 
 export class fmod_Backward extends Node {
+  special = false;
   override get name(): string {
-    return "FmodBackward0";
+    return this.special ? "FmodBackward1" : "FmodBackward0";
   }
   self!: S.Saved;
   other!: S.Saved;
@@ -1427,8 +1431,9 @@ export class copysign_Backward extends Node {
 }
 
 export class lerp_Backward extends Node {
+  special = false;
   override get name(): string {
-    return "LerpBackward0";
+    return this.special ? "LerpBackward1" : "LerpBackward0";
   }
   self!: S.Saved;
   end!: S.Saved;

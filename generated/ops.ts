@@ -1541,6 +1541,7 @@ export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
 export function rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.rsub as $Fn)(self, other, alpha, undefined, false);
   const node = new $N.rsub_Backward();
+  if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.alpha = alpha;
   const r = ($arith.rsub as $Fn)(self, other, alpha, undefined, false);
@@ -1593,6 +1594,7 @@ export function div(self: Tensor, other: Tensor | Scalar, roundingMode: string |
   }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.div as $Fn)(self, other, roundingMode, undefined, false);
   const node = new $N.div_Backward();
+  if (roundingMode !== null) node.special = true;
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -1615,6 +1617,7 @@ export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string 
     $pointwise.checkWrite(self, other);
   }
   const node = new $N.div_Backward();
+  if (roundingMode !== null) node.special = true;
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
@@ -1687,6 +1690,7 @@ export function remainder(self: Tensor | Scalar, other: Tensor | Scalar, out?: T
   }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.remainder as $Fn)(self, other, undefined, false);
   const node = new $N.remainder_Backward();
+  if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -1708,6 +1712,7 @@ export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
     $pointwise.checkWrite(self, other);
   }
   const node = new $N.remainder_Backward();
+  if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
@@ -1724,6 +1729,7 @@ export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor
   }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.fmod as $Fn)(self, other, undefined, false);
   const node = new $N.fmod_Backward();
+  if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -1745,6 +1751,7 @@ export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
     $pointwise.checkWrite(self, other);
   }
   const node = new $N.fmod_Backward();
+  if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
@@ -2134,6 +2141,7 @@ export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: T
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) return ($arith.lerp as $Fn)(self, end, weight, undefined, false);
   const node = new $N.lerp_Backward();
+  if ($T.isTensor(weight)) node.special = true;
   $T.connect(node, [self, end, weight]);
   node.self = $S.save(self);
   node.end = $S.save(end);
@@ -2156,6 +2164,7 @@ export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tenso
     $pointwise.checkWrite(self, end, weight);
   }
   const node = new $N.lerp_Backward();
+  if ($T.isTensor(weight)) node.special = true;
   $T.connect(node, [self, end, weight]);
   node.self = $T.saveOriginal(self);
   node.end = $S.save(end);

@@ -36,6 +36,11 @@ export function planOf(op: Op, model: Model): NodePlan | null {
   };
 }
 
+/** The argument on which the node's name depends. */
+export function specialArg(op: Op): Arg | undefined {
+  return op.nodeWhen && op.args.find((a) => a.name === camel((op.nodeWhen as readonly string[])[0] as string));
+}
+
 export function isTensorArg(a: Arg): boolean {
   return a.role.startsWith("Tensor");
 }
@@ -44,7 +49,13 @@ function emitClass(plan: NodePlan): string {
   const { op } = plan;
   const out: string[] = [`export class ${plan.className} extends Node {`];
   if (op.inplaceNode) out.push("  inplace = false;");
-  const label = op.inplaceNode ? `this.inplace ? "${op.inplaceNode}" : "${op.node}"` : `"${op.node}"`;
+  const special = specialArg(op);
+  if (special !== undefined) out.push("  special = false;");
+  const label = special
+    ? `this.special ? "${(op.nodeWhen as readonly string[])[1]}" : "${op.node}"`
+    : op.inplaceNode
+      ? `this.inplace ? "${op.inplaceNode}" : "${op.node}"`
+      : `"${op.node}"`;
   out.push("  override get name(): string {", `    return ${label};`, "  }");
   for (const a of plan.values) {
     out.push(isTensorArg(a) ? `  ${a.name}!: S.Saved;` : `  ${a.name}!: any;`);

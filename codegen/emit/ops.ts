@@ -1,6 +1,6 @@
 /** generated/ops.ts: every overload with all arguments given, its in-place form, and its recording for autograd. */
 import type { Arg, Model, Op } from "../model/load.ts";
-import { isTensorArg, type NodePlan, planOf } from "./nodes.ts";
+import { isTensorArg, type NodePlan, planOf, specialArg } from "./nodes.ts";
 import { symbolOf } from "./symbols.ts";
 
 const TYPES: Record<string, string> = {
@@ -98,6 +98,11 @@ function tracked(plan: NodePlan): string {
 function beforeCall(plan: NodePlan, inplace: boolean): string[] {
   const out = [`const node = new $N.${plan.className}();`];
   if (inplace && plan.op.inplaceNode) out.push("node.inplace = true;");
+  const special = specialArg(plan.op);
+  if (special !== undefined) {
+    const test = special.role.startsWith("Tensor|") ? `$T.isTensor(${special.name})` : `${special.name} !== null`;
+    out.push(`if (${test}) node.special = true;`);
+  }
   out.push(`$T.connect(node, [${plan.targets.map((a) => a.name).join(", ")}]);`);
   for (const a of plan.values) {
     const self = inplace && a === plan.op.args[0];

@@ -230,7 +230,10 @@ export function emitFunctional(model: Model): string {
   const out = [...HEAD];
   for (const g of groupsOf(model, callable)) {
     const ops = g.ops.filter((op) => has(op, "function"));
-    if (isFunction(g)) out.push(...emitFunction({ ...g, ops }, false, true));
+    if (!isFunction(g)) continue;
+    const reserved = RESERVED.has(g.name);
+    out.push(...emitFunction({ ...g, ops }, false, !reserved));
+    if (reserved) out.push(`export { ${localName(g, false)} as ${g.name} };`, "");
   }
   return out.join("\n");
 }
@@ -319,7 +322,7 @@ export function emitMethods(model: Model): string {
       out.push(...docOf(methods, false, "  "));
       for (const op of methods) for (const s of signatures(op, true)) out.push(`  ${g.name}${s};`);
       const own = !(methods.every((op) => has(op, "function")) && isSameGroup(model, g, methods));
-      const target = `${own ? "M" : "F"}.${localName(g, false)}`;
+      const target = own ? `M.${localName(g, false)}` : `F.${g.name}`;
       install.push(...installer(g.name, target, isSimple(methods) ? (methods[0] as Op) : null));
     }
     if (writing.length > 0) {

@@ -57,7 +57,7 @@ export function camel(name: string): string {
 const KNOWN = new Set(
   (
     "name overload namespace kind doc args kwargs variants promote kernels fast impl results grad node " +
-    "inplaceNode jvp multiOutput " +
+    "nodeWhen inplaceNode jvp multiOutput " +
     "mayCopy nonDifferentiable checksFirst internal aliases example throws cases"
   ).split(" "),
 );

@@ -75,6 +75,8 @@ export interface OpSchema {
   readonly grad: Readonly<Record<string, string>> | "none" | "composite";
   /** Name of the gradient node, `AddBackward0`. */
   readonly node?: string;
+  /** Another name of the node where an argument (torch's name) is a tensor, or not null: [argument, name]. */
+  readonly nodeWhen?: readonly [string, string];
   /** Name of the gradient node of the in-place form, when it differs. */
   readonly inplaceNode?: string;
   /** Jacobian-vector product, when it is not derived from two backward passes. */

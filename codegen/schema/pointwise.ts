@@ -53,6 +53,7 @@ export const ops = [
     impl: "arith.rsub",
     promote: "arith",
     node: "RsubBackward1",
+    nodeWhen: ["other", "RsubBackward0"],
     doc: "other - alpha * self, with broadcasting and type promotion.",
     grad: { self: "scaled(grad.neg(), alpha)", other: "grad" },
     example: "rsub(tensor([1, 2]), 10) // tensor([9., 8.])",
@@ -82,6 +83,7 @@ export const ops = [
     impl: "arith.div",
     promote: "float",
     node: "DivBackward0",
+    nodeWhen: ["rounding_mode", "DivBackward2"],
     doc:
       'self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or ' +
       '"trunc" rounds the quotient and keeps integer dtypes.',
@@ -124,6 +126,7 @@ export const ops = [
     promote: "arith",
     impl: "arith.remainder",
     node: "RemainderBackward0",
+    nodeWhen: ["other", "RemainderBackward1"],
     doc: "The remainder of the division, with the sign of the divisor (Python's %).",
     grad: { self: "grad", other: "grad.neg().mul(floorQuotient(self, other))" },
     throws: ["RuntimeError for an integer division by zero"],
@@ -137,6 +140,7 @@ export const ops = [
     promote: "arith",
     impl: "arith.fmod",
     node: "FmodBackward0",
+    nodeWhen: ["other", "FmodBackward1"],
     doc: "The remainder of the division, with the sign of the dividend (C's %).",
     grad: { self: "grad", other: "grad.neg().mul(truncQuotient(self, other))" },
     throws: ["RuntimeError for an integer division by zero"],
@@ -363,6 +367,7 @@ export const ops = [
     promote: "same",
     impl: "arith.lerp",
     node: "LerpBackward0",
+    nodeWhen: ["weight", "LerpBackward1"],
     doc: "self + weight * (end - self).",
     grad: {
       self: "grad.mul(conj(oneMinus(weight)))",

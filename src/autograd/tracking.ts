@@ -10,6 +10,8 @@ import type { Edge, Node } from "./node.ts";
 import { type Saved, save } from "./saved.ts";
 import { CopySlices } from "./view-nodes.ts";
 
+export const isTensor = (x: unknown): boolean => x instanceof Tensor;
+
 /** True when an argument of any kind holds a tensor that needs gradients. */
 export function tracks(x: unknown): boolean {
   if (x instanceof Tensor) return requiresGrad(x);

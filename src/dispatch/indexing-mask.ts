@@ -3,14 +3,20 @@ import { K } from "../../generated/kernels.ts";
 import * as frame from "../ffi/frame.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import { bool, int64, uint8 } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
+import { RuntimeError, warn } from "../tensor/errors.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes, empty, emptyLike, emptyWith, strideOrder } from "./allocate.ts";
 import * as copy from "./copy.ts";
 import { contiguousFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
-import { requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
+import {
+  hasInternalOverlap,
+  mayOverlap,
+  requireNoInternalOverlap,
+  requireNoOverlap,
+  requireNoPartialOverlap,
+} from "./overlap.ts";
 import { checkFits } from "./storage-ops.ts";
 import { expand } from "./views.ts";
 
@@ -80,6 +86,12 @@ function fillWhere(self: Tensor, mask: Tensor, value: Tensor, inplace: boolean):
       "masked_fill_",
     );
   }
+  if (hasInternalOverlap(self)) {
+    warn(
+      "Use of masked_fill_ on expanded tensors is deprecated. Please clone() the tensor before performing this " +
+        "operation. This also applies to advanced indexing e.g. tensor[mask] = scalar",
+    );
+  }
   requireNoPartialOverlap(self, mask, "masked_fill_");
   return run(self, self, mask, value);
 }
@@ -93,6 +105,8 @@ function run(target: Tensor, self: Tensor, mask: Tensor, value: Tensor): Tensor 
   frame.broadcastOperand(1, mask._address(), mask.dtype.id, mask._shape, mask._strides, rank, 0);
   frame.broadcastOperand(2, value._address(), value.dtype.id, value._shape, value._strides, rank, value._bits);
   frame.broadcastOperand(3, self._address(), self.dtype.id, self._shape, self._strides, rank, self._bits);
+  // Elements that are written several times are read again after each write.
+  if (target === self && mayOverlap(self)) frame.oneByOne();
   K.ternary_where.run("masked_fill", self.dtype.scalarType);
   return target;
 }

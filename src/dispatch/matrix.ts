@@ -174,7 +174,9 @@ function unusual(
   beta: Scalar,
   alpha: Scalar,
 ): Tensor {
-  if (p !== MM || c.dtype.category !== 2) refuse(p.kernelName, c.dtype);
+  // torch hands all but small batched products on to the product of two matrices.
+  const passedOn = (p === BMM || p === BADDBMM) && (c._shape[1] as number) * (c._shape[2] as number) * inner >= 400;
+  if (p !== MM || c.dtype.category !== 2) refuse(passedOn ? MM.kernelName : p.kernelName, c.dtype);
   const wide = self === null ? empty(c._shape, float32) : cast(expand(self, c._shape), float32);
   multiply(p, wide, cast(a, float32), cast(b, float32), inner, self === null ? null : wide, beta, alpha);
   return copyInto(c, wide);

@@ -4,7 +4,7 @@ import { bool, type DType, int64 } from "../tensor/dtype.ts";
 import { IndexError, NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
-import { denseOf } from "./copy.ts";
+import { denseOf, fill } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
 import { type Named, named } from "./named.ts";
 import { canCast } from "./promotion.ts";
@@ -137,7 +137,7 @@ function extremeDims(
     if (dim === null || (Array.isArray(dim) && dim.length === 0)) emptyExtreme(op);
     requireElements(self, mask, op);
   }
-  refuseExtreme(self.dtype, op === "amax" ? "max_values_cpu" : "min_values_cpu");
+  if (self._numel > 0) refuseExtreme(self.dtype, op === "amax" ? "max_values_cpu" : "min_values_cpu");
   const target = resultFor(self, reducedShape(self._shape, mask, keepdim), self.dtype, out, op);
   reduceInto(k, op, self, mask, [target], self.dtype, [0]);
   return target;
@@ -168,8 +168,10 @@ function argExtreme(
   else if (self._numel === 0) {
     throw new IndexError(`${op}(): Expected reduction dim to be specified for input.numel() == 0.`, { op });
   }
-  refuseExtreme(self.dtype, `${op}_cpu`);
   const indices = resultFor(self, reducedShape(self._shape, mask, keepdim), int64, out, op);
+  // A line of one element is not looked at, whatever its dtype.
+  if (dim !== null && rank > 0 && self._shape[mask.indexOf(true)] === 1) return fill(indices, 0);
+  refuseExtreme(self.dtype, `${op}_cpu`);
   if (indices._storage.kind === "meta" || indices._numel === 0) return indices;
   const values = empty(indices._shape, self.dtype);
   // The position among all elements is counted in row-major order.

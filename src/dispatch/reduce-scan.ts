@@ -8,6 +8,7 @@ import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { cast, transfer } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
+import { requireNoInternalOverlap } from "./overlap.ts";
 import { isShortFloat, requireOutDtype, resultFor } from "./reduce-layout.ts";
 
 /** What a running total is kept in: one step wider than the result. */
@@ -31,6 +32,7 @@ function running(
   if (result === bool || isShortFloat(result)) {
     throw new NotImplementedError(`"${op}_out_cpu" not implemented for '${result.scalarType}'`, { op });
   }
+  if (inplace) requireNoInternalOverlap(self, op);
   const target = inplace ? self : resultFor(self, self._shape, result, out, op);
   if (target._storage.kind === "meta" || target._numel === 0) return target;
   // Elements are converted to the result's dtype before they are added.

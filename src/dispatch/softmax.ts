@@ -8,6 +8,7 @@ import { empty } from "./allocate.ts";
 import { copyInto, denseOf } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
 import { requireExact } from "./matrix.ts";
+import { gradMode, requiresGrad } from "./mode.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap } from "./overlap.ts";
 
@@ -46,7 +47,15 @@ function forward(kernel: Kernel, name: string, self: Tensor, dim: number, out: T
     requireNoInternalOverlap(out, name);
     r = out;
   }
-  if (r._numel === 0 || r._storage.kind === "meta") return r;
+  if (r._numel === 0 || r._storage.kind === "meta") {
+    if (r.dtype.category === 3 && out === undefined && gradMode.enabled && requiresGrad(self)) {
+      throw new NotImplementedError(
+        `_${name} does not support automatic differentiation for outputs with complex dtype.`,
+        { op: name },
+      );
+    }
+    return r;
+  }
   requireFloating(name, self, d);
   return launch(kernel, r, [self], d, name);
 }

@@ -80,7 +80,7 @@ function reflected(a: Adapter, op: string, args: unknown[]): Ready {
   const [x, y] = args as [Any, unknown];
   if (!a.isTensor(x)) throw new NotApplicable("a number has no methods");
   const name = REFLECTED[op] as string;
-  if (op === "__rsub__" && !a.isTensor(y)) {
+  if (op === "__rsub__") {
     const f = a.fn("rsub");
     return () => f(x, y);
   }

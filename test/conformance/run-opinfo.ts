@@ -13,7 +13,7 @@ import { describedBytes, floatPart, Run } from "./decode.ts";
 import { cotangentBytes } from "./elements.ts";
 import type { Tolerance } from "./tolerances.ts";
 import { gradientTolerance, inPlaceTolerance, resultTolerance } from "./tolerances.ts";
-import { checkTopk } from "./topk.ts";
+import { checkTopk, ordersTiesFreely } from "./topk.ts";
 
 export interface Options {
   softStrides: boolean;
@@ -230,7 +230,7 @@ function runGradients(ctx: Context, run: Run, outs: Any[], f: Findings): void {
 
 /** Results of topk may order ties differently: checked through the values that the indices point at. */
 function plainResult(ctx: Context, run: Run, name: string, got: unknown, map: AliasMap, f: Findings): Any[] {
-  if (run.c.op === "topk" && Array.isArray(got) && got.length === 2 && got.every((t) => ctx.adapter.isTensor(t))) {
+  if (ordersTiesFreely(run.c) && Array.isArray(got) && got.length === 2 && got.every((t) => ctx.adapter.isTensor(t))) {
     checkTopk(ctx, run, name, got as Any[], f);
     return got as Any[];
   }

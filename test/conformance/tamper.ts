@@ -4,6 +4,7 @@ import type { CaseSet } from "./case-set.ts";
 import type { Case, Code, Encoded, TensorDesc } from "./case-types.ts";
 import { contiguousStrides, familyOf, numelOf, tensorDescs } from "./case-types.ts";
 import { ITEM_SIZE, isComplexCode } from "./elements.ts";
+import { ordersTiesFreely } from "./topk.ts";
 
 export interface Tampered {
   set: CaseSet;
@@ -66,9 +67,13 @@ function inputStorages(c: Case): Set<number> {
   return new Set(values.flatMap((v) => tensorDescs(v)).map((d) => d.s));
 }
 
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((x, i) => x === b[i]);
+}
+
 /** The result tensors of an opinfo, promo or index case. */
 function results(c: Case): TensorDesc[] {
-  return ["opinfo", "promo", "index"].includes(familyOf(c)) && c.op !== "topk" ? tensorDescs(c.out) : [];
+  return ["opinfo", "promo", "index"].includes(familyOf(c)) && !ordersTiesFreely(c) ? tensorDescs(c.out) : [];
 }
 
 function freshResult(c: Case): TensorDesc | undefined {
@@ -195,7 +200,7 @@ export const RESULT_TAMPERINGS: Tampering[] = [
     reason: /results, expected/,
     apply: edit((d) => {
       const list = typeof d.c.out === "object" && !Array.isArray(d.c.out) ? d.c.out?.$tu : undefined;
-      if (list === undefined || d.c.op === "topk") return false;
+      if (list === undefined || ordersTiesFreely(d.c)) return false;
       list.push(true);
       return true;
     }),
@@ -206,7 +211,12 @@ export const EFFECT_TAMPERINGS: Tampering[] = [
   {
     kind: "mutation forgotten",
     reason: /input must not change/,
-    apply: edit((d) => d.c.post !== undefined && delete d.c.post),
+    apply: edit((d) => {
+      const changes = Object.entries(d.c.post ?? {}).some(
+        ([s, after]) => !sameBytes(d.bytes(Number(s)), d.bytes(after)),
+      );
+      return changes && delete d.c.post;
+    }),
   },
   {
     kind: "mutation invented",

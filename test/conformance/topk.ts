@@ -1,6 +1,6 @@
-// topk picks any of several equal elements: results are checked through the input, not index by index.
+// topk and sort without `stable` pick any of several equal elements: results are checked through the input, not index by index.
 import type { Any } from "./adapter.ts";
-import type { Encoded } from "./case-types.ts";
+import type { Case, Encoded } from "./case-types.ts";
 import { contiguousStrides, tensorDescs } from "./case-types.ts";
 import type { Findings } from "./compare.ts";
 import { compareTensor } from "./compare.ts";
@@ -11,8 +11,13 @@ import type { Context } from "./run-opinfo.ts";
 
 const EXACT = { exact: true, rtol: 0, atol: 0 };
 
+/** torch leaves the order of equal elements open. */
+export function ordersTiesFreely(c: Case): boolean {
+  return c.op === "topk" || (c.op === "sort" && c.kw?.stable !== true);
+}
+
 function dimOf(run: Run, rank: number): number {
-  const d = (run.c.args[2] ?? run.c.kw?.dim ?? -1) as number;
+  const d = (run.c.args[run.c.op === "topk" ? 2 : 1] ?? run.c.kw?.dim ?? -1) as number;
   return d < 0 ? d + Math.max(rank, 1) : d;
 }
 
@@ -40,7 +45,7 @@ export function checkTopk(ctx: Context, run: Run, name: string, got: Any[], f: F
     return;
   }
   const [sv, si] = [ctx.adapter.snapshot(got[0]), ctx.adapter.snapshot(got[1])];
-  const sorted = (run.c.args[4] ?? run.c.kw?.sorted ?? true) !== false;
+  const sorted = run.c.op === "sort" || (run.c.args[4] ?? run.c.kw?.sorted ?? true) !== false;
   const o = { tolerance: EXACT, softStrides: ctx.options.softStrides, isView: false, checkGrad: true };
   if (sorted) {
     if (!compareTensor(`${name}[0]`, sv, { desc: dv, bytes: describedBytes(ctx.set, run.c, dv) }, o, f)) return;

@@ -63,6 +63,7 @@ fn Extremum(comptime largest: bool) type {
         pub fn identity(comptime c: Compute) dt.Computed(c) {
             const T = dt.Computed(c);
             if (@typeInfo(T) == .float) return if (largest) -std.math.inf(T) else std.math.inf(T);
+            if (c == .b8) return @intFromBool(!largest);
             return if (largest) std.math.minInt(T) else std.math.maxInt(T);
         }
         pub inline fn combine(comptime c: Compute, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
