@@ -12,6 +12,8 @@ const DType = abi.DType;
 
 /// Elements per block: all buffers of a four-operand call stay in L1.
 pub const block = 1024;
+/// Bytes of the widest compute type.
+pub const widest = 16;
 
 fn Run(comptime c: Compute) type {
     return *const fn (dst: [*]align(1) dt.Computed(c), src: [*]const u8, stride: isize, n: usize) void;
@@ -95,132 +97,211 @@ fn table(comptime c: Compute, comptime make: anytype) [dtype_count]Run(c) {
     return t;
 }
 
-/// One operand of a pointwise call, read or written block by block in the order of the space.
+/// The conversions of one compute type, for every dtype.
+fn Runs(comptime c: Compute) type {
+    return struct {
+        pub const loads = table(c, load_run);
+        pub const stores = table(c, store_run);
+    };
+}
+
+/// A conversion whose buffer's type is known by its compute type alone.
+const AnyRun = *const fn (buffer: [*]u8, bytes: [*]const u8, stride: isize, n: usize) void;
+
+const compute_count = @typeInfo(Compute).@"enum".fields.len;
+
+fn any_table(comptime name: []const u8) [compute_count][dtype_count]AnyRun {
+    var t: [compute_count][dtype_count]AnyRun = undefined;
+    for (@typeInfo(Compute).@"enum".fields) |c| {
+        const typed = @field(Runs(@enumFromInt(c.value)), name);
+        for (typed, 0..) |run, d| t[c.value][d] = @ptrCast(run);
+    }
+    return t;
+}
+
+const any_loads = any_table("loads");
+const any_stores = any_table("stores");
+
+pub fn width_of(c: Compute) usize {
+    return switch (c) {
+        inline else => |k| @sizeOf(dt.Computed(k)),
+    };
+}
+
+pub fn native_of(c: Compute) DType {
+    return switch (c) {
+        inline else => |k| comptime dt.native_dtype(k),
+    };
+}
+
+/// Memory holds values of the compute type as they are.
+pub fn is_native(v: *const fr.View, c: Compute) bool {
+    return v.dtype == native_of(c) and v.flags == 0;
+}
+
+/// One operand of a call, read or written block by block in the order of the space. The compute type is a value, not
+/// a parameter: the code exists once.
+pub const Operand = struct {
+    view: fr.View,
+    cursor: iter.Cursor,
+    compute: Compute,
+    /// Bytes of a compute value, and of an element in memory.
+    width: usize,
+    size: usize,
+    dense: bool,
+    /// No gaps along the innermost dimension, and no conversion.
+    linear: bool,
+    constant: bool,
+    buffer: [*]u8,
+    filled: usize,
+
+    pub fn open(
+        s: *Operand,
+        c: Compute,
+        f: *fr.Frame,
+        space: *const iter.Space,
+        k: usize,
+        start: usize,
+        buffer: [*]u8,
+    ) void {
+        s.view = fr.view(f, k);
+        s.compute = c;
+        s.width = width_of(c);
+        s.size = dt.size_of(s.view.dtype);
+        const native = is_native(&s.view, c);
+        s.dense = native and space.is_dense(k);
+        s.linear = native and space.strides[k][0] == 1;
+        s.constant = space.is_constant(k);
+        s.buffer = buffer;
+        s.filled = 0;
+        if (s.dense) {
+            s.cursor.offset = @intCast(start);
+        } else if (!s.constant or k == 0) {
+            s.cursor.reset(space, k, start);
+        }
+    }
+
+    inline fn here(s: *const Operand) [*]u8 {
+        return at_offset(s.view.data, s.cursor.offset, s.size);
+    }
+
+    /// The next `n` elements as compute values, without a copy where memory already holds them so.
+    pub fn read(s: *Operand, n: usize) [*]const u8 {
+        if (s.dense) {
+            const at = s.here();
+            s.cursor.offset += @intCast(n);
+            return at;
+        }
+        if (s.constant) {
+            if (s.filled < n) s.fill(n);
+            return s.buffer;
+        }
+        s.gather(n);
+        return s.buffer;
+    }
+
+    /// As `read`, for elements that lie within one run of the innermost dimension.
+    pub fn read_run(s: *Operand, n: usize) [*]const u8 {
+        if (s.dense or s.constant or !s.linear) return s.read(n);
+        const at = s.here();
+        s.cursor.advance(n);
+        return at;
+    }
+
+    pub fn target_run(s: *Operand) [*]u8 {
+        return if (s.dense or s.linear) s.here() else s.buffer;
+    }
+
+    pub fn commit_run(s: *Operand, n: usize) void {
+        if (s.dense or !s.linear) return s.commit(n);
+        s.cursor.advance(n);
+    }
+
+    fn fill(s: *Operand, n: usize) void {
+        any_loads[@intFromEnum(s.compute)][@intFromEnum(s.view.dtype)](s.buffer, s.view.data, 0, n);
+        s.apply_flags(n);
+        s.filled = n;
+    }
+
+    fn gather(s: *Operand, n: usize) void {
+        const load = any_loads[@intFromEnum(s.compute)][@intFromEnum(s.view.dtype)];
+        const stride = s.cursor.space.strides[s.cursor.k][0];
+        var done: usize = 0;
+        while (done < n) {
+            const run = s.cursor.run(n - done);
+            load(s.buffer + done * s.width, s.here(), stride, run);
+            s.cursor.advance(run);
+            done += run;
+        }
+        s.apply_flags(n);
+    }
+
+    inline fn apply_flags(s: *Operand, n: usize) void {
+        if (s.view.flags != 0) flip_any(s.compute, s.view.flags, s.buffer, n);
+    }
+
+    /// Where the next `n` results may be computed to: memory itself, or the buffer.
+    pub fn target(s: *Operand) [*]u8 {
+        return if (s.dense) s.here() else s.buffer;
+    }
+
+    /// Moves on after `n` results were computed to `target()`.
+    pub fn commit(s: *Operand, n: usize) void {
+        if (s.dense) {
+            s.cursor.offset += @intCast(n);
+            return;
+        }
+        s.apply_flags(n);
+        const store = any_stores[@intFromEnum(s.compute)][@intFromEnum(s.view.dtype)];
+        const stride = s.cursor.space.strides[s.cursor.k][0];
+        var done: usize = 0;
+        while (done < n) {
+            const run = s.cursor.run(n - done);
+            store(s.buffer + done * s.width, s.here(), stride, run);
+            s.cursor.advance(run);
+            done += run;
+        }
+    }
+};
+
+fn flip_any(c: Compute, flags: u32, buffer: [*]u8, n: usize) void {
+    switch (c) {
+        inline else => |k| flip(dt.Computed(k), flags, @ptrCast(@alignCast(buffer)), n),
+    }
+}
+
+/// Applies the conjugate and negative bits of an operand to its elements.
+pub noinline fn flip(comptime T: type, flags: u32, values: [*]T, n: usize) void {
+    const conj = flags & fr.flag_conj != 0;
+    const neg = flags & fr.flag_neg != 0;
+    for (values[0..n]) |*x| {
+        if (comptime dt.is_complex(T)) {
+            if (conj) x.im = -x.im;
+            if (neg) x.* = .{ .re = -x.re, .im = -x.im };
+        } else if (comptime @typeInfo(T) == .float) {
+            if (neg) x.* = -x.*;
+        } else if (neg) {
+            x.* = 0 -% x.*;
+        }
+    }
+}
+
+/// An operand whose compute type is known: what kernels that are no pointwise bodies read through.
 pub fn Stream(comptime c: Compute) type {
     const T = dt.Computed(c);
     return struct {
         const Self = @This();
-        pub const loads = table(c, load_run);
-        pub const stores = table(c, store_run);
+        pub const loads = Runs(c).loads;
+        pub const stores = Runs(c).stores;
 
-        view: fr.View,
-        cursor: iter.Cursor,
-        dense: bool,
-        /// No gaps along the innermost dimension, and no conversion.
-        linear: bool,
-        constant: bool,
-        buffer: [*]T,
-        filled: usize,
+        any: Operand,
 
         pub fn open(s: *Self, f: *fr.Frame, space: *const iter.Space, k: usize, start: usize, buffer: [*]T) void {
-            s.view = fr.view(f, k);
-            const native = s.view.dtype == dt.native_dtype(c) and s.view.flags == 0;
-            s.dense = native and space.is_dense(k);
-            s.linear = native and space.strides[k][0] == 1;
-            s.constant = space.is_constant(k);
-            s.buffer = buffer;
-            s.filled = 0;
-            if (s.dense) {
-                s.cursor.offset = @intCast(start);
-            } else if (!s.constant or k == 0) {
-                s.cursor.reset(space, k, start);
-            }
+            s.any.open(c, f, space, k, start, @ptrCast(buffer));
         }
 
-        /// The next `n` elements as compute values, without a copy where memory already holds them so.
         pub fn read(s: *Self, n: usize) [*]const T {
-            if (s.dense) {
-                const bytes: usize = @bitCast(s.cursor.offset * @sizeOf(T));
-                const at: [*]T = @ptrFromInt(@intFromPtr(s.view.data) +% bytes);
-                s.cursor.offset += @intCast(n);
-                return at;
-            }
-            if (s.constant) {
-                if (s.filled < n) s.fill(n);
-                return s.buffer;
-            }
-            s.gather(n);
-            return s.buffer;
-        }
-
-        /// As `read`, for elements that lie within one run of the innermost dimension.
-        pub fn read_run(s: *Self, n: usize) [*]const T {
-            if (s.dense or s.constant or !s.linear) return s.read(n);
-            const bytes: usize = @bitCast(s.cursor.offset * @sizeOf(T));
-            const at: [*]T = @ptrFromInt(@intFromPtr(s.view.data) +% bytes);
-            s.cursor.advance(n);
-            return at;
-        }
-
-        pub fn target_run(s: *Self) [*]T {
-            if (!s.dense and !s.linear) return s.buffer;
-            return @ptrFromInt(@intFromPtr(s.view.data) +% @as(usize, @bitCast(s.cursor.offset * @sizeOf(T))));
-        }
-
-        pub fn commit_run(s: *Self, n: usize) void {
-            if (s.dense or !s.linear) return s.commit(n);
-            s.cursor.advance(n);
-        }
-
-        fn fill(s: *Self, n: usize) void {
-            loads[@intFromEnum(s.view.dtype)](s.buffer, s.view.data, 0, n);
-            s.apply_flags(n);
-            s.filled = n;
-        }
-
-        fn gather(s: *Self, n: usize) void {
-            const size = dt.size_of(s.view.dtype);
-            const load = loads[@intFromEnum(s.view.dtype)];
-            const stride = s.cursor.space.strides[s.cursor.k][0];
-            var done: usize = 0;
-            while (done < n) {
-                const run = s.cursor.run(n - done);
-                load(s.buffer + done, at_offset(s.view.data, s.cursor.offset, size), stride, run);
-                s.cursor.advance(run);
-                done += run;
-            }
-            s.apply_flags(n);
-        }
-
-        fn apply_flags(s: *Self, n: usize) void {
-            if (s.view.flags == 0) return;
-            const conj = s.view.flags & fr.flag_conj != 0;
-            const neg = s.view.flags & fr.flag_neg != 0;
-            for (s.buffer[0..n]) |*x| {
-                if (comptime dt.is_complex(T)) {
-                    if (conj) x.im = -x.im;
-                    if (neg) x.* = .{ .re = -x.re, .im = -x.im };
-                } else if (comptime @typeInfo(T) == .float) {
-                    if (neg) x.* = -x.*;
-                } else if (neg) {
-                    x.* = 0 -% x.*;
-                }
-            }
-        }
-
-        /// Where the next `n` results may be computed to: memory itself, or the buffer.
-        pub fn target(s: *Self) [*]T {
-            if (!s.dense) return s.buffer;
-            return @ptrFromInt(@intFromPtr(s.view.data) +% @as(usize, @bitCast(s.cursor.offset * @sizeOf(T))));
-        }
-
-        /// Moves on after `n` results were computed to `target()`.
-        pub fn commit(s: *Self, n: usize) void {
-            if (s.dense) {
-                s.cursor.offset += @intCast(n);
-                return;
-            }
-            s.apply_flags(n);
-            const size = dt.size_of(s.view.dtype);
-            const store = stores[@intFromEnum(s.view.dtype)];
-            const stride = s.cursor.space.strides[s.cursor.k][0];
-            var done: usize = 0;
-            while (done < n) {
-                const run = s.cursor.run(n - done);
-                store(s.buffer + done, at_offset(s.view.data, s.cursor.offset, size), stride, run);
-                s.cursor.advance(run);
-                done += run;
-            }
+            return @ptrCast(@alignCast(s.any.read(n)));
         }
     };
 }

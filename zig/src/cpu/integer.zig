@@ -11,7 +11,7 @@ pub fn has_zero(comptime c: abi.Compute, f: *fr.Frame, space: *const iter.Space,
     var buffer: [convert.block]dt.Computed(c) = undefined;
     var s: convert.Stream(c) = undefined;
     s.open(f, space, k, 0, &buffer);
-    if (s.constant) return s.read(1)[0] == 0;
+    if (s.any.constant) return s.read(1)[0] == 0;
     var at: usize = 0;
     while (at < space.total) {
         const n = @min(convert.block, space.total - at);

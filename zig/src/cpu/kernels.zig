@@ -1,10 +1,10 @@
 //! Root of one instruction set's object: compiles every kernel family for it and exports one hidden table.
-const std = @import("std");
 const abi = @import("abi");
 const cfg = @import("cfg");
 const ops = @import("ops");
 const families = @import("families.zig");
 const fr = @import("../core/frame.zig");
+const driver = @import("pointwise_driver.zig");
 const pointwise = @import("pointwise.zig");
 const Table = @import("table.zig").Table;
 
@@ -21,10 +21,10 @@ fn entry(comptime k: ops.Kernel) Table.Call {
     const Family = @field(families.tuned, k.family);
     if (!@hasDecl(Family, k.name)) missing(k);
     const member = @field(Family, k.name);
-    const function = if (@TypeOf(member) == type) pointwise.kernel(member) else member;
     return struct {
         fn call(f: *fr.Frame) callconv(.c) i32 {
-            return @intFromEnum(@as(abi.Status, function(f)));
+            if (@TypeOf(member) == type) return @intFromEnum(driver.run(pointwise.specs(member), f));
+            return @intFromEnum(@as(abi.Status, member(f)));
         }
     }.call;
 }
@@ -33,21 +33,10 @@ fn undefined_call(_: *fr.Frame) callconv(.c) i32 {
     return @intFromEnum(abi.Status.unsupported);
 }
 
-fn compute_named(comptime text: []const u8) abi.Compute {
-    return @field(abi.Compute, text);
-}
-
 fn fast_entry(comptime k: ops.Fast) Table.Fast {
-    const Body = body_of(k.family, k.name);
     return struct {
         fn call(code: u32, out: usize, in: *const [3]usize, n: usize) callconv(.c) i32 {
-            inline for (k.computes) |text| {
-                const c = comptime compute_named(text);
-                if (code & 0xff == @intFromEnum(c)) {
-                    return @intFromEnum(pointwise.fast(Body, c)(code, out, in[0..Body.arity].*, n));
-                }
-            }
-            return @intFromEnum(abi.Status.unsupported);
+            return @intFromEnum(driver.fast(pointwise.specs(body_of(k.family, k.name)), code, out, in, n));
         }
     }.call;
 }

@@ -1,5 +1,5 @@
-//! The driver of every pointwise kernel: streams blocks of the operands through a body that is written once for
-//! scalars and vectors.
+//! What a pointwise kernel is compiled to: a loop over elements without gaps, from a body that is written once for
+//! scalars and vectors. `pointwise_driver.zig` brings the operands to it.
 //!
 //! A body is a struct with `arity`, `computes`, `apply(comptime c, params, inputs...)` and, when they differ
 //! from the compute type, `Out(c)` and `In(c, i)`; `lanes(c)` gives 1 where a body has no vector form.
@@ -9,9 +9,6 @@ const cfg = @import("cfg");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
-const parallel = @import("../core/parallel.zig");
-const convert = @import("convert.zig");
-const panel = @import("panel.zig");
 
 pub const Compute = abi.Compute;
 pub const all_real = [_]Compute{ .f32, .f64, .i32, .i64, .u64 };
@@ -108,7 +105,7 @@ pub fn Inputs(comptime Body: type, comptime c: Compute) type {
 }
 
 /// Applies the body to `n` elements that lie without gaps.
-pub fn loop(
+inline fn loop(
     comptime Body: type,
     comptime c: Compute,
     p: Params,
@@ -205,194 +202,52 @@ noinline fn tail(
     for (start..n) |j| out[j] = result[j - start];
 }
 
-/// The frame call of a body.
-pub fn kernel(comptime Body: type) fn (*fr.Frame) abi.Status {
+/// A body compiled for one compute type, as the driver sees it.
+pub const Spec = struct {
+    pub const Loop = *const fn (p: Params, out: [*]u8, in: *const [3][*]const u8, n: usize) void;
+    pub const Check = *const fn (f: *fr.Frame, space: *const iter.Space) abi.Status;
+
+    loop: Loop,
+    check: ?Check,
+    arity: usize,
+    /// Compute types of the result and the inputs.
+    types: [4]Compute,
+};
+
+pub const Specs = [@typeInfo(Compute).@"enum".fields.len]?*const Spec;
+
+/// What a body is compiled to: a loop for each of its compute types, and nothing else.
+pub fn specs(comptime Body: type) *const Specs {
+    return &struct {
+        const all: Specs = blk: {
+            var t: Specs = @splat(null);
+            for (Body.computes) |c| t[@intFromEnum(c)] = &Compiled(Body, c).spec;
+            break :blk t;
+        };
+    }.all;
+}
+
+fn Compiled(comptime Body: type, comptime c: Compute) type {
     return struct {
-        fn call(f: *fr.Frame) abi.Status {
-            const c: Compute = @enumFromInt(@as(u8, @intFromFloat(f.compute)));
-            inline for (Body.computes) |k| {
-                if (c == k) return run(Body, k, f);
-            }
-            return .unsupported;
-        }
-    }.call;
-}
+        const spec: Spec = .{
+            .loop = run,
+            .check = if (@hasDecl(Body, "check")) check else null,
+            .arity = Body.arity,
+            .types = types: {
+                var t: [4]Compute = @splat(out_of(Body, c));
+                for (0..Body.arity) |k| t[k + 1] = in_of(Body, c, k);
+                break :types t;
+            },
+        };
 
-fn run(comptime Body: type, comptime c: Compute, f: *fr.Frame) abi.Status {
-    var space: iter.Space = undefined;
-    space.init(f, Body.arity + 1);
-    if (space.total == 0) return .ok;
-    if (@hasDecl(Body, "check")) {
-        const status = Body.check(c, f, &space);
-        if (status != .ok) return status;
-    }
-    if (f.sequential != 0) {
-        chunk(Body, c, f, &space, 0, space.total, 1);
-        return .ok;
-    }
-    if (panel.suits(Body, c, f, &space)) {
-        panel.run(Body, c, f, &space);
-        return .ok;
-    }
-    const Job = struct {
-        f: *fr.Frame,
-        space: *const iter.Space,
-        fn part(job: @This(), begin: usize, end: usize) void {
-            chunk(Body, c, job.f, job.space, begin, end, convert.block);
+        fn run(p: Params, out: [*]u8, in: *const [3][*]const u8, n: usize) void {
+            var typed: Inputs(Body, c) = undefined;
+            inline for (0..Body.arity) |k| typed[k] = @ptrCast(@alignCast(in[k]));
+            loop(Body, c, p, @ptrCast(@alignCast(out)), typed, n);
+        }
+
+        fn check(f: *fr.Frame, space: *const iter.Space) abi.Status {
+            return Body.check(c, f, space);
         }
     };
-    parallel.parallel_for(space.total, grain, Job{ .f = f, .space = &space }, Job.part);
-    return .ok;
-}
-
-fn chunk(
-    comptime Body: type,
-    comptime c: Compute,
-    f: *fr.Frame,
-    space: *const iter.Space,
-    begin: usize,
-    end: usize,
-    most: usize,
-) void {
-    const p: Params = .{ .attrs = &f.attrs };
-    const oc = comptime out_of(Body, c);
-    var out_buffer: [convert.block]dt.Computed(oc) align(64) = undefined;
-    var out: convert.Stream(oc) = undefined;
-    out.open(f, space, 0, begin, &out_buffer);
-    var buffers: Buffers(Body, c) = undefined;
-    var streams: Streams(Body, c) = undefined;
-    inline for (0..Body.arity) |k| {
-        streams[k].open(f, space, k + 1, begin, &buffers[k]);
-    }
-    if (most > 1 and space.rank > 1 and space.sizes[0] >= long_run) {
-        return by_runs(Body, c, space, &out, &streams, begin, end, p);
-    }
-    var direct = out.dense;
-    inline for (0..Body.arity) |k| direct = direct and streams[k].dense;
-    const step = if (direct and most > 1) end - begin else most;
-    var at = begin;
-    while (at < end) {
-        const n = @min(step, end - at);
-        var in: Inputs(Body, c) = undefined;
-        inline for (0..Body.arity) |k| in[k] = streams[k].read(n);
-        loop(Body, c, p, out.target(), in, n);
-        out.commit(n);
-        at += n;
-    }
-}
-
-/// From this length on the innermost dimension is worth a pass of its own.
-const long_run = 128;
-
-/// Run by run along the innermost dimension, so that operands without gaps there are not copied.
-fn by_runs(
-    comptime Body: type,
-    comptime c: Compute,
-    space: *const iter.Space,
-    out: anytype,
-    streams: *Streams(Body, c),
-    begin: usize,
-    end: usize,
-    p: Params,
-) void {
-    var staged = !(out.dense or out.linear);
-    inline for (0..Body.arity) |k| staged = staged or !(streams[k].dense or streams[k].linear);
-    const most: usize = if (staged) convert.block else std.math.maxInt(usize);
-    var left = space.sizes[0] - begin % space.sizes[0];
-    var at = begin;
-    while (at < end) {
-        const n = @min(@min(left, end - at), most);
-        var in: Inputs(Body, c) = undefined;
-        inline for (0..Body.arity) |k| in[k] = streams[k].read_run(n);
-        loop(Body, c, p, out.target_run(), in, n);
-        out.commit_run(n);
-        at += n;
-        left -= n;
-        if (left == 0) left = space.sizes[0];
-    }
-}
-
-fn Buffers(comptime Body: type, comptime c: Compute) type {
-    var types: [Body.arity]type = undefined;
-    for (0..Body.arity) |i| types[i] = [convert.block]dt.Computed(in_of(Body, c, i));
-    return std.meta.Tuple(&types);
-}
-
-fn Streams(comptime Body: type, comptime c: Compute) type {
-    var types: [Body.arity]type = undefined;
-    for (0..Body.arity) |i| types[i] = convert.Stream(in_of(Body, c, i));
-    return std.meta.Tuple(&types);
-}
-
-/// Bits of the first argument of the numbers-only call.
-pub const code_scalar = [3]u32{ 1 << 8, 1 << 9, 1 << 10 };
-
-/// The numbers-only call: operands without gaps in their native dtype, or one constant each.
-pub fn fast(comptime Body: type, comptime c: Compute) FastFn(Body.arity) {
-    const H = struct {
-        const Out = dt.Computed(out_of(Body, c));
-        const zero_attrs: [@typeInfo(@FieldType(abi.Frame, "attrs")).array.len]f64 = @splat(0);
-
-        fn go(code: u32, out: usize, in: [Body.arity]usize, n: usize) abi.Status {
-            const Job = struct {
-                code: u32,
-                out: usize,
-                in: [Body.arity]usize,
-                fn part(j: @This(), begin: usize, end: usize) void {
-                    span(j.code, j.out, j.in, begin, end);
-                }
-            };
-            if (n <= grain) {
-                span(code, out, in, 0, n);
-            } else {
-                parallel.parallel_for(n, grain, Job{ .code = code, .out = out, .in = in }, Job.part);
-            }
-            return .ok;
-        }
-
-        fn span(code: u32, out: usize, in: [Body.arity]usize, begin: usize, end: usize) void {
-            const p: Params = .{ .attrs = &zero_attrs };
-            const o: [*]Out = @as([*]Out, @ptrFromInt(out)) + begin;
-            var inputs: Inputs(Body, c) = undefined;
-            if (code & (code_scalar[0] | code_scalar[1] | code_scalar[2]) == 0) {
-                inline for (0..Body.arity) |k| {
-                    inputs[k] = @as([*]const dt.Computed(in_of(Body, c, k)), @ptrFromInt(in[k])) + begin;
-                }
-                return loop(Body, c, p, o, inputs, end - begin);
-            }
-            constant_span(code, o, in, begin, end);
-        }
-
-        fn constant_span(code: u32, o: [*]Out, in: [Body.arity]usize, begin: usize, end: usize) void {
-            const p: Params = .{ .attrs = &zero_attrs };
-            var buffers: Buffers(Body, c) = undefined;
-            var at = begin;
-            const first = @min(convert.block, end - begin);
-            inline for (0..Body.arity) |k| {
-                if (code & code_scalar[k] != 0) {
-                    const T = dt.Computed(comptime in_of(Body, c, k));
-                    const x = @as(*align(1) const T, @ptrFromInt(in[k])).*;
-                    for (buffers[k][0..first]) |*b| b.* = x;
-                }
-            }
-            while (at < end) {
-                const n = @min(convert.block, end - at);
-                var inputs: Inputs(Body, c) = undefined;
-                inline for (0..Body.arity) |k| {
-                    const T = dt.Computed(comptime in_of(Body, c, k));
-                    inputs[k] = if (code & code_scalar[k] != 0)
-                        &buffers[k]
-                    else
-                        @as([*]const T, @ptrFromInt(in[k])) + at;
-                }
-                loop(Body, c, p, o + (at - begin), inputs, n);
-                at += n;
-            }
-        }
-    };
-    return H.go;
-}
-
-pub fn FastFn(comptime arity: usize) type {
-    return fn (code: u32, out: usize, in: [arity]usize, n: usize) abi.Status;
 }

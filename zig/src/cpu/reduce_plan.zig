@@ -1,6 +1,7 @@
 //! How a reduction walks memory: which dimensions are kept and which are reduced, each list sorted by the input's
 //! strides and merged, and how the work is cut into tasks. The cuts depend on sizes alone, never on threads.
 const std = @import("std");
+const convert = @import("convert.zig");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 
@@ -224,20 +225,5 @@ pub inline fn element(data: [*]u8, elements: isize, size: usize) [*]u8 {
 
 /// Applies the conjugate and negative bits of an operand to its elements.
 pub inline fn apply_flags(comptime T: type, flags: u32, x: [*]T, n: usize) void {
-    if (flags != 0) flip(T, flags, x, n);
-}
-
-fn flip(comptime T: type, flags: u32, values: [*]T, n: usize) void {
-    const conj = flags & fr.flag_conj != 0;
-    const neg = flags & fr.flag_neg != 0;
-    for (values[0..n]) |*x| {
-        if (comptime dt.is_complex(T)) {
-            if (conj) x.im = -x.im;
-            if (neg) x.* = .{ .re = -x.re, .im = -x.im };
-        } else if (comptime @typeInfo(T) == .float) {
-            if (neg) x.* = -x.*;
-        } else if (neg) {
-            x.* = 0 -% x.*;
-        }
-    }
+    if (flags != 0) convert.flip(T, flags, x, n);
 }

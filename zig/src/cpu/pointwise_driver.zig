@@ -1,0 +1,184 @@
+//! Runs every pointwise kernel: streams blocks of the operands through a compiled loop. The loop and the types are
+//! values here, so that this code exists once for all kernels.
+const std = @import("std");
+const abi = @import("abi");
+const fr = @import("../core/frame.zig");
+const iter = @import("../core/iter.zig");
+const parallel = @import("../core/parallel.zig");
+const convert = @import("convert.zig");
+const panel = @import("panel.zig");
+const pw = @import("pointwise.zig");
+
+const Spec = pw.Spec;
+const most_operands = 4;
+/// All block buffers of a call, one after the other.
+const Buffers = [most_operands * convert.block * convert.widest]u8;
+
+/// The frame call of a body.
+pub fn run(specs: *const pw.Specs, f: *fr.Frame) abi.Status {
+    const c: usize = @intFromFloat(f.compute);
+    const spec = (if (c < specs.len) specs[c] else null) orelse return .unsupported;
+    var space: iter.Space = undefined;
+    space.init(f, spec.arity + 1);
+    if (space.total == 0) return .ok;
+    if (spec.check) |check| {
+        const status = check(f, &space);
+        if (status != .ok) return status;
+    }
+    if (f.sequential != 0) {
+        chunk(spec, f, &space, 0, space.total, 1);
+        return .ok;
+    }
+    if (panel.suits(spec, f, &space)) {
+        panel.run(spec, f, &space);
+        return .ok;
+    }
+    const job: Job = .{ .f = f, .space = &space, .spec = spec };
+    if (all_dense(spec, f, &space)) {
+        parallel.parallel_for(space.total, pw.grain, job, Job.dense);
+    } else parallel.parallel_for(space.total, pw.grain, job, Job.part);
+    return .ok;
+}
+
+fn all_dense(spec: *const Spec, f: *fr.Frame, space: *const iter.Space) bool {
+    if (space.rank != 1) return false;
+    for (0..spec.arity + 1) |k| {
+        const v = fr.view(f, k);
+        if (!space.is_dense(k) or !convert.is_native(&v, spec.types[k])) return false;
+    }
+    return true;
+}
+
+const Job = struct {
+    f: *fr.Frame,
+    space: *const iter.Space,
+    spec: *const Spec,
+
+    fn part(job: Job, begin: usize, end: usize) void {
+        chunk(job.spec, job.f, job.space, begin, end, convert.block);
+    }
+
+    /// Every operand lies in memory as the loop wants it.
+    fn dense(job: Job, begin: usize, end: usize) void {
+        var in: [3][*]const u8 = undefined;
+        for (0..job.spec.arity) |k| in[k] = job.at(k + 1, begin);
+        job.spec.loop(.{ .attrs = &job.f.attrs }, job.at(0, begin), &in, end - begin);
+    }
+
+    fn at(job: Job, k: usize, element: usize) [*]u8 {
+        return fr.view(job.f, k).data + element * convert.width_of(job.spec.types[k]);
+    }
+};
+
+fn chunk(spec: *const Spec, f: *fr.Frame, space: *const iter.Space, begin: usize, end: usize, most: usize) void {
+    var memory: Buffers align(64) = undefined;
+    var operands: [most_operands]convert.Operand = undefined;
+    var buffer: [*]u8 = &memory;
+    const used = operands[0 .. spec.arity + 1];
+    for (used, 0..) |*s, k| {
+        s.open(spec.types[k], f, space, k, begin, buffer);
+        buffer += convert.block * s.width;
+    }
+    const p: pw.Params = .{ .attrs = &f.attrs };
+    if (most > 1 and space.rank > 1 and space.sizes[0] >= long_run) return by_runs(spec, space, used, begin, end, p);
+    var at = begin;
+    while (at < end) {
+        const n = @min(most, end - at);
+        var in: [3][*]const u8 = undefined;
+        for (used[1..], 0..) |*s, k| in[k] = s.read(n);
+        spec.loop(p, used[0].target(), &in, n);
+        used[0].commit(n);
+        at += n;
+    }
+}
+
+/// From this length on the innermost dimension is worth a pass of its own.
+const long_run = 128;
+
+/// Run by run along the innermost dimension, so that operands without gaps there are not copied.
+fn by_runs(
+    spec: *const Spec,
+    space: *const iter.Space,
+    operands: []convert.Operand,
+    begin: usize,
+    end: usize,
+    p: pw.Params,
+) void {
+    var staged = false;
+    for (operands) |*s| staged = staged or !(s.dense or s.linear);
+    const most: usize = if (staged) convert.block else std.math.maxInt(usize);
+    var left = space.sizes[0] - begin % space.sizes[0];
+    var at = begin;
+    while (at < end) {
+        const n = @min(@min(left, end - at), most);
+        var in: [3][*]const u8 = undefined;
+        for (operands[1..], 0..) |*s, k| in[k] = s.read_run(n);
+        spec.loop(p, operands[0].target_run(), &in, n);
+        operands[0].commit_run(n);
+        at += n;
+        left -= n;
+        if (left == 0) left = space.sizes[0];
+    }
+}
+
+/// Bits of the first argument of the numbers-only call.
+const code_scalar = [3]u32{ 1 << 8, 1 << 9, 1 << 10 };
+const no_attrs: [@typeInfo(@FieldType(abi.Frame, "attrs")).array.len]f64 = @splat(0);
+
+/// The numbers-only call: operands without gaps in their native dtype, or one constant each.
+pub fn fast(specs: *const pw.Specs, code: u32, out: usize, in: *const [3]usize, n: usize) abi.Status {
+    const c = code & 0xff;
+    const spec = (if (c < specs.len) specs[c] else null) orelse return .unsupported;
+    const call: FastCall = .{ .spec = spec, .code = code, .out = out, .in = in };
+    parallel.parallel_for(n, pw.grain, call, FastCall.span);
+    return .ok;
+}
+
+const FastCall = struct {
+    spec: *const Spec,
+    code: u32,
+    out: usize,
+    in: *const [3]usize,
+
+    fn span(call: FastCall, begin: usize, end: usize) void {
+        if (call.code & (code_scalar[0] | code_scalar[1] | code_scalar[2]) != 0) return call.with_constants(begin, end);
+        if (begin == 0) return call.go(call.out, @ptrCast(call.in), end);
+        var in: [3][*]const u8 = undefined;
+        for (0..call.spec.arity) |k| in[k] = @ptrFromInt(call.in[k] + begin * call.width(k + 1));
+        call.go(call.out + begin * call.width(0), &in, end - begin);
+    }
+
+    inline fn go(call: FastCall, out: usize, in: *const [3][*]const u8, n: usize) void {
+        call.spec.loop(.{ .attrs = &no_attrs }, @ptrFromInt(out), in, n);
+    }
+
+    fn width(call: FastCall, k: usize) usize {
+        return convert.width_of(call.spec.types[k]);
+    }
+
+    fn with_constants(call: FastCall, begin: usize, end: usize) void {
+        var buffers: Buffers align(64) = undefined;
+        const first = @min(convert.block, end - begin);
+        for (0..call.spec.arity) |k| {
+            if (call.code & code_scalar[k] == 0) continue;
+            panel.repeat(call.width(k + 1), buffer_of(&buffers, k), call.in[k], first);
+        }
+        var at = begin;
+        while (at < end) {
+            const n = @min(convert.block, end - at);
+            var in: [3][*]const u8 = undefined;
+            for (0..call.spec.arity) |k| {
+                in[k] = if (call.code & code_scalar[k] != 0)
+                    buffer_of(&buffers, k)
+                else
+                    @ptrFromInt(call.in[k] + at * call.width(k + 1));
+            }
+            call.go(call.out + at * call.width(0), &in, n);
+            at += n;
+        }
+    }
+
+    fn buffer_of(buffers: *Buffers, k: usize) [*]u8 {
+        return @as([*]u8, buffers) + k * convert.block * convert.widest;
+    }
+};
