@@ -3,10 +3,20 @@
 
 import { join } from "node:path";
 import process from "node:process";
-import { buildLibrary, describeBuild, ensureInstalled, findBun, root, run, ToolError, toolEnv } from "./toolchain.mjs";
+import {
+  buildBundle,
+  buildLibrary,
+  describeBuild,
+  ensureInstalled,
+  findBun,
+  root,
+  run,
+  ToolError,
+  toolEnv,
+} from "./toolchain.mjs";
 
 const usage = `usage: node scripts/run.mjs <command> [arguments]
-  build [--force]        build the native library
+  build [--force]        build the native library, and the one file that users import
   demo                   build, then run examples/demo.ts
   test [step...]         run every check (scripts/test.ts builds by itself)
   run <file> [args...]   build, then run a file with bun
@@ -16,6 +26,7 @@ const usage = `usage: node scripts/run.mjs <command> [arguments]
 function build(force = false) {
   const result = buildLibrary({ force });
   if (result.built) console.log(describeBuild(result));
+  buildBundle({ force });
   return result;
 }
 

@@ -15,6 +15,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -260,6 +261,27 @@ export function buildLibrary({ force = false } = {}) {
   if (!existsSync(file)) throw new ToolError(`zig build succeeded but made no ${relative(root, file)}`);
   writeFileSync(stampFile, digest);
   return { built: true, seconds, megabytes: statSync(file).size / 1e6, file };
+}
+
+/**
+ * Makes the one file that `import "zensor"` loads, unless it is there and no source is newer.
+ * @param {{ force?: boolean }} [options]
+ * @returns {boolean} whether it was made
+ */
+export function buildBundle({ force = false } = {}) {
+  const { bundleFile, bundleIsCurrent } = createRequire(import.meta.url)("../src/bundle.cjs");
+  if (!force && bundleIsCurrent()) return false;
+  const bun = findBun();
+  if (bun === undefined) throw new ToolError("bun is not installed");
+  // Compiled code needs the CommonJS form; there bun would replace import.meta.path by the source's path at build time.
+  const form = ["--target=bun", "--format=cjs", "--bytecode", "--sourcemap=linked"];
+  const place = ["--define", "import.meta.path=module.filename", `--outdir=${dirname(bundleFile)}`];
+  const command = [bun, "build", join(root, "src", "index.ts"), ...form, ...place, "--entry-naming=zensor.js"];
+  if (run(command, { env: toolEnv(), quiet: true }) !== 0) {
+    rmSync(bundleFile, { force: true });
+    throw new ToolError(`the library does not bundle; this tells why: bun build src/index.ts ${form.join(" ")}`);
+  }
+  return true;
 }
 
 /**

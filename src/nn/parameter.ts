@@ -4,8 +4,6 @@ import { TypeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "./errors.ts";
 
-const INSPECT = Symbol.for("nodejs.util.inspect.custom");
-
 /** A leaf that shares the tensor's bytes and wants gradients. @torch torch.nn.Parameter */
 export class Parameter extends Tensor {
   constructor(data: Tensor, requiresGrad = true) {
@@ -27,8 +25,5 @@ export class Parameter extends Tensor {
   }
   override toString(): string {
     return `Parameter containing:\n${super.toString()}`;
-  }
-  [INSPECT](): string {
-    return this.toString();
   }
 }

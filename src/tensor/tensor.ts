@@ -338,10 +338,10 @@ export class Tensor {
     return late.repr(this);
   }
   [Symbol.for("nodejs.util.inspect.custom")](): string {
-    return late.repr(this);
+    return this.toString();
   }
   [Symbol.toPrimitive](hint: "number" | "string" | "default"): number | string | boolean {
-    if (hint === "string") return late.repr(this);
+    if (hint === "string") return this.toString();
     if (hint === "number") {
       const value = late.item(this);
       if (value instanceof Complex) throw new TypeError("a complex tensor has no number");

@@ -232,13 +232,6 @@ export const seed004 = defineSeed<Scope>("004", [
     python: "print_directory_tree(tempdir)",
     code: (s) => printDirectoryTree(`${s.dir}/mixed`),
     prints: `mixed/
-    tensorclass/
-        _tensordict/
-            metadata/
-                meta.json
-            data.memmap
-            meta.json
-        meta.json
     td_list/
         0/
             item.memmap
@@ -253,8 +246,17 @@ export const seed004 = defineSeed<Scope>("004", [
             item.memmap
             meta.json
         meta.json
+    tensorclass/
+        _tensordict/
+            metadata/
+                meta.json
+            data.memmap
+            meta.json
+        meta.json
     meta.json`,
-    reason: "Names are in order here, and strings have a directory of their own today (metadata/meta.json).",
+    reason:
+      "Names are in order here, the document's are as the file system gave them; the root has the folder's name; " +
+      "strings have a directory of their own today (metadata/meta.json).",
   },
   {
     line: 133,

@@ -3,6 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SEEDS } from "./manifest.ts";
 import { type BaseScope, captured, openScope, type Row } from "./row.ts";
 
+// Some rows draw a hundred million numbers, or map a hundred gigabytes.
+const LIMIT_MS = 60_000;
+
 function check(row: Row<BaseScope>, printed: string): void {
   if (row.prints instanceof RegExp) expect(printed).toMatch(row.prints);
   else expect(printed).toBe(row.prints ?? "");
@@ -16,9 +19,8 @@ for (const { seed, rows } of SEEDS) {
     });
     afterAll(() => opened.remove());
     for (const row of rows) {
-      test(`line ${row.line}: ${row.python}`, async () => {
-        check(row, await captured(() => row.code(opened.scope)));
-      });
+      const name = `line ${row.line}: ${row.python}`;
+      test(name, async () => check(row, await captured(() => row.code(opened.scope))), LIMIT_MS);
     }
   });
 }
