@@ -1123,15 +1123,17 @@ export function abs_(self: Tensor): Tensor {
   return self;
 }
 
+export const P_neg = { name: "neg", kernel: $K.unary_neg, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":null,"text":"Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.","error":"NotImplementedError","all":null}] } as const;
+
 export function neg(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("neg", out, [self]);
-    return $T.finishOut(($arith.neg as $Fn)(self, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.unary(P_neg, self, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.neg as $Fn)(self, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_neg, self, undefined, false);
   const node = new $N.neg_Backward();
   $T.connect(node, [self]);
-  const r = ($arith.neg as $Fn)(self, undefined, false);
+  const r = $pointwise.unary(P_neg, self, undefined, false);
   return $T.record(r, node);
 }
 
@@ -1140,7 +1142,7 @@ export function neg_(self: Tensor): Tensor {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
     }
-    ($arith.neg as $Fn)(self, self, true);
+    $pointwise.unary(P_neg, self, self, true);
     self._version.value++;
     return self;
   }
@@ -1150,13 +1152,13 @@ export function neg_(self: Tensor): Tensor {
   }
   const node = new $N.neg_Backward();
   $T.connect(node, [self]);
-  ($arith.neg as $Fn)(self, self, true);
+  $pointwise.unary(P_neg, self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
-export const P_exp = { name: "exp", kernel: $K.unary_exp, rule: $pointwise.RULES.float };
+export const P_exp = { name: "exp", kernel: $K.unary_exp, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function exp(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
@@ -1193,7 +1195,7 @@ export function exp_(self: Tensor): Tensor {
   return self;
 }
 
-export const P_log = { name: "log", kernel: $K.unary_log, rule: $pointwise.RULES.float };
+export const P_log = { name: "log", kernel: $K.unary_log, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function log(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
@@ -1230,7 +1232,7 @@ export function log_(self: Tensor): Tensor {
   return self;
 }
 
-export const P_sqrt = { name: "sqrt", kernel: $K.unary_sqrt, rule: $pointwise.RULES.float };
+export const P_sqrt = { name: "sqrt", kernel: $K.unary_sqrt, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function sqrt(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
@@ -1267,7 +1269,7 @@ export function sqrt_(self: Tensor): Tensor {
   return self;
 }
 
-export const P_tanh = { name: "tanh", kernel: $K.unary_tanh, rule: $pointwise.RULES.float };
+export const P_tanh = { name: "tanh", kernel: $K.unary_tanh, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function tanh(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
@@ -1304,7 +1306,7 @@ export function tanh_(self: Tensor): Tensor {
   return self;
 }
 
-export const P_sigmoid = { name: "sigmoid", kernel: $K.unary_sigmoid, rule: $pointwise.RULES.float };
+export const P_sigmoid = { name: "sigmoid", kernel: $K.unary_sigmoid, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function sigmoid(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
@@ -1341,7 +1343,7 @@ export function sigmoid_(self: Tensor): Tensor {
   return self;
 }
 
-export const P_sin = { name: "sin", kernel: $K.unary_sin, rule: $pointwise.RULES.float };
+export const P_sin = { name: "sin", kernel: $K.unary_sin, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function sin(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
@@ -1378,7 +1380,7 @@ export function sin_(self: Tensor): Tensor {
   return self;
 }
 
-export const P_cos = { name: "cos", kernel: $K.unary_cos, rule: $pointwise.RULES.float };
+export const P_cos = { name: "cos", kernel: $K.unary_cos, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function cos(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
@@ -1415,29 +1417,31 @@ export function cos_(self: Tensor): Tensor {
   return self;
 }
 
+export const P_relu = { name: "relu", kernel: $K.unary_relu, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":null,"text":"Boolean inputs not supported for relu","error":"NotImplementedError","all":null},{"dtypes":3072,"kernel":null,"text":"clamp is not supported for complex types","error":"NotImplementedError","all":null}] } as const;
+
 export function relu(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("relu", out, [self]);
-    return $T.finishOut(($arith.relu as $Fn)(self, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.unary(P_relu, self, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.relu as $Fn)(self, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_relu, self, undefined, false);
   const node = new $N.relu_Backward();
   $T.connect(node, [self]);
-  const r = ($arith.relu as $Fn)(self, undefined, false);
+  const r = $pointwise.unary(P_relu, self, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
 export function relu_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($arith.relu as $Fn)(self, self, true);
+    $pointwise.unary(P_relu, self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
   const node = new $N.relu_Backward();
   $T.connect(node, [self]);
-  ($arith.relu as $Fn)(self, self, true);
+  $pointwise.unary(P_relu, self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   node.result0 = $S.saveResult(self, node, 0);
@@ -1448,7 +1452,7 @@ export function isnan(self: Tensor): Tensor {
   return ($arith.isnan as $Fn)(self, undefined, false);
 }
 
-export const P_logical_not = { name: "logicalNot", kernel: $K.unary_logical_not, rule: $pointwise.RULES.bool };
+export const P_logical_not = { name: "logicalNot", kernel: $K.unary_logical_not, rule: $pointwise.RULES.bool, refuses: null } as const;
 
 export function logical_not(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
@@ -1548,7 +1552,7 @@ export function rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
   return $T.record(r, node);
 }
 
-export const P_mul = { name: "mul", kernel: $K.binary_mul, rule: $pointwise.RULES.arith };
+export const P_mul = { name: "mul", kernel: $K.binary_mul, rule: $pointwise.RULES.arith, refuses: null } as const;
 
 export function mul(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
@@ -1860,35 +1864,39 @@ export function square_(self: Tensor): Tensor {
   return ($C as any).square_(self);
 }
 
+export const P_maximum = { name: "maximum", kernel: $K.binary_maximum, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"maximum not implemented for complex tensors.","error":"TypeError","all":null}] } as const;
+
 export function maximum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("maximum", out, [self, other]);
-    return $T.finishOut(($arith.maximum as $Fn)(self, other, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.binary(P_maximum, self, other, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return ($arith.maximum as $Fn)(self, other, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_maximum, self, other, undefined, false);
   const node = new $N.maximum_Backward();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
-  const r = ($arith.maximum as $Fn)(self, other, undefined, false);
+  const r = $pointwise.binary(P_maximum, self, other, undefined, false);
   return $T.record(r, node);
 }
+
+export const P_minimum = { name: "minimum", kernel: $K.binary_minimum, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"minimum not implemented for complex tensors.","error":"TypeError","all":null}] } as const;
 
 export function minimum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("minimum", out, [self, other]);
-    return $T.finishOut(($arith.minimum as $Fn)(self, other, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.binary(P_minimum, self, other, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return ($arith.minimum as $Fn)(self, other, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_minimum, self, other, undefined, false);
   const node = new $N.minimum_Backward();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
-  const r = ($arith.minimum as $Fn)(self, other, undefined, false);
+  const r = $pointwise.binary(P_minimum, self, other, undefined, false);
   return $T.record(r, node);
 }
 
-export const P_eq = { name: "eq", kernel: $K.binary_eq, rule: $pointwise.RULES.compare };
+export const P_eq = { name: "eq", kernel: $K.binary_eq, rule: $pointwise.RULES.compare, refuses: null } as const;
 
 export function eq(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
@@ -1908,7 +1916,7 @@ export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
   return self;
 }
 
-export const P_ne = { name: "ne", kernel: $K.binary_ne, rule: $pointwise.RULES.compare };
+export const P_ne = { name: "ne", kernel: $K.binary_ne, rule: $pointwise.RULES.compare, refuses: null } as const;
 
 export function ne(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
@@ -1928,12 +1936,14 @@ export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
   return self;
 }
 
+export const P_lt = { name: "lt", kernel: $K.binary_lt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"lt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
 export function lt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("lt", out, [self, other]);
-    return $T.finishOut(($arith.lt as $Fn)(self, other, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.binary(P_lt, self, other, out, false), out) as Tensor;
   }
-  return ($arith.lt as $Fn)(self, other, undefined, false);
+  return $pointwise.binary(P_lt, self, other, undefined, false);
 }
 
 export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
@@ -1941,17 +1951,19 @@ export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  ($arith.lt as $Fn)(self, other, self, true);
+  $pointwise.binary(P_lt, self, other, self, true);
   self._version.value++;
   return self;
 }
 
+export const P_le = { name: "le", kernel: $K.binary_le, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"le_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
 export function le(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("le", out, [self, other]);
-    return $T.finishOut(($arith.le as $Fn)(self, other, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.binary(P_le, self, other, out, false), out) as Tensor;
   }
-  return ($arith.le as $Fn)(self, other, undefined, false);
+  return $pointwise.binary(P_le, self, other, undefined, false);
 }
 
 export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
@@ -1959,17 +1971,19 @@ export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  ($arith.le as $Fn)(self, other, self, true);
+  $pointwise.binary(P_le, self, other, self, true);
   self._version.value++;
   return self;
 }
 
+export const P_gt = { name: "gt", kernel: $K.binary_gt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"gt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
 export function gt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("gt", out, [self, other]);
-    return $T.finishOut(($arith.gt as $Fn)(self, other, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.binary(P_gt, self, other, out, false), out) as Tensor;
   }
-  return ($arith.gt as $Fn)(self, other, undefined, false);
+  return $pointwise.binary(P_gt, self, other, undefined, false);
 }
 
 export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
@@ -1977,17 +1991,19 @@ export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  ($arith.gt as $Fn)(self, other, self, true);
+  $pointwise.binary(P_gt, self, other, self, true);
   self._version.value++;
   return self;
 }
 
+export const P_ge = { name: "ge", kernel: $K.binary_ge, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"ge_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
 export function ge(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("ge", out, [self, other]);
-    return $T.finishOut(($arith.ge as $Fn)(self, other, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.binary(P_ge, self, other, out, false), out) as Tensor;
   }
-  return ($arith.ge as $Fn)(self, other, undefined, false);
+  return $pointwise.binary(P_ge, self, other, undefined, false);
 }
 
 export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
@@ -1995,12 +2011,12 @@ export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  ($arith.ge as $Fn)(self, other, self, true);
+  $pointwise.binary(P_ge, self, other, self, true);
   self._version.value++;
   return self;
 }
 
-export const P_logical_and = { name: "logicalAnd", kernel: $K.binary_logical_and, rule: $pointwise.RULES.bool };
+export const P_logical_and = { name: "logicalAnd", kernel: $K.binary_logical_and, rule: $pointwise.RULES.bool, refuses: null } as const;
 
 export function logical_and(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
@@ -2020,7 +2036,7 @@ export function logical_and_(self: Tensor, other: Tensor): Tensor {
   return self;
 }
 
-export const P_logical_or = { name: "logicalOr", kernel: $K.binary_logical_or, rule: $pointwise.RULES.bool };
+export const P_logical_or = { name: "logicalOr", kernel: $K.binary_logical_or, rule: $pointwise.RULES.bool, refuses: null } as const;
 
 export function logical_or(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
@@ -2040,12 +2056,14 @@ export function logical_or_(self: Tensor, other: Tensor): Tensor {
   return self;
 }
 
+export const P_bitwise_and = { name: "bitwiseAnd", kernel: $K.binary_bitwise_and, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_and_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
 export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("bitwiseAnd", out, [self, other]);
-    return $T.finishOut(($arith.bitwiseAnd as $Fn)(self, other, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.binary(P_bitwise_and, self, other, out, false), out) as Tensor;
   }
-  return ($arith.bitwiseAnd as $Fn)(self, other, undefined, false);
+  return $pointwise.binary(P_bitwise_and, self, other, undefined, false);
 }
 
 export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
@@ -2053,22 +2071,24 @@ export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  ($arith.bitwiseAnd as $Fn)(self, other, self, true);
+  $pointwise.binary(P_bitwise_and, self, other, self, true);
   self._version.value++;
   return self;
 }
 
+export const P_atan2 = { name: "atan2", kernel: $K.binary_atan2, rule: $pointwise.RULES.float, refuses: [{"dtypes":3072,"kernel":"atan2_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
 export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("atan2", out, [self, other]);
-    return $T.finishOut(($arith.atan2 as $Fn)(self, other, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.binary(P_atan2, self, other, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return ($arith.atan2 as $Fn)(self, other, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_atan2, self, other, undefined, false);
   const node = new $N.atan2_Backward();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
-  const r = ($arith.atan2 as $Fn)(self, other, undefined, false);
+  const r = $pointwise.binary(P_atan2, self, other, undefined, false);
   return $T.record(r, node);
 }
 
@@ -2077,7 +2097,7 @@ export function atan2_(self: Tensor, other: Tensor): Tensor {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
-    ($arith.atan2 as $Fn)(self, other, self, true);
+    $pointwise.binary(P_atan2, self, other, self, true);
     self._version.value++;
     return self;
   }
@@ -2089,23 +2109,25 @@ export function atan2_(self: Tensor, other: Tensor): Tensor {
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
-  ($arith.atan2 as $Fn)(self, other, self, true);
+  $pointwise.binary(P_atan2, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
+export const P_copysign = { name: "copysign", kernel: $K.binary_copysign, rule: $pointwise.RULES.float, refuses: [{"dtypes":3072,"kernel":"copysign_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
 export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("copysign", out, [self, other]);
-    return $T.finishOut(($arith.copysign as $Fn)(self, other, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.binary(P_copysign, self, other, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.copysign as $Fn)(self, other, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $pointwise.binary(P_copysign, self, other, undefined, false);
   const node = new $N.copysign_Backward();
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
-  const r = ($arith.copysign as $Fn)(self, other, undefined, false);
+  const r = $pointwise.binary(P_copysign, self, other, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -2115,7 +2137,7 @@ export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
-    ($arith.copysign as $Fn)(self, other, self, true);
+    $pointwise.binary(P_copysign, self, other, self, true);
     self._version.value++;
     return self;
   }
@@ -2127,7 +2149,7 @@ export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
-  ($arith.copysign as $Fn)(self, other, self, true);
+  $pointwise.binary(P_copysign, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   node.result0 = $S.saveResult(self, node, 0);
@@ -2175,18 +2197,20 @@ export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tenso
   return self;
 }
 
+export const P_addcmul = { name: "addcmul", kernel: $K.ternary_addcmul, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":"addcmul_cpu_out","text":null,"error":"NotImplementedError","all":null}] } as const;
+
 export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("addcmul", out, [self, tensor1, tensor2]);
-    return $T.finishOut(($arith.addcmul as $Fn)(self, tensor1, tensor2, value, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.general(P_addcmul, [self, tensor1, tensor2], out, false, () => { $pointwise.scalarAttr(0, value); }), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return ($arith.addcmul as $Fn)(self, tensor1, tensor2, value, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.general(P_addcmul, [self, tensor1, tensor2], undefined, false, () => { $pointwise.scalarAttr(0, value); });
   const node = new $N.addcmul_Backward();
   $T.connect(node, [self, tensor1, tensor2]);
   node.tensor1 = $S.save(tensor1);
   node.tensor2 = $S.save(tensor2);
   node.value = value;
-  const r = ($arith.addcmul as $Fn)(self, tensor1, tensor2, value, undefined, false);
+  const r = $pointwise.general(P_addcmul, [self, tensor1, tensor2], undefined, false, () => { $pointwise.scalarAttr(0, value); });
   return $T.record(r, node);
 }
 
@@ -2195,7 +2219,7 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, tensor1, tensor2);
     }
-    ($arith.addcmul as $Fn)(self, tensor1, tensor2, value, self, true);
+    $pointwise.general(P_addcmul, [self, tensor1, tensor2], self, true, () => { $pointwise.scalarAttr(0, value); });
     self._version.value++;
     return self;
   }
@@ -2208,7 +2232,7 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
   node.tensor1 = $S.save(tensor1);
   node.tensor2 = $S.save(tensor2);
   node.value = value;
-  ($arith.addcmul as $Fn)(self, tensor1, tensor2, value, self, true);
+  $pointwise.general(P_addcmul, [self, tensor1, tensor2], self, true, () => { $pointwise.scalarAttr(0, value); });
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;

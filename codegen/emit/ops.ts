@@ -1,5 +1,6 @@
 /** generated/ops.ts: every overload with all arguments given, its in-place form, and its recording for autograd. */
-import type { Arg, Model, Op } from "../model/load.ts";
+import { SchemaError } from "../model/literal.ts";
+import { type Arg, camel, type Model, type Op } from "../model/load.ts";
 import { isTensorArg, type NodePlan, planOf, specialArg } from "./nodes.ts";
 import { symbolOf } from "./symbols.ts";
 
@@ -79,6 +80,10 @@ function forward(op: Op, out: string, inplace: boolean): string {
   }
   const p = `P_${op.fn}`;
   const tensors = op.args.filter(isTensorArg).map((a) => a.name);
+  if (op.attrs !== undefined) {
+    const sets = op.attrs.map((name, i) => `$pointwise.scalarAttr(${i}, ${camel(name)})`);
+    return `$pointwise.general(${p}, [${tensors.join(", ")}], ${out}, ${inplace}, () => { ${sets.join("; ")}; })`;
+  }
   if (tensors.length <= 2 && op.args.length === tensors.length) {
     const caller = tensors.length === 1 ? "unary" : "binary";
     return `$pointwise.${caller}(${[p, ...tensors, out, String(inplace)].join(", ")})`;
@@ -196,10 +201,35 @@ function emitInplace(op: Op, plan: NodePlan | null): string[] {
   return lines;
 }
 
-function pointwiseConstant(op: Op): string {
+const KINDS = ["bool", "integral", "floating", "complex"];
+
+/** What the runtime checks: dtypes as a set of bits by their number, operands by their place. */
+function refusals(op: Op, model: Model): string {
+  const tensors = op.args.filter(isTensorArg).map((a) => a.name);
+  const rows = (op.refuses ?? []).map((r) => {
+    const ids = model.dtypes.filter((d) => r.dtypes.includes(d.name) || r.dtypes.includes(KINDS[d.category] as string));
+    if (ids.length === 0) throw new SchemaError(op.where, `no dtype is one of ${r.dtypes.join(", ")}`);
+    return {
+      dtypes: ids.reduce((bits, d) => bits + 2 ** d.id, 0),
+      kernel: r.kernel ?? null,
+      text: r.text ?? null,
+      error: r.error ?? "NotImplementedError",
+      all: r.all?.map((name) => tensors.indexOf(camel(name))) ?? null,
+    };
+  });
+  return rows.length === 0 ? "null" : JSON.stringify(rows);
+}
+
+function pointwiseConstant(op: Op, model: Model): string {
   const kernel = symbolOf((op.kernels as readonly string[])[0] as string).slice(5);
   const rule = `$pointwise.RULES.${op.promote}`;
-  return `export const P_${op.fn} = { name: "${op.publicName}", kernel: $K.${kernel}, rule: ${rule} };`;
+  const fields = [
+    `name: "${op.publicName}"`,
+    `kernel: $K.${kernel}`,
+    `rule: ${rule}`,
+    `refuses: ${refusals(op, model)}`,
+  ];
+  return `export const P_${op.fn} = { ${fields.join(", ")} } as const;`;
 }
 
 export function emitOps(model: Model): string {
@@ -208,7 +238,7 @@ export function emitOps(model: Model): string {
   for (const op of model.ops) {
     const plan = planOf(op, model);
     if (op.impl !== undefined && op.kind !== "composite") modules.add(moduleOf(op.impl)[0]);
-    if (op.kind === "pointwise" && op.impl === undefined) body.push(pointwiseConstant(op), "");
+    if (op.kind === "pointwise" && op.impl === undefined) body.push(pointwiseConstant(op, model), "");
     if (has(op, "function") || has(op, "method") || has(op, "property") || op.internal) {
       body.push(...emitPlain(op, plan));
     }

@@ -57,7 +57,7 @@ export function camel(name: string): string {
 const KNOWN = new Set(
   (
     "name overload namespace kind doc args kwargs variants promote kernels fast impl results grad node " +
-    "nodeWhen inplaceNode jvp multiOutput " +
+    "refuses attrs nodeWhen inplaceNode jvp multiOutput " +
     "mayCopy nonDifferentiable checksFirst internal aliases example throws cases"
   ).split(" "),
 );
@@ -103,6 +103,11 @@ function checkOp(op: Op): void {
   if (op.kind !== "pointwise" && !op.impl) complain("needs `impl`");
   if (op.kind === "pointwise" && !op.impl && !op.kernels?.length) complain("needs `kernels` or `impl`");
   if (op.kind === "pointwise" && !op.impl && !op.promote) complain("needs `promote`");
+  if (op.impl && (op.refuses || op.attrs)) complain("`refuses` and `attrs` are for operators without `impl`");
+  for (const name of [...(op.attrs ?? []), ...(op.refuses ?? []).flatMap((r) => r.all ?? [])]) {
+    if (!op.args.some((a) => a.name === camel(name))) complain(`no argument "${name}"`);
+  }
+  for (const r of op.refuses ?? []) if (!r.kernel === !r.text) complain("a refusal has a kernel's name or a text");
   if ((has("method") || has("inplace")) && !op.args.some((a) => a.role.startsWith("Tensor"))) {
     complain("a method needs a tensor argument");
   }

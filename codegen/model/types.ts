@@ -45,6 +45,20 @@ export type Kind = "pointwise" | "view" | "op" | "composite" | "factory";
 
 export type Variant = "function" | "method" | "inplace" | "out" | "property";
 
+/** Dtypes that an operator refuses, and in which words. */
+export interface RefusalSchema {
+  /** Names of dtypes, or `bool`, `integral`, `floating`, `complex` for all of a kind. */
+  readonly dtypes: readonly string[];
+  /** The kernel's name in `"lt_cpu" not implemented for 'Bool'`, said of the dtype of computation. */
+  readonly kernel?: string;
+  /** Other words, said of the operands before their shapes are looked at; `{dtype}` stands for the dtype. */
+  readonly text?: string;
+  /** The class of the error with `text`; NotImplementedError unless given. */
+  readonly error?: "NotImplementedError" | "RuntimeError" | "TypeError";
+  /** With `text`: operands that must all be of these dtypes; any one operand is enough when absent. */
+  readonly all?: readonly string[];
+}
+
 /** One operator overload. */
 export interface OpSchema {
   /** torch's name: `index_select`. */
@@ -63,6 +77,10 @@ export interface OpSchema {
   readonly variants: readonly Variant[];
   /** Where in-place self is the named argument's role, when it is not the first. */
   readonly promote?: Promotion;
+  /** Pointwise: dtypes that are refused, in the order of the checks. */
+  readonly refuses?: readonly RefusalSchema[];
+  /** Pointwise: arguments that the kernel reads as scalar attributes, in its order. */
+  readonly attrs?: readonly string[];
   /** Kernel paths in the native library, `family.name`. The first is the main one. */
   readonly kernels?: readonly string[];
   /** Pointwise: contiguous operands of these compute types go through the numbers-only call. */

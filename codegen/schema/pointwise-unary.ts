@@ -29,7 +29,14 @@ export const ops = [
     kernels: ["unary.neg"],
     fast: reals,
     promote: "arith",
-    impl: "arith.neg",
+    refuses: [
+      {
+        dtypes: ["bool"],
+        text:
+          "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use " +
+          "the `~` or `logical_not()` operator instead.",
+      },
+    ],
     node: "NegBackward0",
     doc: "The negative of each element.",
     grad: { self: "grad.neg()" },
@@ -120,7 +127,10 @@ export const ops = [
     fast: reals,
     promote: "arith",
     checksFirst: true,
-    impl: "arith.relu",
+    refuses: [
+      { dtypes: ["bool"], text: "Boolean inputs not supported for relu" },
+      { dtypes: ["complex"], text: "clamp is not supported for complex types" },
+    ],
     node: "ReluBackward0",
     doc: "Each element, or zero where it is negative.",
     grad: { self: "thresholdBackward(grad, result)" },

@@ -3,7 +3,7 @@ import { K } from "../../generated/kernels.ts";
 
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { bool, type DType } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.ts";
+import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { fill } from "./copy.ts";
@@ -22,8 +22,6 @@ import { canCast, resultType } from "./promotion.ts";
 const def = (name: string, kernel: Pointwise["kernel"], rule: Pointwise["rule"]): Pointwise => ({ name, kernel, rule });
 
 const ABS = def("abs", K.unary_abs, RULES.abs);
-const NEG = def("neg", K.unary_neg, RULES.arith);
-const RELU = def("relu", K.unary_relu, RULES.arith);
 const ISNAN = def("isnan", K.unary_isnan, RULES.compare);
 const ADD = def("add", K.binary_add, RULES.arith);
 const ADD_ALPHA = def("add", K.binary_add_alpha, RULES.arith);
@@ -34,19 +32,9 @@ const FLOOR_DIV = def("floor_divide", K.binary_floor_divide, RULES.arith);
 const REMAINDER = def("remainder", K.binary_remainder, RULES.arith);
 const FMOD = def("fmod", K.binary_fmod, RULES.arith);
 const POW = def("pow", K.binary_pow, RULES.arith);
-const MAXIMUM = def("maximum", K.binary_maximum, RULES.arith);
-const MINIMUM = def("minimum", K.binary_minimum, RULES.arith);
-const AND = def("bitwise_and", K.binary_bitwise_and, RULES.bitwise);
-const ATAN2 = def("atan2", K.binary_atan2, RULES.float);
-const COPYSIGN = def("copysign", K.binary_copysign, RULES.float);
 const LERP = def("lerp", K.ternary_lerp, RULES.same);
-const ADDCMUL = def("addcmul", K.ternary_addcmul, RULES.arith);
 const CLAMP = def("clamp", K.ternary_clamp, RULES.arith);
 const WHERE = def("where", K.ternary_where, RULES.arith);
-const LT = def("lt", K.binary_lt, RULES.compare);
-const LE = def("le", K.binary_le, RULES.compare);
-const GT = def("gt", K.binary_gt, RULES.compare);
-const GE = def("ge", K.binary_ge, RULES.compare);
 
 type Out = Tensor | undefined;
 
@@ -56,23 +44,6 @@ export function abs(self: Tensor, out: Out, inplace: boolean): Tensor {
   }
   if (self.dtype === bool) notImplemented("abs_cpu", bool);
   return unary(ABS, self, out, inplace);
-}
-
-export function neg(self: Tensor, out: Out, inplace: boolean): Tensor {
-  if (self.dtype === bool) {
-    throw new NotImplementedError(
-      "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, " +
-        "use the `~` " +
-        "or `logical_not()` operator instead.",
-    );
-  }
-  return unary(NEG, self, out, inplace);
-}
-
-export function relu(self: Tensor, out: Out, inplace: boolean): Tensor {
-  if (self.dtype === bool) throw new NotImplementedError("Boolean inputs not supported for relu");
-  if (self.dtype.category === 3) throw new NotImplementedError("clamp is not supported for complex types");
-  return unary(RELU, self, out, inplace);
 }
 
 export function isnan(self: Tensor): Tensor {
@@ -194,53 +165,6 @@ function trivialPower(a: Tensor, b: Scalar, common: DType, out: Out, inplace: bo
 
 const COPY = def("pow", K.unary_convert, RULES.same);
 
-function requireReal(op: string, a: Tensor, b: Tensor): void {
-  if (a.dtype.category === 3 || b.dtype.category === 3) {
-    throw new TypeError(`${op} not implemented for complex tensors.`);
-  }
-}
-
-export function maximum(a: Tensor, b: Tensor, out: Out): Tensor {
-  requireReal("maximum", a, b);
-  return binary(MAXIMUM, a, b, out);
-}
-
-export function minimum(a: Tensor, b: Tensor, out: Out): Tensor {
-  requireReal("minimum", a, b);
-  return binary(MINIMUM, a, b, out);
-}
-
-function ordered(p: Pointwise, kernel: string) {
-  return (a: Operand, b: Operand, out: Out, inplace: boolean): Tensor => {
-    const d = resultType([a, b]);
-    if (d.category === 3) notImplemented(kernel, d);
-    return binary(p, a, b, out, inplace);
-  };
-}
-
-export const lt = ordered(LT, "lt_cpu");
-export const le = ordered(LE, "le_cpu");
-export const gt = ordered(GT, "gt_cpu");
-export const ge = ordered(GE, "ge_cpu");
-
-export function bitwiseAnd(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
-  const d = resultType([a, b]);
-  if (d.category >= 2) notImplemented("bitwise_and_cpu", d);
-  return binary(AND, a, b, out, inplace);
-}
-
-export function atan2(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
-  const d = resultType([a, b]);
-  if (d.category === 3) notImplemented("atan2_cpu", d);
-  return binary(ATAN2, a, b, out, inplace);
-}
-
-export function copysign(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
-  const d = resultType([a, b]);
-  if (d.category === 3) notImplemented("copysign_cpu", d);
-  return binary(COPYSIGN, a, b, out, inplace);
-}
-
 export function lerp(self: Tensor, end: Tensor, weight: Operand, out: Out, inplace: boolean): Tensor {
   const wrong = (what: string, d: DType): never => {
     throw new RuntimeError(`expected dtype ${self.dtype.cppName} for \`${what}\` but got dtype ${d.cppName}`);
@@ -249,12 +173,6 @@ export function lerp(self: Tensor, end: Tensor, weight: Operand, out: Out, inpla
   if (weight instanceof Tensor && weight.dtype !== self.dtype) wrong("weight", weight.dtype);
   if (self.dtype.category < 2) notImplemented("lerp_kernel_scalar", self.dtype);
   return general(LERP, [self, end, weight], out, inplace, undefined, self.dtype);
-}
-
-export function addcmul(self: Tensor, a: Tensor, b: Tensor, value: Scalar, out: Out, inplace: boolean): Tensor {
-  const d = resultType([self, a, b]);
-  if (d === bool) notImplemented("addcmul_cpu_out", d);
-  return general(ADDCMUL, [self, a, b], out, inplace, () => scalarAttr(0, value));
 }
 
 const LOWEST: Record<string, Scalar> = {};

@@ -11,6 +11,7 @@ import { type Kernel, throwStatus } from "./kernel.ts";
 import { prepareOut } from "./out.ts";
 import { mayOverlap, requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { requireCast, resultType, resultType2, toFloating } from "./promotion.ts";
+import { type Refusal, refuseCompute, refuseOperands } from "./refusals.ts";
 
 export type Operand = Tensor | Scalar;
 
@@ -41,6 +42,8 @@ export interface Pointwise {
   readonly name: string;
   readonly kernel: Kernel;
   readonly rule: Rule;
+  /** Dtypes that are refused. The numbers-only call of the kernel takes none of them. */
+  readonly refuses?: readonly Refusal[] | null;
 }
 
 function plain(t: Tensor, k: Kernel): boolean {
@@ -134,6 +137,7 @@ const SECOND_IS_NUMBER = 1 << 9;
 
 /** Two tensors and a fresh result, through the frame. */
 function broadcasting(p: Pointwise, a: Tensor, b: Tensor): Tensor {
+  if (p.refuses) return general(p, [a, b]);
   const compute = p.rule.compute(resultType2(a, b));
   const result = p.rule.result(compute);
   const shape = sameSizes(a._shape, b._shape) ? a._shape : broadcastShapes(a._shape, b._shape, p.name);
@@ -179,11 +183,14 @@ export function general(
   computeDtype?: DType,
   inputDtypes?: readonly (DType | null)[],
 ): Tensor {
+  if (p.refuses) refuseOperands(p.refuses, operands, p.name);
   const compute = computeDtype ?? p.rule.compute(resultType(operands));
   const result = p.rule.result(compute);
   const shape = commonShape(operands, p.name);
   const target = targetFor(p, operands, shape, result, out, inplace);
-  if (target._storage.kind === "meta" || target._numel === 0) return target;
+  if (target._storage.kind === "meta") return target;
+  if (p.refuses) refuseCompute(p.refuses, compute, p.name);
+  if (target._numel === 0) return target;
   launch(p, target, operands, compute, setAttrs, inputDtypes);
   return target;
 }

@@ -1,4 +1,5 @@
-// topk and sort without `stable` pick any of several equal elements: results are checked through the input, not index by index.
+// topk and sort without `stable` pick any of several equal elements: results are checked through the input, not index
+// by index.
 import type { Any } from "./adapter.ts";
 import type { Case, Encoded } from "./case-types.ts";
 import { contiguousStrides, tensorDescs } from "./case-types.ts";
