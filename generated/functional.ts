@@ -67,6 +67,25 @@ export function addbmm(self: any, batch1: any, batch2: any, options?: any): any 
 }
 
 /**
+ * self + value * tensor1 / tensor2, with broadcasting and type promotion.
+ * @throws RuntimeError when tensor1 and tensor2 are both integers or bools
+ * @example
+ * ```ts
+ * addcdiv(tensor([1]), tensor([6]), tensor([3]), { value: 10 }) // tensor([21.])
+ * ```
+ * @torch torch.addcdiv
+ */
+export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
+export function addcdiv(self: any, tensor1: any, tensor2: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("addcdiv", "self", self);
+  if (!(tensor1 instanceof Tensor)) A.bad("addcdiv", "tensor1", tensor1);
+  if (!(tensor2 instanceof Tensor)) A.bad("addcdiv", "tensor2", tensor2);
+  if (options === undefined) return O.addcdiv(self, tensor1, tensor2, 1);
+  A.checkKeys("addcdiv", options, ["value","out"]);
+  return O.addcdiv(self, tensor1, tensor2, A.option("addcdiv", options, "value", "Scalar", 1), A.outOption("addcdiv", options));
+}
+
+/**
  * self + value * tensor1 * tensor2, with broadcasting and type promotion.
  * @example
  * ```ts
@@ -449,6 +468,25 @@ export function bitwiseAnd(self: any, other: any, options?: any): any {
   if (options === undefined) return O.bitwise_and(self, other);
   A.checkKeys("bitwiseAnd", options, ["out"]);
   return O.bitwise_and(self, other, A.outOption("bitwiseAnd", options));
+}
+
+/**
+ * The bitwise or of integers or bools.
+ * @throws NotImplementedError for floating and complex tensors
+ * @example
+ * ```ts
+ * bitwiseOr(tensor([6n]), tensor([3n])) // tensor([7])
+ * ```
+ * @torch torch.bitwise_or
+ */
+export function bitwiseOr(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function bitwiseOr(self: any, other: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.operand("bitwiseOr", "self", self);
+  if (!(other instanceof Tensor)) A.operand("bitwiseOr", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseOr", "self", self);
+  if (options === undefined) return O.bitwise_or(self, other);
+  A.checkKeys("bitwiseOr", options, ["out"]);
+  return O.bitwise_or(self, other, A.outOption("bitwiseOr", options));
 }
 
 /**
@@ -1453,6 +1491,23 @@ export function log(self: any, options?: any): any {
   if (options === undefined) return O.log(self);
   A.checkKeys("log", options, ["out"]);
   return O.log(self, A.outOption("log", options));
+}
+
+/**
+ * The natural logarithm of 1 + self, exact for small elements too. Integers give the default float
+ * dtype.
+ * @example
+ * ```ts
+ * tensor([0, 1]).log1p() // tensor([0.0000, 0.6931])
+ * ```
+ * @torch torch.log1p
+ */
+export function log1p(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function log1p(self: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("log1p", "self", self);
+  if (options === undefined) return O.log1p(self);
+  A.checkKeys("log1p", options, ["out"]);
+  return O.log1p(self, A.outOption("log1p", options));
 }
 
 const T__logSoftmax: A.Overload[] = [

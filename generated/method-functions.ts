@@ -58,6 +58,22 @@ export function addbmm_(self: any, batch1: any, batch2: any, options?: any): any
 }
 
 /**
+ * self + value * tensor1 / tensor2, with broadcasting and type promotion.
+ * Writes into the tensor itself, which is also returned.
+ * @throws RuntimeError when tensor1 and tensor2 are both integers or bools
+ * @torch torch.addcdiv_
+ */
+export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
+export function addcdiv_(self: any, tensor1: any, tensor2: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("addcdiv_", "self", self);
+  if (!(tensor1 instanceof Tensor)) A.bad("addcdiv_", "tensor1", tensor1);
+  if (!(tensor2 instanceof Tensor)) A.bad("addcdiv_", "tensor2", tensor2);
+  if (options === undefined) return O.addcdiv_(self, tensor1, tensor2, 1);
+  A.checkKeys("addcdiv_", options, ["value"]);
+  return O.addcdiv_(self, tensor1, tensor2, A.option("addcdiv_", options, "value", "Scalar", 1));
+}
+
+/**
  * self + value * tensor1 * tensor2, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
  * @torch torch.addcmul_
@@ -222,6 +238,22 @@ export function bitwiseAnd_(self: any, other: any, options?: any): any {
   if (options === undefined) return O.bitwise_and_(self, other);
   A.checkKeys("bitwiseAnd_", options, []);
   return O.bitwise_and_(self, other);
+}
+
+/**
+ * The bitwise or of integers or bools.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for floating and complex tensors
+ * @torch torch.bitwise_or_
+ */
+export function bitwiseOr_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+export function bitwiseOr_(self: any, other: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.operand("bitwiseOr_", "self", self);
+  if (!(other instanceof Tensor)) A.operand("bitwiseOr_", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseOr_", "self", self);
+  if (options === undefined) return O.bitwise_or_(self, other);
+  A.checkKeys("bitwiseOr_", options, []);
+  return O.bitwise_or_(self, other);
 }
 
 const T__bool: A.Overload[] = [
@@ -871,6 +903,20 @@ export function log_(self: any, options?: any): any {
   if (options === undefined) return O.log_(self);
   A.checkKeys("log_", options, []);
   return O.log_(self);
+}
+
+/**
+ * The natural logarithm of 1 + self, exact for small elements too. Integers give the default float
+ * dtype.
+ * Writes into the tensor itself, which is also returned.
+ * @torch torch.log1p_
+ */
+export function log1p_(self: Tensor): Tensor;
+export function log1p_(self: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("log1p_", "self", self);
+  if (options === undefined) return O.log1p_(self);
+  A.checkKeys("log1p_", options, []);
+  return O.log1p_(self);
 }
 
 const T__logNormal_: A.Overload[] = [

@@ -70,6 +70,23 @@ export interface TensorMethods {
    */
   addbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
   /**
+   * self + value * tensor1 / tensor2, with broadcasting and type promotion.
+   * @throws RuntimeError when tensor1 and tensor2 are both integers or bools
+   * @example
+   * ```ts
+   * addcdiv(tensor([1]), tensor([6]), tensor([3]), { value: 10 }) // tensor([21.])
+   * ```
+   * @torch torch.addcdiv
+   */
+  addcdiv(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
+  /**
+   * self + value * tensor1 / tensor2, with broadcasting and type promotion.
+   * Writes into the tensor itself, which is also returned.
+   * @throws RuntimeError when tensor1 and tensor2 are both integers or bools
+   * @torch torch.addcdiv_
+   */
+  addcdiv_(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): this;
+  /**
    * self + value * tensor1 * tensor2, with broadcasting and type promotion.
    * @example
    * ```ts
@@ -360,6 +377,23 @@ export interface TensorMethods {
    * @torch torch.bitwise_and_
    */
   bitwiseAnd_(other: Tensor | Scalar): this;
+  /**
+   * The bitwise or of integers or bools.
+   * @throws NotImplementedError for floating and complex tensors
+   * @example
+   * ```ts
+   * bitwiseOr(tensor([6n]), tensor([3n])) // tensor([7])
+   * ```
+   * @torch torch.bitwise_or
+   */
+  bitwiseOr(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /**
+   * The bitwise or of integers or bools.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for floating and complex tensors
+   * @torch torch.bitwise_or_
+   */
+  bitwiseOr_(other: Tensor | Scalar): this;
   /**
    * The products of two batches of matrices, of shapes (b, n, m) and (b, m, p).
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -1097,6 +1131,23 @@ export interface TensorMethods {
    * @torch torch.log_
    */
   log_(): this;
+  /**
+   * The natural logarithm of 1 + self, exact for small elements too. Integers give the default float
+   * dtype.
+   * @example
+   * ```ts
+   * tensor([0, 1]).log1p() // tensor([0.0000, 0.6931])
+   * ```
+   * @torch torch.log1p
+   */
+  log1p(options?: { out?: Tensor }): Tensor;
+  /**
+   * The natural logarithm of 1 + self, exact for small elements too. Integers give the default float
+   * dtype.
+   * Writes into the tensor itself, which is also returned.
+   * @torch torch.log1p_
+   */
+  log1p_(): this;
   /**
    * Fills with random numbers whose logarithms are normal, with the given mean and standard deviation.
    * Writes into the tensor itself, which is also returned.
@@ -2360,6 +2411,12 @@ export function installMethods(prototype: Tensor): void {
   p.addbmm_ = function (batch1: any, batch2: any, options: any) {
     return (M.addbmm_ as any)(this, batch1, batch2, options);
   };
+  p.addcdiv = function (tensor1: any, tensor2: any, options: any) {
+    return (F.addcdiv as any)(this, tensor1, tensor2, options);
+  };
+  p.addcdiv_ = function (tensor1: any, tensor2: any, options: any) {
+    return (M.addcdiv_ as any)(this, tensor1, tensor2, options);
+  };
   p.addcmul = function (tensor1: any, tensor2: any, options: any) {
     return (F.addcmul as any)(this, tensor1, tensor2, options);
   };
@@ -2449,6 +2506,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.bitwiseAnd_ = function (other: any, options: any) {
     return (M.bitwiseAnd_ as any)(this, other, options);
+  };
+  p.bitwiseOr = function (other: any, options: any) {
+    return (F.bitwiseOr as any)(this, other, options);
+  };
+  p.bitwiseOr_ = function (other: any, options: any) {
+    return (M.bitwiseOr_ as any)(this, other, options);
   };
   p.bmm = function (mat2: any, options: any) {
     return (F.bmm as any)(this, mat2, options);
@@ -2710,6 +2773,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.log_ = function (options: any) {
     return (M.log_ as any)(this, options);
+  };
+  p.log1p = function (options: any) {
+    return (F.log1p as any)(this, options);
+  };
+  p.log1p_ = function (options: any) {
+    return (M.log1p_ as any)(this, options);
   };
   p.logNormal_ = function (...args: any[]) {
     return (M.logNormal_ as any)(this, ...args);

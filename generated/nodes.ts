@@ -946,6 +946,26 @@ export class log_Backward extends Node {
   }
 }
 
+export class log1p_Backward extends Node {
+  override get name(): string {
+    return "Log1PBackward0";
+  }
+  self!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    return [
+      this.needs(0) ? grad.div(F.conj(self.add(1))) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+  }
+}
+
 export class sqrt_Backward extends Node {
   override get name(): string {
     return "SqrtBackward0";
@@ -1478,6 +1498,34 @@ export class addcmul_Backward extends Node {
       this.needs(0) ? grad : null,
       this.needs(1) ? grad.mul(F.conj(tensor2.mul(value))) : null,
       this.needs(2) ? grad.mul(F.conj(tensor1.mul(value))) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.tensor1);
+    this.tensor1 = S.FREED;
+    S.drop(this.tensor2);
+    this.tensor2 = S.FREED;
+  }
+}
+
+export class addcdiv_Backward extends Node {
+  override get name(): string {
+    return "AddcdivBackward0";
+  }
+  tensor1!: S.Saved;
+  tensor2!: S.Saved;
+  value!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const tensor1: any = S.unpack(this.tensor1, this);
+    const tensor2: any = S.unpack(this.tensor2, this);
+    const value: any = this.value;
+    return [
+      this.needs(0) ? grad : null,
+      this.needs(1) ? F.scaled(grad.div(F.conj(tensor2)), value) : null,
+      this.needs(2) ? F.scaled(grad.mul(F.conj(tensor1.div(tensor2.mul(tensor2)))).neg(), value) : null,
     ];
   }
   override release(): void {

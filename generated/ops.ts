@@ -1232,6 +1232,43 @@ export function log_(self: Tensor): Tensor {
   return self;
 }
 
+export const P_log1p = { name: "log1p", kernel: $K.unary_log1p, rule: $pointwise.RULES.float, refuses: null } as const;
+
+export function log1p(self: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("log1p", out, [self]);
+    return $T.finishOut($pointwise.unary(P_log1p, self, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_log1p, self, undefined, false);
+  const node = new $N.log1p_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  const r = $pointwise.unary(P_log1p, self, undefined, false);
+  return $T.record(r, node);
+}
+
+export function log1p_(self: Tensor): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self);
+    }
+    $pointwise.unary(P_log1p, self, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  const node = new $N.log1p_Backward();
+  $T.connect(node, [self]);
+  node.self = $T.saveOriginal(self);
+  $pointwise.unary(P_log1p, self, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
 export const P_sqrt = { name: "sqrt", kernel: $K.unary_sqrt, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function sqrt(self: Tensor, out?: Tensor): Tensor {
@@ -2076,6 +2113,26 @@ export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
   return self;
 }
 
+export const P_bitwise_or = { name: "bitwiseOr", kernel: $K.binary_bitwise_or, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_or_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("bitwiseOr", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_bitwise_or, self, other, out, false), out) as Tensor;
+  }
+  return $pointwise.binary(P_bitwise_or, self, other, undefined, false);
+}
+
+export function bitwise_or_(self: Tensor, other: Tensor | Scalar): Tensor {
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $pointwise.binary(P_bitwise_or, self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
 export const P_atan2 = { name: "atan2", kernel: $K.binary_atan2, rule: $pointwise.RULES.float, refuses: [{"dtypes":3072,"kernel":"atan2_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
@@ -2233,6 +2290,47 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
   node.tensor2 = $S.save(tensor2);
   node.value = value;
   $pointwise.general(P_addcmul, [self, tensor1, tensor2], self, true, () => { $pointwise.scalarAttr(0, value); });
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
+}
+
+export const P_addcdiv = { name: "addcdiv", kernel: $K.ternary_addcdiv, rule: $pointwise.RULES.arith, refuses: [{"dtypes":28735,"kernel":null,"text":"Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.","error":"RuntimeError","all":[1,2]}] } as const;
+
+export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("addcdiv", out, [self, tensor1, tensor2]);
+    return $T.finishOut($pointwise.general(P_addcdiv, [self, tensor1, tensor2], out, false, () => { $pointwise.scalarAttr(0, value); }), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.general(P_addcdiv, [self, tensor1, tensor2], undefined, false, () => { $pointwise.scalarAttr(0, value); });
+  const node = new $N.addcdiv_Backward();
+  $T.connect(node, [self, tensor1, tensor2]);
+  node.tensor1 = $S.save(tensor1);
+  node.tensor2 = $S.save(tensor2);
+  node.value = value;
+  const r = $pointwise.general(P_addcdiv, [self, tensor1, tensor2], undefined, false, () => { $pointwise.scalarAttr(0, value); });
+  return $T.record(r, node);
+}
+
+export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, tensor1, tensor2);
+    }
+    $pointwise.general(P_addcdiv, [self, tensor1, tensor2], self, true, () => { $pointwise.scalarAttr(0, value); });
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [tensor1, tensor2]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, tensor1, tensor2);
+  }
+  const node = new $N.addcdiv_Backward();
+  $T.connect(node, [self, tensor1, tensor2]);
+  node.tensor1 = $S.save(tensor1);
+  node.tensor2 = $S.save(tensor2);
+  node.value = value;
+  $pointwise.general(P_addcdiv, [self, tensor1, tensor2], self, true, () => { $pointwise.scalarAttr(0, value); });
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;

@@ -67,6 +67,17 @@ export const ops = [
   },
   {
     ...unary,
+    name: "log1p",
+    kernels: ["unary.log1p"],
+    fast: floats,
+    promote: "float",
+    node: "Log1PBackward0",
+    doc: "The natural logarithm of 1 + self, exact for small elements too. Integers give the default float dtype.",
+    grad: { self: "grad.div(conj(self.add(1)))" },
+    example: "tensor([0, 1]).log1p() // tensor([0.0000, 0.6931])",
+  },
+  {
+    ...unary,
     name: "sqrt",
     kernels: ["unary.sqrt"],
     fast: floats,

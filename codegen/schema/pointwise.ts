@@ -334,6 +334,19 @@ export const ops = [
   },
   {
     ...binary,
+    args: { self: "Tensor|Scalar", other: "Tensor|Scalar" },
+    name: "bitwise_or",
+    promote: "bitwise",
+    grad: "none",
+    kernels: ["binary.bitwise_or"],
+    fast: ["i32", "i64", "b8"],
+    refuses: [{ dtypes: ["floating", "complex"], kernel: "bitwise_or_cpu" }],
+    doc: "The bitwise or of integers or bools.",
+    throws: ["NotImplementedError for floating and complex tensors"],
+    example: "bitwiseOr(tensor([6n]), tensor([3n])) // tensor([7])",
+  },
+  {
+    ...binary,
     args: { self: "Tensor", other: "Tensor" },
     name: "atan2",
     aliases: ["arctan2"],
@@ -395,6 +408,38 @@ export const ops = [
       tensor2: "grad.mul(conj(tensor1.mul(value)))",
     },
     example: "addcmul(tensor([1]), tensor([2]), tensor([3]), { value: 10 }) // tensor([61.])",
+  },
+  {
+    name: "addcdiv",
+    kind: "pointwise",
+    args: { self: "Tensor", tensor1: "Tensor", tensor2: "Tensor" },
+    kwargs: { value: ["Scalar", 1] },
+    variants: ["function", "method", "inplace", "out"],
+    kernels: ["ternary.addcdiv"],
+    promote: "arith",
+    attrs: ["value"],
+    refuses: [
+      {
+        dtypes: ["bool", "integral"],
+        all: ["tensor1", "tensor2"],
+        error: "RuntimeError",
+        text:
+          "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a " +
+          "true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value " +
+          "* torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / " +
+          "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value " +
+          "* tensor1 / tensor2), for all dtypes.",
+      },
+    ],
+    node: "AddcdivBackward0",
+    doc: "self + value * tensor1 / tensor2, with broadcasting and type promotion.",
+    grad: {
+      self: "grad",
+      tensor1: "scaled(grad.div(conj(tensor2)), value)",
+      tensor2: "scaled(grad.mul(conj(tensor1.div(tensor2.mul(tensor2)))).neg(), value)",
+    },
+    throws: ["RuntimeError when tensor1 and tensor2 are both integers or bools"],
+    example: "addcdiv(tensor([1]), tensor([6]), tensor([3]), { value: 10 }) // tensor([21.])",
   },
   {
     name: "clamp",

@@ -33,6 +33,7 @@ def unary():
     ulp = {"mode": "ulp", "tol": {"ulp": 4, "atol": 1e-7}}
     op("exp", dom=("spec",), **ulp)
     op("log", dom=("pos",), **ulp)
+    op("log1p", dom=("pos",), **ulp)
     op("tanh", dom=("spec",), **ulp)
     op("sigmoid", dom=("spec",), **ulp)
     op("sin", dom=("any",), **ulp)
@@ -64,12 +65,15 @@ def binary():
     op("eq.spec", xy, ("spec", "spec"), fn="eq", forms="f")
     for name in ("logical_and", "logical_or"):
         op(name, xy, ("small", "small"), forms="fio")
-    op("bitwise_and", xy, ("any", "any"), forms="fio")
+    for name in ("bitwise_and", "bitwise_or"):
+        op(name, xy, ("any", "any"), forms="fio")
     op("atan2", xy, ("any", "any"), mode="ulp", tol={"ulp": 4, "atol": 1e-6})
     op("copysign", xy, ("spec", "any"), forms="fio")
     op("lerp", ("x", "y", {"f": 0.3}), ("any", "any"), mode="ulp", tol={"ulp": 4, "atol": 2e-6}, half={"ulp": 2},
        forms="fiog")
     op("addcmul", ("x", "y", "z"), ("small", "small", "small"), kw={"value": 2}, forms="fiog")
+    op("addcdiv", ("x", "y", "z"), ("small", "divisor", "divisor"), kw={"value": 2}, mode="ulp",
+       tol={"ulp": 2, "atol": 1e-6}, forms="fiog")
     op("where", ("m", "x", "y"), ("spec", "spec"), forms="fog")
     op("masked_fill", ("x", "m", 3), ("spec",), forms="fig")
     op("copy_", xy, ("any", "any"), forms="i", fn="copy")

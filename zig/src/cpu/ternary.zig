@@ -45,6 +45,21 @@ pub const addcmul = struct {
     }
 };
 
+/// self + value * a / b, value in attribute 0.
+pub const addcdiv = struct {
+    pub const arity = 3;
+    pub const computes = pw.inexact;
+    pub inline fn apply(comptime c: Compute, p: Params, s: anytype, a: @TypeOf(s), b: @TypeOf(s)) @TypeOf(s) {
+        const value = p.scalar(c, 0);
+        if (comptime cx(c)) {
+            const x = cm.div(cm.mul(value, a), b);
+            return .{ .re = s.re + x.re, .im = s.im + x.im };
+        }
+        const k: @TypeOf(s) = if (@typeInfo(@TypeOf(s)) == .vector) @splat(value) else value;
+        return s + k * a / b;
+    }
+};
+
 /// start + weight * (end - start), from the nearer end.
 pub const lerp = struct {
     pub const arity = 3;

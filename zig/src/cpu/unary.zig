@@ -46,6 +46,7 @@ fn RealFloat(comptime name: []const u8) type {
 
 pub const exp = Inexact("exp");
 pub const log = Inexact("log");
+pub const log1p = Inexact("log1p");
 pub const sqrt = Inexact("sqrt");
 pub const tanh = Inexact("tanh");
 pub const sigmoid = Inexact("sigmoid");

@@ -136,6 +136,17 @@ fn log_f64(z: anytype) @TypeOf(z) {
     const Z = @TypeOf(z);
     return make(Z, log_abs(z), trig.atan2(z.im, z.re));
 }
+/// log(1 + z). Near 0 the modulus comes from |1 + z|^2 - 1, which 1 + z would round away.
+pub inline fn log1p(z: anytype) @TypeOf(z) {
+    return in_f64(log1p_f64, z);
+}
+fn log1p_f64(z: anytype) @TypeOf(z) {
+    const V = @TypeOf(z).Real;
+    const half = c(V, 0.5);
+    const far = log_f64(make(@TypeOf(z), z.re + c(V, 1.0), z.im));
+    const near = half * real_log.log1p(z.re * (z.re + c(V, 2.0)) + z.im * z.im);
+    return make(@TypeOf(z), select(b.both(@abs(z.re) < half, @abs(z.im) < half), near, far.re), far.im);
+}
 inline fn log_abs(z: anytype) @TypeOf(z).Real {
     const V = @TypeOf(z).Real;
     const ax = @abs(z.re);
