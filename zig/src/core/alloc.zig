@@ -27,7 +27,9 @@ const large_slots = 256;
 
 var lock: std.atomic.Value(u32) = .init(0);
 var small: [small_classes]?*Header = @splat(null);
-var large: [large_slots]?*Header = @splat(null);
+/// In the order in which they were freed.
+var large: [large_slots]*Header = undefined;
+var large_count: usize = 0;
 
 var live: usize = 0;
 var requested_live: usize = 0;
@@ -85,32 +87,51 @@ fn take(rounded: usize) ?*Header {
         cached -= h.rounded;
         return h;
     }
-    // Large blocks are few: the first one of the same size serves.
-    for (&large) |*slot| {
-        const h = slot.* orelse continue;
-        if (h.rounded == rounded) {
-            slot.* = null;
-            cached -= h.rounded;
-            return h;
-        }
+    // Large blocks are few. The one that was freed last serves: the processor's caches still hold more of it.
+    var i = large_count;
+    while (i > 0) {
+        i -= 1;
+        const h = large[i];
+        if (h.rounded != rounded) continue;
+        large_count -= 1;
+        for (i..large_count) |k| large[k] = large[k + 1];
+        cached -= h.rounded;
+        return h;
     }
     return null;
 }
 
 fn fresh(rounded: usize) ?*Header {
     const total = rounded + header_size;
-    const raw: [*]u8 = if (builtin.os.tag == .windows)
-        @ptrCast(_aligned_malloc(total, alignment) orelse return null)
-    else blk: {
-        var p: ?*anyopaque = null;
-        if (posix_memalign(&p, alignment, total) != 0) return null;
-        break :blk @ptrCast(p orelse return null);
-    };
-    const header: *Header = @ptrCast(@alignCast(raw));
+    const raw = if (total < huge_page) from_system(total, alignment) else from_huge_pages(total);
+    const header: *Header = @ptrCast(@alignCast(raw orelse return null));
     header.rounded = rounded;
     header.next = null;
     return header;
 }
+
+fn from_system(total: usize, at: usize) ?[*]u8 {
+    if (builtin.os.tag == .windows) return @ptrCast(_aligned_malloc(total, at) orelse return null);
+    var p: ?*anyopaque = null;
+    if (posix_memalign(&p, at, total) != 0) return null;
+    return @ptrCast(p);
+}
+
+const huge_page = 2 << 20;
+
+/// Memory whose translations fit the processor's tables: asked for, and had where the system grants it. The end of
+/// the block joins when that wastes little.
+fn from_huge_pages(total: usize) ?[*]u8 {
+    if (builtin.os.tag != .linux) return from_system(total, alignment);
+    const whole = std.mem.alignForward(usize, total, huge_page);
+    const size = if (whole - total <= total / 8) whole else total;
+    const p = from_system(size, huge_page) orelse return null;
+    _ = madvise(p, std.mem.alignBackward(usize, size, huge_page), madv_hugepage);
+    return p;
+}
+
+const madv_hugepage = 14;
+extern "c" fn madvise(p: [*]u8, length: usize, advice: c_int) c_int;
 
 extern "c" fn posix_memalign(out: *?*anyopaque, alignment: usize, size: usize) c_int;
 extern "c" fn _aligned_malloc(size: usize, alignment: usize) ?*anyopaque;
@@ -148,13 +169,11 @@ fn keep(h: *Header) bool {
         cached += h.rounded;
         return true;
     }
-    for (&large) |*slot| {
-        if (slot.* != null) continue;
-        slot.* = h;
-        cached += h.rounded;
-        return true;
-    }
-    return false;
+    if (large_count == large_slots) return false;
+    large[large_count] = h;
+    large_count += 1;
+    cached += h.rounded;
+    return true;
 }
 
 /// Returns all cached blocks to the system.
@@ -168,13 +187,11 @@ pub fn empty_cache() void {
             first = h;
         }
     }
-    for (&large) |*slot| {
-        if (slot.*) |h| {
-            slot.* = null;
-            h.next = first;
-            first = h;
-        }
+    for (large[0..large_count]) |h| {
+        h.next = first;
+        first = h;
     }
+    large_count = 0;
     cached = 0;
     release();
     while (first) |h| {
