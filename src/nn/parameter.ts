@@ -1,6 +1,6 @@
 /** Parameters: tensors that a module registers when they become its attributes. */
 
-import { TypeError } from "../tensor/errors.ts";
+import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "./errors.ts";
 
@@ -9,6 +9,9 @@ export class Parameter extends Tensor {
   constructor(data: Tensor, requiresGrad = true) {
     if (!(data instanceof Tensor)) {
       throw new TypeError(`cannot make a Parameter of '${typeName(data)}': a Tensor is needed`);
+    }
+    if (requiresGrad && data.dtype.category < 2) {
+      throw new RuntimeError("Only Tensors of floating point and complex dtype can require gradients");
     }
     super(
       data._storage,

@@ -1,11 +1,15 @@
 // `import "zensor"`: the built file exports what the sources export, and is used only while no source is newer.
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { buildBundle } from "../../scripts/toolchain.mjs";
 
 const root = join(import.meta.dir, "..", "..");
 const place = mkdtempSync(join(tmpdir(), "zensor-entry-"));
+beforeAll(() => {
+  buildBundle();
+});
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 
 function printed(file: string): string {
