@@ -10,6 +10,8 @@ export const SYMBOLS = {
   zs_init: { args: ["u32","u32"], returns: "i32" },
   /** Name of the instruction set in use. */
   zs_isa: { args: [], returns: "ptr" },
+  /** Testing: address of a kernel's code for a level, by its index in the manifest; 0 when there is none. */
+  zs_kernel_code: { args: ["u32","u32"], returns: "f64" },
   /** The best level that this CPU has. */
   zs_best_isa: { args: [], returns: "u32" },
   /** Threads that kernels may use. */

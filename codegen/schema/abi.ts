@@ -173,6 +173,12 @@ export const natives = [
     doc: "Chooses the instruction set (0 best, 2 baseline, 3 AVX2, 4 AVX-512) and thread count (0 all).",
   },
   { name: "zs_isa", args: [], returns: "ptr", doc: "Name of the instruction set in use." },
+  {
+    name: "zs_kernel_code",
+    args: ["u32", "u32"],
+    returns: "f64",
+    doc: "Testing: address of a kernel's code for a level, by its index in the manifest; 0 when there is none.",
+  },
   { name: "zs_best_isa", args: [], returns: "u32", doc: "The best level that this CPU has." },
   { name: "zs_set_num_threads", args: ["u32"], returns: "i32", doc: "Threads that kernels may use." },
   { name: "zs_get_num_threads", args: [], returns: "u32", doc: "Threads that kernels may use." },

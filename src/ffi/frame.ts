@@ -142,14 +142,17 @@ export function instructionSet(): string {
   return textAt(native.zs_isa() as number);
 }
 
-const LEVELS: Record<string, number> = { baseline: 2, avx2: 3, avx512: 4, neon: 0 };
+const LEVELS: Record<string, number> = process.arch === "x64" ? { baseline: 2, avx2: 3, avx512: 4 } : { neon: 1 };
 
 function start(): void {
   const wanted = process.env.ZENSOR_ISA;
   const level = wanted === undefined || wanted === "" ? 0 : LEVELS[wanted];
-  if (level === undefined) throw new Error(`zensor: ZENSOR_ISA=${wanted} is none of ${Object.keys(LEVELS).join(" ")}`);
+  const known = Object.keys(LEVELS);
+  if (level === undefined) throw new Error(`zensor: ZENSOR_ISA=${wanted} is none of ${known.join(", ")}`);
   const threads = Number(process.env.ZENSOR_NUM_THREADS ?? 0);
   if (!Number.isInteger(threads) || threads < 0) throw new Error("zensor: ZENSOR_NUM_THREADS must be a count");
-  if (native.zs_init(level, threads) !== 0) throw new Error(`zensor: this CPU has no ${wanted}`);
+  if (native.zs_init(level, threads) === 0) return;
+  const best = known.find((name) => LEVELS[name] === native.zs_best_isa());
+  throw new Error(`zensor: ZENSOR_ISA=${wanted} is not available: the best set of this processor is ${best}`);
 }
 start();

@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ABI_HASH } from "../../generated/abi.ts";
 import { SYMBOLS } from "../../generated/symbols.ts";
+import { checkWhole } from "./library-file.ts";
 
 function candidates(): string[] {
   const root = join(dirname(import.meta.path), "..", "..");
@@ -23,8 +24,41 @@ function findLibrary(): string {
   );
 }
 
+function otherVersion(file: string, hash: string): Error {
+  return new Error(
+    `zensor: ${file} was built for another version of this package ` +
+      `(its ABI is ${hash}, this code needs ${ABI_HASH}). Rebuild it with \`bun run build\`.`,
+  );
+}
+
+const HASH_ONLY = { zs_abi_hash: SYMBOLS.zs_abi_hash };
+
+/** The ABI of a library that lacks functions, undefined for a file that is no library of this package. */
+function hashOf(file: string): string | undefined {
+  try {
+    return new CString(dlopen(file, HASH_ONLY).symbols.zs_abi_hash() as never).toString();
+  } catch {
+    return undefined;
+  }
+}
+
+function load(file: string) {
+  checkWhole(file);
+  try {
+    return dlopen(file, SYMBOLS);
+  } catch (error) {
+    const hash = hashOf(file);
+    if (hash !== undefined && hash !== ABI_HASH) throw otherVersion(file, hash);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `zensor: ${file} cannot be loaded, or is no library of this package (${reason}). ` +
+        "Rebuild it with `bun run build`.",
+    );
+  }
+}
+
 const path = findLibrary();
-const library = dlopen(path, SYMBOLS);
+const library = load(path);
 
 /** The native functions, typed by the generated table. */
 export const native = library.symbols as unknown as {
@@ -33,12 +67,7 @@ export const native = library.symbols as unknown as {
 
 function checkAbi(): void {
   const hash = new CString(native.zs_abi_hash() as never).toString();
-  if (hash !== ABI_HASH) {
-    throw new Error(
-      `zensor: ${path} was built for another version of this package ` +
-        `(its ABI is ${hash}, this code needs ${ABI_HASH}). Rebuild it with \`bun run build\`.`,
-    );
-  }
+  if (hash !== ABI_HASH) throw otherVersion(path, hash);
 }
 checkAbi();
 

@@ -30,7 +30,8 @@ export fn zs_init(wanted: u32, thread_count: u32) i32 {
             2 => .baseline,
             3 => .avx2,
             4 => .avx512,
-            else => best,
+            0 => best,
+            else => return @intFromEnum(abi.Status.unsupported),
         };
         if (@intFromEnum(chosen) > @intFromEnum(best)) return @intFromEnum(abi.Status.unsupported);
         level = chosen;
@@ -40,6 +41,7 @@ export fn zs_init(wanted: u32, thread_count: u32) i32 {
             .avx512 => table_of("v4"),
         };
     } else {
+        if (wanted > 1) return @intFromEnum(abi.Status.unsupported);
         table = table_of("neon");
     }
     if (thread_count > 0) threads.set_num_threads(thread_count);
@@ -52,6 +54,19 @@ export fn zs_isa() [*:0]const u8 {
 
 export fn zs_best_isa() u32 {
     return @intFromEnum(isa.best());
+}
+
+/// Where a kernel's code for an instruction set begins, so that a test can read what it was compiled to; 0 when
+/// there is none.
+export fn zs_kernel_code(wanted: u32, index: u32) f64 {
+    if (index >= ops.kernels.len) return 0;
+    const chosen = if (comptime isa.is_x86) switch (wanted) {
+        2 => table_of("v2"),
+        3 => table_of("v3"),
+        4 => table_of("v4"),
+        else => return 0,
+    } else if (wanted == 0) table_of("neon") else return 0;
+    return @floatFromInt(@intFromPtr(chosen.calls[index]));
 }
 
 export fn zs_abi_hash() [*:0]const u8 {
