@@ -7,6 +7,7 @@ import { emitNodes } from "./emit/nodes.ts";
 import { emitOps } from "./emit/ops.ts";
 import { emitFunctional, emitMethodFunctions, emitMethods, emitNamespaces } from "./emit/public.ts";
 import { emitKernels, emitOpsZig, emitSymbols } from "./emit/symbols.ts";
+import { emitErrorList, emitTexts } from "./emit/texts.ts";
 import { loadModel, type Model } from "./model/load.ts";
 
 const ROOT = join(import.meta.dir, "..", "generated");
@@ -14,6 +15,7 @@ const ROOT = join(import.meta.dir, "..", "generated");
 const GENERATORS: Record<string, (model: Model) => string> = {
   "abi.ts": emitAbiTs,
   "abi.zig": emitAbiZig,
+  "texts.ts": emitTexts,
   "symbols.ts": emitSymbols,
   "kernels.ts": emitKernels,
   "ops.zig": emitOpsZig,
@@ -25,6 +27,7 @@ const GENERATORS: Record<string, (model: Model) => string> = {
   "methods.ts": emitMethods,
   "ops.json": emitOpsJson,
   "OPS.md": emitCoverage,
+  "ERRORS.md": emitErrorList,
 };
 
 function head(name: string): string {

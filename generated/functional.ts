@@ -381,6 +381,7 @@ const T__asStrided: A.Overload[] = [
 ];
 /**
  * A view with given sizes, strides and offset, in elements, into the storage.
+ * A view: it shares the memory of the tensor.
  * @throws RuntimeError when the region reaches beyond the storage
  * @example
  * ```ts
@@ -753,6 +754,7 @@ const T__diagonal: A.Overload[] = [
 ];
 /**
  * The diagonal of two dimensions, as the last dimension.
+ * A view: it shares the memory of the tensor.
  * @example
  * ```ts
  * arange(4).view(2, 2).diagonal() // tensor([0, 3])
@@ -1000,7 +1002,8 @@ const T__flatten: A.Overload[] = [
   { fn: O.flatten, args: [["self","Tensor",REQUIRED], ["startDim","Dim",0], ["endDim","Dim",-1]], positional: 3, out: false },
 ];
 /**
- * A range of dimensions made one: a view where possible, else a copy.
+ * A range of dimensions made one.
+ * A view of the same memory where the strides allow it, else a copy.
  * @throws RuntimeError when the range is reversed
  * @torch torch.flatten
  */
@@ -2099,6 +2102,7 @@ const T__permute: A.Overload[] = [
 ];
 /**
  * The dimensions in another order.
+ * A view: it shares the memory of the tensor.
  * @example
  * ```ts
  * arange(6).view(1, 2, 3).permute(2, 0, 1).shape // torch.Size([3, 1, 2])
@@ -2305,7 +2309,8 @@ const T__ravel: A.Overload[] = [
   { fn: O.ravel, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
 ];
 /**
- * One dimension: a view where possible, else a copy.
+ * All elements in one dimension.
+ * A view of the same memory where the strides allow it, else a copy.
  * @torch torch.ravel
  */
 export function ravel(self: Tensor): Tensor;
@@ -2391,7 +2396,8 @@ const T__reshape: A.Overload[] = [
   { fn: O.reshape, args: [["self","Tensor",REQUIRED], ["shape","Size",REQUIRED]], positional: 2, out: false },
 ];
 /**
- * The same elements with another shape: a view where possible, else a copy.
+ * The same elements with another shape.
+ * A view of the same memory where the strides allow it, else a copy.
  * @example
  * ```ts
  * arange(4).reshape(2, 2) // tensor([[0, 1],
@@ -2529,6 +2535,7 @@ const T__select: A.Overload[] = [
 ];
 /**
  * One position of a dimension, which goes away.
+ * A view: it shares the memory of the tensor.
  * @throws IndexError when the index is out of range
  * @example
  * ```ts
@@ -2621,6 +2628,7 @@ const T__split: A.Overload[] = [
 /**
  * Consecutive parts of a size; the last may be smaller.
  * Consecutive parts of the given sizes.
+ * A view: it shares the memory of the tensor.
  * @example
  * ```ts
  * arange(5).split(2)[2] // tensor([4])
@@ -2640,6 +2648,7 @@ const T__splitWithSizes: A.Overload[] = [
 ];
 /**
  * Consecutive parts of the given sizes.
+ * A view: it shares the memory of the tensor.
  * @throws RuntimeError when the sizes do not add up
  * @torch torch.split_with_sizes
  */
@@ -2690,6 +2699,7 @@ const T__squeeze: A.Overload[] = [
  * Without its dimensions of size one.
  * Without one dimension, if its size is one.
  * Without the named dimensions whose size is one.
+ * A view: it shares the memory of the tensor.
  * @example
  * ```ts
  * zeros(1, 2, 1).squeeze().shape // torch.Size([2])
@@ -2841,6 +2851,7 @@ const T__swapaxes: A.Overload[] = [
 ];
 /**
  * Two dimensions exchanged.
+ * A view: it shares the memory of the tensor.
  * @example
  * ```ts
  * arange(6).view(2, 3).transpose(0, 1).shape // torch.Size([3, 2])
@@ -2857,6 +2868,7 @@ const T__swapdims: A.Overload[] = [
 ];
 /**
  * Two dimensions exchanged.
+ * A view: it shares the memory of the tensor.
  * @example
  * ```ts
  * arange(6).view(2, 3).transpose(0, 1).shape // torch.Size([3, 2])
@@ -2870,6 +2882,7 @@ export function swapdims(...args: any[]): any {
 
 /**
  * A matrix transposed; vectors and scalars as they are.
+ * A view: it shares the memory of the tensor.
  * @example
  * ```ts
  * tensor([[1, 2]]).t() // tensor([[1.],
@@ -3002,6 +3015,7 @@ const T__transpose: A.Overload[] = [
 ];
 /**
  * Two dimensions exchanged.
+ * A view: it shares the memory of the tensor.
  * @example
  * ```ts
  * arange(6).view(2, 3).transpose(0, 1).shape // torch.Size([3, 2])
@@ -3075,6 +3089,7 @@ const T__unbind: A.Overload[] = [
 ];
 /**
  * All positions of a dimension, as a list of views.
+ * A view: it shares the memory of the tensor.
  * @example
  * ```ts
  * arange(4).view(2, 2).unbind()[1] // tensor([2, 3])
@@ -3105,6 +3120,7 @@ const T__unsqueeze: A.Overload[] = [
 ];
 /**
  * With a new dimension of size one.
+ * A view: it shares the memory of the tensor.
  * @example
  * ```ts
  * tensor([1, 2]).unsqueeze(1).shape // torch.Size([2, 1])
@@ -3221,6 +3237,7 @@ export function vdot(self: any, other: any, options?: any): any {
 
 /**
  * Pairs of reals in the last dimension as complex numbers.
+ * A view: it shares the memory of the tensor.
  * @torch torch.view_as_complex
  */
 export function viewAsComplex(self: Tensor): Tensor;
@@ -3233,6 +3250,7 @@ export function viewAsComplex(self: any, options?: any): any {
 
 /**
  * A complex tensor as pairs of reals in a new last dimension.
+ * A view: it shares the memory of the tensor.
  * @throws TypeError for tensors that are not complex
  * @torch torch.view_as_real
  */

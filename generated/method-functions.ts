@@ -154,6 +154,7 @@ const T__asStrided_: A.Overload[] = [
 ];
 /**
  * A view with given sizes, strides and offset, in elements, into the storage.
+ * A view: it shares the memory of the tensor.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when the region reaches beyond the storage
  * @torch torch.as_strided_
@@ -543,6 +544,7 @@ const T__expand: A.Overload[] = [
 ];
 /**
  * A view with dimensions of size one stretched, stride 0; -1 keeps a size.
+ * A view: it shares the memory of the tensor.
  * @example
  * ```ts
  * tensor([[1], [2]]).expand(2, 2) // tensor([[1., 1.],
@@ -1504,6 +1506,7 @@ const T__slice: A.Overload[] = [
 ];
 /**
  * A range of positions of a dimension; bounds are clamped.
+ * A view: it shares the memory of the tensor.
  * @throws ValueError when the step is not positive
  * @example
  * ```ts
@@ -1555,6 +1558,7 @@ const T__squeeze_: A.Overload[] = [
  * Without its dimensions of size one.
  * Without one dimension, if its size is one.
  * Without the named dimensions whose size is one.
+ * A view: it shares the memory of the tensor.
  * Writes into the tensor itself, which is also returned.
  * @torch torch.squeeze_
  */
@@ -1613,6 +1617,7 @@ const T__swapaxes_: A.Overload[] = [
 ];
 /**
  * Two dimensions exchanged.
+ * A view: it shares the memory of the tensor.
  * Writes into the tensor itself, which is also returned.
  * @torch torch.transpose_
  */
@@ -1626,6 +1631,7 @@ const T__swapdims_: A.Overload[] = [
 ];
 /**
  * Two dimensions exchanged.
+ * A view: it shares the memory of the tensor.
  * Writes into the tensor itself, which is also returned.
  * @torch torch.transpose_
  */
@@ -1636,6 +1642,7 @@ export function swapdims_(...args: any[]): any {
 
 /**
  * A matrix transposed; vectors and scalars as they are.
+ * A view: it shares the memory of the tensor.
  * Writes into the tensor itself, which is also returned.
  * @torch torch.t_
  */
@@ -1695,6 +1702,7 @@ const T__transpose_: A.Overload[] = [
 ];
 /**
  * Two dimensions exchanged.
+ * A view: it shares the memory of the tensor.
  * Writes into the tensor itself, which is also returned.
  * @torch torch.transpose_
  */
@@ -1746,6 +1754,7 @@ const T__unfold: A.Overload[] = [
 ];
 /**
  * All windows of a size along a dimension, `step` apart, as a new last dimension.
+ * A view: it shares the memory of the tensor.
  * @example
  * ```ts
  * arange(4).unfold(0, 2, 1) // tensor([[0, 1],
@@ -1780,6 +1789,7 @@ const T__unsqueeze_: A.Overload[] = [
 ];
 /**
  * With a new dimension of size one.
+ * A view: it shares the memory of the tensor.
  * Writes into the tensor itself, which is also returned.
  * @torch torch.unsqueeze_
  */
@@ -1795,6 +1805,7 @@ const T__view: A.Overload[] = [
 /**
  * The same elements with another shape; one size may be -1. No copy is made.
  * The same bytes read as another dtype; the last dimension grows or shrinks with the element size.
+ * A view: it shares the memory of the tensor.
  * @throws RuntimeError when the strides do not allow it
  * @throws RuntimeError when sizes, strides or offset do not divide
  * @example

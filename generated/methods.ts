@@ -283,6 +283,7 @@ export interface TensorMethods {
   argwhere(): Tensor;
   /**
    * A view with given sizes, strides and offset, in elements, into the storage.
+   * A view: it shares the memory of the tensor.
    * @throws RuntimeError when the region reaches beyond the storage
    * @example
    * ```ts
@@ -295,6 +296,7 @@ export interface TensorMethods {
   asStrided(size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
   /**
    * A view with given sizes, strides and offset, in elements, into the storage.
+   * A view: it shares the memory of the tensor.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when the region reaches beyond the storage
    * @torch torch.as_strided_
@@ -601,6 +603,7 @@ export interface TensorMethods {
   detach_(): this;
   /**
    * The diagonal of two dimensions, as the last dimension.
+   * A view: it shares the memory of the tensor.
    * @example
    * ```ts
    * arange(4).view(2, 2).diagonal() // tensor([0, 3])
@@ -705,6 +708,7 @@ export interface TensorMethods {
   exp_(): this;
   /**
    * A view with dimensions of size one stretched, stride 0; -1 keeps a size.
+   * A view: it shares the memory of the tensor.
    * @example
    * ```ts
    * tensor([[1], [2]]).expand(2, 2) // tensor([[1., 1.],
@@ -738,7 +742,8 @@ export interface TensorMethods {
   fill_(value: Scalar): this;
   fill_(value: Tensor): this;
   /**
-   * A range of dimensions made one: a view where possible, else a copy.
+   * A range of dimensions made one.
+   * A view of the same memory where the strides allow it, else a copy.
    * @throws RuntimeError when the range is reversed
    * @torch torch.flatten
    */
@@ -1590,6 +1595,7 @@ export interface TensorMethods {
   outer(vec2: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The dimensions in another order.
+   * A view: it shares the memory of the tensor.
    * @example
    * ```ts
    * arange(6).view(1, 2, 3).permute(2, 0, 1).shape // torch.Size([3, 1, 2])
@@ -1666,7 +1672,8 @@ export interface TensorMethods {
   random_(from: Scalar, to: Scalar | null, options?: { generator?: Generator | null }): this;
   random_(from: Scalar, options?: { to?: Scalar | null; generator?: Generator | null }): this;
   /**
-   * One dimension: a view where possible, else a copy.
+   * All elements in one dimension.
+   * A view of the same memory where the strides allow it, else a copy.
    * @torch torch.ravel
    */
   ravel(): Tensor;
@@ -1737,7 +1744,8 @@ export interface TensorMethods {
   repeatInterleave(repeats: Tensor | readonly number[], dim: number | null, options?: { outputSize?: number | null }): Tensor;
   repeatInterleave(repeats: Tensor | readonly number[], options?: { dim?: number | null; outputSize?: number | null }): Tensor;
   /**
-   * The same elements with another shape: a view where possible, else a copy.
+   * The same elements with another shape.
+   * A view of the same memory where the strides allow it, else a copy.
    * @example
    * ```ts
    * arange(4).reshape(2, 2) // tensor([[0, 1],
@@ -1828,6 +1836,7 @@ export interface TensorMethods {
   scatterAdd_(dim: number, index: Tensor | readonly number[], src: Tensor): this;
   /**
    * One position of a dimension, which goes away.
+   * A view: it shares the memory of the tensor.
    * @throws IndexError when the index is out of range
    * @example
    * ```ts
@@ -1883,6 +1892,7 @@ export interface TensorMethods {
   sin_(): this;
   /**
    * A range of positions of a dimension; bounds are clamped.
+   * A view: it shares the memory of the tensor.
    * @throws ValueError when the step is not positive
    * @example
    * ```ts
@@ -1924,6 +1934,7 @@ export interface TensorMethods {
   /**
    * Consecutive parts of a size; the last may be smaller.
    * Consecutive parts of the given sizes.
+   * A view: it shares the memory of the tensor.
    * @example
    * ```ts
    * arange(5).split(2)[2] // tensor([4])
@@ -1936,6 +1947,7 @@ export interface TensorMethods {
   split(splitSize: readonly number[], options?: { dim?: number }): Tensor[];
   /**
    * Consecutive parts of the given sizes.
+   * A view: it shares the memory of the tensor.
    * @throws RuntimeError when the sizes do not add up
    * @torch torch.split_with_sizes
    */
@@ -1975,6 +1987,7 @@ export interface TensorMethods {
    * Without its dimensions of size one.
    * Without one dimension, if its size is one.
    * Without the named dimensions whose size is one.
+   * A view: it shares the memory of the tensor.
    * @example
    * ```ts
    * zeros(1, 2, 1).squeeze().shape // torch.Size([2])
@@ -1988,6 +2001,7 @@ export interface TensorMethods {
    * Without its dimensions of size one.
    * Without one dimension, if its size is one.
    * Without the named dimensions whose size is one.
+   * A view: it shares the memory of the tensor.
    * Writes into the tensor itself, which is also returned.
    * @torch torch.squeeze_
    */
@@ -2070,6 +2084,7 @@ export interface TensorMethods {
   sumToSize(...size: (number | Record<string, never>)[]): Tensor;
   /**
    * Two dimensions exchanged.
+   * A view: it shares the memory of the tensor.
    * @example
    * ```ts
    * arange(6).view(2, 3).transpose(0, 1).shape // torch.Size([3, 2])
@@ -2079,12 +2094,14 @@ export interface TensorMethods {
   swapaxes(dim0: number, dim1: number): Tensor;
   /**
    * Two dimensions exchanged.
+   * A view: it shares the memory of the tensor.
    * Writes into the tensor itself, which is also returned.
    * @torch torch.transpose_
    */
   swapaxes_(dim0: number, dim1: number): this;
   /**
    * Two dimensions exchanged.
+   * A view: it shares the memory of the tensor.
    * @example
    * ```ts
    * arange(6).view(2, 3).transpose(0, 1).shape // torch.Size([3, 2])
@@ -2094,12 +2111,14 @@ export interface TensorMethods {
   swapdims(dim0: number, dim1: number): Tensor;
   /**
    * Two dimensions exchanged.
+   * A view: it shares the memory of the tensor.
    * Writes into the tensor itself, which is also returned.
    * @torch torch.transpose_
    */
   swapdims_(dim0: number, dim1: number): this;
   /**
    * A matrix transposed; vectors and scalars as they are.
+   * A view: it shares the memory of the tensor.
    * @example
    * ```ts
    * tensor([[1, 2]]).t() // tensor([[1.],
@@ -2110,6 +2129,7 @@ export interface TensorMethods {
   t(): Tensor;
   /**
    * A matrix transposed; vectors and scalars as they are.
+   * A view: it shares the memory of the tensor.
    * Writes into the tensor itself, which is also returned.
    * @torch torch.t_
    */
@@ -2211,6 +2231,7 @@ export interface TensorMethods {
   topk(k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
   /**
    * Two dimensions exchanged.
+   * A view: it shares the memory of the tensor.
    * @example
    * ```ts
    * arange(6).view(2, 3).transpose(0, 1).shape // torch.Size([3, 2])
@@ -2220,6 +2241,7 @@ export interface TensorMethods {
   transpose(dim0: number, dim1: number): Tensor;
   /**
    * Two dimensions exchanged.
+   * A view: it shares the memory of the tensor.
    * Writes into the tensor itself, which is also returned.
    * @torch torch.transpose_
    */
@@ -2251,6 +2273,7 @@ export interface TensorMethods {
   typeAs(other: Tensor): Tensor;
   /**
    * All positions of a dimension, as a list of views.
+   * A view: it shares the memory of the tensor.
    * @example
    * ```ts
    * arange(4).view(2, 2).unbind()[1] // tensor([2, 3])
@@ -2267,6 +2290,7 @@ export interface TensorMethods {
   unflatten(dim: number, ...size: (number | Record<string, never>)[]): Tensor;
   /**
    * All windows of a size along a dimension, `step` apart, as a new last dimension.
+   * A view: it shares the memory of the tensor.
    * @example
    * ```ts
    * arange(4).unfold(0, 2, 1) // tensor([[0, 1],
@@ -2287,6 +2311,7 @@ export interface TensorMethods {
   uniform_(options?: { from?: number; to?: number; generator?: Generator | null }): this;
   /**
    * With a new dimension of size one.
+   * A view: it shares the memory of the tensor.
    * @example
    * ```ts
    * tensor([1, 2]).unsqueeze(1).shape // torch.Size([2, 1])
@@ -2296,6 +2321,7 @@ export interface TensorMethods {
   unsqueeze(dim: number): Tensor;
   /**
    * With a new dimension of size one.
+   * A view: it shares the memory of the tensor.
    * Writes into the tensor itself, which is also returned.
    * @torch torch.unsqueeze_
    */
@@ -2351,6 +2377,7 @@ export interface TensorMethods {
   /**
    * The same elements with another shape; one size may be -1. No copy is made.
    * The same bytes read as another dtype; the last dimension grows or shrinks with the element size.
+   * A view: it shares the memory of the tensor.
    * @throws RuntimeError when the strides do not allow it
    * @throws RuntimeError when sizes, strides or offset do not divide
    * @example
@@ -2370,11 +2397,13 @@ export interface TensorMethods {
   viewAs(other: Tensor): Tensor;
   /**
    * Pairs of reals in the last dimension as complex numbers.
+   * A view: it shares the memory of the tensor.
    * @torch torch.view_as_complex
    */
   viewAsComplex(): Tensor;
   /**
    * A complex tensor as pairs of reals in a new last dimension.
+   * A view: it shares the memory of the tensor.
    * @throws TypeError for tensors that are not complex
    * @torch torch.view_as_real
    */

@@ -95,6 +95,8 @@ function docOf(ops: readonly Op[], inplace: boolean, indent: string): string[] {
   const first = ops[0] as Op;
   const lines: string[] = [];
   for (const op of ops) lines.push(...wrap(op.doc));
+  if (first.mayCopy) lines.push("A view of the same memory where the strides allow it, else a copy.");
+  else if (first.kind === "view") lines.push("A view: it shares the memory of the tensor.");
   if (inplace) lines.push("Writes into the tensor itself, which is also returned.");
   for (const op of ops) for (const t of op.throws ?? []) lines.push(`@throws ${t}`);
   const example = ops.find((op) => op.example !== undefined)?.example;

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Node, Project } from "ts-morph";
 import { exportedLiteral, type Literal, SchemaError, unwrap } from "./literal.ts";
-import type { ArgSchema, DTypeRow, NativeRow, OpSchema, Role, StatusRow } from "./types.ts";
+import type { ArgSchema, DTypeRow, NativeRow, OpSchema, Role, StatusRow, TextSchema } from "./types.ts";
 
 export interface Arg {
   readonly name: string;
@@ -27,6 +27,7 @@ export interface Op extends Omit<OpSchema, "args" | "kwargs"> {
 
 export interface Model {
   readonly ops: readonly Op[];
+  readonly texts: readonly TextSchema[];
   readonly dtypes: readonly DTypeRow[];
   readonly computes: readonly string[];
   readonly statuses: readonly StatusRow[];
@@ -57,8 +58,8 @@ export function camel(name: string): string {
 const KNOWN = new Set(
   (
     "name overload namespace kind doc args kwargs variants promote kernels fast impl results grad node " +
-    "refuses attrs nodeWhen inplaceNode jvp multiOutput " +
-    "mayCopy nonDifferentiable checksFirst internal aliases example throws cases"
+    "refuses attrs nodeWhen inplaceNode multiOutput " +
+    "mayCopy nonDifferentiable checksFirst internal aliases example throws"
   ).split(" "),
 );
 
@@ -143,7 +144,7 @@ export function loadModel(): Model {
   const schemaDir = join(ROOT, "codegen", "schema");
   const ops: Op[] = [];
   for (const name of readdirSync(schemaDir).sort()) {
-    if (!name.endsWith(".ts") || name === "abi.ts") continue;
+    if (!name.endsWith(".ts") || name === "abi.ts" || name === "texts.ts") continue;
     const source = project.addSourceFileAtPath(join(schemaDir, name));
     const { value, node } = exportedLiteral(source, "ops");
     if (!Node.isArrayLiteralExpression(node)) throw new SchemaError(node, "`ops` must be an array");
@@ -154,8 +155,10 @@ export function loadModel(): Model {
   checkUnique(ops);
   const abi = project.addSourceFileAtPath(join(schemaDir, "abi.ts"));
   const read = <T>(name: string): T => exportedLiteral(abi, name).value as unknown as T & Literal;
+  const texts = exportedLiteral(project.addSourceFileAtPath(join(schemaDir, "texts.ts")), "texts").value;
   return {
     ops,
+    texts: texts as unknown as TextSchema[],
     dtypes: read<DTypeRow[]>("dtypes"),
     computes: read<string[]>("computes"),
     statuses: read<StatusRow[]>("statuses"),

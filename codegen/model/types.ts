@@ -97,8 +97,6 @@ export interface OpSchema {
   readonly nodeWhen?: readonly [string, string];
   /** Name of the gradient node of the in-place form, when it differs. */
   readonly inplaceNode?: string;
-  /** Jacobian-vector product, when it is not derived from two backward passes. */
-  readonly jvp?: string;
   /** A view that returns several tensors. */
   readonly multiOutput?: boolean;
   /** A view op that copies when no view exists. */
@@ -115,8 +113,25 @@ export interface OpSchema {
   readonly example?: string;
   /** What it refuses. */
   readonly throws?: readonly string[];
-  /** Golden-case settings. */
-  readonly cases?: Readonly<Record<string, unknown>>;
+}
+
+/** The text of an error or a warning, with `{name}` for values. */
+export interface TextSchema {
+  /** Name of the function that makes it. */
+  readonly name: string;
+  /** The class that is thrown; absent for a warning. */
+  readonly error?:
+    | "RuntimeError"
+    | "IndexError"
+    | "NotImplementedError"
+    | "OutOfMemoryError"
+    | "TypeError"
+    | "ValueError";
+  /** What `code` the error carries. */
+  readonly code?: string;
+  /** The kind of a warning. */
+  readonly warning?: "UserWarning";
+  readonly text: string;
 }
 
 export interface DTypeRow {

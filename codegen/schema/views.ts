@@ -45,7 +45,8 @@ export const ops = [
     name: "reshape",
     args: { self: "Tensor", shape: "Size" },
     impl: "composites.reshape",
-    doc: "The same elements with another shape: a view where possible, else a copy.",
+    doc: "The same elements with another shape.",
+    mayCopy: true,
     example: "arange(4).reshape(2, 2) // tensor([[0, 1],\n//         [2, 3]])",
   },
   {
@@ -375,7 +376,8 @@ export const ops = [
     name: "flatten",
     args: { self: "Tensor", start_dim: ["Dim", 0], end_dim: ["Dim", -1] },
     impl: "composites.flatten",
-    doc: "A range of dimensions made one: a view where possible, else a copy.",
+    doc: "A range of dimensions made one.",
+    mayCopy: true,
     throws: ["RuntimeError when the range is reversed"],
   },
   {
@@ -390,7 +392,8 @@ export const ops = [
     name: "ravel",
     args: { self: "Tensor" },
     impl: "composites.ravel",
-    doc: "One dimension: a view where possible, else a copy.",
+    doc: "All elements in one dimension.",
+    mayCopy: true,
   },
   {
     ...view,

@@ -48,6 +48,8 @@ export interface Import {
 export function roomOf(file: string): string | undefined {
   // The kernel table is what dispatch calls; it knows nothing of operators.
   if (file === "generated/kernels.ts") return "dispatch";
+  // Texts know only the error classes.
+  if (file === "generated/texts.ts") return "tensor";
   if (file.startsWith("generated/")) return "generated";
   if (/^src\/(index|install)\.ts$/.test(file)) return posix.basename(file, ".ts");
   const [, room] = /^src\/([^/]+)\//.exec(file) ?? [];

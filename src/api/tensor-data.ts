@@ -1,5 +1,6 @@
 /** Tensors from JavaScript values: nested arrays, typed arrays, numbers, other tensors. */
 
+import * as texts from "../../generated/texts.ts";
 import { empty } from "../dispatch/allocate.ts";
 import { cast, clone } from "../dispatch/copy.ts";
 import { dataDtype, onMeta } from "../dispatch/factories.ts";
@@ -37,7 +38,7 @@ function read(op: string, options: TensorOptions | undefined): Wanted {
     throw new TypeError(`${op}() takes one positional argument and an options object`, { op });
   }
   for (const key of Object.keys(options)) {
-    if (!KEYS.includes(key)) throw new TypeError(`${op}() got an unexpected keyword argument '${key}'`, { op });
+    if (!KEYS.includes(key)) throw texts.unknownKeyword(op, op, key);
   }
   const { dtype, device, requiresGrad } = options;
   if (requiresGrad !== undefined && typeof requiresGrad !== "boolean") {
@@ -54,7 +55,7 @@ function read(op: string, options: TensorOptions | undefined): Wanted {
 function finish(t: Tensor, wanted: boolean): Tensor {
   if (!wanted) return t;
   if (t.dtype.category < 2) {
-    throw new RuntimeError("Only Tensors of floating point and complex dtype can require gradients");
+    throw texts.notDifferentiable(undefined);
   }
   t._requiresGrad = true;
   return t;

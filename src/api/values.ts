@@ -1,9 +1,10 @@
 /** Elements as JavaScript values: one, nested arrays of all, typed arrays over the same memory. */
+import * as texts from "../../generated/texts.ts";
 import { clone } from "../dispatch/copy.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { Complex } from "../tensor/complex.ts";
 import { type DType, float32, float64, int64, uint64 } from "../tensor/dtype.ts";
-import { NotImplementedError, RangeError, RuntimeError, TypeError } from "../tensor/errors.ts";
+import { RangeError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { CONJ, NEG, type NestedList, type Tensor } from "../tensor/tensor.ts";
 import { peek, readNumbers, readWord, readWords } from "../tensor/values.ts";
 
@@ -76,7 +77,7 @@ export function plain(t: Tensor): Tensor {
 /** All elements in row-major order. */
 export function flatValues(t: Tensor, op = "tolist"): Value[] {
   if (t._storage.kind === "meta") {
-    throw new NotImplementedError("Cannot copy out of meta tensor; no data!", { op });
+    throw texts.copyFromMeta(op);
   }
   const n = t._numel;
   const out = new Array<Value>(n);
@@ -166,7 +167,7 @@ export function typedArray(t: Tensor): NodeJS.TypedArray {
       { op },
     );
   }
-  if (t._storage.kind === "meta") throw new NotImplementedError("Cannot copy out of meta tensor; no data!", { op });
+  if (t._storage.kind === "meta") throw texts.copyFromMeta(op);
   if (!t._contiguous) throw new RuntimeError("typedArray(): the tensor must be contiguous; call contiguous()", { op });
   if (t._bits !== 0) {
     throw new RuntimeError("typedArray(): resolve the conjugate or negative bit first, with resolveConj()", { op });

@@ -1,9 +1,11 @@
 /** Indexing and joining operators written with other operators. */
+
 import * as O from "../../generated/ops.ts";
+import * as texts from "../../generated/texts.ts";
 import { broadcastShapes } from "../dispatch/allocate.ts";
 import { indexVector } from "../dispatch/indexing-lists.ts";
 import { int32, int64 } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
+import { RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 
@@ -132,7 +134,7 @@ export function repeatInterleavePositions(repeats: Tensor, outputSize: number | 
     throw new RuntimeError("repeat_interleave only accept 1D vector as repeat", { op });
   }
   if (repeats.dtype !== int64 && repeats.dtype !== int32) {
-    throw new NotImplementedError(`"repeat_interleave_cpu" not implemented for '${repeats.dtype.scalarType}'`, { op });
+    throw texts.notImplementedFor(op, "repeat_interleave_cpu", repeats.dtype.scalarType);
   }
   const counts = repeats.tolist() as number[];
   let total = 0;

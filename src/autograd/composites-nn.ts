@@ -1,9 +1,11 @@
 /** Functions of nn.functional written with other operators. */
+
 import * as O from "../../generated/ops.ts";
+import * as texts from "../../generated/texts.ts";
 import { broadcastShapes, emptyLike } from "../dispatch/allocate.ts";
 import { checkOutGradients } from "../dispatch/out.ts";
 import { type DType, float32 } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError, ValueError, warn } from "../tensor/errors.ts";
+import { RuntimeError, ValueError, warn } from "../tensor/errors.ts";
 import { listText, numelOf, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { matmul, unsafeView } from "./composites-matrix.ts";
@@ -158,7 +160,7 @@ export function layerNorm(
 ): Tensor {
   requireNormalized(input, shape, weight, bias);
   if (input.dtype.category !== 2) {
-    throw new NotImplementedError(`"LayerNormKernelImpl" not implemented for '${input.dtype.scalarType}'`);
+    throw texts.notImplementedFor(undefined, "LayerNormKernelImpl", input.dtype.scalarType);
   }
   const narrow = input.dtype.itemsize < 4;
   const x = narrow ? input.to(float32) : input;

@@ -1,5 +1,7 @@
 /** Conversions and storage operators written with other operators. */
+
 import * as O from "../../generated/ops.ts";
+import * as texts from "../../generated/texts.ts";
 import { preservedStrides } from "../dispatch/allocate.ts";
 import { isContiguousIn } from "../dispatch/copy.ts";
 import { contiguousFormat, type MemoryFormat, preserveFormat } from "../dispatch/memory-format.ts";
@@ -52,7 +54,7 @@ export function toDevice(
 ): Tensor {
   const target = device?.type ?? self.device.type;
   if (target !== self.device.type) {
-    if (target !== "meta") throw new RuntimeError("Cannot copy out of meta tensor; no data!");
+    if (target !== "meta") throw texts.copyFromMeta(undefined);
     return onMeta(self, dtype ?? self.dtype);
   }
   return convert(self, dtype ?? self.dtype, copy, format);

@@ -1,5 +1,6 @@
 /** What the generated operators call to record themselves. */
 
+import * as texts from "../../generated/texts.ts";
 import { clone } from "../dispatch/copy.ts";
 import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { checkOutGradients, setGeometry } from "../dispatch/out.ts";
@@ -83,15 +84,11 @@ export function checkInplace(self: Tensor, others: readonly unknown[] = []): voi
   if (self._base !== null) {
     checkCreation(self);
     if (own && gradFnOf(self._base) === null) {
-      throw new RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.", {
-        code: "leaf",
-      });
+      throw texts.leafViewInPlace(undefined);
     }
   }
   if (own && gradFnOf(self) === null) {
-    throw new RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.", {
-      code: "leaf",
-    });
+    throw texts.leafInPlace(undefined);
   }
 }
 
@@ -156,7 +153,7 @@ export function finishOut<R>(result: R, out: Tensor | readonly Tensor[]): R {
 export function leaf(t: Tensor, wanted: boolean): Tensor {
   if (!wanted) return t;
   if (t.dtype.category < 2) {
-    throw new RuntimeError("Only Tensors of floating point and complex dtype can require gradients");
+    throw texts.notDifferentiable(undefined);
   }
   t._requiresGrad = true;
   return t;

@@ -1,4 +1,5 @@
 /** New tensors, and the layout that results get. */
+import * as texts from "../../generated/texts.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { contiguousStrides, listText, numelOf } from "../tensor/size.ts";
@@ -10,10 +11,7 @@ const MAX_BYTES = 2 ** 47;
 function bytesFor(numel: number, dtype: DType): number {
   const n = numel * dtype.itemsize;
   if (!(n < MAX_BYTES)) {
-    throw new RuntimeError(
-      `[enforce fail at alloc_cpu] DefaultCPUAllocator: can't allocate memory: you tried to allocate ${n} bytes.`,
-      { code: "out_of_memory" },
-    );
+    throw texts.outOfMemory(undefined, n);
   }
   return n;
 }
@@ -132,10 +130,7 @@ export function broadcastShapes(a: readonly number[], b: readonly number[], op?:
     const x = i <= a.length ? (a[a.length - i] as number) : 1;
     const y = i <= b.length ? (b[b.length - i] as number) : 1;
     if (x !== y && x !== 1 && y !== 1) {
-      throw new RuntimeError(
-        `The size of tensor a (${x}) must match the size of tensor b (${y}) at non-singleton dimension ${rank - i}`,
-        { op, code: "shape_mismatch" },
-      );
+      throw texts.sizeMismatch(op, x, y, rank - i);
     }
     out[rank - i] = x === 1 ? y : x;
   }

@@ -1,4 +1,5 @@
 /** Binds what a user wrote to an overload's arguments: positional, then a trailing options object. */
+import * as texts from "../../generated/texts.ts";
 import { isScalar } from "../tensor/complex.ts";
 import { Device, namesDevice, toDevice } from "../tensor/device.ts";
 import { DType, toDType } from "../tensor/dtype.ts";
@@ -190,7 +191,7 @@ function invalid(
 ): Error {
   for (const key of Object.keys(options ?? {})) {
     if (key !== "out" && !overloads.some((o) => o.args.some((a) => a[0] === key))) {
-      return new TypeError(`${name}() got an unexpected keyword argument '${key}'`, { op: name });
+      return texts.unknownKeyword(name, name, key);
     }
   }
   const got = args.map((a) => (isOptions(a) ? Object.keys(a).map((k) => `${k}=${typeName(a[k])}`) : typeName(a)));
@@ -226,7 +227,7 @@ export function checkKeys(op: string, options: unknown, known: readonly string[]
     throw new TypeError(`${op}() takes a trailing options object, not ${typeName(options)}`, { op });
   }
   for (const key of Object.keys(options)) {
-    if (!known.includes(key)) throw new TypeError(`${op}() got an unexpected keyword argument '${key}'`, { op });
+    if (!known.includes(key)) throw texts.unknownKeyword(op, op, key);
   }
 }
 

@@ -1,5 +1,7 @@
 /** Arithmetic operators whose checks or dtypes go beyond the common pointwise path. */
+
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { bool, type DType } from "../tensor/dtype.ts";
@@ -196,9 +198,7 @@ export function clamp(self: Tensor, min: Operand | null, max: Operand | null, ou
   const d = resultType([self, min, max].filter((x): x is Operand => x !== null));
   if (d.category === 3) throw new NotImplementedError("clamp is not supported for complex types");
   if (inplace && !canCast(d, self.dtype)) {
-    throw new RuntimeError(
-      `result type ${d.scalarType} can't be cast to the desired output type ${self.dtype.cppName}`,
-    );
+    throw texts.resultCast(undefined, d.scalarType, self.dtype.cppName);
   }
   const nan = [min, max].some((x) => x !== null && !(x instanceof Tensor) && Number.isNaN(scalarToNumber(x)));
   if (nan) return general(CLAMP, [self, Number.NaN, Number.NaN], out, inplace, undefined, d);

@@ -1,12 +1,13 @@
 /** Copies between tensors of any dtype and layout. */
+
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { addressOf, copyBytes } from "../ffi/memory.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import { Complex, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { type DType, int64 } from "../tensor/dtype.ts";
-import { RuntimeError, warn } from "../tensor/errors.ts";
-import { listText } from "../tensor/size.ts";
+import { RuntimeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { empty, emptyLike, emptyWith } from "./allocate.ts";
 import { channelsLast, channelsLast3d, contiguousFormat, type MemoryFormat, preserveFormat } from "./memory-format.ts";
@@ -21,7 +22,7 @@ function conversionType(from: DType, to: DType): DType {
 /** dst[...] = src, broadcasting; no autograd, no version bump. */
 export function copyInto(dst: Tensor, src: Tensor, op = "copy_"): Tensor {
   if (dst._storage.kind === "meta") return dst;
-  if (src._storage.kind === "meta") throw new RuntimeError("Cannot copy out of meta tensor; no data!", { op });
+  if (src._storage.kind === "meta") throw texts.copyFromMeta(op);
   requireNoInternalOverlap(dst, op);
   requireNoPartialOverlap(dst, src, op);
   transfer(dst, src);
@@ -39,7 +40,7 @@ export function transfer(dst: Tensor, src: Tensor): void {
     return;
   }
   if (src.dtype.category === 3 && dst.dtype.category < 3 && dst.dtype.category > 0) {
-    warn("Casting complex values to real discards the imaginary part");
+    texts.complexToReal();
   }
   const compute = conversionType(src.dtype, dst.dtype);
   frame.begin(2, compute.compute);
@@ -52,13 +53,9 @@ export function transfer(dst: Tensor, src: Tensor): void {
 export function requireExpandable(src: readonly number[], dst: readonly number[]): void {
   const lead = dst.length - src.length;
   const fail = (d: number): never => {
-    throw new RuntimeError(
-      lead < 0
-        ? `output with shape ${listText(dst)} doesn't match the broadcast shape ${listText(src)}`
-        : `The size of tensor a (${dst[d + lead]}) must match the size of tensor b (${src[d]}) at ` +
-            `non-singleton dimension ${d + lead}`,
-      { code: "shape_mismatch" },
-    );
+    throw lead < 0
+      ? texts.broadcastMismatch(undefined, dst, src)
+      : texts.sizeMismatch(undefined, dst[d + lead] as number, src[d] as number, d + lead);
   };
   if (lead < 0) {
     if (src.slice(0, -lead).some((n) => n !== 1) || dst.length < src.length) fail(0);

@@ -1,8 +1,8 @@
 /** Reversal of dimensions: a copy that walks its source backwards. */
 
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { emptyLike } from "./allocate.ts";
 import { clone } from "./copy.ts";
@@ -11,7 +11,7 @@ function marked(self: Tensor, dims: readonly number[]): boolean[] {
   const flags = new Array<boolean>(self._shape.length).fill(false);
   for (const dim of dims) {
     const d = wrapDim(dim, self._shape.length, "flip");
-    if (flags[d]) throw new RuntimeError(`dim ${d} appears multiple times in the list of dims`, { op: "flip" });
+    if (flags[d]) throw texts.repeatedDim("flip", d);
     if (d < flags.length) flags[d] = true;
   }
   return flags;

@@ -1,10 +1,12 @@
 /** Masks: filling, selecting and scattering by them, and the coordinates of true elements. */
+
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import { bool, int64, uint8 } from "../tensor/dtype.ts";
 import { RuntimeError, warn } from "../tensor/errors.ts";
-import { listText, sameSizes } from "../tensor/size.ts";
+import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes, empty, emptyLike, emptyWith, strideOrder } from "./allocate.ts";
 import * as copy from "./copy.ts";
@@ -81,10 +83,7 @@ function fillWhere(self: Tensor, mask: Tensor, value: Tensor, inplace: boolean):
   const fits = lead <= 0 && mask._shape.every((n, d) => n === 1 || n === self._shape[d - lead]);
   if (!fits) {
     const shape = broadcastShapes(mask._shape, self._shape, "masked_fill_");
-    refuse(
-      `output with shape ${listText(self._shape)} doesn't match the broadcast shape ${listText(shape)}`,
-      "masked_fill_",
-    );
+    throw texts.broadcastMismatch("masked_fill_", self._shape, shape);
   }
   if (hasInternalOverlap(self)) {
     warn(
@@ -217,7 +216,7 @@ export function maskedScatter(
   const shape = broadcastShapes(mask._shape, self._shape, op);
   if (inplace) {
     if (!sameSizes(shape, self._shape)) {
-      refuse(`output with shape ${listText(self._shape)} doesn't match the broadcast shape ${listText(shape)}`, op);
+      throw texts.broadcastMismatch(op, self._shape, shape);
     }
     requireNoInternalOverlap(self, op);
     requireNoOverlap(self, source, op);

@@ -1,7 +1,9 @@
 /** A kernel of the native library, and what its statuses mean. */
+
 import { STATUS } from "../../generated/abi.ts";
+import * as texts from "../../generated/texts.ts";
 import { detail, frameAddress } from "../ffi/frame.ts";
-import { IndexError, NotImplementedError, OutOfMemoryError, RuntimeError } from "../tensor/errors.ts";
+import { IndexError, OutOfMemoryError, RuntimeError } from "../tensor/errors.ts";
 
 export class Kernel {
   /** `family.name` */
@@ -38,7 +40,7 @@ export function throwStatus(status: number, op: string, path: string, scalarType
     case STATUS.out_of_memory:
       throw new OutOfMemoryError(`${op}: no memory for the work buffers`, { op });
     case STATUS.unsupported:
-      throw new NotImplementedError(`"${path.split(".")[1]}_cpu" not implemented for '${scalarType}'`, { op });
+      throw texts.notImplementedFor(op, `${path.split(".")[1]}_cpu`, scalarType);
     case STATUS.index_out_of_bounds:
       throw new IndexError(`index ${detail(0)} is out of bounds for dimension ${detail(1)} with size ${detail(2)}`, {
         op,

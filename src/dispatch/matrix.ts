@@ -1,9 +1,11 @@
 /** Products of matrices and batches of matrices: checks, results, and the call of the kernel. */
+
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { bool, type DType, float32 } from "../tensor/dtype.ts";
-import { IndexError, NotImplementedError, RuntimeError } from "../tensor/errors.ts";
+import { IndexError, RuntimeError } from "../tensor/errors.ts";
 import { contiguousStrides, listText, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -149,7 +151,7 @@ function scaleOnly(c: Tensor, self: Tensor | null, beta: Scalar): Tensor {
   const wanted = kind === "complex" ? 3 : kind === "float" ? 2 : 0;
   if (wanted > c.dtype.category) {
     const from = kind === "complex" ? "ComplexFloat" : "Float";
-    throw new RuntimeError(`result type ${from} can't be cast to the desired output type ${c.dtype.scalarType}`);
+    throw texts.resultCast(undefined, from, c.dtype.scalarType);
   }
   if (c.dtype.category < 1) return self === c ? c : copyInto(c, self);
   // One column times one row of zeros: the kernel scales what it starts from.
@@ -183,7 +185,7 @@ function unusual(
 }
 
 export function refuse(kernelName: string, d: DType): never {
-  throw new NotImplementedError(`"${kernelName}" not implemented for '${d.scalarType}'`);
+  throw texts.notImplementedFor(undefined, kernelName, d.scalarType);
 }
 
 function requireMatrices(op: string, first: Tensor, second: Tensor): void {

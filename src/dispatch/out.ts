@@ -1,6 +1,6 @@
 /** The `out` forms: resizing, and what they refuse. */
-import { RuntimeError, warn } from "../tensor/errors.ts";
-import { contiguousStrides, listText, numelOf, sameSizes } from "../tensor/size.ts";
+import * as texts from "../../generated/texts.ts";
+import { contiguousStrides, numelOf, sameSizes } from "../tensor/size.ts";
 import { bytesNeeded, isContiguousGeometry, type Tensor } from "../tensor/tensor.ts";
 import { gradMode, requiresGrad } from "./mode.ts";
 
@@ -9,11 +9,7 @@ export function checkOutGradients(op: string, out: Tensor, inputs: readonly unkn
   if (!gradMode.enabled) return;
   const tracked = requiresGrad(out) || inputs.some((x) => isTracked(x));
   if (tracked) {
-    throw new RuntimeError(
-      `${op}(): functions with out=... arguments don't support automatic differentiation, ` +
-        "but one of the arguments requires grad.",
-      { op },
-    );
+    throw texts.outNeedsNoGrad(op, op);
   }
 }
 
@@ -29,14 +25,7 @@ export function prepareOut(
   layout: () => readonly number[] | null = () => null,
 ): void {
   if (sameSizes(out._shape, shape)) return;
-  if (out._numel !== 0) {
-    warn(
-      `An output with one or more elements was resized since it had shape ${listText(out._shape)}, which does not ` +
-        `match the required output shape ${listText(shape)}. This behavior is deprecated, and in a future PyTorch ` +
-        "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor " +
-        "t by resizing it, inplace, to zero elements with t.resize_(0).",
-    );
-  }
+  if (out._numel !== 0) texts.outResized(out._shape, shape);
   setGeometry(out, shape, layout() ?? contiguousStrides(shape), out._offset);
 }
 

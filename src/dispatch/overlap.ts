@@ -1,15 +1,8 @@
 /** Whether writing to a tensor would write an element twice, or change an operand that is still being read. */
-import { RuntimeError } from "../tensor/errors.ts";
+import * as texts from "../../generated/texts.ts";
 import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { isDense } from "./allocate.ts";
-
-const INTERNAL =
-  "unsupported operation: more than one element of the written-to tensor refers to a single memory location. " +
-  "Please clone() the tensor before performing the operation.";
-const PARTIAL =
-  "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory " +
-  "location. Please clone() the tensor before performing the operation.";
 
 /** True when some dimension repeats its elements. */
 export function hasInternalOverlap(t: Tensor): boolean {
@@ -36,7 +29,7 @@ export function mayOverlap(t: Tensor): boolean {
 }
 
 export function requireNoInternalOverlap(t: Tensor, op?: string): void {
-  if (hasInternalOverlap(t)) throw new RuntimeError(INTERNAL, { op, code: "internal_overlap" });
+  if (hasInternalOverlap(t)) throw texts.internalOverlap(op);
 }
 
 /** Refuses an operand that shares some, but not exactly all, of the written elements. */
@@ -49,7 +42,7 @@ export function requireNoPartialOverlap(out: Tensor, input: Tensor, op?: string)
   const bEnd = b + input._numel * input.dtype.itemsize;
   if (a >= bEnd || b >= aEnd) return;
   if (a === b && aEnd === bEnd && sameGeometry(out, input)) return;
-  throw new RuntimeError(PARTIAL, { op, code: "partial_overlap" });
+  throw texts.partialOverlap(op);
 }
 
 function sameGeometry(a: Tensor, b: Tensor): boolean {
@@ -59,11 +52,11 @@ function sameGeometry(a: Tensor, b: Tensor): boolean {
 /** Refuses any sharing at all between a written and a read tensor. */
 export function requireNoOverlap(out: Tensor, input: Tensor, op?: string): void {
   if (out._storage !== input._storage || out._numel === 0 || input._numel === 0) return;
-  if (out === input) throw new RuntimeError(PARTIAL, { op, code: "overlap" });
+  if (out === input) throw texts.partialOverlap(op);
   if (!isDense(out._shape, out._strides) || !isDense(input._shape, input._strides)) return;
   const a = out._offset * out.dtype.itemsize;
   const b = input._offset * input.dtype.itemsize;
   if (a < b + input._numel * input.dtype.itemsize && b < a + out._numel * out.dtype.itemsize) {
-    throw new RuntimeError(PARTIAL, { op, code: "overlap" });
+    throw texts.partialOverlap(op);
   }
 }

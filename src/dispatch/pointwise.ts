@@ -1,10 +1,10 @@
 /** The call path of pointwise operators: promotion, layout, checks, then one native call. */
 
+import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { bool, type DType, toReal } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
-import { listText, sameSizes } from "../tensor/size.ts";
+import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes, empty, emptyLike, emptyWith, strideOrder } from "./allocate.ts";
 import { type Kernel, throwStatus } from "./kernel.ts";
@@ -219,12 +219,7 @@ function targetFor(
     requireNoInternalOverlap(out, p.name);
   }
   if (inplace) {
-    if (!sameSizes(out._shape, shape)) {
-      throw new RuntimeError(
-        `output with shape ${listText(out._shape)} doesn't match the broadcast shape ${listText(shape)}`,
-        { op: p.name, code: "shape_mismatch" },
-      );
-    }
+    if (!sameSizes(out._shape, shape)) throw texts.broadcastMismatch(p.name, out._shape, shape);
   }
   requireCast(result, out.dtype);
   if (!inplace && !sameSizes(out._shape, shape)) {
@@ -312,5 +307,5 @@ export function scalarAttr(i: number, x: Scalar): void {
 
 /** Refuses a compute dtype in the words of torch's dispatch macros. */
 export function notImplemented(kernelName: string, d: DType): never {
-  throw new NotImplementedError(`"${kernelName}" not implemented for '${d.scalarType}'`);
+  throw texts.notImplementedFor(undefined, kernelName, d.scalarType);
 }

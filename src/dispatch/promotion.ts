@@ -1,4 +1,5 @@
 /** Type promotion: the dtype that operands compute in. */
+import * as texts from "../../generated/texts.ts";
 import { isScalar, type Scalar, type ScalarKind, scalarKind } from "../tensor/complex.ts";
 import {
   bfloat16,
@@ -148,7 +149,7 @@ export function canCast(from: DType, to: DType): boolean {
 
 export function requireCast(from: DType, to: DType): void {
   if (!canCast(from, to)) {
-    throw new RuntimeError(`result type ${from.scalarType} can't be cast to the desired output type ${to.scalarType}`);
+    throw texts.resultCast(undefined, from.scalarType, to.scalarType);
   }
 }
 

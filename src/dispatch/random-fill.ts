@@ -2,10 +2,11 @@
 
 import { STATUS } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { bfloat16, type DType, float16, float32, float64, toReal } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError, TypeError, warn } from "../tensor/errors.ts";
+import { RuntimeError, TypeError, warn } from "../tensor/errors.ts";
 import { isContiguousGeometry, type Tensor } from "../tensor/tensor.ts";
 import { defaultGenerator, type Generator } from "./generator.ts";
 import type { Kernel } from "./kernel.ts";
@@ -41,7 +42,7 @@ export function isReal(d: DType): boolean {
 }
 
 export function notImplemented(kernel: string, d: DType, op: string): never {
-  throw new NotImplementedError(`"${kernel}" not implemented for '${d.scalarType}'`, { op });
+  throw texts.notImplementedFor(op, kernel, d.scalarType);
 }
 
 /** True when there is something to write; refuses outputs that repeat elements. */

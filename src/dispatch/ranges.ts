@@ -1,10 +1,12 @@
 /** Sequences of numbers: ranges, evenly spaced numbers, the positions of a triangle. */
+
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import type { Device } from "../tensor/device.ts";
 import { type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
+import { RuntimeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { STAGE_SIZE, stage, writeNumbers } from "../tensor/values.ts";
 import { empty as emptyOf } from "./allocate.ts";
@@ -27,7 +29,7 @@ function triangle(
   if (col < 0) throw new RuntimeError(`col must be non-negative, got${col}`, { op });
   const d = dtype ?? int64;
   if (d.category !== 1 || d.itemsize < 4) {
-    throw new NotImplementedError(`"${op}" not implemented for '${d.scalarType}'`, { op });
+    throw texts.notImplementedFor(op, op, d.scalarType);
   }
   let n = 0;
   const spans: [number, number, number][] = [];
@@ -95,7 +97,7 @@ export function arangeFrom(
   outDtype(dtype, out, d, op);
   const n = arangeLength(start, end, step, integral && d === int64);
   if (d.category === 0 || d.category === 3) {
-    throw new NotImplementedError(`"arange_cpu" not implemented for '${d.scalarType}'`, { op });
+    throw texts.notImplementedFor(op, "arange_cpu", d.scalarType);
   }
   const t = target(op, [n], d, device, out);
   if (n === 0 || t._storage.kind === "meta") return t;
@@ -189,7 +191,7 @@ function spaced(
       { op },
     );
   }
-  if (d.category === 0) throw new NotImplementedError(`"${op}_cpu" not implemented for 'Bool'`, { op });
+  if (d.category === 0) throw texts.notImplementedFor(op, `${op}_cpu`, "Bool");
   return target(op, [steps], d, device, out);
 }
 

@@ -1,5 +1,7 @@
 /** Comparisons of tensors as wholes: equal, isclose, allclose. */
+
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { bool, type DType, getDefaultDtype } from "../tensor/dtype.ts";
 import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
@@ -51,7 +53,7 @@ export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number,
   requireTolerance("rtol", rtol);
   requireTolerance("atol", atol);
   if (isShortFloat(self.dtype)) {
-    throw new NotImplementedError(`"mul_cpu_reduced_float" not implemented for '${self.dtype.scalarType}'`);
+    throw texts.notImplementedFor(undefined, "mul_cpu_reduced_float", self.dtype.scalarType);
   }
   if (rtol === 0 && atol === 0 && self.dtype.category < 2) return binary(EQ, self, other);
   const tolerances = (): void => {

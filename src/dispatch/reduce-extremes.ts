@@ -1,5 +1,7 @@
 /** Reductions to extremes: max, min, amax, amin, argmax, argmin. */
+
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 import { bool, type DType, int64 } from "../tensor/dtype.ts";
 import { IndexError, NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
@@ -42,7 +44,7 @@ const UNSIGNED_WIDE = new Set(["uint16", "uint32", "uint64"]);
 
 function refuseExtreme(d: DType, kernel: string): void {
   if (d.category === 3 || isShortFloat(d) || UNSIGNED_WIDE.has(d.name)) {
-    throw new NotImplementedError(`"${kernel}" not implemented for '${d.scalarType}'`);
+    throw texts.notImplementedFor(undefined, kernel, d.scalarType);
   }
 }
 

@@ -1,4 +1,5 @@
 /** What all reductions share: which dimensions go, what shape and place the result has, and the call itself. */
+import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
@@ -29,7 +30,7 @@ export function reducedDims(dim: Dims, rank: number, op: string): boolean[] {
   if (rank > 64) throw new RuntimeError("only tensors with up to 64 dims are supported", { op });
   for (const d of list) {
     const at = wrapDim(d, rank, op);
-    if (mask[at]) throw new RuntimeError(`dim ${at} appears multiple times in the list of dims`, { op });
+    if (mask[at]) throw texts.repeatedDim(op, at);
     mask[at] = true;
   }
   if (rank === 0) mask.length = 0;

@@ -1,8 +1,10 @@
 /** Running sums and products. */
+
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { bool, complex128, type DType, float32, float64, int64 } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
+import { RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -30,7 +32,7 @@ function running(
   const at = wrapDim(dim, self._shape.length, op);
   const result = resultDtype(self, dtype, out, inplace);
   if (result === bool || isShortFloat(result)) {
-    throw new NotImplementedError(`"${op}_out_cpu" not implemented for '${result.scalarType}'`, { op });
+    throw texts.notImplementedFor(op, `${op}_out_cpu`, result.scalarType);
   }
   if (inplace) requireNoInternalOverlap(self, op);
   const target = inplace ? self : resultFor(self, self._shape, result, out, op);

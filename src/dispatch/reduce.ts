@@ -1,7 +1,9 @@
 /** Reductions to sums, products, means and truth values. */
+
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 import { bool, type DType, int64, uint8 } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError, warn } from "../tensor/errors.ts";
+import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Kernel } from "./kernel.ts";
 import { requireCast } from "./promotion.ts";
@@ -19,7 +21,7 @@ import {
 } from "./reduce-layout.ts";
 
 function refuseShortFloats(self: DType, kernel: string): void {
-  if (isShortFloat(self)) throw new NotImplementedError(`"${kernel}" not implemented for '${self.scalarType}'`);
+  if (isShortFloat(self)) throw texts.notImplementedFor(undefined, kernel, self.scalarType);
 }
 
 /** Sums and products of integers and bools are int64 unless a dtype or `out` says otherwise. */
@@ -58,7 +60,7 @@ function total(
 /** Complex elements in a real reduction lose their imaginary part, with torch's warning. */
 function realSource(self: Tensor, result: DType): Tensor {
   if (self.dtype.category === 3 && result.category < 3 && result !== bool) {
-    warn("Casting complex values to real discards the imaginary part");
+    texts.complexToReal();
   }
   return self;
 }

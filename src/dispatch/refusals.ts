@@ -1,4 +1,5 @@
 /** Dtypes that an operator refuses, as its schema entry says it. */
+import * as texts from "../../generated/texts.ts";
 import { type Scalar, scalarKind } from "../tensor/complex.ts";
 import { bool, complex64, type DType, float32, int64 } from "../tensor/dtype.ts";
 import { NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.ts";
@@ -42,6 +43,6 @@ export function refuseOperands(refuses: readonly Refusal[], operands: readonly (
 export function refuseCompute(refuses: readonly Refusal[], compute: DType, op: string): void {
   for (const r of refuses) {
     if (r.kernel === null || !has(r, compute)) continue;
-    throw new NotImplementedError(`"${r.kernel}" not implemented for '${compute.scalarType}'`, { op });
+    throw texts.notImplementedFor(op, r.kernel, compute.scalarType);
   }
 }

@@ -1,5 +1,7 @@
 /** Softmax, its logarithm, and their gradients: dense operands for the kernel. */
+
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { NotImplementedError } from "../tensor/errors.ts";
@@ -16,10 +18,7 @@ function requireFloating(name: string, t: Tensor, dim: number): void {
   const d = t.dtype;
   if (d.category === 2 && d.itemsize > 1) return;
   const last = t._shape.length === 0 || dim === t._shape.length - 1;
-  throw new NotImplementedError(
-    `"${name}_${last ? "lastdim_" : ""}kernel_impl" not implemented for '${d.scalarType}'`,
-    { op: name },
-  );
+  throw texts.notImplementedFor(name, `${name}_${last ? "lastdim_" : ""}kernel_impl`, d.scalarType);
 }
 
 function launch(kernel: Kernel, target: Tensor, sources: readonly Tensor[], dim: number, name: string): Tensor {

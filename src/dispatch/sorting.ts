@@ -1,5 +1,7 @@
 /** Sorting: sort, argsort, topk. */
+
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { bool, int64 } from "../tensor/dtype.ts";
 import { NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.ts";
@@ -67,7 +69,7 @@ function sorted(self: Tensor, dim: number, descending: boolean, out: readonly Te
   if (self.dtype.category === 3) throw new TypeError(" Sort does not support complex dtypes on CPU", { op: "sort" });
   const outs = targets("sort", self, self._shape, preservedStrides(self), out);
   if (isShortFloat(self.dtype)) {
-    throw new NotImplementedError(`"sorting_kernel_method_name" not implemented for '${self.dtype.scalarType}'`);
+    throw texts.notImplementedFor(undefined, "sorting_kernel_method_name", self.dtype.scalarType);
   }
   launch(K.sort_sort, "sort", self, at, outs, [descending ? 1 : 0]);
   return outs;
@@ -116,7 +118,7 @@ export function topk(
   if (self.dtype === bool) throw new NotImplementedError("topk does not support bool dtypes on CPU", { op: "topk" });
   const outs = targets("topk", self, shape, strides, out);
   if (isShortFloat(self.dtype)) {
-    throw new NotImplementedError(`"topk_cpu" not implemented for '${self.dtype.scalarType}'`, { op: "topk" });
+    throw texts.notImplementedFor("topk", "topk_cpu", self.dtype.scalarType);
   }
   // torch gives the one element of a 0-dim tensor for k = 0 too.
   launch(K.sort_topk, "topk", self, at, outs, [largest ? 1 : 0, rank === 0 ? 1 : k]);

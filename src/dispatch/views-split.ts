@@ -1,5 +1,6 @@
 /** Views of the parts of a tensor. */
-import { IndexError, RuntimeError } from "../tensor/errors.ts";
+import * as texts from "../../generated/texts.ts";
+import { RuntimeError } from "../tensor/errors.ts";
 import { listText } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { select, slice } from "./views.ts";
@@ -50,7 +51,7 @@ export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
 }
 
 export function unbind(self: Tensor, dim: number): Tensor[] {
-  if (self._shape.length === 0) throw new IndexError("Dimension specified as 0 but tensor has no dimensions");
+  if (self._shape.length === 0) throw texts.dimOfScalar(undefined, 0);
   const d = wrapDim(dim, self._shape.length);
   const n = self._shape[d] as number;
   const parts: Tensor[] = [];

@@ -1,4 +1,5 @@
 /** Views: other sizes and strides over the same storage. Nothing is copied and nothing native is created. */
+import * as texts from "../../generated/texts.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { IndexError, RuntimeError, ValueError } from "../tensor/errors.ts";
 import { listText, numelOf } from "../tensor/size.ts";
@@ -234,7 +235,7 @@ export function squeeze(self: Tensor, dims: number | readonly number[] | null): 
   const drop = new Set<number>();
   for (const d of list) {
     const w = wrapDim(d, rank);
-    if (dims !== null && drop.has(w)) throw new RuntimeError(`dim ${w} appears multiple times in the list of dims`);
+    if (dims !== null && drop.has(w)) throw texts.repeatedDim(undefined, w);
     drop.add(w);
   }
   const keep: number[] = [];

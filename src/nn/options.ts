@@ -1,4 +1,5 @@
 /** What constructors of modules share: trailing options, and new parameters. */
+import * as texts from "../../generated/texts.ts";
 import { empty } from "../dispatch/allocate.ts";
 import { type DeviceLike, toDevice } from "../tensor/device.ts";
 import { type DTypeLike, getDefaultDtype, toDType } from "../tensor/dtype.ts";
@@ -29,7 +30,7 @@ export function settings<T extends object>(
   });
   if (isOptions) {
     for (const [key, value] of Object.entries(last as object)) {
-      if (!(key in defaults)) throw new TypeError(`${name}() got an unexpected keyword argument '${key}'`);
+      if (!(key in defaults)) throw texts.unknownKeyword(name, name, key);
       if (value !== undefined) out[key] = value;
     }
   }

@@ -1,4 +1,5 @@
 /** Untyped bytes shared by a tensor and its views. */
+import * as texts from "../../generated/texts.ts";
 import {
   type Anchor,
   addressOf,
@@ -50,10 +51,7 @@ export class Storage {
     }
     const address = allocateBlock(nbytes);
     if (address === 0) {
-      throw new OutOfMemoryError(
-        "[enforce fail at alloc_cpu] DefaultCPUAllocator: can't allocate memory: you tried to allocate " +
-          `${nbytes} bytes.`,
-      );
+      throw texts.outOfMemory(undefined, nbytes);
     }
     return new Storage(address, nbytes, ownBlock(address, nbytes), "heap");
   }

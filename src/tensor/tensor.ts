@@ -2,11 +2,13 @@
  * The Tensor object: a storage, an offset, sizes, strides and a dtype, plus what autograd attaches. Operators are not
  * written here: they are generated and installed on the prototype.
  */
+
 import type { TensorMethods } from "../../generated/methods.ts";
+import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar } from "./complex.ts";
 import type { Device } from "./device.ts";
 import type { DType } from "./dtype.ts";
-import { IndexError, RuntimeError } from "./errors.ts";
+import { RuntimeError } from "./errors.ts";
 import { contiguousStrides, numelOf, Size, sameSizes } from "./size.ts";
 import { DISPOSED, type Storage, UntypedStorage } from "./storage.ts";
 
@@ -394,9 +396,7 @@ export function freshId(): number {
 export function wrapDim(dim: number, rank: number, op?: string): number {
   const n = rank === 0 ? 1 : rank;
   if (!Number.isInteger(dim) || dim < -n || dim >= n) {
-    throw new IndexError(`Dimension out of range (expected to be in range of [${-n}, ${n - 1}], but got ${dim})`, {
-      op,
-    });
+    throw texts.dimOutOfRange(op, -n, n - 1, dim);
   }
   return dim < 0 ? dim + n : dim;
 }
