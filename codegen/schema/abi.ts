@@ -145,6 +145,7 @@ export const statuses = [
     doc: "A value that the checks before the call should have refused. detail: operand.",
   },
   { code: -7, name: "invalid_distribution", doc: "detail: 1 negative or not finite, 2 sum not positive." },
+  { code: -8, name: "file_fault", doc: "A mapped file is shorter than it was when it was mapped." },
 ] as const satisfies readonly StatusRow[];
 
 /** The frame that one call reads, as f64 fields in order; operands follow it. */
@@ -244,6 +245,13 @@ export const natives = [
   { name: "zs_io_cancel", args: ["f64"], returns: "void", doc: "Asks a background batch to stop." },
   { name: "zs_io_finish", args: ["f64"], returns: "i32", doc: "Waits for a background batch; number of failed jobs." },
   { name: "zs_io_unmap", args: ["f64", "f64"], returns: "i32", doc: "Unmaps." },
+  { name: "zs_io_keep", args: ["f64"], returns: "i32", doc: "Adds an owner to a mapping." },
+  {
+    name: "zs_io_fault",
+    args: [],
+    returns: "f64",
+    doc: "Address of the path of a mapped file that shrank, once; else 0.",
+  },
   { name: "zs_io_sync", args: ["f64", "f64"], returns: "i32", doc: "Writes a mapping's changes to its file." },
   { name: "zs_io_reserve", args: ["f64"], returns: "f64", doc: "An address range without access." },
   { name: "zs_io_live_maps", args: [], returns: "f64", doc: "Mappings that exist." },

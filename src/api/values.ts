@@ -6,7 +6,7 @@ import { Complex } from "../tensor/complex.ts";
 import { type DType, float32, float64, int64, uint64 } from "../tensor/dtype.ts";
 import { RangeError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { CONJ, NEG, type NestedList, type Tensor } from "../tensor/tensor.ts";
-import { peek, readNumbers, readWord, readWords } from "../tensor/values.ts";
+import { checkFile, peek, readNumbers, readWord, readWords } from "../tensor/values.ts";
 
 /** What one element is in JavaScript. */
 export type Value = number | boolean | Complex;
@@ -54,7 +54,10 @@ export function item(t: Tensor): Value {
   if (t._storage.kind === "meta") {
     throw new RuntimeError("Tensor.item() cannot be called on meta tensors", { op: "item" });
   }
-  return valueAt(elementAddress(t), t.dtype, t._bits, "item");
+  const value = valueAt(elementAddress(t), t.dtype, t._bits, "item");
+  const { kind } = t._storage;
+  if (kind === "mapped" || kind === "borrowed") checkFile("item");
+  return value;
 }
 
 /** The one element as a bigint, exactly. Floats are cut towards zero. */

@@ -4,6 +4,7 @@ import { STATUS } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import { detail, frameAddress } from "../ffi/frame.ts";
 import { IndexError, OutOfMemoryError, RuntimeError } from "../tensor/errors.ts";
+import { fileFault } from "../tensor/values.ts";
 
 export class Kernel {
   /** `family.name` */
@@ -49,6 +50,8 @@ export function throwStatus(status: number, op: string, path: string, scalarType
       throw new RuntimeError("ZeroDivisionError", { op, code: "zero_division" });
     case STATUS.negative_power:
       throw new RuntimeError("Integers to negative integer powers are not allowed.", { op });
+    case STATUS.file_fault:
+      throw fileFault(op) ?? new RuntimeError(`${op}: a mapped file became shorter`, { op, code: "file_fault" });
     default:
       throw new RuntimeError(`${op}: the native call failed with status ${status}`, { op });
   }

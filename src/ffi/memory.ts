@@ -84,10 +84,18 @@ export function ownBlock(address: number, nbytes: number): ArrayBuffer {
   return adopt(address, 0, length, address, releaseBlock);
 }
 
-/** Makes the collector own a file mapping made by the native library. */
-export function ownMapping(address: number, nbytes: number, handle: number): ArrayBuffer {
-  const length = Math.min(nbytes, MAX_BUFFER);
-  return adopt(address, 0, length, handle, releaseMap);
+/**
+ * Makes the collector own a mapping made by the native library. Pages of a shared file belong to the system's cache, so
+ * `counted`, the bytes that press the collector to run, may be far fewer than are mapped.
+ */
+export function ownMapping(address: number, nbytes: number, counted = nbytes): ArrayBuffer {
+  return adopt(address, 0, Math.min(counted, MAX_BUFFER), nbytes, releaseMap);
+}
+
+/** A buffer over a whole mapping that owns it too: the mapping goes when all its owners have gone. */
+export function shareMapping(address: number, nbytes: number): ArrayBuffer {
+  if (native.zs_io_keep(address) !== 0) return windowOn(address, nbytes);
+  return adopt(address, 0, Math.min(nbytes, MAX_BUFFER), nbytes, releaseMap);
 }
 
 /** Gives the bytes back at once and detaches every typed array over them. */

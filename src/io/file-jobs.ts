@@ -3,8 +3,11 @@
 import { addressOf, native } from "../ffi/library.ts";
 import { OSError, systemError } from "./errors.ts";
 
-const SLOTS = 10;
-const SLOT = {
+const UTF8 = new TextEncoder();
+/** Numbers of one job as the native library reads it. */
+export const SLOTS = 10;
+/** Where they are. */
+export const SLOT = {
   path: 0,
   data: 1,
   nbytes: 2,
@@ -31,6 +34,7 @@ export const JobFlag = {
   grow: 512,
   keepFd: 1024,
   populate: 2048,
+  read: 4096,
 } as const;
 
 /** One piece of work on one file. */
@@ -40,7 +44,7 @@ export interface FileJob {
   flags: number;
   /** Bytes to write or to map; -1 maps the whole file. */
   nbytes: number;
-  /** Address of the bytes to write. */
+  /** Address of the bytes to write, or of the room to read into. */
   data?: number;
   /** Where in the file. */
   offset?: number;
@@ -54,7 +58,7 @@ export interface JobResult {
   status: number;
   /** Address of the mapping, 0 when there is none. */
   address: number;
-  /** Length of the mapping in bytes. */
+  /** Length of the mapping, or of what was read, in bytes. */
   mapped: number;
   /** Size of the file in bytes. */
   fileSize: number;
@@ -105,6 +109,17 @@ export function jobError(job: FileJob, result: JobResult): Error {
   }
 }
 
+/** What the native library wrote into the row of a job. */
+export function resultAt(table: Float64Array, row: number): JobResult {
+  return {
+    status: table[row + SLOT.status] as number,
+    address: table[row + SLOT.address] as number,
+    mapped: table[row + SLOT.mapped] as number,
+    fileSize: table[row + SLOT.fileSize] as number,
+    fd: table[row + SLOT.fd] as number,
+  };
+}
+
 /** A list of jobs that runs as one native call. */
 export class FileJobs {
   private readonly jobs: FileJob[] = [];
@@ -127,8 +142,8 @@ export class FileJobs {
 
   private layOut(): void {
     const { jobs } = this;
-    const text = jobs.map((job) => job.path ?? "").join("\0");
-    this.paths = new TextEncoder().encode(`${text}\0`);
+    const text = jobs.length === 1 ? (jobs[0]?.path ?? "") : jobs.map((job) => job.path ?? "").join("\0");
+    this.paths = UTF8.encode(`${text}\0`);
     const base = addressOf(this.paths);
     this.table = new Float64Array(Math.max(jobs.length, 1) * SLOTS);
     let at = 0;
@@ -178,14 +193,7 @@ export class FileJobs {
   }
 
   result(index: number): JobResult {
-    const row = index * SLOTS;
-    return {
-      status: this.table[row + SLOT.status] as number,
-      address: this.table[row + SLOT.address] as number,
-      mapped: this.table[row + SLOT.mapped] as number,
-      fileSize: this.table[row + SLOT.fileSize] as number,
-      fd: this.table[row + SLOT.fd] as number,
-    };
+    return resultAt(this.table, index * SLOTS);
   }
 
   /** Gives back every mapping of this batch: for a batch of which some job failed. */

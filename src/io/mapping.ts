@@ -9,6 +9,18 @@ import { FileJobs, JobFlag, type JobResult, jobError } from "./file-jobs.ts";
 export type MapMode = "r+" | "r" | "c";
 
 const ENOMEM = -12;
+/** Bytes that a shared mapping of a file counts for the collector. */
+const SHARED_COUNT = 4096;
+/** Linux allows a process 65530 mappings: unreachable ones are collected long before. */
+const MANY_MAPS = 4096;
+let mapsAfterCollection = 0;
+
+function collectIfMany(more: number): void {
+  const live = native.zs_io_live_maps();
+  if (live + more <= Math.max(MANY_MAPS, 2 * mapsAfterCollection)) return;
+  Bun.gc(true);
+  mapsAfterCollection = native.zs_io_live_maps();
+}
 
 /** What is known about the mapping behind a storage; `storage.source`. */
 export class MappedFile {
@@ -40,13 +52,16 @@ export function mapFlags(mode: MapMode): number {
 /** A storage over what a job mapped. An empty file gives an empty storage. */
 export function storageOf(result: JobResult, path: string | null, mode: MapMode): Storage {
   if (result.mapped === 0) return Storage.allocate(0);
-  const anchor = ownMapping(result.address, result.mapped, result.mapped);
+  // What is written to private pages and shared memory takes memory; pages of a shared file are the system's cache.
+  const counted = mode === "r+" && path !== null ? Math.min(result.mapped, SHARED_COUNT) : result.mapped;
+  const anchor = ownMapping(result.address, result.mapped, counted);
   const source = new MappedFile(path, mode, result.mapped, result.address);
   return Storage.mapped(result.address, result.mapped, anchor, source);
 }
 
 /** A file to map. */
 export interface MapRequest {
+  /** Absolute. */
   path: string;
   /** Bytes needed; -1 for the whole file. A shorter file is an error. */
   nbytes: number;
@@ -54,12 +69,10 @@ export interface MapRequest {
 
 /** Maps many files with one native call. All or none: a failure gives back the others. */
 export function mapFiles(requests: readonly MapRequest[], mode: MapMode, threads = 1): Storage[] {
-  const paths = requests.map((request) => resolve(request.path));
+  collectIfMany(requests.length);
   for (let attempt = 0; ; attempt++) {
     const jobs = new FileJobs();
-    for (const [i, request] of requests.entries()) {
-      jobs.add({ path: paths[i] as string, nbytes: request.nbytes, flags: mapFlags(mode) });
-    }
+    for (const { path, nbytes } of requests) jobs.add({ path, nbytes, flags: mapFlags(mode) });
     if (jobs.run(threads) !== 0) {
       // Unreachable tensors may still hold mappings: collect them once before giving up.
       if (attempt === 0 && requests.some((_, i) => jobs.result(i).status === ENOMEM)) {
@@ -69,13 +82,13 @@ export function mapFiles(requests: readonly MapRequest[], mode: MapMode, threads
       }
       jobs.throwFirstFailure();
     }
-    return requests.map((_, i) => storageOf(jobs.result(i), paths[i] as string, mode));
+    return requests.map(({ path }, i) => storageOf(jobs.result(i), path, mode));
   }
 }
 
 /** Maps one file. */
 export function mapFile(path: string, mode: MapMode, nbytes = -1): Storage {
-  return mapFiles([{ path, nbytes }], mode)[0] as Storage;
+  return mapFiles([{ path: resolve(path), nbytes }], mode)[0] as Storage;
 }
 
 /** Shared memory without a name, zero-filled. */

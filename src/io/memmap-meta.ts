@@ -44,7 +44,8 @@ const LAZY_TYPE = "<class 'tensordict._lazy.LazyStackedTensorDict'>";
 const METADATA_KEYS = new Set(["shape", "device", "_type", "_class", "_format_version", "_names"]);
 /** Keys that `meta.json` uses for itself: an entry of that name would be lost without a word. */
 export const LOST_KEYS: ReadonlySet<string> = new Set(["shape", "device", "_type"]);
-const MAX_META_BYTES = 256 * 1024 * 1024;
+/** Longest `meta.json`. */
+export const MAX_META_BYTES = 256 * 1024 * 1024;
 
 function isSizes(value: unknown): value is number[] {
   return (
@@ -107,6 +108,7 @@ function readLevel(root: PythonJsonObject, path: string): LevelMeta {
 
 /** `a.b.Point` of a Python class text such as `<class 'a.b.Point'>`. */
 function qualifiedNameOf(type: string): string {
+  if (type === TENSORDICT_TYPE) return "tensordict._td.TensorDict";
   return /^<class '([^']+)'>$/.exec(type)?.[1] ?? type;
 }
 

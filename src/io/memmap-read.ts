@@ -1,13 +1,14 @@
 // Reads the structure of a memory-mapped directory. Nothing is skipped silently: a file, a directory or a value that
 // the metadata names and that is not there is an error.
-import { existsSync, lstatSync, readFileSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, lstatSync, statSync } from "node:fs";
+import { join, resolve, sep } from "node:path";
 import { ValueError } from "../tensor/errors.ts";
-import { FileNotFoundError, FormatError, guarded } from "./errors.ts";
+import { FileNotFoundError, FormatError } from "./errors.ts";
 import { encodeKey, isSafeRawName } from "./keys.ts";
 import type { DirectoryMeta, LeafMeta } from "./memmap-meta.ts";
-import { readMeta } from "./memmap-meta.ts";
+import { MAX_META_BYTES, readMeta } from "./memmap-meta.ts";
 import type { PythonJson, PythonJsonObject } from "./python-json.ts";
+import { readSmallFile } from "./small-file.ts";
 
 /** A tensor on disk. */
 export interface LeafNode {
@@ -118,9 +119,8 @@ export function readDirectory(prefix: string, options: ReadOptions = {}): Direct
 }
 
 function readNode(path: string, budget: Budget): DirectoryNode {
-  const metaPath = join(path, "meta.json");
-  const bytes = guarded(metaPath, () => readFileSync(metaPath));
-  return build(path, readMeta(bytes, metaPath), budget);
+  const metaPath = within(path, "meta.json");
+  return build(path, readMeta(readSmallFile(metaPath, MAX_META_BYTES), metaPath), budget);
 }
 
 function build(path: string, meta: DirectoryMeta, budget: Budget): DirectoryNode {
@@ -168,7 +168,8 @@ function readLevelNode(
     if (entry.isNested) {
       throw new FormatError(`entry ${JSON.stringify(key)} is a nested tensor, which zensor does not have`, path);
     }
-    const nbytes = entry.shape.reduce((product, n) => product * n, entry.dtype.itemsize);
+    let nbytes = entry.dtype.itemsize;
+    for (const n of entry.shape) nbytes *= n;
     leaves.set(key, { kind: "leaf", path: leafPath(path, key), meta: entry, nbytes });
   }
   // Python loads all tensors first, then what has a directory of its own.
@@ -177,9 +178,14 @@ function readLevelNode(
   return { kind: "tensordict", path, className, batchSize, device, names, entries };
 }
 
+/** `join` for a name that has been checked, without looking for dots in it. */
+function within(path: string, name: string): string {
+  return path.endsWith(sep) ? path + name : path + sep + name;
+}
+
 function leafPath(path: string, key: string): string {
   const encoded = encodeKey(key);
-  const usual = join(path, `${encoded}.memmap`);
+  const usual = within(path, `${encoded}.memmap`);
   if (encoded !== key && isSafeRawName(key, true) && !existsSync(usual)) {
     const old = join(path, `${key}.memmap`);
     if (existsSync(old)) return old;
@@ -189,7 +195,7 @@ function leafPath(path: string, key: string): string {
 
 function childDirectory(path: string, key: string): string {
   const encoded = encodeKey(key);
-  const usual = join(path, encoded);
+  const usual = within(path, encoded);
   if (encoded !== key && isSafeRawName(key) && !existsSync(usual)) {
     const old = join(path, key);
     if (existsSync(old)) return old;
@@ -216,23 +222,23 @@ function readLazy(path: string, meta: Extract<DirectoryMeta, { kind: "lazy" }>, 
 }
 
 /** Every tensor below a node. */
-export function* leavesOf(node: DirectoryNode): Generator<LeafNode> {
+export function leavesOf(node: DirectoryNode, found: LeafNode[] = []): LeafNode[] {
   switch (node.kind) {
     case "tensordict":
       for (const entry of node.entries.values()) {
-        if (entry.kind === "leaf") yield entry;
-        else yield* leavesOf(entry);
+        if (entry.kind === "leaf") found.push(entry);
+        else leavesOf(entry, found);
       }
-      return;
+      break;
     case "lazy":
-      for (const member of node.members) yield* leavesOf(member);
-      return;
+      for (const member of node.members) leavesOf(member, found);
+      break;
     case "tensorclass":
-      yield* leavesOf(node.inner);
-      return;
+      leavesOf(node.inner, found);
+      break;
     default:
-      return;
   }
+  return found;
 }
 
 /** True when the file or directory itself is a symbolic link. */

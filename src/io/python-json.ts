@@ -41,6 +41,7 @@ export class PythonJsonError extends Error {
   }
 }
 
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const DEFAULT_MAX_LENGTH = 256 * 1024 * 1024;
 const DEFAULT_MAX_DEPTH = 256;
 // Python refuses to convert longer digit strings as well; the conversion takes quadratic time.
@@ -190,7 +191,7 @@ export function parsePythonJson(source: string | Uint8Array, limits: PythonJsonL
   if (typeof source === "string") text = source;
   else {
     try {
-      text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(source);
+      text = UTF8.decode(source);
     } catch {
       throw new PythonJsonError("text is not valid UTF-8", 0);
     }
@@ -216,6 +217,15 @@ const ESCAPED: Record<string, string> = {
   t: "\t",
 };
 
+const QUOTE = 34;
+const DOT = 46;
+const ZERO = 48;
+const NINE = 57;
+const BIG_E = 69;
+const BRACKET = 91;
+const BACKSLASH = 92;
+const SMALL_E = 101;
+const BRACE = 123;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 const PLAIN_RUN = /[^"\\\u0000-\u001f]*/y;
 const WORDS: readonly (readonly [string, PythonJson])[] = [
@@ -258,10 +268,11 @@ class Parser {
   private value(depth: number): PythonJson {
     if (depth > this.maxDepth) throw this.error(`nesting exceeds the limit of ${this.maxDepth}`);
     this.space();
-    const first = this.text[this.at];
-    if (first === "{") return this.object(depth);
-    if (first === "[") return this.array(depth);
-    if (first === '"') return this.string();
+    const first = this.text.charCodeAt(this.at);
+    if (first === BRACE) return this.object(depth);
+    if (first === BRACKET) return this.array(depth);
+    if (first === QUOTE) return this.string();
+    if (first > ZERO && first <= NINE) return this.positive();
     for (const [word, value] of WORDS) {
       if (this.text.startsWith(word, this.at)) {
         this.at += word.length;
@@ -319,6 +330,21 @@ class Parser {
 
   private string(): string {
     const { text } = this;
+    const start = this.at + 1;
+    let end = start;
+    for (;;) {
+      const unit = text.charCodeAt(end);
+      if (unit === QUOTE) {
+        this.at = end + 1;
+        return text.slice(start, end);
+      }
+      if (unit === BACKSLASH || !(unit >= 32)) return this.stringWithEscapes();
+      end++;
+    }
+  }
+
+  private stringWithEscapes(): string {
+    const { text } = this;
     this.at++;
     let result = "";
     for (;;) {
@@ -348,6 +374,24 @@ class Parser {
     if (!Object.hasOwn(ESCAPED, kind)) throw this.error("unknown escape");
     this.at += 2;
     return ESCAPED[kind] as string;
+  }
+
+  // The common case, a short positive integer, without a regular expression.
+  private positive(): PythonJson {
+    const { text } = this;
+    let value = 0;
+    let at = this.at;
+    for (;;) {
+      const unit = text.charCodeAt(at);
+      if (!(unit >= ZERO && unit <= NINE)) {
+        if (unit === DOT || unit === SMALL_E || unit === BIG_E) return this.number();
+        this.at = at;
+        return value;
+      }
+      value = value * 10 + (unit - ZERO);
+      at++;
+      if (at - this.at > 15) return this.number();
+    }
   }
 
   private number(): PythonJson {

@@ -10,6 +10,7 @@ import {
   ownBlock,
   peek,
   releaseAnchor,
+  shareMapping,
   TINY_BYTES,
   windowOn,
 } from "../ffi/memory.ts";
@@ -106,6 +107,11 @@ export class Storage {
       this.kind = "heap";
     }
     this.exported = true;
+    if (this.kind === "mapped" && (this.anchor as ArrayBuffer).byteLength < this.nbytes) {
+      const owner = this.anchor;
+      this.anchor = shareMapping(this.ptr, this.nbytes);
+      releaseAnchor(owner);
+    }
     if (this.anchor instanceof ArrayBuffer) return this.anchor;
     return this.nbytes === 0 ? new ArrayBuffer(0) : windowOn(this.ptr, this.nbytes);
   }

@@ -1,8 +1,25 @@
 /** Elements to and from JavaScript numbers, many in one native call. */
-import { native } from "../ffi/library.ts";
+import { native, textAt } from "../ffi/library.ts";
 import { addressOf, allocateBlock, copyBytes, peek, windowOn } from "../ffi/memory.ts";
+import { RuntimeError } from "./errors.ts";
 
 export { addressOf, peek };
+
+/** The error for a mapped file that was cut short by somebody else while it was in use. */
+export function fileFault(op: string): RuntimeError | null {
+  const path = native.zs_io_fault();
+  if (path === 0) return null;
+  return new RuntimeError(
+    `${op}: the file ${textAt(path)} is shorter than when it was mapped; its missing bytes read as zeros`,
+    { op, code: "file_fault" },
+  );
+}
+
+/** Throws when reading found a mapped file cut short. */
+export function checkFile(op: string): void {
+  const error = fileFault(op);
+  if (error !== null) throw error;
+}
 
 /** How many numbers the stage holds. */
 export const STAGE_SIZE = 4096;
@@ -21,7 +38,8 @@ export function roomFor(count: number): Float64Array {
 export function readNumbers(address: number, dtype: number, count: number, parts: number): Float64Array {
   const room = roomFor(count * parts);
   if (count > 0) {
-    native.zs_read_numbers(address, dtype, count, room === stage ? stageAddress : addressOf(room));
+    const status = native.zs_read_numbers(address, dtype, count, room === stage ? stageAddress : addressOf(room));
+    if (status !== 0) checkFile("reading elements");
   }
   return room;
 }

@@ -14,10 +14,11 @@ import {
 import { toPlain } from "../io/python-json.ts";
 import { CPU, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { RuntimeError } from "../tensor/errors.ts";
-import { Size } from "../tensor/size.ts";
+import { SCALAR_SIZE, Size } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
 import { classByName } from "./class-registry.ts";
+import { startsWith } from "./convert.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
 import { followFile } from "./memmap-save.ts";
 import { make, type NewState, type Td, toNames } from "./state.ts";
@@ -71,7 +72,7 @@ function mapLeaves(leaves: readonly LeafNode[], options: LoadOptions): Storage[]
 export function loadTree(prefix: string, options: LoadOptions = {}): Td {
   const node = readDirectory(prefix, options.subpath === undefined ? {} : { subpath: options.subpath });
   const device = options.device === undefined || options.device === null ? CPU : toDevice(options.device);
-  const leaves = [...leavesOf(node)];
+  const leaves = leavesOf(node);
   const tensors = new Map<LeafNode, Tensor>();
   if (device.type === "meta") {
     for (const leaf of leaves)
@@ -145,7 +146,7 @@ function levelState(
   context: Context,
 ): NewState {
   return {
-    batchSize: Size.fromList(batchSize),
+    batchSize: batchSize.length === 0 ? SCALAR_SIZE : Size.fromList(batchSize),
     device: context.device,
     names: toNames(names, batchSize.length),
   };
@@ -161,7 +162,7 @@ function entriesOf(
   for (const [key, node] of nodes) {
     const entry = node.kind === "leaf" ? (context.tensors.get(node) as Tensor) : build(node, context, state);
     const shape = node.kind === "leaf" ? node.meta.shape : (entry as Td)._batchSize;
-    if (!state.batchSize.every((n, i) => shape[i] === n)) {
+    if (!startsWith(shape, state.batchSize)) {
       throw new FormatError(
         `entry ${JSON.stringify(key)} of shape [${shape.join(", ")}] does not begin with the batch ` +
           `size ${state.batchSize}`,

@@ -1,4 +1,5 @@
 // File jobs and mappings: what they do, what they refuse, and that nothing is left behind.
+import "../../src/install.ts";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,6 +8,8 @@ import { addressOf, native } from "../../src/ffi/library.ts";
 import { FileNotFoundError, OSError } from "../../src/io/errors.ts";
 import { FileJobs, JobFlag } from "../../src/io/file-jobs.ts";
 import { anonymousStorage, mapFile, mapFiles, mappedFileOf, sparseFile } from "../../src/io/mapping.ts";
+import { MemoryMappedTensor } from "../../src/tensordict/index.ts";
+import { zeros } from "../../src/tensordict/tensor-ops.ts";
 
 let dir: string;
 beforeAll(() => {
@@ -167,4 +170,28 @@ describe("mappings", () => {
     Bun.gc(true);
     expect(native.zs_io_live_maps()).toBeLessThan(before + 150);
   });
+});
+
+describe("a file that is cut short while it is mapped", () => {
+  // Every way to its bytes: kernels, one element, all elements, copies, printed text.
+  const uses: [string, (t: MemoryMappedTensor) => unknown][] = [
+    ["sum", (t) => t.sum().item()],
+    ["exp", (t) => t.exp()],
+    ["item", (t) => (t.at(65535) as { item(): unknown }).item()],
+    ["tolist", (t) => t.tolist()],
+    ["clone", (t) => t.clone()],
+    ["fill_", (t) => t.fill_(1)],
+    ["String", (t) => String(t)],
+  ];
+  for (const [name, use] of uses) {
+    test(name, () => {
+      const path = join(dir, `shrunk-${name}.memmap`);
+      const t = MemoryMappedTensor.full([65536], 3, { filename: path });
+      truncateSync(path, 4096);
+      expect(() => use(t)).toThrow(`the file ${path} is shorter than when it was mapped`);
+      // The program goes on, with this file's first page and with everything else.
+      expect((t.at(0) as { item(): unknown }).item()).toBe(name === "fill_" ? 1 : 3);
+      expect(zeros([3]).sum().item()).toBe(0);
+    });
+  }
 });

@@ -11,6 +11,7 @@ const files = @import("../io/files.zig");
 const fr = @import("../core/frame.zig");
 const isa = @import("../core/isa.zig");
 const manifest = @import("manifest.zig");
+const mappings = @import("../io/mappings.zig");
 const threads = @import("../core/threads.zig");
 const Table = @import("../cpu/table.zig").Table;
 
@@ -177,7 +178,7 @@ export fn zs_read_numbers(from: [*]const u8, dtype: u32, n: f64, to: [*]f64) i32
             for (0..count) |i| to[i] = dt.load(k, .f64, src[i]);
         },
     }
-    return 0;
+    return checked(0);
 }
 
 export fn zs_write_numbers(to: [*]u8, dtype: u32, n: f64, from: [*]const f64) i32 {
@@ -217,11 +218,16 @@ fn plain_call(comptime k: ops.Kernel) Table.Call {
     }.call;
 }
 
+/// The status of a call, unless a mapped file shrank under it.
+inline fn checked(status: i32) i32 {
+    return if (mappings.faulted()) @intFromEnum(abi.Status.file_fault) else status;
+}
+
 /// Operator calls take the frame's address as a number.
 fn by_number(comptime call: Table.Call) fn (f64) callconv(.c) i32 {
     return struct {
         fn go(address: f64) callconv(.c) i32 {
-            return call(@ptrFromInt(@as(usize, @intFromFloat(address))));
+            return checked(call(@ptrFromInt(@as(usize, @intFromFloat(address)))));
         }
     }.go;
 }
@@ -229,13 +235,13 @@ fn by_number(comptime call: Table.Call) fn (f64) callconv(.c) i32 {
 fn Fast1(comptime index: usize) type {
     return struct {
         fn unary(code: u32, out: usize, a: usize, n: f64) callconv(.c) i32 {
-            return table.fasts[index](code, out, &.{ a, 0, 0 }, @intFromFloat(n));
+            return checked(table.fasts[index](code, out, &.{ a, 0, 0 }, @intFromFloat(n)));
         }
         fn binary(code: u32, out: usize, a: usize, b: usize, n: f64) callconv(.c) i32 {
-            return table.fasts[index](code, out, &.{ a, b, 0 }, @intFromFloat(n));
+            return checked(table.fasts[index](code, out, &.{ a, b, 0 }, @intFromFloat(n)));
         }
         fn ternary(code: u32, out: usize, a: usize, b: usize, c: usize, n: f64) callconv(.c) i32 {
-            return table.fasts[index](code, out, &.{ a, b, c }, @intFromFloat(n));
+            return checked(table.fasts[index](code, out, &.{ a, b, c }, @intFromFloat(n)));
         }
     };
 }
@@ -261,7 +267,7 @@ comptime {
     for (.{
         "zs_io_run",                   "zs_io_start", "zs_io_done",    "zs_io_cancel",    "zs_io_finish",
         "zs_io_unmap",                 "zs_io_sync",  "zs_io_reserve", "zs_io_live_maps", "zs_io_live_bytes",
-        "zs_release_mapping_function",
+        "zs_release_mapping_function", "zs_io_keep",  "zs_io_fault",
     }) |name| @export(&@field(files, name), .{ .name = name });
     for (.{
         "zs_cuda_open",         "zs_cuda_device_count", "zs_cuda_driver_version", "zs_cuda_device_name",

@@ -4,6 +4,7 @@
 //! Addresses and sizes cross the boundary as f64, exact below 2^53, so that the other side never needs a BigInt.
 const std = @import("std");
 const builtin = @import("builtin");
+const mappings = @import("mappings.zig");
 
 const c = std.c;
 const posix_host = builtin.os.tag != .windows and builtin.os.tag != .wasi;
@@ -32,6 +33,7 @@ const Flag = struct {
     const grow: u32 = 512; // a shorter file is extended to `nbytes` (sparse)
     const keep_fd: u32 = 1024; // leave the descriptor open and report it
     const populate: u32 = 2048; // fault the mapping in at once
+    const read: u32 = 4096; // read up to `nbytes` bytes at `offset` into `data`; `mapped` tells how many
 };
 
 /// One job as it lies in memory: ten doubles, the last five written by us.
@@ -47,9 +49,6 @@ pub const Job = extern struct {
     fd: f64,
     mapped: f64, // length of the mapping, 0 when nothing was mapped
 };
-
-var live_maps = std.atomic.Value(i64).init(0);
-var live_bytes = std.atomic.Value(i64).init(0);
 
 const Failure = error{Failed};
 
@@ -129,6 +128,21 @@ fn writeAll(job: *Job, fd: c_int, data: [*]const u8, nbytes: usize, offset: usiz
     job.file_size = @max(job.file_size, @as(f64, @floatFromInt(offset + nbytes)));
 }
 
+fn readAll(job: *Job, fd: c_int, data: [*]u8, nbytes: usize, offset: usize) Failure!void {
+    var done: usize = 0;
+    while (done < nbytes) {
+        const n = c.pread(fd, data + done, nbytes - done, @intCast(offset + done));
+        if (n < 0) {
+            if (c._errno().* == @intFromEnum(c.E.INTR)) continue;
+            job.status = lastError();
+            return error.Failed;
+        }
+        done += @intCast(n);
+        if (n == 0 or @as(f64, @floatFromInt(offset + done)) == job.file_size) break;
+    }
+    job.mapped = @floatFromInt(done);
+}
+
 fn mapDescriptor(job: *Job, fd: c_int, length: usize, flags: u32, offset: usize) Failure!void {
     if (length == 0) return;
     var m: c.MAP = .{ .TYPE = if (flags & Flag.shared != 0) .SHARED else .PRIVATE };
@@ -142,8 +156,8 @@ fn mapDescriptor(job: *Job, fd: c_int, length: usize, flags: u32, offset: usize)
     }
     job.address = @floatFromInt(@intFromPtr(address));
     job.mapped = @floatFromInt(length);
-    _ = live_maps.fetchAdd(1, .monotonic);
-    _ = live_bytes.fetchAdd(@intCast(length), .monotonic);
+    const path = whole(job.path) orelse 0;
+    mappings.add(@intFromPtr(address), length, if (path == 0) null else @ptrFromInt(path));
 }
 
 fn openForJob(job: *Job, path: [*:0]const u8, flags: u32, wanted: ?usize) Failure!c_int {
@@ -183,7 +197,8 @@ fn runPosix(job: *Job) Failure!void {
     const path_address = whole(job.path) orelse return badJob(job);
     const offset = whole(job.offset) orelse return badJob(job);
     const wanted: ?usize = if (job.nbytes == -1) null else (whole(job.nbytes) orelse return badJob(job));
-    if (flags & Flag.write != 0 and (wanted == null or (job.data == 0 and wanted.? > 0))) return badJob(job);
+    const moves = flags & (Flag.write | Flag.read) != 0;
+    if (moves and (wanted == null or (job.data == 0 and wanted.? > 0))) return badJob(job);
 
     const fd = if (path_address == 0)
         anonymousFile()
@@ -194,6 +209,12 @@ fn runPosix(job: *Job) Failure!void {
     defer if (fd >= 0 and !keep) {
         _ = c.close(fd);
     };
+    if (flags & Flag.read != 0) {
+        const data = whole(job.data) orelse return badJob(job);
+        if (wanted.? > 0) try readAll(job, fd, @ptrFromInt(data), wanted.?, offset);
+        job.status = 0;
+        return;
+    }
     if (fd >= 0) try fillDescriptor(job, fd, flags, wanted, offset, path_address == 0);
     if (flags & Flag.map != 0) {
         const length = wanted orelse (@as(usize, @intFromFloat(job.file_size)) -| offset);
@@ -342,10 +363,7 @@ fn unmap(address: usize, nbytes: usize) i32 {
     if (!posix_host) return @intFromFloat(status_unsupported);
     if (address == 0 or nbytes == 0) return 0;
     if (address % std.heap.pageSize() != 0) return @intFromFloat(status_bad_job);
-    if (c.munmap(@ptrFromInt(address), nbytes) != 0) return -@as(i32, @intCast(c._errno().*));
-    _ = live_maps.fetchSub(1, .monotonic);
-    _ = live_bytes.fetchSub(@intCast(nbytes), .monotonic);
-    return 0;
+    return mappings.drop(address, nbytes);
 }
 
 /// Gives a mapping back.
@@ -355,6 +373,16 @@ pub fn zs_io_unmap(address: f64, nbytes: f64) callconv(.c) i32 {
 
 fn releaseMapping(bytes: ?*anyopaque, ctx: ?*anyopaque) callconv(.c) void {
     _ = unmap(@intFromPtr(bytes), @intFromPtr(ctx));
+}
+
+/// Adds an owner to a mapping: one release more is needed. Returns 0, or -1 when it is no mapping of ours.
+pub fn zs_io_keep(address: f64) callconv(.c) i32 {
+    return if (mappings.keep(whole(address) orelse return -1)) 0 else -1;
+}
+
+/// The path of a mapped file that was found shorter than its mapping, once; 0 when there is none.
+pub fn zs_io_fault() callconv(.c) f64 {
+    return @floatFromInt(@intFromPtr(mappings.take() orelse return 0));
 }
 
 /// Address of the function that a collector calls to drop a mapping: (first byte, length as a pointer-sized number).
@@ -383,19 +411,18 @@ pub fn zs_io_reserve(nbytes: f64) callconv(.c) f64 {
     if (@hasField(c.MAP, "NORESERVE")) m.NORESERVE = true;
     const address = c.mmap(null, n, .{}, m, -1, 0);
     if (address == c.MAP_FAILED) return lastError();
-    _ = live_maps.fetchAdd(1, .monotonic);
-    _ = live_bytes.fetchAdd(@intCast(n), .monotonic);
+    mappings.add(@intFromPtr(address), n, null);
     return @floatFromInt(@intFromPtr(address));
 }
 
 /// Mappings made here that are still alive.
 pub fn zs_io_live_maps() callconv(.c) f64 {
-    return @floatFromInt(live_maps.load(.monotonic));
+    return mappings.maps();
 }
 
 /// Bytes of address space in those mappings.
 pub fn zs_io_live_bytes() callconv(.c) f64 {
-    return @floatFromInt(live_bytes.load(.monotonic));
+    return mappings.bytes();
 }
 
 /// Size of a page of memory.

@@ -1,0 +1,230 @@
+//! The mappings that exist: who owns them, and what happens when a mapped file turns out to be shorter than it was.
+//! Touching a page behind the end of its file raises SIGBUS. Here the page becomes zeros, the path of the file is
+//! noted, and the call that touched it (or the next one) fails with `file_fault`; the program goes on.
+const std = @import("std");
+const builtin = @import("builtin");
+
+const c = std.c;
+const posix_host = builtin.os.tag != .windows and builtin.os.tag != .wasi;
+const has_signals = builtin.os.tag == .linux or builtin.os.tag.isDarwin();
+
+/// What is known about one mapping. `start` is written last and read first: a signal may come at any time.
+const Entry = struct {
+    start: std.atomic.Value(usize) = .init(0),
+    length: usize = 0,
+    path: ?[*:0]u8 = null,
+    /// Releases that are still to be ignored, because another owner was added.
+    extra_owners: u32 = 0,
+};
+
+/// Twice the number of mappings that Linux allows a process by default.
+const slots = 1 << 17;
+const removed = 1;
+var table: [slots]Entry = @splat(.{});
+var lock = std.atomic.Value(u32).init(0);
+var live_maps = std.atomic.Value(i64).init(0);
+var live_bytes = std.atomic.Value(i64).init(0);
+
+var pending = std.atomic.Value(u32).init(0);
+var fault_path: [4097]u8 = @splat(0);
+var handler_installed = false;
+var previous: if (has_signals) c.Sigaction else void = undefined;
+
+fn acquire() void {
+    while (lock.cmpxchgWeak(0, 1, .acquire, .monotonic) != null) std.atomic.spinLoopHint();
+}
+
+fn release() void {
+    lock.store(0, .release);
+}
+
+fn slotOf(start: usize) usize {
+    return (start >> 12) *% 0x9e3779b97f4a7c15 >> (@bitSizeOf(usize) - 17);
+}
+
+fn find(start: usize) ?*Entry {
+    var i = slotOf(start);
+    for (0..slots) |_| {
+        const at = table[i].start.load(.monotonic);
+        if (at == start) return &table[i];
+        if (at == 0) return null;
+        i = (i + 1) % slots;
+    }
+    return null;
+}
+
+/// Notes a new mapping; `path` is null for memory without a file.
+pub fn add(start: usize, length: usize, path: ?[*:0]const u8) void {
+    _ = live_maps.fetchAdd(1, .monotonic);
+    _ = live_bytes.fetchAdd(@intCast(length), .monotonic);
+    const copy: ?[*:0]u8 = if (path) |p| copyPath(p) else null;
+    acquire();
+    defer release();
+    if (has_signals and !handler_installed and path != null) install();
+    var i = slotOf(start);
+    for (0..slots) |_| {
+        const entry = &table[i];
+        if (entry.start.load(.monotonic) <= removed) {
+            entry.length = length;
+            entry.path = copy;
+            entry.extra_owners = 0;
+            entry.start.store(start, .release);
+            return;
+        }
+        i = (i + 1) % slots;
+    }
+    // More mappings than the table holds: this one works, but is not protected.
+    if (copy) |p| std.heap.c_allocator.free(std.mem.span(p));
+}
+
+fn copyPath(path: [*:0]const u8) ?[*:0]u8 {
+    return (std.heap.c_allocator.dupeZ(u8, std.mem.span(path)) catch return null).ptr;
+}
+
+/// One more owner: the next `drop` of this mapping leaves it in place.
+pub fn keep(start: usize) bool {
+    acquire();
+    defer release();
+    const entry = find(start) orelse return false;
+    entry.extra_owners += 1;
+    return true;
+}
+
+/// Gives a mapping back when this was its last owner. Returns 0 or -errno.
+pub fn drop(start: usize, length: usize) i32 {
+    if (!posix_host) return 0;
+    acquire();
+    if (find(start)) |entry| {
+        if (entry.extra_owners > 0) {
+            entry.extra_owners -= 1;
+            release();
+            return 0;
+        }
+        entry.start.store(removed, .release);
+        if (entry.path) |p| std.heap.c_allocator.free(std.mem.span(p));
+        entry.path = null;
+    }
+    release();
+    if (c.munmap(@ptrFromInt(start), length) != 0) return -@as(i32, @intCast(c._errno().*));
+    _ = live_maps.fetchSub(1, .monotonic);
+    _ = live_bytes.fetchSub(@intCast(length), .monotonic);
+    return 0;
+}
+
+/// Mappings made here that are still alive.
+pub fn maps() f64 {
+    return @floatFromInt(live_maps.load(.monotonic));
+}
+
+/// Bytes of address space in those mappings.
+pub fn bytes() f64 {
+    return @floatFromInt(live_bytes.load(.monotonic));
+}
+
+/// True when a mapped file was found shorter than its mapping since the last `take`.
+pub fn faulted() bool {
+    return pending.load(.monotonic) != 0;
+}
+
+/// The path of the file that faulted, once; null when none did.
+pub fn take() ?[*:0]const u8 {
+    if (pending.swap(0, .acquire) == 0) return null;
+    return fault_path[0..4096 :0].ptr;
+}
+
+fn install() void {
+    if (!has_signals) return;
+    handler_installed = true;
+    var action = std.mem.zeroes(c.Sigaction);
+    action.handler = .{ .sigaction = onBusError };
+    action.mask = std.posix.sigemptyset();
+    action.flags = c.SA.SIGINFO | c.SA.ONSTACK;
+    std.posix.sigaction(.BUS, &action, &previous);
+}
+
+fn faultAddress(info: *const c.siginfo_t) usize {
+    return switch (builtin.os.tag) {
+        .linux => @intFromPtr(info.fields.sigfault.addr),
+        else => @intFromPtr(info.addr),
+    };
+}
+
+/// Only calls that are safe in a signal handler: no lock, no allocation.
+fn onBusError(signal: c.SIG, info: *const c.siginfo_t, context: ?*anyopaque) callconv(.c) void {
+    const address = faultAddress(info);
+    for (&table) |*entry| {
+        const start = entry.start.load(.acquire);
+        if (start <= removed or entry.path == null or address < start or address - start >= entry.length) continue;
+        if (!replaceTail(address, start + entry.length)) break;
+        if (pending.swap(2, .acquire) == 0) {
+            const path = entry.path.?;
+            var i: usize = 0;
+            while (i < fault_path.len - 1 and path[i] != 0) : (i += 1) fault_path[i] = path[i];
+            fault_path[i] = 0;
+            pending.store(1, .release);
+        }
+        return;
+    }
+    chain(signal, info, context);
+}
+
+/// Everything from the page of `address` on becomes zeros that belong to nobody.
+fn replaceTail(address: usize, end: usize) bool {
+    const page = address - address % std.heap.pageSize();
+    var m: c.MAP = .{ .TYPE = .PRIVATE, .ANONYMOUS = true, .FIXED = true };
+    if (@hasField(c.MAP, "NORESERVE")) m.NORESERVE = true;
+    return c.mmap(@ptrFromInt(page), end - page, .{ .READ = true, .WRITE = true }, m, -1, 0) != c.MAP_FAILED;
+}
+
+/// Not ours: whoever handled the signal before handles it now.
+fn chain(signal: c.SIG, info: *const c.siginfo_t, context: ?*anyopaque) void {
+    if (previous.flags & c.SA.SIGINFO != 0) {
+        if (previous.handler.sigaction) |f| return f(signal, info, context);
+    } else if (previous.handler.handler) |f| {
+        // 1 is "ignore", which the system does not honour for real faults either.
+        if (@intFromPtr(f) > 1) return f(signal);
+    }
+    // The default action: restore it, and the faulting instruction raises the signal again.
+    std.posix.sigaction(.BUS, &previous, null);
+}
+
+test "a mapping has as many owners as were added" {
+    if (!posix_host) return error.SkipZigTest;
+    const length = std.heap.pageSize();
+    const m: c.MAP = .{ .TYPE = .PRIVATE, .ANONYMOUS = true };
+    const mapped = c.mmap(null, length, .{ .READ = true, .WRITE = true }, m, -1, 0);
+    try std.testing.expect(mapped != c.MAP_FAILED);
+    const start = @intFromPtr(mapped);
+    const before = maps();
+    add(start, length, null);
+    try std.testing.expect(keep(start));
+    try std.testing.expectEqual(@as(i32, 0), drop(start, length));
+    @as(*u8, @ptrCast(mapped)).* = 1;
+    try std.testing.expectEqual(@as(i32, 0), drop(start, length));
+    try std.testing.expectEqual(before, maps());
+    try std.testing.expect(!keep(start));
+}
+
+test "a file that shrinks gives zeros and its path" {
+    if (!has_signals) return error.SkipZigTest;
+    var buffer: [64]u8 = undefined;
+    const name = try std.fmt.bufPrintZ(&buffer, "/tmp/zs-shrink-test-{d}", .{c.getpid()});
+    defer _ = c.unlink(name);
+    const fd = c.open(name, .{ .ACCMODE = .RDWR, .CREAT = true }, @as(c_uint, 0o600));
+    try std.testing.expect(fd >= 0);
+    defer _ = c.close(fd);
+    const length = 4 * std.heap.pageSize();
+    try std.testing.expectEqual(@as(c_int, 0), c.ftruncate(fd, @intCast(length)));
+    const mapped = c.mmap(null, length, .{ .READ = true, .WRITE = true }, .{ .TYPE = .SHARED }, fd, 0);
+    const start = @intFromPtr(mapped);
+    add(start, length, name);
+    defer _ = drop(start, length);
+    const view: [*]volatile u8 = @ptrCast(mapped);
+    view[0] = 7;
+    try std.testing.expectEqual(@as(c_int, 0), c.ftruncate(fd, 1));
+    try std.testing.expectEqual(@as(u8, 0), view[length - 1]);
+    try std.testing.expect(faulted());
+    try std.testing.expectEqualStrings(name, std.mem.span(take().?));
+    try std.testing.expect(take() == null);
+    try std.testing.expectEqual(@as(u8, 7), view[0]);
+}
