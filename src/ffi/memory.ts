@@ -30,14 +30,14 @@ export function allocateTiny(nbytes: number): Float64Array {
 /** Smaller blocks are left to the collector's own pace. */
 const COUNTED_BLOCK = 64 * 2 ** 10;
 /** Allocated bytes between two collections of young objects: so much stays in the processor's caches. */
-const YOUNG_BYTES = 28 * 2 ** 20;
-/** Allocated bytes that young collections left, before a full one. */
+const YOUNG_BYTES = 24 * 2 ** 20;
+/** Growth since the last full collection that is worth another one. */
 const OLD_BYTES = 192 * 2 ** 20;
 
 let young = 0;
-let old = 0;
-let oldLimit = OLD_BYTES;
 let patience = YOUNG_BYTES;
+let liveBefore = 0;
+let oldLimit = OLD_BYTES;
 let nextFull = 0;
 
 /**
@@ -46,21 +46,21 @@ let nextFull = 0;
  * often, and full collections may take a twentieth of the time at most.
  */
 function collect(): void {
-  const before = native.zs_live_bytes();
   edenGC();
-  const live = native.zs_live_bytes();
-  const freed = before - live;
-  old += young - Math.min(young, freed);
-  patience = 4 * freed >= young ? YOUNG_BYTES : Math.min(2 * patience, OLD_BYTES);
+  let live = native.zs_live_bytes();
+  if (live > oldLimit) {
+    const start = performance.now();
+    if (start >= nextFull) {
+      fullGC();
+      const end = performance.now();
+      nextFull = end + 20 * (end - start);
+      live = native.zs_live_bytes();
+      oldLimit = Math.max(live + OLD_BYTES, 2 * live);
+    }
+  }
+  patience = live - liveBefore < 0.75 * young ? YOUNG_BYTES : Math.min(2 * patience, OLD_BYTES);
+  liveBefore = live;
   young = 0;
-  if (old < oldLimit) return;
-  const start = performance.now();
-  if (start < nextFull) return;
-  fullGC();
-  const end = performance.now();
-  nextFull = end + 20 * (end - start);
-  old = 0;
-  oldLimit = Math.max(OLD_BYTES, native.zs_live_bytes() / 2);
 }
 
 /** Address of a fresh native block, 0 when memory cannot be had. */
