@@ -7,6 +7,7 @@ export function emitOpsJson(model: Model): string {
     .map((op) => ({
       key: op.key,
       name: op.publicName,
+      aliases: op.aliases ?? [],
       args: op.args.map((a) => [a.name, a.role, a.fallback ?? "required", a.byName ? "named" : "positional"]),
       variants: op.variants,
       results: op.results ?? [],
