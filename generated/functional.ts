@@ -472,6 +472,23 @@ export function bitwiseAnd(self: any, other: any, options?: any): any {
 }
 
 /**
+ * All bits of an integer turned over; the opposite of a bool.
+ * @throws NotImplementedError for floating and complex tensors
+ * @example
+ * ```ts
+ * bitwiseNot(tensor([0n, 5n])) // tensor([-1, -6])
+ * ```
+ * @torch torch.bitwise_not
+ */
+export function bitwiseNot(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function bitwiseNot(self: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("bitwiseNot", "self", self);
+  if (options === undefined) return O.bitwise_not(self);
+  A.checkKeys("bitwiseNot", options, ["out"]);
+  return O.bitwise_not(self, A.outOption("bitwiseNot", options));
+}
+
+/**
  * The bitwise or of integers or bools.
  * @throws NotImplementedError for floating and complex tensors
  * @example
@@ -488,6 +505,25 @@ export function bitwiseOr(self: any, other: any, options?: any): any {
   if (options === undefined) return O.bitwise_or(self, other);
   A.checkKeys("bitwiseOr", options, ["out"]);
   return O.bitwise_or(self, other, A.outOption("bitwiseOr", options));
+}
+
+/**
+ * The bitwise exclusive or of integers or bools.
+ * @throws NotImplementedError for floating and complex tensors
+ * @example
+ * ```ts
+ * bitwiseXor(tensor([6n]), tensor([3n])) // tensor([5])
+ * ```
+ * @torch torch.bitwise_xor
+ */
+export function bitwiseXor(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function bitwiseXor(self: any, other: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.operand("bitwiseXor", "self", self);
+  if (!(other instanceof Tensor)) A.operand("bitwiseXor", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseXor", "self", self);
+  if (options === undefined) return O.bitwise_xor(self, other);
+  A.checkKeys("bitwiseXor", options, ["out"]);
+  return O.bitwise_xor(self, other, A.outOption("bitwiseXor", options));
 }
 
 /**
@@ -719,6 +755,22 @@ export function cos(self: any, options?: any): any {
   if (options === undefined) return O.cos(self);
   A.checkKeys("cos", options, ["out"]);
   return O.cos(self, A.outOption("cos", options));
+}
+
+const T__cumprod: A.Overload[] = [
+  { fn: O.cumprod, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: true },
+];
+/**
+ * The running product along a dimension. Integers and bools are multiplied in int64.
+ * @example
+ * ```ts
+ * tensor([1, 2, 3]).cumprod(0) // tensor([1., 2., 6.])
+ * ```
+ * @torch torch.cumprod
+ */
+export function cumprod(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function cumprod(...args: any[]): any {
+  return A.call("cumprod", T__cumprod, args);
 }
 
 const T__cumsum: A.Overload[] = [
@@ -1015,7 +1067,7 @@ export function flatten(...args: any[]): any {
 }
 
 const T__flip: A.Overload[] = [
-  { fn: O.flip, args: [["self","Tensor",REQUIRED], ["dims","Dims",REQUIRED]], positional: 2, out: false },
+  { fn: O.flip, args: [["self","Tensor",REQUIRED], ["dims","Size",REQUIRED]], positional: 2, out: false },
 ];
 /**
  * The elements in reverse order along the given dimensions, as a new tensor.
@@ -1027,7 +1079,8 @@ const T__flip: A.Overload[] = [
  * ```
  * @torch torch.flip
  */
-export function flip(self: Tensor, dims: number | readonly number[]): Tensor;
+export function flip(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
+export function flip(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function flip(...args: any[]): any {
   return A.call("flip", T__flip, args);
 }
@@ -1233,7 +1286,7 @@ const T__imag: A.Overload[] = [
 ];
 /**
  * The imaginary parts, as a view.
- * @throws RuntimeError for real tensors
+ * @throws TypeError for real tensors
  * @torch torch.imag
  */
 export function imag(self: Tensor): Tensor;

@@ -242,6 +242,20 @@ export function bitwiseAnd_(self: any, other: any, options?: any): any {
 }
 
 /**
+ * All bits of an integer turned over; the opposite of a bool.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for floating and complex tensors
+ * @torch torch.bitwise_not_
+ */
+export function bitwiseNot_(self: Tensor): Tensor;
+export function bitwiseNot_(self: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.bad("bitwiseNot_", "self", self);
+  if (options === undefined) return O.bitwise_not_(self);
+  A.checkKeys("bitwiseNot_", options, []);
+  return O.bitwise_not_(self);
+}
+
+/**
  * The bitwise or of integers or bools.
  * Writes into the tensor itself, which is also returned.
  * @throws NotImplementedError for floating and complex tensors
@@ -255,6 +269,22 @@ export function bitwiseOr_(self: any, other: any, options?: any): any {
   if (options === undefined) return O.bitwise_or_(self, other);
   A.checkKeys("bitwiseOr_", options, []);
   return O.bitwise_or_(self, other);
+}
+
+/**
+ * The bitwise exclusive or of integers or bools.
+ * Writes into the tensor itself, which is also returned.
+ * @throws NotImplementedError for floating and complex tensors
+ * @torch torch.bitwise_xor_
+ */
+export function bitwiseXor_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+export function bitwiseXor_(self: any, other: any, options?: any): any {
+  if (!(self instanceof Tensor)) A.operand("bitwiseXor_", "self", self);
+  if (!(other instanceof Tensor)) A.operand("bitwiseXor_", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseXor_", "self", self);
+  if (options === undefined) return O.bitwise_xor_(self, other);
+  A.checkKeys("bitwiseXor_", options, []);
+  return O.bitwise_xor_(self, other);
 }
 
 const T__bool: A.Overload[] = [
@@ -439,6 +469,19 @@ const T__cpu: A.Overload[] = [
 export function cpu(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function cpu(...args: any[]): any {
   return A.call("cpu", T__cpu, args);
+}
+
+const T__cumprod_: A.Overload[] = [
+  { fn: O.cumprod_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: false },
+];
+/**
+ * The running product along a dimension. Integers and bools are multiplied in int64.
+ * Writes into the tensor itself, which is also returned.
+ * @torch torch.cumprod_
+ */
+export function cumprod_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
+export function cumprod_(...args: any[]): any {
+  return A.call("cumprod_", T__cumprod_, args);
 }
 
 const T__cumsum_: A.Overload[] = [

@@ -380,6 +380,23 @@ export interface TensorMethods {
    */
   bitwiseAnd_(other: Tensor | Scalar): this;
   /**
+   * All bits of an integer turned over; the opposite of a bool.
+   * @throws NotImplementedError for floating and complex tensors
+   * @example
+   * ```ts
+   * bitwiseNot(tensor([0n, 5n])) // tensor([-1, -6])
+   * ```
+   * @torch torch.bitwise_not
+   */
+  bitwiseNot(options?: { out?: Tensor }): Tensor;
+  /**
+   * All bits of an integer turned over; the opposite of a bool.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for floating and complex tensors
+   * @torch torch.bitwise_not_
+   */
+  bitwiseNot_(): this;
+  /**
    * The bitwise or of integers or bools.
    * @throws NotImplementedError for floating and complex tensors
    * @example
@@ -396,6 +413,23 @@ export interface TensorMethods {
    * @torch torch.bitwise_or_
    */
   bitwiseOr_(other: Tensor | Scalar): this;
+  /**
+   * The bitwise exclusive or of integers or bools.
+   * @throws NotImplementedError for floating and complex tensors
+   * @example
+   * ```ts
+   * bitwiseXor(tensor([6n]), tensor([3n])) // tensor([5])
+   * ```
+   * @torch torch.bitwise_xor
+   */
+  bitwiseXor(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /**
+   * The bitwise exclusive or of integers or bools.
+   * Writes into the tensor itself, which is also returned.
+   * @throws NotImplementedError for floating and complex tensors
+   * @torch torch.bitwise_xor_
+   */
+  bitwiseXor_(other: Tensor | Scalar): this;
   /**
    * The products of two batches of matrices, of shapes (b, n, m) and (b, m, p).
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -574,6 +608,21 @@ export interface TensorMethods {
    * @torch torch.cpu
    */
   cpu(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+  /**
+   * The running product along a dimension. Integers and bools are multiplied in int64.
+   * @example
+   * ```ts
+   * tensor([1, 2, 3]).cumprod(0) // tensor([1., 2., 6.])
+   * ```
+   * @torch torch.cumprod
+   */
+  cumprod(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /**
+   * The running product along a dimension. Integers and bools are multiplied in int64.
+   * Writes into the tensor itself, which is also returned.
+   * @torch torch.cumprod_
+   */
+  cumprod_(dim: number, options?: { dtype?: DTypeLike | null }): this;
   /**
    * The running sum along a dimension. Integers and bools are summed in int64.
    * @example
@@ -760,7 +809,8 @@ export interface TensorMethods {
    * ```
    * @torch torch.flip
    */
-  flip(dims: number | readonly number[]): Tensor;
+  flip(size: readonly number[], options?: Record<string, never>): Tensor;
+  flip(...size: (number | Record<string, never>)[]): Tensor;
   /**
    * The tensor as float32.
    * @torch torch.float
@@ -905,7 +955,7 @@ export interface TensorMethods {
   half(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The imaginary parts, as a view.
-   * @throws RuntimeError for real tensors
+   * @throws TypeError for real tensors
    * @torch torch.imag
    */
   imag(): Tensor;
@@ -2536,11 +2586,23 @@ export function installMethods(prototype: Tensor): void {
   p.bitwiseAnd_ = function (other: any, options: any) {
     return (M.bitwiseAnd_ as any)(this, other, options);
   };
+  p.bitwiseNot = function (options: any) {
+    return (F.bitwiseNot as any)(this, options);
+  };
+  p.bitwiseNot_ = function (options: any) {
+    return (M.bitwiseNot_ as any)(this, options);
+  };
   p.bitwiseOr = function (other: any, options: any) {
     return (F.bitwiseOr as any)(this, other, options);
   };
   p.bitwiseOr_ = function (other: any, options: any) {
     return (M.bitwiseOr_ as any)(this, other, options);
+  };
+  p.bitwiseXor = function (other: any, options: any) {
+    return (F.bitwiseXor as any)(this, other, options);
+  };
+  p.bitwiseXor_ = function (other: any, options: any) {
+    return (M.bitwiseXor_ as any)(this, other, options);
   };
   p.bmm = function (mat2: any, options: any) {
     return (F.bmm as any)(this, mat2, options);
@@ -2607,6 +2669,12 @@ export function installMethods(prototype: Tensor): void {
   };
   p.cpu = function (...args: any[]) {
     return (M.cpu as any)(this, ...args);
+  };
+  p.cumprod = function (...args: any[]) {
+    return (F.cumprod as any)(this, ...args);
+  };
+  p.cumprod_ = function (...args: any[]) {
+    return (M.cumprod_ as any)(this, ...args);
   };
   p.cumsum = function (...args: any[]) {
     return (F.cumsum as any)(this, ...args);

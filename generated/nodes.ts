@@ -2050,7 +2050,7 @@ export class amax_Backward extends Node {
     const keepdim: any = this.keepdim;
     const result: any = S.unpack(this.result0, this);
     return [
-      this.needs(0) ? F.extremeBackward(grad, self, result, dim, keepdim) : null,
+      this.needs(0) ? F.amaxBackward(grad, self, result, dim, keepdim) : null,
     ];
   }
   override release(): void {
@@ -2078,7 +2078,7 @@ export class amin_Backward extends Node {
     const keepdim: any = this.keepdim;
     const result: any = S.unpack(this.result0, this);
     return [
-      this.needs(0) ? F.extremeBackward(grad, self, result, dim, keepdim) : null,
+      this.needs(0) ? F.amaxBackward(grad, self, result, dim, keepdim) : null,
     ];
   }
   override release(): void {
@@ -2102,6 +2102,32 @@ export class cumsum_Backward extends Node {
     return [
       this.needs(0) ? F.cumsumBackward(grad, dim) : null,
     ];
+  }
+}
+
+export class cumprod_Backward extends Node {
+  override get name(): string {
+    return "CumprodBackward0";
+  }
+  self!: S.Saved;
+  dim!: any;
+  result0!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const dim: any = this.dim;
+    const result: any = S.unpack(this.result0, this);
+    return [
+      this.needs(0) ? F.cumprodBackward(grad, self, dim, result) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.result0);
+    this.result0 = S.FREED;
   }
 }
 

@@ -1088,6 +1088,226 @@ export function nn_functional_layer_norm(input: Tensor, normalizedShape: readonl
   return ($C.layerNorm as $Fn)(input, normalizedShape, weight, bias, eps);
 }
 
+export const P_eq = { name: "eq", kernel: $K.binary_eq, rule: $pointwise.RULES.compare, refuses: null } as const;
+
+export function eq(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("eq", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_eq, self, other, out, false), out) as Tensor;
+  }
+  return $pointwise.binary(P_eq, self, other, undefined, false);
+}
+
+export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $pointwise.binary(P_eq, self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
+export const P_ne = { name: "ne", kernel: $K.binary_ne, rule: $pointwise.RULES.compare, refuses: null } as const;
+
+export function ne(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("ne", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_ne, self, other, out, false), out) as Tensor;
+  }
+  return $pointwise.binary(P_ne, self, other, undefined, false);
+}
+
+export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $pointwise.binary(P_ne, self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
+export const P_lt = { name: "lt", kernel: $K.binary_lt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"lt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function lt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("lt", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_lt, self, other, out, false), out) as Tensor;
+  }
+  return $pointwise.binary(P_lt, self, other, undefined, false);
+}
+
+export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $pointwise.binary(P_lt, self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
+export const P_le = { name: "le", kernel: $K.binary_le, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"le_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function le(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("le", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_le, self, other, out, false), out) as Tensor;
+  }
+  return $pointwise.binary(P_le, self, other, undefined, false);
+}
+
+export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $pointwise.binary(P_le, self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
+export const P_gt = { name: "gt", kernel: $K.binary_gt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"gt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function gt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("gt", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_gt, self, other, out, false), out) as Tensor;
+  }
+  return $pointwise.binary(P_gt, self, other, undefined, false);
+}
+
+export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $pointwise.binary(P_gt, self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
+export const P_ge = { name: "ge", kernel: $K.binary_ge, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"ge_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function ge(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("ge", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_ge, self, other, out, false), out) as Tensor;
+  }
+  return $pointwise.binary(P_ge, self, other, undefined, false);
+}
+
+export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $pointwise.binary(P_ge, self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
+export const P_logical_and = { name: "logicalAnd", kernel: $K.binary_logical_and, rule: $pointwise.RULES.bool, refuses: null } as const;
+
+export function logical_and(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("logicalAnd", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_logical_and, self, other, out, false), out) as Tensor;
+  }
+  return $pointwise.binary(P_logical_and, self, other, undefined, false);
+}
+
+export function logical_and_(self: Tensor, other: Tensor): Tensor {
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $pointwise.binary(P_logical_and, self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
+export const P_logical_or = { name: "logicalOr", kernel: $K.binary_logical_or, rule: $pointwise.RULES.bool, refuses: null } as const;
+
+export function logical_or(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("logicalOr", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_logical_or, self, other, out, false), out) as Tensor;
+  }
+  return $pointwise.binary(P_logical_or, self, other, undefined, false);
+}
+
+export function logical_or_(self: Tensor, other: Tensor): Tensor {
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $pointwise.binary(P_logical_or, self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
+export const P_bitwise_and = { name: "bitwiseAnd", kernel: $K.binary_bitwise_and, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_and_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("bitwiseAnd", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_bitwise_and, self, other, out, false), out) as Tensor;
+  }
+  return $pointwise.binary(P_bitwise_and, self, other, undefined, false);
+}
+
+export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $pointwise.binary(P_bitwise_and, self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
+export const P_bitwise_or = { name: "bitwiseOr", kernel: $K.binary_bitwise_or, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_or_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("bitwiseOr", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_bitwise_or, self, other, out, false), out) as Tensor;
+  }
+  return $pointwise.binary(P_bitwise_or, self, other, undefined, false);
+}
+
+export function bitwise_or_(self: Tensor, other: Tensor | Scalar): Tensor {
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $pointwise.binary(P_bitwise_or, self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
+export const P_bitwise_xor = { name: "bitwiseXor", kernel: $K.binary_bitwise_xor, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_xor_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("bitwiseXor", out, [self, other]);
+    return $T.finishOut($pointwise.binary(P_bitwise_xor, self, other, out, false), out) as Tensor;
+  }
+  return $pointwise.binary(P_bitwise_xor, self, other, undefined, false);
+}
+
+export function bitwise_xor_(self: Tensor, other: Tensor | Scalar): Tensor {
+  $T.checkInplace(self, [other]);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  $pointwise.binary(P_bitwise_xor, self, other, self, true);
+  self._version.value++;
+  return self;
+}
+
 export function abs(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("abs", out, [self]);
@@ -1487,6 +1707,26 @@ export function relu_(self: Tensor): Tensor {
 
 export function isnan(self: Tensor): Tensor {
   return ($arith.isnan as $Fn)(self, undefined, false);
+}
+
+export const P_bitwise_not = { name: "bitwiseNot", kernel: $K.unary_bitwise_not, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_not_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
+export function bitwise_not(self: Tensor, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("bitwiseNot", out, [self]);
+    return $T.finishOut($pointwise.unary(P_bitwise_not, self, out, false), out) as Tensor;
+  }
+  return $pointwise.unary(P_bitwise_not, self, undefined, false);
+}
+
+export function bitwise_not_(self: Tensor): Tensor {
+  $T.checkInplace(self);
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self);
+  }
+  $pointwise.unary(P_bitwise_not, self, self, true);
+  self._version.value++;
+  return self;
 }
 
 export const P_logical_not = { name: "logicalNot", kernel: $K.unary_logical_not, rule: $pointwise.RULES.bool, refuses: null } as const;
@@ -1933,206 +2173,6 @@ export function minimum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-export const P_eq = { name: "eq", kernel: $K.binary_eq, rule: $pointwise.RULES.compare, refuses: null } as const;
-
-export function eq(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if (out !== undefined) {
-    $T.checkOut("eq", out, [self, other]);
-    return $T.finishOut($pointwise.binary(P_eq, self, other, out, false), out) as Tensor;
-  }
-  return $pointwise.binary(P_eq, self, other, undefined, false);
-}
-
-export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
-  $pointwise.binary(P_eq, self, other, self, true);
-  self._version.value++;
-  return self;
-}
-
-export const P_ne = { name: "ne", kernel: $K.binary_ne, rule: $pointwise.RULES.compare, refuses: null } as const;
-
-export function ne(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if (out !== undefined) {
-    $T.checkOut("ne", out, [self, other]);
-    return $T.finishOut($pointwise.binary(P_ne, self, other, out, false), out) as Tensor;
-  }
-  return $pointwise.binary(P_ne, self, other, undefined, false);
-}
-
-export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
-  $pointwise.binary(P_ne, self, other, self, true);
-  self._version.value++;
-  return self;
-}
-
-export const P_lt = { name: "lt", kernel: $K.binary_lt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"lt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
-
-export function lt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if (out !== undefined) {
-    $T.checkOut("lt", out, [self, other]);
-    return $T.finishOut($pointwise.binary(P_lt, self, other, out, false), out) as Tensor;
-  }
-  return $pointwise.binary(P_lt, self, other, undefined, false);
-}
-
-export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
-  $pointwise.binary(P_lt, self, other, self, true);
-  self._version.value++;
-  return self;
-}
-
-export const P_le = { name: "le", kernel: $K.binary_le, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"le_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
-
-export function le(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if (out !== undefined) {
-    $T.checkOut("le", out, [self, other]);
-    return $T.finishOut($pointwise.binary(P_le, self, other, out, false), out) as Tensor;
-  }
-  return $pointwise.binary(P_le, self, other, undefined, false);
-}
-
-export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
-  $pointwise.binary(P_le, self, other, self, true);
-  self._version.value++;
-  return self;
-}
-
-export const P_gt = { name: "gt", kernel: $K.binary_gt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"gt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
-
-export function gt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if (out !== undefined) {
-    $T.checkOut("gt", out, [self, other]);
-    return $T.finishOut($pointwise.binary(P_gt, self, other, out, false), out) as Tensor;
-  }
-  return $pointwise.binary(P_gt, self, other, undefined, false);
-}
-
-export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
-  $pointwise.binary(P_gt, self, other, self, true);
-  self._version.value++;
-  return self;
-}
-
-export const P_ge = { name: "ge", kernel: $K.binary_ge, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"ge_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
-
-export function ge(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if (out !== undefined) {
-    $T.checkOut("ge", out, [self, other]);
-    return $T.finishOut($pointwise.binary(P_ge, self, other, out, false), out) as Tensor;
-  }
-  return $pointwise.binary(P_ge, self, other, undefined, false);
-}
-
-export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
-  $pointwise.binary(P_ge, self, other, self, true);
-  self._version.value++;
-  return self;
-}
-
-export const P_logical_and = { name: "logicalAnd", kernel: $K.binary_logical_and, rule: $pointwise.RULES.bool, refuses: null } as const;
-
-export function logical_and(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if (out !== undefined) {
-    $T.checkOut("logicalAnd", out, [self, other]);
-    return $T.finishOut($pointwise.binary(P_logical_and, self, other, out, false), out) as Tensor;
-  }
-  return $pointwise.binary(P_logical_and, self, other, undefined, false);
-}
-
-export function logical_and_(self: Tensor, other: Tensor): Tensor {
-  $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
-  $pointwise.binary(P_logical_and, self, other, self, true);
-  self._version.value++;
-  return self;
-}
-
-export const P_logical_or = { name: "logicalOr", kernel: $K.binary_logical_or, rule: $pointwise.RULES.bool, refuses: null } as const;
-
-export function logical_or(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if (out !== undefined) {
-    $T.checkOut("logicalOr", out, [self, other]);
-    return $T.finishOut($pointwise.binary(P_logical_or, self, other, out, false), out) as Tensor;
-  }
-  return $pointwise.binary(P_logical_or, self, other, undefined, false);
-}
-
-export function logical_or_(self: Tensor, other: Tensor): Tensor {
-  $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
-  $pointwise.binary(P_logical_or, self, other, self, true);
-  self._version.value++;
-  return self;
-}
-
-export const P_bitwise_and = { name: "bitwiseAnd", kernel: $K.binary_bitwise_and, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_and_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
-
-export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if (out !== undefined) {
-    $T.checkOut("bitwiseAnd", out, [self, other]);
-    return $T.finishOut($pointwise.binary(P_bitwise_and, self, other, out, false), out) as Tensor;
-  }
-  return $pointwise.binary(P_bitwise_and, self, other, undefined, false);
-}
-
-export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
-  $pointwise.binary(P_bitwise_and, self, other, self, true);
-  self._version.value++;
-  return self;
-}
-
-export const P_bitwise_or = { name: "bitwiseOr", kernel: $K.binary_bitwise_or, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_or_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
-
-export function bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
-  if (out !== undefined) {
-    $T.checkOut("bitwiseOr", out, [self, other]);
-    return $T.finishOut($pointwise.binary(P_bitwise_or, self, other, out, false), out) as Tensor;
-  }
-  return $pointwise.binary(P_bitwise_or, self, other, undefined, false);
-}
-
-export function bitwise_or_(self: Tensor, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
-  $pointwise.binary(P_bitwise_or, self, other, self, true);
-  self._version.value++;
-  return self;
-}
-
 export const P_atan2 = { name: "atan2", kernel: $K.binary_atan2, rule: $pointwise.RULES.float, refuses: [{"dtypes":3072,"kernel":"atan2_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
@@ -2353,17 +2393,11 @@ export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | nul
 
 export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) {
-    if (!self._contiguous || self._storage.claims > 1) {
-      $pointwise.checkWrite(self, min, max);
-    }
     ($arith.clamp as $Fn)(self, min, max, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [min, max]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, min, max);
-  }
   const node = new $N.clamp_Tensor_Backward();
   $T.connect(node, [self, min, max]);
   node.self = $T.saveOriginal(self);
@@ -2392,17 +2426,11 @@ export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?
 
 export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    if (!self._contiguous || self._storage.claims > 1) {
-      $pointwise.checkWrite(self);
-    }
     ($arith.clamp as $Fn)(self, min, max, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self);
-  }
   const node = new $N.clamp_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -2990,6 +3018,39 @@ export function cumsum_(self: Tensor, dim: number, dtype: DType | null): Tensor 
   return self;
 }
 
+export function cumprod(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
+  if (out !== undefined) {
+    $T.checkOut("cumprod", out, [self]);
+    return $T.finishOut(($reduce_scan.cumprod as $Fn)(self, dim, dtype, out, false), out) as Tensor;
+  }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_scan.cumprod as $Fn)(self, dim, dtype, undefined, false);
+  const node = new $N.cumprod_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.save(self);
+  node.dim = dim;
+  const r = ($reduce_scan.cumprod as $Fn)(self, dim, dtype, undefined, false);
+  node.result0 = $S.saveResult(r, node, 0);
+  return $T.record(r, node);
+}
+
+export function cumprod_(self: Tensor, dim: number, dtype: DType | null): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) {
+    ($reduce_scan.cumprod as $Fn)(self, dim, dtype, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self);
+  const node = new $N.cumprod_Backward();
+  $T.connect(node, [self]);
+  node.self = $T.saveOriginal(self);
+  node.dim = dim;
+  ($reduce_scan.cumprod as $Fn)(self, dim, dtype, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  node.result0 = $S.saveResult(self, node, 0);
+  return self;
+}
+
 export function var_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("var", out, [self]);
@@ -3408,7 +3469,7 @@ export function sum_to_size(self: Tensor, size: readonly number[]): Tensor {
   return ($C.sumToSize as $Fn)(self, size);
 }
 
-export function flip(self: Tensor, dims: number | readonly number[]): Tensor {
+export function flip(self: Tensor, dims: readonly number[]): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($flip.flip as $Fn)(self, dims, undefined, false);
   const node = new $N.flip_Backward();
   $T.connect(node, [self]);

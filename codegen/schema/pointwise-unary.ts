@@ -162,6 +162,18 @@ export const ops = [
   },
   {
     ...unary,
+    name: "bitwise_not",
+    kernels: ["unary.bitwise_not"],
+    fast: ["i32", "i64", "b8"],
+    promote: "bitwise",
+    grad: "none",
+    refuses: [{ dtypes: ["floating", "complex"], kernel: "bitwise_not_cpu" }],
+    doc: "All bits of an integer turned over; the opposite of a bool.",
+    throws: ["NotImplementedError for floating and complex tensors"],
+    example: "bitwiseNot(tensor([0n, 5n])) // tensor([-1, -6])",
+  },
+  {
+    ...unary,
     name: "logical_not",
     kernels: ["unary.logical_not"],
     fast: ["f32", "f64", "i32", "i64", "b8"],

@@ -14,7 +14,7 @@ const close = {
   equal_nan: ["Bool", false],
 } as const;
 const selected = "selectedBackward(grad, dim, result1, self.shape, keepdim)";
-const tied = "extremeBackward(grad, self, result, dim, keepdim)";
+const tied = "amaxBackward(grad, self, result, dim, keepdim)";
 
 export const ops = [
   {
@@ -285,6 +285,19 @@ export const ops = [
     doc: "The running sum along a dimension. Integers and bools are summed in int64.",
     grad: { self: "cumsumBackward(grad, dim)" },
     example: "tensor([1, 2, 3]).cumsum(0) // tensor([1., 3., 6.])",
+  },
+  {
+    ...all,
+    name: "cumprod",
+    variants: ["function", "method", "inplace", "out"],
+    args: { self: "Tensor", dim: "Dim" },
+    kwargs: typed,
+    kernels: ["scan.prod"],
+    impl: "reduce_scan.cumprod",
+    node: "CumprodBackward0",
+    doc: "The running product along a dimension. Integers and bools are multiplied in int64.",
+    grad: { self: "cumprodBackward(grad, self, dim, result)" },
+    example: "tensor([1, 2, 3]).cumprod(0) // tensor([1., 2., 6.])",
   },
   {
     ...byDims,

@@ -10,7 +10,7 @@ export const ops = [
   {
     name: "flip",
     kind: "op",
-    args: { self: "Tensor", dims: "Dims" },
+    args: { self: "Tensor", dims: "Size" },
     variants: ["function", "method"],
     impl: "flip.flip",
     node: "FlipBackward0",
@@ -445,7 +445,7 @@ export const ops = [
     args: { self: "Tensor" },
     impl: "composites.imag",
     doc: "The imaginary parts, as a view.",
-    throws: ["RuntimeError for real tensors"],
+    throws: ["TypeError for real tensors"],
   },
   {
     ...composite,

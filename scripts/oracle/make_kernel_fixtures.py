@@ -28,7 +28,7 @@ from kernel_ops import ALL, table
 SHAPES = {0: (0, 3), 1: (1, 1), 7: (1, 7), 63: (7, 9), 64: (8, 8), 65: (5, 13), 1000: (25, 40), 70000: (250, 280)}
 HALF = ("f16", "bf16")
 UNSIGNED = ("u16", "u32", "u64")
-TENSOR_ONLY = ("maximum", "logical_and", "logical_or", "atan2", "copy_")
+TENSOR_ONLY = ("maximum", "minimum", "isclose", "logical_and", "logical_or", "atan2", "copy_")
 PYTHON_ERRORS = ("TypeError", "AttributeError")
 
 

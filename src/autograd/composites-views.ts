@@ -3,7 +3,7 @@ import * as O from "../../generated/ops.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { resolveSize, viewStrides } from "../dispatch/view-geometry.ts";
 import * as views from "../dispatch/views.ts";
-import { IndexError, RuntimeError, warn } from "../tensor/errors.ts";
+import { IndexError, RuntimeError, TypeError, warn } from "../tensor/errors.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import { CONJ, NEG, type Tensor, wrapDim } from "../tensor/tensor.ts";
 
@@ -221,7 +221,7 @@ export function real(self: Tensor): Tensor {
 
 export function imag(self: Tensor): Tensor {
   if (self.dtype.category !== 3) {
-    throw new RuntimeError("imag is not implemented for tensors with non-complex dtypes.");
+    throw new TypeError("imag is not implemented for tensors with non-complex dtypes.");
   }
   if (self._bits & CONJ) return O._neg_view(O.select(O.view_as_real(O._conj(self)), -1, 1));
   return O.select(O.view_as_real(self), -1, 1);

@@ -120,12 +120,14 @@ export function clampBackward(grad: Tensor, self: Tensor, min: Operand | null, m
   }
   if (min !== null) g = g.maskedFill(self.lt(min), 0);
   if (max !== null) g = g.maskedFill(self.gt(max), 0);
-  return halveTies(halveTies(g, self, min), self, max);
+  if (min === null || max === null) return halved(g, self.eq((min ?? max) as Tensor));
+  // Ties are shared unless the bounds leave no room.
+  const room = min instanceof Tensor ? min.lt(max) : (max as Tensor).gt(min);
+  return halved(g, self.eq(min).logicalOr(self.eq(max)).logicalAnd(room));
 }
 
-function halveTies(g: Tensor, self: Tensor, bound: Operand | null): Tensor {
-  if (!(bound instanceof Tensor)) return g;
-  return g.mul(self.eq(bound).to(g.dtype).mul(-0.5).add(1));
+function halved(g: Tensor, ties: Tensor): Tensor {
+  return g.mul(ties.to(g.dtype).mul(-0.5).add(1));
 }
 
 export function clampBoundsBackward(
@@ -134,18 +136,18 @@ export function clampBoundsBackward(
   min: Tensor | null,
   max: Tensor | null,
 ): (Tensor | null)[] {
-  const weight = (mask: Tensor, tie: Tensor): Tensor => mask.to(grad.dtype).add(tie.to(grad.dtype).mul(0.5));
-  let low: Tensor | null = null;
-  let high: Tensor | null = null;
-  if (min !== null) {
-    low = grad.mul(weight(self.lt(min), self.eq(min)));
-    if (max !== null) low = low.maskedFill(min.gt(max), 0);
-  }
-  if (max !== null) {
-    const over = min === null ? self.gt(max) : self.gt(max).logicalOr(min.gt(max));
-    high = grad.mul(weight(over, self.eq(max)));
-  }
-  return [low, high];
+  if (min === null) return [null, halved(grad.maskedFill(self.lt(max as Tensor), 0), self.eq(max as Tensor))];
+  if (max === null) return [halved(grad.maskedFill(self.gt(min), 0), self.eq(min)), null];
+  const ordered = min.le(max);
+  const room = min.lt(max);
+  const share = (over: Tensor, bound: Tensor): Tensor => {
+    const tie = self.eq(bound).logicalAnd(room);
+    return halved(grad.maskedFill(over.logicalOr(tie).logicalNot(), 0), tie);
+  };
+  return [
+    share(self.lt(min).logicalAnd(ordered), min),
+    share(self.gt(max).logicalAnd(ordered).logicalOr(max.lt(min)), max),
+  ];
 }
 
 export function whereBackward(grad: Tensor, condition: Tensor, chosen: boolean): Tensor {

@@ -1,6 +1,7 @@
 /** Gradients of reductions. */
 import { reducedDims } from "../dispatch/reduce-layout.ts";
 import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
+import { toReal } from "../tensor/dtype.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { conj } from "./formulas-common.ts";
 
@@ -40,6 +41,16 @@ export function extremeBackward(grad: Tensor, self: Tensor, result: Tensor, dim:
   return restored(grad, shape, dim, keepdim).div(count).mul(same.to(grad.dtype));
 }
 
+/** As `extremeBackward`, but a line with a NaN has no gradient that is a number. */
+export function amaxBackward(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdim: boolean): Tensor {
+  const shape = self._shape;
+  const mask = reducedDims(dim, shape.length, "backward");
+  const dims = [...mask.keys()].filter((d) => mask[d]);
+  const same = self.eq(restored(result, shape, dim, keepdim)).to(grad.dtype);
+  const count = shape.length === 0 ? same : same.sum(dims, { keepdim: true });
+  return restored(grad, shape, dim, keepdim).mul(same).div(count);
+}
+
 /** All of it goes to the element at the index. */
 export function selectedBackward(
   grad: Tensor,
@@ -73,6 +84,26 @@ export function prodBackward(grad: Tensor, self: Tensor, dim: number | null, kee
   return restored(grad, shape, dim, keepdim).mul(conj(others));
 }
 
+/** The sum of this element and all that follow. */
+function sumOfRest(t: Tensor, dim: number): Tensor {
+  return t.flip([dim]).cumsum(dim).flip([dim]);
+}
+
+/**
+ * An element before the first zero is a factor of its own product and of all that follow, which makes a quotient; for
+ * the first zero itself those products are taken without it; what comes later is multiplied by zero.
+ */
+export function cumprodBackward(grad: Tensor, self: Tensor, dim: number, result: Tensor): Tensor {
+  if (self._numel <= 1 || self._shape.length === 0) return grad;
+  const x = self.dtype === grad.dtype ? self : self.to(grad.dtype);
+  const zero = x.eq(0);
+  const zeros = zero.cumsum(dim);
+  const first = zero.logicalAnd(zeros.eq(1));
+  const before = sumOfRest(grad.mul(conj(result)), dim).div(conj(x.maskedFill(zero, 1)));
+  const at = sumOfRest(grad.mul(conj(x.maskedFill(first, 1).cumprod(dim))), dim);
+  return before.maskedFill(zeros.gt(0), 0).add(at.maskedFill(first.logicalNot(), 0));
+}
+
 export function varBackward(
   grad: Tensor,
   self: Tensor,
@@ -85,9 +116,12 @@ export function varBackward(
   const dims = [...mask.keys()].filter((d) => mask[d]);
   const freedom = reducedCount(shape, dim) - (correction === null ? 1 : scalarToNumber(correction));
   const g = restored(grad, shape, dim, keepdim);
-  const distance = self.sub(shape.length === 0 ? self.mean() : self.mean(dims, { keepdim: true }));
-  if (freedom > 0) return g.mul(distance.mul(2 / freedom));
-  return g.mul(distance.mul(Infinity));
+  const mean = shape.length === 0 ? self.mean() : self.mean(dims, { keepdim: true });
+  if (freedom > 0) return g.mul(self.sub(mean).mul(2 / freedom));
+  // Without freedom torch has two answers: infinity times a distance of zero, and NaN or infinity by themselves.
+  if (dim !== null && shape.length > 0) return g.mul(2 / freedom).mul(self.sub(mean));
+  const endless = self.newFull(self._shape, Infinity, { dtype: toReal(self.dtype) });
+  return g.mul(endless.maskedFill(self.eq(mean), NaN));
 }
 
 export function stdBackward(

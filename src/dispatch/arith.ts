@@ -173,7 +173,9 @@ export function lerp(self: Tensor, end: Tensor, weight: Operand, out: Out, inpla
   };
   if (end.dtype !== self.dtype) wrong("end", end.dtype);
   if (weight instanceof Tensor && weight.dtype !== self.dtype) wrong("weight", weight.dtype);
-  if (self.dtype.category < 2) notImplemented("lerp_kernel_scalar", self.dtype);
+  if (self.dtype.category < 2) {
+    notImplemented(weight instanceof Tensor ? "lerp_kernel_tensor" : "lerp_kernel_scalar", self.dtype);
+  }
   return general(LERP, [self, end, weight], out, inplace, undefined, self.dtype);
 }
 
@@ -191,6 +193,13 @@ function noBound(d: DType, high: boolean): Scalar {
   return LOWEST[key] as Scalar;
 }
 
+/** Bools have their kernels for one bound that is a tensor only. */
+function refuseBool(min: Operand | null, max: Operand | null): void {
+  const tensors = [min, max].some((x) => x instanceof Tensor);
+  if (min !== null && max !== null) notImplemented(tensors ? "clamp_cpu" : "clamp_scalar_cpu", bool);
+  if (!tensors) notImplemented(min === null ? "clamp_max_scalar_cpu" : "clamp_min_scalar_cpu", bool);
+}
+
 export function clamp(self: Tensor, min: Operand | null, max: Operand | null, out: Out, inplace: boolean): Tensor {
   if (min === null && max === null) {
     throw new RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None");
@@ -200,6 +209,7 @@ export function clamp(self: Tensor, min: Operand | null, max: Operand | null, ou
   if (inplace && !canCast(d, self.dtype)) {
     throw texts.resultCast(undefined, d.scalarType, self.dtype.cppName);
   }
+  if (d === bool) refuseBool(min, max);
   const nan = [min, max].some((x) => x !== null && !(x instanceof Tensor) && Number.isNaN(scalarToNumber(x)));
   if (nan) return general(CLAMP, [self, Number.NaN, Number.NaN], out, inplace, undefined, d);
   return general(CLAMP, [self, min ?? noBound(d, false), max ?? noBound(d, true)], out, inplace, undefined, d);

@@ -1,4 +1,5 @@
 /** The modes of this thread that every operator looks at. */
+import { NotImplementedError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** Whether operations are recorded. */
@@ -7,4 +8,12 @@ export const gradMode = { enabled: true };
 /** True when autograd has to follow this tensor. */
 export function requiresGrad(t: Tensor): boolean {
   return t._gradFn !== null || t._requiresGrad || (t._base !== null && requiresGrad(t._base));
+}
+
+/** Refuses a complex operand that autograd would follow through an operator whose gradient is real. */
+export function refuseComplexGradient(self: Tensor, op: string): void {
+  if (self.dtype.category < 3 || !gradMode.enabled || !requiresGrad(self)) return;
+  throw new NotImplementedError(`${op} does not support automatic differentiation for outputs with complex dtype.`, {
+    op,
+  });
 }

@@ -8,6 +8,7 @@ import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { denseOf, fill } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
+import { refuseComplexGradient } from "./mode.ts";
 import { type Named, named } from "./named.ts";
 import { canCast } from "./promotion.ts";
 import {
@@ -139,6 +140,7 @@ function extremeDims(
     if (dim === null || (Array.isArray(dim) && dim.length === 0)) emptyExtreme(op);
     requireElements(self, mask, op);
   }
+  if (self._numel === 0 && out === undefined) refuseComplexGradient(self, op);
   if (self._numel > 0) refuseExtreme(self.dtype, op === "amax" ? "max_values_cpu" : "min_values_cpu");
   const target = resultFor(self, reducedShape(self._shape, mask, keepdim), self.dtype, out, op);
   reduceInto(k, op, self, mask, [target], self.dtype, [0]);
@@ -161,7 +163,6 @@ function argExtreme(
   keepdim: boolean,
   out: Tensor | undefined,
 ): Tensor {
-  requireOutDtype(out, int64);
   if (self.dtype.category === 3) throw new TypeError(`${op}(): does not support complex input`, { op });
   if (self.dtype === bool) throw new NotImplementedError(`${op}(): does not support bool input`, { op });
   const rank = self._shape.length;
@@ -170,6 +171,7 @@ function argExtreme(
   else if (self._numel === 0) {
     throw new IndexError(`${op}(): Expected reduction dim to be specified for input.numel() == 0.`, { op });
   }
+  requireOutDtype(out, int64);
   const indices = resultFor(self, reducedShape(self._shape, mask, keepdim), int64, out, op);
   // A line of one element is not looked at, whatever its dtype.
   if (dim !== null && rank > 0 && self._shape[mask.indexOf(true)] === 1) return fill(indices, 0);

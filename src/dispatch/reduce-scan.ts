@@ -75,3 +75,7 @@ function sameElements(a: Tensor, b: Tensor): boolean {
 export function cumsum(self: Tensor, dim: number, dtype: DType | null, out?: Tensor, inplace = false): Tensor {
   return running("cumsum", K.scan_sum, self, dim, dtype, out, inplace);
 }
+
+export function cumprod(self: Tensor, dim: number, dtype: DType | null, out?: Tensor, inplace = false): Tensor {
+  return running("cumprod", K.scan_prod, self, dim, dtype, out, inplace);
+}

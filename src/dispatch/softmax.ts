@@ -10,7 +10,7 @@ import { empty } from "./allocate.ts";
 import { copyInto, denseOf } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
 import { requireExact } from "./matrix.ts";
-import { gradMode, requiresGrad } from "./mode.ts";
+import { refuseComplexGradient } from "./mode.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap } from "./overlap.ts";
 
@@ -47,12 +47,7 @@ function forward(kernel: Kernel, name: string, self: Tensor, dim: number, out: T
     r = out;
   }
   if (r._numel === 0 || r._storage.kind === "meta") {
-    if (r.dtype.category === 3 && out === undefined && gradMode.enabled && requiresGrad(self)) {
-      throw new NotImplementedError(
-        `_${name} does not support automatic differentiation for outputs with complex dtype.`,
-        { op: name },
-      );
-    }
+    if (out === undefined) refuseComplexGradient(self, `_${name}`);
     return r;
   }
   requireFloating(name, self, d);

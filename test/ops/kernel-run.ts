@@ -1,6 +1,6 @@
 // Runs one row of the kernel fixtures against the library and says what differs.
 import type { Adapter, Any, Fn } from "../conformance/adapter.ts";
-import { NoSuchOp } from "../conformance/adapter.ts";
+import { camel, NoSuchOp } from "../conformance/adapter.ts";
 import type { Code } from "../conformance/case-types.ts";
 import { contiguousStrides, numelOf } from "../conformance/case-types.ts";
 import { cotangentBytes, ITEM_SIZE, isComplexCode, positions, readElements } from "../conformance/elements.ts";
@@ -13,7 +13,7 @@ export interface Bound {
   atol?: number;
 }
 
-export type Arg = string | number | null | { f?: number; dt?: string } | Arg[];
+export type Arg = string | number | boolean | null | { f?: number; dt?: string } | Arg[];
 
 /** How an op is called; see scripts/oracle/kernel_ops.py. */
 export interface OpSpec {
@@ -100,7 +100,7 @@ class Operands {
 
   arg(v: Arg): unknown {
     if (Array.isArray(v)) return v.map((x) => this.arg(x));
-    if (v === null || typeof v === "number") return v;
+    if (v === null || typeof v === "number" || typeof v === "boolean") return v;
     if (typeof v === "object")
       return v.dt !== undefined ? this.a.dtype(this.row.t as Code) : this.a.float(v.f as number);
     if (!this.made.has(v)) this.made.set(v, this.make(v));
@@ -145,13 +145,11 @@ class Operands {
   }
 }
 
-const KEYWORD: Record<string, string> = { rounding_mode: "roundingMode" };
-
 function kwargs(spec: OpSpec): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(spec.kw ?? {}).map(([k, v]) => [KEYWORD[k] ?? k, v]));
+  return Object.fromEntries(Object.entries(spec.kw ?? {}).map(([k, v]) => [camel(k), v]));
 }
 
-/** Ops that exist only as methods. */
+/** Ops that are called as methods, as are those that are no functions. */
 const METHODS = new Set(["to", "copy", "fill", "zero"]);
 
 interface Answer {
@@ -179,7 +177,8 @@ function runForm(a: Adapter, spec: OpSpec, row: Row): Answer {
     if (r !== self) throw new Error(`${name} did not return self`);
     return { results: [self], whole: true };
   }
-  const f: Fn = METHODS.has(spec.fn) ? (self, ...rest) => a.method(self, spec.fn)(...rest) : a.fn(spec.fn);
+  const onlyMethod = METHODS.has(spec.fn) || !a.hasFn(spec.fn);
+  const f: Fn = onlyMethod ? (self, ...rest) => a.method(self, spec.fn)(...rest) : a.fn(spec.fn);
   if (row.f === "o") {
     // A row without results is an error row: what out looks like does not matter there.
     const out = outTensor(a, row.rd?.[0] ?? row.d, row.rs?.[0] ?? shapeOf("same", row.n), row.l[row.l.length - 1]);

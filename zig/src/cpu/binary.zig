@@ -214,6 +214,14 @@ pub const bitwise_or = struct {
     }
 };
 
+pub const bitwise_xor = struct {
+    pub const arity = 2;
+    pub const computes = bitwise_and.computes;
+    pub inline fn apply(comptime _: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+        return a ^ b;
+    }
+};
+
 pub const atan2 = RealFloat("atan2");
 pub const copysign = RealFloat("copysign");
 

@@ -111,6 +111,14 @@ pub const isnan = struct {
     }
 };
 
+pub const bitwise_not = struct {
+    pub const arity = 1;
+    pub const computes = pw.integers ++ [_]Compute{.b8};
+    pub inline fn apply(comptime c: Compute, _: Params, x: anytype) @TypeOf(x) {
+        return if (c == .b8) x ^ pw.constant(@TypeOf(x), 1) else ~x;
+    }
+};
+
 pub const logical_not = struct {
     pub const arity = 1;
     pub const computes = pw.everything;
