@@ -21,6 +21,7 @@ export { type IndexPart, Slice, slice } from "./api/indexing.ts";
 export { float, int } from "./api/numbers.ts";
 export { print } from "./api/print.ts";
 export { getPrintoptions, type PrintOptions, type PrintSettings, setPrintoptions } from "./api/printing.ts";
+export { type ScopeGuard, scope } from "./api/scope.ts";
 export {
   asTensor,
   fromNumpy,

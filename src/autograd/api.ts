@@ -3,6 +3,7 @@ import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { setGeometry } from "../dispatch/out.ts";
 import { detach } from "../dispatch/views.ts";
 import { RuntimeError, TypeError, warn } from "../tensor/errors.ts";
+import { take } from "../tensor/scope-state.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import { type BackwardOptions, extraOf, freshId, type HookHandle, Tensor, VersionCounter } from "../tensor/tensor.ts";
 import { run } from "./engine.ts";
@@ -202,7 +203,7 @@ function setGrad(t: Tensor, value: Tensor | null): void {
         "Please ensure that the gradient and the tensor are the same size",
     );
   }
-  t._grad = value;
+  t._grad = take(value);
 }
 
 function nonLeafGradWarning(): void {

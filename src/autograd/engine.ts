@@ -1,6 +1,7 @@
 /** The backward pass. */
 import { gradMode } from "../dispatch/mode.ts";
 import { RuntimeError } from "../tensor/errors.ts";
+import { take } from "../tensor/scope-state.ts";
 import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { edgeOf } from "./history.ts";
@@ -201,8 +202,8 @@ function applyHook(
 /** Adds a gradient into a leaf's `grad`. */
 function accumulate(leaf: Tensor, grad: Tensor, fresh: boolean): void {
   const old = leaf._grad;
-  if (old === null) leaf._grad = F.firstGradient(leaf, grad, fresh);
-  else if (gradMode.enabled) leaf._grad = F.accumulate(old, grad, false);
+  if (old === null) leaf._grad = take(F.firstGradient(leaf, grad, fresh));
+  else if (gradMode.enabled) leaf._grad = take(F.accumulate(old, grad, false));
   else F.accumulate(old, grad, true);
   const posts = leaf._extra?.postHooks;
   if (posts) for (const hook of [...posts.values()]) hook(leaf);

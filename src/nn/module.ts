@@ -8,6 +8,7 @@ import { gradFnOf } from "../autograd/history.ts";
 import type { DeviceLike } from "../tensor/device.ts";
 import { bfloat16, type DType, type DTypeLike, float16, float32, float64, toDType } from "../tensor/dtype.ts";
 import { AttributeError, KeyError, NotImplementedError, TypeError, ValueError } from "../tensor/errors.ts";
+import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "./errors.ts";
 import { HookList, type RemovableHandle } from "./hooks.ts";
@@ -161,7 +162,7 @@ export class Module {
       );
     }
     const persistent = typeof options === "boolean" ? options : (options.persistent ?? true);
-    this._registers.buffers.set(name, tensor);
+    this._registers.buffers.set(name, take(tensor));
     if (persistent) this._registers.transient.delete(name);
     else this._registers.transient.add(name);
     connect(this, name);
@@ -397,7 +398,7 @@ function assign(r: Registers, name: string, value: unknown): void {
         `cannot assign '${typeName(value)}' as buffer '${name}' (torch.nn.Buffer, torch.Tensor or None expected)`,
       );
     }
-    r.buffers.set(name, value);
+    r.buffers.set(name, take(value));
   }
 }
 

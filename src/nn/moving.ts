@@ -1,7 +1,9 @@
 /** Modules in another dtype or on another device: the parameter objects stay, their bytes change. */
+
 import { Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { DType, type DTypeLike, dtypeByName, toDType } from "../tensor/dtype.ts";
 import { TypeError } from "../tensor/errors.ts";
+import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { Module } from "./module.ts";
 
@@ -50,6 +52,6 @@ function convertAll(module: Module, convert: (t: Tensor) => Tensor): void {
       if (grad === null) continue;
       grad.data = convert(grad.data);
     }
-    for (const [name, b] of m._buffers) if (b !== null) m._buffers.set(name, convert(b));
+    for (const [name, b] of m._buffers) if (b !== null) m._buffers.set(name, take(convert(b)));
   }
 }

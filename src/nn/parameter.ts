@@ -1,6 +1,7 @@
 /** Parameters: tensors that a module registers when they become its attributes. */
 
 import { RuntimeError, TypeError } from "../tensor/errors.ts";
+import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "./errors.ts";
 
@@ -25,6 +26,7 @@ export class Parameter extends Tensor {
     );
     this._bits = data._bits;
     if (requiresGrad) this.requiresGrad_(true);
+    take(this);
   }
   override toString(): string {
     return `Parameter containing:\n${super.toString()}`;

@@ -1,6 +1,8 @@
 /** The state of modules: saving it and loading it. */
+
 import { noGrad } from "../autograd/api.ts";
 import { RuntimeError, TypeError } from "../tensor/errors.ts";
+import { take } from "../tensor/scope-state.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "./errors.ts";
@@ -168,7 +170,7 @@ function place(
 
 function replace(module: Module, name: string, target: Tensor, value: Tensor): void {
   if (!module._parameters.has(name)) {
-    module._buffers.set(name, value);
+    module._buffers.set(name, take(value));
     return;
   }
   const p = value instanceof Parameter ? value : new Parameter(value, target.requiresGrad);

@@ -9,6 +9,7 @@ import { Complex, type Scalar } from "./complex.ts";
 import type { Device } from "./device.ts";
 import type { DType } from "./dtype.ts";
 import { RuntimeError } from "./errors.ts";
+import { scopeState, walker } from "./scope-state.ts";
 import { contiguousStrides, numelOf, Size, sameSizes } from "./size.ts";
 import { DISPOSED, type Storage, UntypedStorage } from "./storage.ts";
 
@@ -131,6 +132,7 @@ export class Tensor {
     this._contiguous = contiguous;
     this._version = version;
     storage.claims++;
+    if (scopeState.made !== null) scopeState.made.push(this);
   }
 
   /** Sizes, as a frozen array. @torch Tensor.shape */
@@ -366,6 +368,8 @@ export class Tensor {
     this[Symbol.dispose]();
   }
 }
+
+walker.isTensor = (x): x is Tensor => x instanceof Tensor;
 
 /** What `Tensor.storage()` gives. */
 export interface TypedStorageLike {

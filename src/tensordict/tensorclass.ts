@@ -1,5 +1,6 @@
 // Classes with typed fields over a TensorDict: `class Point extends tensorclass({ x: Tensor, label: String }) {}`.
 import { KeyError, RuntimeError, TypeError } from "../tensor/errors.ts";
+import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { TensorDictBase } from "./base.ts";
 import { registerClass } from "./class-registry.ts";
@@ -79,7 +80,7 @@ export abstract class TensorClassBase<S extends Schema = Schema> extends TensorD
   }
   _put(key: string, entry: Entry): void {
     if (!this._fieldNames().includes(key)) throw unknownField(this._className, key);
-    this._map.set(key, entry);
+    this._map.set(key, take(entry));
   }
   _drop(key: string): void {
     this._map.delete(key);

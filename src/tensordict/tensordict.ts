@@ -1,4 +1,5 @@
 // The dense TensorDict: a dictionary of tensors and collections that share their leading dimensions.
+import { take } from "../tensor/scope-state.ts";
 import { TensorDictBase } from "./base.ts";
 import { badSource, isSource, sourceEntries, toEntry } from "./convert.ts";
 import { lockTd } from "./locking.ts";
@@ -67,7 +68,7 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
     return this._map.get(key);
   }
   _put(key: string, entry: Entry): void {
-    this._map.set(key, entry);
+    this._map.set(key, take(entry));
   }
   _drop(key: string): void {
     this._map.delete(key);

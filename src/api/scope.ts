@@ -1,0 +1,85 @@
+/** `scope`: returns the memory of intermediate tensors at its end, without waiting for the collector. */
+import { TypeError } from "../tensor/errors.ts";
+import { scopeState, tensorsIn } from "../tensor/scope-state.ts";
+import { DISPOSED, type Storage } from "../tensor/storage.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+/** An open scope: `using s = scope()`. */
+export interface ScopeGuard {
+  /** Lets the tensors in a value (a tensor, or anything that holds some) outlive this scope. Returns the value. */
+  keep<T>(value: T): T;
+  [Symbol.dispose](): void;
+}
+
+class OpenScope implements ScopeGuard {
+  private readonly before = scopeState.made;
+  private readonly made: Tensor[] = [];
+  private readonly kept = new Set<Tensor>();
+  private open = true;
+
+  constructor() {
+    scopeState.made = this.made;
+  }
+
+  keep<T>(value: T): T {
+    for (const t of tensorsIn(value)) this.kept.add(t);
+    return value;
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.open) return;
+    if (scopeState.made !== this.made) throw new TypeError("scopes must end in the reverse order of their beginning");
+    this.open = false;
+    scopeState.made = this.before;
+    const left = freeUnclaimed(this.made, this.kept);
+    // What survives belongs to the scope around this one.
+    if (this.before !== null) for (const t of left) this.before.push(t);
+  }
+}
+
+function survives(t: Tensor, kept: Set<Tensor>): boolean {
+  return kept.has(t) || scopeState.taken.has(t) || t._storage.exported;
+}
+
+/** Gives up the claims of tensors that nobody keeps; those whose bytes somebody else claims stay usable. */
+function freeUnclaimed(made: readonly Tensor[], kept: Set<Tensor>): Tensor[] {
+  const alive = made.filter((t) => t._storage !== DISPOSED);
+  const left = alive.filter((t) => survives(t, kept));
+  const idle = alive.filter((t) => !survives(t, kept));
+  const claims = new Map<Storage, number>();
+  for (const t of idle) claims.set(t._storage, (claims.get(t._storage) ?? 0) + 1);
+  const unclaimed = new Set([...claims].filter(([storage, own]) => storage.claims === own).map(([storage]) => storage));
+  for (const t of idle) {
+    if (unclaimed.has(t._storage)) t.dispose();
+    else left.push(t);
+  }
+  return left;
+}
+
+/**
+ * Runs a function and then returns the memory of every tensor that it made, except of those in its result (in arrays,
+ * objects, TensorDicts and modules too), of gradients, of what was put into a TensorDict or a module, of what a
+ * recorded graph still needs, and of whatever shares bytes with these. A tensor that was freed says so when it is
+ * used. Nothing needs a scope: it only returns memory earlier than the collector would.
+ *
+ * Without a function it is a guard: `using s = scope()`, and `s.keep(x)` for what has to outlive it.
+ *
+ * @example
+ * const norm = scope(() => x.sub(x.mean()).pow(2).sum().sqrt());
+ */
+export function scope(): ScopeGuard;
+export function scope<R>(body: () => R): R;
+export function scope<R>(body?: () => R): R | ScopeGuard {
+  const guard = new OpenScope();
+  if (body === undefined) return guard;
+  try {
+    const result = body();
+    if (result instanceof Promise) {
+      result.catch(() => {});
+      throw new TypeError("scope() takes a function that is not async: other code would run inside of the scope");
+    }
+    return guard.keep(result);
+  } finally {
+    guard[Symbol.dispose]();
+  }
+}
