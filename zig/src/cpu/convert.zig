@@ -152,6 +152,8 @@ pub const Operand = struct {
     /// No gaps along the innermost dimension, and no conversion.
     linear: bool,
     constant: bool,
+    /// One element for each run of the innermost dimension.
+    repeats: bool,
     buffer: [*]u8,
     filled: usize,
 
@@ -172,6 +174,7 @@ pub const Operand = struct {
         s.dense = native and space.is_dense(k);
         s.linear = native and space.strides[k][0] == 1;
         s.constant = space.is_constant(k);
+        s.repeats = !s.constant and space.strides[k][0] == 0 and k != 0;
         s.buffer = buffer;
         s.filled = 0;
         if (s.dense) {
@@ -193,15 +196,20 @@ pub const Operand = struct {
             return at;
         }
         if (s.constant) {
-            if (s.filled < n) s.fill(n);
+            if (s.filled < n) s.spread(n);
             return s.buffer;
         }
         s.gather(n);
         return s.buffer;
     }
 
-    /// As `read`, for elements that lie within one run of the innermost dimension.
+    /// As `read`, for elements that lie within one run of the innermost dimension. Pieces of a run never grow.
     pub fn read_run(s: *Operand, n: usize) [*]const u8 {
+        if (s.repeats) {
+            if (s.cursor.index[0] == 0 or s.filled < n) s.spread(n);
+            s.cursor.advance(n);
+            return s.buffer;
+        }
         if (s.dense or s.constant or !s.linear) return s.read(n);
         const at = s.here();
         s.cursor.advance(n);
@@ -217,8 +225,10 @@ pub const Operand = struct {
         s.cursor.advance(n);
     }
 
-    fn fill(s: *Operand, n: usize) void {
-        any_loads[@intFromEnum(s.compute)][@intFromEnum(s.view.dtype)](s.buffer, s.view.data, 0, n);
+    /// The present element, `n` times.
+    fn spread(s: *Operand, n: usize) void {
+        const from = if (s.constant) s.view.data else s.here();
+        any_loads[@intFromEnum(s.compute)][@intFromEnum(s.view.dtype)](s.buffer, from, 0, n);
         s.apply_flags(n);
         s.filled = n;
     }

@@ -95,6 +95,9 @@ fn chunk(spec: *const Spec, f: *fr.Frame, space: *const iter.Space, begin: usize
 /// From this length on the innermost dimension is worth a pass of its own.
 const long_run = 128;
 
+/// One element that serves a whole run is written so many times, and read again and again.
+const repeated: usize = 256;
+
 /// Run by run along the innermost dimension, so that operands without gaps there are not copied.
 fn by_runs(
     spec: *const Spec,
@@ -104,9 +107,10 @@ fn by_runs(
     end: usize,
     p: pw.Params,
 ) void {
-    var staged = false;
-    for (operands) |*s| staged = staged or !(s.dense or s.linear);
-    const most: usize = if (staged) convert.block else std.math.maxInt(usize);
+    var most: usize = std.math.maxInt(usize);
+    for (operands) |*s| {
+        if (!(s.dense or s.linear)) most = @min(most, if (s.repeats) repeated else convert.block);
+    }
     var left = space.sizes[0] - begin % space.sizes[0];
     var at = begin;
     while (at < end) {
