@@ -958,7 +958,7 @@ export interface TensorMethods {
    * @throws TypeError for real tensors
    * @torch torch.imag
    */
-  imag(): Tensor;
+  readonly imag: Tensor;
   /**
    * The tensor with alpha * source added at the parts along a dimension that a vector of positions names.
    * @throws IndexError for a position outside the dimension
@@ -1731,7 +1731,7 @@ export interface TensorMethods {
    * The real parts, as a view; a real tensor is returned itself.
    * @torch torch.real
    */
-  real(): Tensor;
+  readonly real: Tensor;
   /**
    * Each element, or zero where it is negative.
    * @throws RuntimeError for bool and complex tensors
@@ -2793,9 +2793,9 @@ export function installMethods(prototype: Tensor): void {
   p.half = function (...args: any[]) {
     return (M.half as any)(this, ...args);
   };
-  p.imag = function (...args: any[]) {
-    return (F.imag as any)(this, ...args);
-  };
+  Object.defineProperty(p, "imag", { configurable: true, get(this: Tensor) {
+    return O.imag(this);
+  } });
   p.indexAdd = function (...args: any[]) {
     return (F.indexAdd as any)(this, ...args);
   };
@@ -3048,9 +3048,9 @@ export function installMethods(prototype: Tensor): void {
   p.ravel = function (...args: any[]) {
     return (F.ravel as any)(this, ...args);
   };
-  p.real = function (...args: any[]) {
-    return (F.real as any)(this, ...args);
-  };
+  Object.defineProperty(p, "real", { configurable: true, get(this: Tensor) {
+    return O.real(this);
+  } });
   p.relu = function (options: any) {
     return (F.relu as any)(this, options);
   };

@@ -46,6 +46,7 @@ export { canCast, promoteTypes, resultTypeOf as resultType } from "./dispatch/pr
 export { directoryTree, printDirectoryTree } from "./io/directory-tree.ts";
 export * as io from "./io/index.ts";
 export { loadSafetensors, saveSafetensors } from "./io/safetensors.ts";
+export { functional as F } from "./nn/functional.ts";
 export * as nn from "./nn/index.ts";
 export { Complex, type Float, type Int, type Scalar } from "./tensor/complex.ts";
 export { Device, type DeviceLike, toDevice as device } from "./tensor/device.ts";

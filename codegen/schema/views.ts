@@ -434,6 +434,7 @@ export const ops = [
   },
   {
     ...composite,
+    variants: ["function", "property"],
     name: "real",
     args: { self: "Tensor" },
     impl: "composites.real",
@@ -441,6 +442,7 @@ export const ops = [
   },
   {
     ...composite,
+    variants: ["function", "property"],
     name: "imag",
     args: { self: "Tensor" },
     impl: "composites.imag",

@@ -80,7 +80,7 @@ export function powBackwardSelf(grad: Tensor, self: Tensor, exponent: Tensor): T
 export function powBackwardExponent(grad: Tensor, self: Operand, exponent: Tensor, result: Tensor): Tensor {
   const base = asTensor(self, result);
   const slope = conj(result.mul(base.log()));
-  const flat = exponent.dtype.category === 3 ? base.eq(0).logicalAnd(exponent.real().ge(0)) : zeroBase(base, exponent);
+  const flat = exponent.dtype.category === 3 ? base.eq(0).logicalAnd(exponent.real.ge(0)) : zeroBase(base, exponent);
   return grad.mul(slope.maskedFill(flat, 0));
 }
 

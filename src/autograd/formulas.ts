@@ -32,7 +32,7 @@ export function conform(grad: Tensor, meta: OutputMeta): Tensor {
   let g = grad;
   if (!sameSizes(g._shape, meta.shape)) g = sumTo(g, meta.shape);
   if (g.dtype === meta.dtype) return g;
-  if (g.dtype.category === 3 && meta.dtype.category !== 3) g = g.real();
+  if (g.dtype.category === 3 && meta.dtype.category !== 3) g = g.real;
   return g.dtype === meta.dtype ? g : g.to(meta.dtype);
 }
 
