@@ -4,7 +4,6 @@ import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import type { DType } from "../tensor/dtype.ts";
-import { NotImplementedError } from "../tensor/errors.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { copyInto, denseOf } from "./copy.ts";
