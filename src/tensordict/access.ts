@@ -4,6 +4,7 @@ import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNumberLike, isSource, sourceEntries, toEntry } from "./convert.ts";
 import { InplaceWriteError, KeyThroughLeafError, keyPath, keyText, missingKey } from "./keys.ts";
+import { adoptNames } from "./names.ts";
 import { Collection, entriesOf, isNonTensor, make, requireUnlocked, shapeOf, stateOf, type Td } from "./state.ts";
 import { tensor } from "./tensor-ops.ts";
 import type { Entry, IterationOptions, NestedKey } from "./types.ts";
@@ -66,7 +67,9 @@ export function setEntry(td: Td, key: NestedKey, value: unknown): void {
   }
   requireUnlocked(at);
   const last = path[path.length - 1] as string;
-  at._put(last, toEntry(value, stateOf(at), last));
+  const entry = toEntry(value, stateOf(at), last);
+  at._put(last, entry);
+  adoptNames(at, entry);
 }
 
 /** Writes into the storage of an existing entry. */

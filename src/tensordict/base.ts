@@ -26,11 +26,12 @@ import { MathMethods } from "./math-methods.ts";
 import type { LoadOptions } from "./memmap-load.ts";
 import { type ModuleLike, toModule } from "./module.ts";
 import { cloneTd, convertTd, type ToOptions } from "./moving.ts";
+import { applyNames, fitNames, refineNames } from "./names.ts";
 import { type ApplyOptions, applyLeaves } from "./pointwise.ts";
 import { textOf } from "./printing.ts";
 import { settings } from "./settings.ts";
 import * as shape from "./shape.ts";
-import { isNonTensor, loader, requireUnlocked, stateOf, type Td, toNames, toSize } from "./state.ts";
+import { isNonTensor, loader, requireUnlocked, stateOf, type Td, toSize } from "./state.ts";
 import type {
   AnyPath,
   CollectionOptions,
@@ -68,7 +69,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     const next = toSize(value);
     checkBatch(this, next);
     this._batchSize = next;
-    if (this._names !== null && this._names.length !== next.length) this._names = null;
+    this._names = fitNames(this._names, next.length);
   }
   /** @torch TensorDict.shape */
   get shape(): Size {
@@ -107,11 +108,11 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     return [...(this._names ?? new Array<null>(this._batchSize.length).fill(null))];
   }
   set names(value: readonly (string | null)[] | null) {
-    this._names = toNames(value, this._batchSize.length);
+    applyNames(this, value);
   }
-  /** @torch TensorDict.refine_names */
+  /** Names dimensions that have no name yet. @torch TensorDict.refine_names */
   refineNames(...names: (string | null)[]): this {
-    this._names = toNames(names, this._batchSize.length);
+    refineNames(this, names);
     return this;
   }
   /** Common dtype of all tensors, null when they differ. @torch TensorDict.dtype */

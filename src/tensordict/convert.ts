@@ -5,6 +5,7 @@ import { RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { pythonString } from "./keys.ts";
+import { adoptNames, needsNames, refineNames, withPrefix } from "./names.ts";
 import { settings } from "./settings.ts";
 import { Collection, make, type NewState, stateOf, type Td } from "./state.ts";
 import { tensor } from "./tensor-ops.ts";
@@ -45,7 +46,11 @@ export function sourceEntries(source: Record<string, unknown> | ReadonlyMap<stri
 /** A TensorDict from an object or a Map. */
 export function fromSource(source: Record<string, unknown> | ReadonlyMap<string, unknown>, state: NewState): Td {
   const td = make.tensordict(new Map(), state);
-  for (const [key, value] of sourceEntries(source)) td._put(key, toEntry(value, state, key));
+  for (const [key, value] of sourceEntries(source)) {
+    const entry = toEntry(value, stateOf(td), key);
+    td._put(key, entry);
+    adoptNames(td, entry);
+  }
   return td;
 }
 
@@ -126,6 +131,12 @@ function placeCollection(value: Td, state: NewState, key: string): Td {
     result = value._like(entries, stateOf(value, { batchSize: batch, names: null }));
   }
   if (state.device !== null && !isSame(result._device, state.device)) result = result.to(state.device) as Td;
+  if (needsNames(result, state.names)) {
+    const names = withPrefix(result, state.names);
+    // What was passed keeps its own names.
+    if (result === value) result = value.clone(false) as Td;
+    refineNames(result, names);
+  }
   return result;
 }
 

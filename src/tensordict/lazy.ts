@@ -46,7 +46,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
   /** Dimension along which the members are stacked. */
   readonly stackDim: number;
   /** Name of that dimension. */
-  readonly stackDimName: string | null;
+  stackDimName: string | null;
 
   constructor(members: readonly Td[], options: { stackDim?: number; stackDimName?: string | null } = {}) {
     const first = members[0];

@@ -1,4 +1,5 @@
 // Classes with typed fields over a TensorDict: `class Point extends tensorclass({ x: Tensor, label: String }) {}`.
+
 import { KeyError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -6,6 +7,7 @@ import { TensorDictBase } from "./base.ts";
 import { registerClass } from "./class-registry.ts";
 import { toEntry } from "./convert.ts";
 import { lockTd } from "./locking.ts";
+import { adoptNames } from "./names.ts";
 import {
   Collection,
   type CollectionKind,
@@ -147,7 +149,9 @@ function writeField(self: Td, key: string, value: unknown, type: FieldType): voi
     expected === null && typeof value === "object" && !(value instanceof Tensor || value instanceof Collection);
   // A field of any type keeps objects and arrays as they are.
   const state = stateOf(self);
-  self._put(key, wrap ? make.nonTensor(value, { ...state, names: null }) : toEntry(value, state, key));
+  const entry = wrap ? make.nonTensor(value, { ...state, names: null }) : toEntry(value, state, key);
+  self._put(key, entry);
+  adoptNames(self, entry);
 }
 
 function defineFields(prototype: object, fields: Fields): void {

@@ -5,6 +5,7 @@ import { badSource, isSource, sourceEntries, toEntry } from "./convert.ts";
 import { lockTd } from "./locking.ts";
 import { type LoadOptions, loadTree } from "./memmap-load.ts";
 import { fromModule, type ModuleLike } from "./module.ts";
+import { adoptNames } from "./names.ts";
 import { catTds, lazyStackTds, maybeDenseStackTds, stackTds } from "./stacking.ts";
 import {
   Collection,
@@ -51,7 +52,11 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
     if (source === undefined || source === null) return;
     if (inherit === null && !isSource(source)) throw badSource(source);
     const pairs = inherit === null ? sourceEntries(source as Record<string, unknown>) : entriesOf(inherit);
-    for (const [key, value] of pairs) this._map.set(key, toEntry(value, stateOf(this), key));
+    for (const [key, value] of pairs) {
+      const entry = toEntry(value, stateOf(this), key);
+      this._map.set(key, entry);
+      adoptNames(this, entry);
+    }
     if (given.lock === true) lockTd(this);
   }
 
