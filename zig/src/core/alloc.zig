@@ -18,6 +18,8 @@ const Header = extern struct {
     rounded: usize,
     requested: usize,
     next: ?*Header,
+    /// Blocks freed with no allocation between them share a number.
+    batch: u64,
 };
 const magic_live: u64 = 0x7a656e736f72_0001;
 const magic_free: u64 = 0x7a656e736f72_0002;
@@ -30,6 +32,7 @@ var small: [small_classes]?*Header = @splat(null);
 /// In the order in which they were freed.
 var large: [large_slots]*Header = undefined;
 var large_count: usize = 0;
+var batch: u64 = 0;
 
 var live: usize = 0;
 var requested_live: usize = 0;
@@ -66,6 +69,7 @@ pub fn alloc(n: usize) ?[*]u8 {
         }
     }
     const reused = take(rounded);
+    batch += 1;
     release();
     const header = reused orelse fresh(rounded) orelse return null;
     header.magic = magic_live;
@@ -87,18 +91,22 @@ fn take(rounded: usize) ?*Header {
         cached -= h.rounded;
         return h;
     }
-    // Large blocks are few. The one that was freed last serves: the processor's caches still hold more of it.
+    // Large blocks are few. Those freed last serve first, the processor's caches still hold more of them; among
+    // blocks that the collector freed together the oldest does, so that each waits equally long for its next use.
+    var found: ?usize = null;
     var i = large_count;
     while (i > 0) {
         i -= 1;
-        const h = large[i];
-        if (h.rounded != rounded) continue;
-        large_count -= 1;
-        for (i..large_count) |k| large[k] = large[k + 1];
-        cached -= h.rounded;
-        return h;
+        if (large[i].rounded != rounded) continue;
+        if (found) |j| if (large[i].batch != large[j].batch) break;
+        found = i;
     }
-    return null;
+    const chosen = found orelse return null;
+    const h = large[chosen];
+    large_count -= 1;
+    for (chosen..large_count) |k| large[k] = large[k + 1];
+    cached -= h.rounded;
+    return h;
 }
 
 fn fresh(rounded: usize) ?*Header {
@@ -170,6 +178,7 @@ fn keep(h: *Header) bool {
         return true;
     }
     if (large_count == large_slots) return false;
+    h.batch = batch;
     large[large_count] = h;
     large_count += 1;
     cached += h.rounded;

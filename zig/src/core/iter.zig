@@ -85,8 +85,15 @@ pub const Space = struct {
         return true;
     }
 
+    /// The operand's elements lie one after the other, in the order of the space.
     pub fn is_dense(s: *const Space, k: usize) bool {
-        return s.rank == 1 and (s.strides[k][0] == 1 or s.total == 1);
+        if (s.total == 1) return true;
+        var step: isize = 1;
+        for (0..s.rank) |d| {
+            if (s.strides[k][d] != step) return false;
+            step *= @intCast(s.sizes[d]);
+        }
+        return true;
     }
 
     pub fn is_constant(s: *const Space, k: usize) bool {

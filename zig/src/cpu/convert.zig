@@ -234,6 +234,12 @@ pub const Operand = struct {
     }
 
     fn gather(s: *Operand, n: usize) void {
+        if (is_native(&s.view, s.compute)) {
+            return switch (s.width) {
+                inline 1, 2, 4, 8, 16 => |w| s.gather_words(std.meta.Int(.unsigned, 8 * w), n),
+                else => unreachable,
+            };
+        }
         const load = any_loads[@intFromEnum(s.compute)][@intFromEnum(s.view.dtype)];
         const stride = s.cursor.space.strides[s.cursor.k][0];
         var done: usize = 0;
@@ -244,6 +250,24 @@ pub const Operand = struct {
             done += run;
         }
         s.apply_flags(n);
+    }
+
+    /// `gather` without a conversion: runs are often short, so nothing is called for each.
+    fn gather_words(s: *Operand, comptime T: type, n: usize) void {
+        const stride = s.cursor.space.strides[s.cursor.k][0];
+        const out: [*]align(1) T = @ptrCast(s.buffer);
+        var done: usize = 0;
+        while (done < n) {
+            const run = s.cursor.run(n - done);
+            const from: [*]align(1) const T = @ptrCast(s.here());
+            var at: isize = 0;
+            for (out[done..][0..run]) |*x| {
+                x.* = @as(*align(1) const T, @ptrFromInt(address(from, at))).*;
+                at += stride;
+            }
+            s.cursor.advance(run);
+            done += run;
+        }
     }
 
     inline fn apply_flags(s: *Operand, n: usize) void {
