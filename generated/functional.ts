@@ -15,6 +15,7 @@ type StorageLike = any;
 
 /**
  * The absolute value of each element; the modulus of complex ones, which gives the real dtype.
+ * @returns a tensor of the same shape, of the same dtype; complex dtypes give their real one
  * @example
  * ```ts
  * tensor([-1.5, 2]).abs() // tensor([1.5000, 2.0000])
@@ -31,6 +32,7 @@ export function abs(self: any, options?: any): any {
 
 /**
  * self + alpha * other, with broadcasting and type promotion.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @throws RuntimeError when the shapes do not broadcast
  * @example
  * ```ts
@@ -68,6 +70,7 @@ export function addbmm(self: any, batch1: any, batch2: any, options?: any): any 
 
 /**
  * self + value * tensor1 / tensor2, with broadcasting and type promotion.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @throws RuntimeError when tensor1 and tensor2 are both integers or bools
  * @example
  * ```ts
@@ -87,6 +90,7 @@ export function addcdiv(self: any, tensor1: any, tensor2: any, options?: any): a
 
 /**
  * self + value * tensor1 * tensor2, with broadcasting and type promotion.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @example
  * ```ts
  * addcmul(tensor([1]), tensor([2]), tensor([3]), { value: 10 }) // tensor([61.])
@@ -173,8 +177,11 @@ const T__all: A.Overload[] = [
  * @torch torch.all
  */
 export function all(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** True where every element over the dimensions is nonzero. @torch torch.all */
 export function all(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+/** True where every element over the dimensions is nonzero. @torch torch.all */
 export function all(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+/** True where every element over the dimensions is nonzero. @torch torch.all */
 export function all(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
 export function all(...args: any[]): any {
   return A.call("all", T__all, args);
@@ -193,8 +200,11 @@ const T__allclose: A.Overload[] = [
  * @torch torch.allclose
  */
 export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean;
+/** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
 export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): boolean;
+/** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
 export function allclose(self: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): boolean;
+/** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
 export function allclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
 export function allclose(...args: any[]): any {
   return A.call("allclose", T__allclose, args);
@@ -213,7 +223,9 @@ const T__amax: A.Overload[] = [
  * @torch torch.amax
  */
 export function amax(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+/** The largest elements over one or several dimensions. @torch torch.amax */
 export function amax(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+/** The largest elements over one or several dimensions. @torch torch.amax */
 export function amax(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
 export function amax(...args: any[]): any {
   return A.call("amax", T__amax, args);
@@ -232,7 +244,9 @@ const T__amin: A.Overload[] = [
  * @torch torch.amin
  */
 export function amin(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+/** The smallest elements over one or several dimensions. @torch torch.amin */
 export function amin(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+/** The smallest elements over one or several dimensions. @torch torch.amin */
 export function amin(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
 export function amin(...args: any[]): any {
   return A.call("amin", T__amin, args);
@@ -252,8 +266,11 @@ const T__any: A.Overload[] = [
  * @torch torch.any
  */
 export function any(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** True where some element over the dimensions is nonzero. @torch torch.any */
 export function any(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+/** True where some element over the dimensions is nonzero. @torch torch.any */
 export function any(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+/** True where some element over the dimensions is nonzero. @torch torch.any */
 export function any(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
 export function any(...args: any[]): any {
   return A.call("any", T__any, args);
@@ -275,7 +292,9 @@ const T__arange: A.Overload[] = [
  * @torch torch.arange
  */
 export function arange(end: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+/** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
 export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+/** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
 export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
 export function arange(...args: any[]): any {
   return A.call("arange", T__arange, args);
@@ -283,6 +302,8 @@ export function arange(...args: any[]): any {
 
 /**
  * The angle, in radians, of the point (other, self).
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+ * bools give the default float dtype
  * @example
  * ```ts
  * atan2(tensor([1]), tensor([1])) // tensor([0.7854])
@@ -312,7 +333,9 @@ const T__argmax: A.Overload[] = [
  * @torch torch.argmax
  */
 export function argmax(self: Tensor, dim: number | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+/** The position of the first largest element along a dimension, or among all elements in row-major order. @torch torch.argmax */
 export function argmax(self: Tensor, dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+/** The position of the first largest element along a dimension, or among all elements in row-major order. @torch torch.argmax */
 export function argmax(self: Tensor, options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
 export function argmax(...args: any[]): any {
   return A.call("argmax", T__argmax, args);
@@ -332,7 +355,9 @@ const T__argmin: A.Overload[] = [
  * @torch torch.argmin
  */
 export function argmin(self: Tensor, dim: number | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+/** The position of the first smallest element along a dimension, or among all elements in row-major order. @torch torch.argmin */
 export function argmin(self: Tensor, dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+/** The position of the first smallest element along a dimension, or among all elements in row-major order. @torch torch.argmin */
 export function argmin(self: Tensor, options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
 export function argmin(...args: any[]): any {
   return A.call("argmin", T__argmin, args);
@@ -353,8 +378,11 @@ const T__argsort: A.Overload[] = [
  * @torch torch.argsort
  */
 export function argsort(self: Tensor, dim: number, descending: boolean): Tensor;
+/** The positions that sort the elements along a dimension. @torch torch.argsort */
 export function argsort(self: Tensor, dim: number, options?: { descending?: boolean }): Tensor;
+/** The positions that sort the elements along a dimension. @torch torch.argsort */
 export function argsort(self: Tensor, options?: { dim?: number; descending?: boolean }): Tensor;
+/** As `argsort`. @torch torch.argsort */
 export function argsort(self: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean }): Tensor;
 export function argsort(...args: any[]): any {
   return A.call("argsort", T__argsort, args);
@@ -391,6 +419,7 @@ const T__asStrided: A.Overload[] = [
  * @torch torch.as_strided
  */
 export function asStrided(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor;
+/** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
 export function asStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
 export function asStrided(...args: any[]): any {
   return A.call("asStrided", T__asStrided, args);
@@ -398,6 +427,8 @@ export function asStrided(...args: any[]): any {
 
 /**
  * The angle, in radians, of the point (other, self).
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+ * bools give the default float dtype
  * @example
  * ```ts
  * atan2(tensor([1]), tensor([1])) // tensor([0.7854])
@@ -447,6 +478,7 @@ const T__bernoulli: A.Overload[] = [
  * @torch torch.bernoulli
  */
 export function bernoulli(self: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+/** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
 export function bernoulli(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
 export function bernoulli(...args: any[]): any {
   return A.call("bernoulli", T__bernoulli, args);
@@ -454,6 +486,8 @@ export function bernoulli(...args: any[]): any {
 
 /**
  * The bitwise and of integers or bools.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
+ * integer dtype or bool
  * @throws NotImplementedError for floating and complex tensors
  * @example
  * ```ts
@@ -473,6 +507,7 @@ export function bitwiseAnd(self: any, other: any, options?: any): any {
 
 /**
  * All bits of an integer turned over; the opposite of a bool.
+ * @returns a tensor of the same shape, of the promoted dtype, which is an integer dtype or bool
  * @throws NotImplementedError for floating and complex tensors
  * @example
  * ```ts
@@ -490,6 +525,8 @@ export function bitwiseNot(self: any, options?: any): any {
 
 /**
  * The bitwise or of integers or bools.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
+ * integer dtype or bool
  * @throws NotImplementedError for floating and complex tensors
  * @example
  * ```ts
@@ -509,6 +546,8 @@ export function bitwiseOr(self: any, other: any, options?: any): any {
 
 /**
  * The bitwise exclusive or of integers or bools.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
+ * integer dtype or bool
  * @throws NotImplementedError for floating and complex tensors
  * @example
  * ```ts
@@ -549,9 +588,15 @@ const T__broadcastTo: A.Overload[] = [
 ];
 /**
  * The tensor expanded to a shape.
+ * @example
+ * ```ts
+ * tensor([1, 2]).broadcastTo([2, 2]) // tensor([[1., 2.],
+ *         [1., 2.]])
+ * ```
  * @torch torch.broadcast_to
  */
 export function broadcastTo(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
+/** The tensor expanded to a shape. @torch torch.broadcast_to */
 export function broadcastTo(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function broadcastTo(...args: any[]): any {
   return A.call("broadcastTo", T__broadcastTo, args);
@@ -572,6 +617,7 @@ const T__cat: A.Overload[] = [
  * @torch torch.cat
  */
 export function cat(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
+/** The tensors one after another along a dimension that they have. @torch torch.cat */
 export function cat(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
 export function cat(...args: any[]): any {
   return A.call("cat", T__cat, args);
@@ -583,9 +629,14 @@ const T__chunk: A.Overload[] = [
 /**
  * At most so many parts of equal size; the last may be smaller.
  * @throws RuntimeError when `chunks` is not positive
+ * @example
+ * ```ts
+ * arange(5).chunk(2)[1] // tensor([3, 4])
+ * ```
  * @torch torch.chunk
  */
 export function chunk(self: Tensor, chunks: number, dim: number): Tensor[];
+/** At most so many parts of equal size. @torch torch.chunk */
 export function chunk(self: Tensor, chunks: number, options?: { dim?: number }): Tensor[];
 export function chunk(...args: any[]): any {
   return A.call("chunk", T__chunk, args);
@@ -598,6 +649,7 @@ const T__clamp: A.Overload[] = [
 /**
  * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
  * Each element, or the bound that it lies beyond.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @throws RuntimeError without a bound
  * @example
  * ```ts
@@ -606,10 +658,15 @@ const T__clamp: A.Overload[] = [
  * @torch torch.clamp
  */
 export function clamp(self: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 export function clamp(...args: any[]): any {
   return A.call("clamp", T__clamp, args);
@@ -622,6 +679,7 @@ const T__clip: A.Overload[] = [
 /**
  * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
  * Each element, or the bound that it lies beyond.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @throws RuntimeError without a bound
  * @example
  * ```ts
@@ -630,10 +688,15 @@ const T__clip: A.Overload[] = [
  * @torch torch.clamp
  */
 export function clip(self: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(self: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(self: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 export function clip(...args: any[]): any {
   return A.call("clip", T__clip, args);
@@ -687,6 +750,7 @@ const T__concat: A.Overload[] = [
  * @torch torch.cat
  */
 export function concat(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
+/** The tensors one after another along a dimension that they have. @torch torch.cat */
 export function concat(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
 export function concat(...args: any[]): any {
   return A.call("concat", T__concat, args);
@@ -707,6 +771,7 @@ const T__concatenate: A.Overload[] = [
  * @torch torch.cat
  */
 export function concatenate(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
+/** The tensors one after another along a dimension that they have. @torch torch.cat */
 export function concatenate(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
 export function concatenate(...args: any[]): any {
   return A.call("concatenate", T__concatenate, args);
@@ -717,6 +782,10 @@ const T__conj: A.Overload[] = [
 ];
 /**
  * The conjugate, as a view with the conjugate bit; a real tensor is returned itself.
+ * @example
+ * ```ts
+ * tensor([new Complex(1, 2)]).conj() // tensor([1.-2.j])
+ * ```
  * @torch torch.conj
  */
 export function conj(self: Tensor): Tensor;
@@ -726,6 +795,8 @@ export function conj(...args: any[]): any {
 
 /**
  * The magnitude of self with the sign of other.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+ * bools give the default float dtype
  * @example
  * ```ts
  * tensor([1, 2]).copysign(-1) // tensor([-1., -2.])
@@ -743,6 +814,8 @@ export function copysign(self: any, other: any, options?: any): any {
 
 /**
  * The cosine of each element, in radians. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
  * @example
  * ```ts
  * tensor([0, 1]).cos() // tensor([1.0000, 0.5403])
@@ -794,6 +867,10 @@ const T__detach: A.Overload[] = [
 ];
 /**
  * The same elements and version without history.
+ * @example
+ * ```ts
+ * ones(1, { requiresGrad: true }).detach().requiresGrad // false
+ * ```
  * @torch torch.detach
  */
 export function detach(self: Tensor): Tensor;
@@ -814,8 +891,11 @@ const T__diagonal: A.Overload[] = [
  * @torch torch.diagonal
  */
 export function diagonal(self: Tensor, offset: number, dim1: number, dim2: number): Tensor;
+/** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
 export function diagonal(self: Tensor, offset: number, dim1: number, options?: { dim2?: number }): Tensor;
+/** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
 export function diagonal(self: Tensor, offset: number, options?: { dim1?: number; dim2?: number }): Tensor;
+/** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
 export function diagonal(self: Tensor, options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
 export function diagonal(...args: any[]): any {
   return A.call("diagonal", T__diagonal, args);
@@ -824,6 +904,8 @@ export function diagonal(...args: any[]): any {
 /**
  * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
  * "trunc" rounds the quotient and keeps integer dtypes.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+ * bools give the default float dtype
  * @throws RuntimeError for an unknown rounding mode
  * @example
  * ```ts
@@ -843,6 +925,8 @@ export function div(self: any, other: any, options?: any): any {
 /**
  * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
  * "trunc" rounds the quotient and keeps integer dtypes.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+ * bools give the default float dtype
  * @throws RuntimeError for an unknown rounding mode
  * @example
  * ```ts
@@ -906,6 +990,7 @@ const T__empty: A.Overload[] = [
  * @torch torch.empty
  */
 export function empty(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; out?: Tensor }): Tensor;
+/** A tensor whose elements are not set, of the default dtype unless one is given. @torch torch.empty */
 export function empty(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; out?: Tensor })[]): Tensor;
 export function empty(...args: any[]): any {
   return A.call("empty", T__empty, args);
@@ -964,6 +1049,7 @@ export function emptyStrided(...args: any[]): any {
 
 /**
  * True where the elements are equal.
+ * @returns a tensor of the shape to which the operands broadcast, of bools
  * @example
  * ```ts
  * tensor([1, 2]).eq(2) // tensor([False,  True])
@@ -998,6 +1084,8 @@ export function equal(self: any, other: any, options?: any): any {
 
 /**
  * e to the power of each element. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
  * @example
  * ```ts
  * tensor([0, 1]).exp() // tensor([1.0000, 2.7183])
@@ -1028,6 +1116,7 @@ const T__eye: A.Overload[] = [
  * @torch torch.eye
  */
 export function eye(n: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+/** An n x m matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
 export function eye(n: number, m: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
 export function eye(...args: any[]): any {
   return A.call("eye", T__eye, args);
@@ -1042,9 +1131,14 @@ const T__fill: A.Overload[] = [
  * Every element set to the value of a 0-dim tensor.
  * @throws RuntimeError when the number does not fit the dtype
  * @throws RuntimeError when the value has dimensions
+ * @example
+ * ```ts
+ * fill(zeros(2), 7) // tensor([7., 7.])
+ * ```
  * @torch torch.fill
  */
 export function fill(self: Tensor, value: Scalar): Tensor;
+/** Every element set to the value of a 0-dim tensor. @torch torch.fill */
 export function fill(self: Tensor, value: Tensor): Tensor;
 export function fill(...args: any[]): any {
   return A.call("fill", T__fill, args);
@@ -1057,10 +1151,16 @@ const T__flatten: A.Overload[] = [
  * A range of dimensions made one.
  * A view of the same memory where the strides allow it, else a copy.
  * @throws RuntimeError when the range is reversed
+ * @example
+ * ```ts
+ * arange(4).view(2, 2).flatten() // tensor([0, 1, 2, 3])
+ * ```
  * @torch torch.flatten
  */
 export function flatten(self: Tensor, startDim: number, endDim: number): Tensor;
+/** A range of dimensions made one. @torch torch.flatten */
 export function flatten(self: Tensor, startDim: number, options?: { endDim?: number }): Tensor;
+/** A range of dimensions made one. @torch torch.flatten */
 export function flatten(self: Tensor, options?: { startDim?: number; endDim?: number }): Tensor;
 export function flatten(...args: any[]): any {
   return A.call("flatten", T__flatten, args);
@@ -1080,6 +1180,7 @@ const T__flip: A.Overload[] = [
  * @torch torch.flip
  */
 export function flip(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
+/** The elements in reverse order along the given dimensions, as a new tensor. @torch torch.flip */
 export function flip(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function flip(...args: any[]): any {
   return A.call("flip", T__flip, args);
@@ -1087,6 +1188,7 @@ export function flip(...args: any[]): any {
 
 /**
  * self / other rounded towards minus infinity.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @throws RuntimeError for an integer division by zero
  * @example
  * ```ts
@@ -1105,6 +1207,7 @@ export function floorDivide(self: any, other: any, options?: any): any {
 
 /**
  * The remainder of the division, with the sign of the dividend (C's %).
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @throws RuntimeError for an integer division by zero
  * @example
  * ```ts
@@ -1177,6 +1280,7 @@ export function gather(...args: any[]): any {
 
 /**
  * True where self is greater than or equal to other.
+ * @returns a tensor of the shape to which the operands broadcast, of bools
  * @throws NotImplementedError for complex tensors
  * @example
  * ```ts
@@ -1213,6 +1317,7 @@ export function ger(...args: any[]): any {
 
 /**
  * True where self is greater than other.
+ * @returns a tensor of the shape to which the operands broadcast, of bools
  * @throws NotImplementedError for complex tensors
  * @example
  * ```ts
@@ -1231,6 +1336,7 @@ export function greater(self: any, other: any, options?: any): any {
 
 /**
  * True where self is greater than or equal to other.
+ * @returns a tensor of the shape to which the operands broadcast, of bools
  * @throws NotImplementedError for complex tensors
  * @example
  * ```ts
@@ -1249,6 +1355,7 @@ export function greaterEqual(self: any, other: any, options?: any): any {
 
 /**
  * True where self is greater than other.
+ * @returns a tensor of the shape to which the operands broadcast, of bools
  * @throws NotImplementedError for complex tensors
  * @example
  * ```ts
@@ -1287,6 +1394,10 @@ const T__imag: A.Overload[] = [
 /**
  * The imaginary parts, as a view.
  * @throws TypeError for real tensors
+ * @example
+ * ```ts
+ * tensor([new Complex(1, 2)]).imag // tensor([2.])
+ * ```
  * @torch torch.imag
  */
 export function imag(self: Tensor): Tensor;
@@ -1347,6 +1458,7 @@ const T__indexFill: A.Overload[] = [
  * @torch torch.index_fill
  */
 export function indexFill(self: Tensor, dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
 export function indexFill(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
 export function indexFill(...args: any[]): any {
   return A.call("indexFill", T__indexFill, args);
@@ -1367,6 +1479,7 @@ const T__indexPut: A.Overload[] = [
  * @torch torch.index_put
  */
 export function indexPut(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
+/** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
 export function indexPut(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function indexPut(...args: any[]): any {
   return A.call("indexPut", T__indexPut, args);
@@ -1420,8 +1533,11 @@ const T__isclose: A.Overload[] = [
  * @torch torch.isclose
  */
 export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor;
+/** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
 export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Tensor;
+/** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
 export function isclose(self: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
+/** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
 export function isclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
 export function isclose(...args: any[]): any {
   return A.call("isclose", T__isclose, args);
@@ -1429,6 +1545,7 @@ export function isclose(...args: any[]): any {
 
 /**
  * True where an element is not a number.
+ * @returns a tensor of the same shape, of bools
  * @example
  * ```ts
  * tensor([1, NaN]).isnan() // tensor([False,  True])
@@ -1445,6 +1562,7 @@ export function isnan(self: any, options?: any): any {
 
 /**
  * True where self is less than or equal to other.
+ * @returns a tensor of the shape to which the operands broadcast, of bools
  * @throws NotImplementedError for complex tensors
  * @example
  * ```ts
@@ -1463,6 +1581,7 @@ export function le(self: any, other: any, options?: any): any {
 
 /**
  * self + weight * (end - self).
+ * @returns a tensor of the shape to which the operands broadcast, of the same dtype
  * @throws RuntimeError when the dtypes differ
  * @example
  * ```ts
@@ -1482,6 +1601,7 @@ export function lerp(self: any, end: any, weight: any, options?: any): any {
 
 /**
  * True where self is less than other.
+ * @returns a tensor of the shape to which the operands broadcast, of bools
  * @throws NotImplementedError for complex tensors
  * @example
  * ```ts
@@ -1500,6 +1620,7 @@ export function less(self: any, other: any, options?: any): any {
 
 /**
  * True where self is less than or equal to other.
+ * @returns a tensor of the shape to which the operands broadcast, of bools
  * @throws NotImplementedError for complex tensors
  * @example
  * ```ts
@@ -1535,6 +1656,8 @@ export function linspace(...args: any[]): any {
 
 /**
  * The natural logarithm of each element. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
  * @example
  * ```ts
  * tensor([1, 10]).log() // tensor([0.0000, 2.3026])
@@ -1552,6 +1675,8 @@ export function log(self: any, options?: any): any {
 /**
  * The natural logarithm of 1 + self, exact for small elements too. Integers give the default float
  * dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
  * @example
  * ```ts
  * tensor([0, 1]).log1p() // tensor([0.0000, 0.6931])
@@ -1579,6 +1704,7 @@ const T__logSoftmax: A.Overload[] = [
  * @torch torch.log_softmax
  */
 export function logSoftmax(self: Tensor, dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
+/** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
 export function logSoftmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function logSoftmax(...args: any[]): any {
   return A.call("logSoftmax", T__logSoftmax, args);
@@ -1586,6 +1712,7 @@ export function logSoftmax(...args: any[]): any {
 
 /**
  * True where both elements are nonzero.
+ * @returns a tensor of the shape to which the operands broadcast, of bools
  * @example
  * ```ts
  * logicalAnd(tensor([0, 1]), tensor([2, 3])) // tensor([False,  True])
@@ -1603,6 +1730,7 @@ export function logicalAnd(self: any, other: any, options?: any): any {
 
 /**
  * True where an element is zero.
+ * @returns a tensor of the same shape, of bools
  * @example
  * ```ts
  * tensor([0, 2]).logicalNot() // tensor([ True, False])
@@ -1619,6 +1747,7 @@ export function logicalNot(self: any, options?: any): any {
 
 /**
  * True where either element is nonzero.
+ * @returns a tensor of the shape to which the operands broadcast, of bools
  * @example
  * ```ts
  * logicalOr(tensor([0, 1]), tensor([0, 3])) // tensor([False,  True])
@@ -1647,6 +1776,7 @@ const T__logspace: A.Overload[] = [
  * @torch torch.logspace
  */
 export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, base: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+/** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
 export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
 export function logspace(...args: any[]): any {
   return A.call("logspace", T__logspace, args);
@@ -1654,6 +1784,7 @@ export function logspace(...args: any[]): any {
 
 /**
  * True where self is less than other.
+ * @returns a tensor of the shape to which the operands broadcast, of bools
  * @throws NotImplementedError for complex tensors
  * @example
  * ```ts
@@ -1685,6 +1816,7 @@ const T__maskedFill: A.Overload[] = [
  * @torch torch.masked_fill
  */
 export function maskedFill(self: Tensor, mask: Tensor, value: Tensor): Tensor;
+/** The tensor with a number where the mask is true. @torch torch.masked_fill */
 export function maskedFill(self: Tensor, mask: Tensor, value: Scalar): Tensor;
 export function maskedFill(...args: any[]): any {
   return A.call("maskedFill", T__maskedFill, args);
@@ -1763,8 +1895,11 @@ const T__max: A.Overload[] = [
  * @torch torch.max
  */
 export function max(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The larger of two elements. @torch torch.max */
 export function max(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
 export function max(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+/** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
 export function max(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
 export function max(...args: any[]): any {
   return A.call("max", T__max, args);
@@ -1772,6 +1907,7 @@ export function max(...args: any[]): any {
 
 /**
  * The larger of two elements; NaN if either is.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @throws RuntimeError for complex tensors
  * @example
  * ```ts
@@ -1803,8 +1939,11 @@ const T__mean: A.Overload[] = [
  * @torch torch.mean
  */
 export function mean(self: Tensor, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The mean over one or several dimensions. @torch torch.mean */
 export function mean(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The mean over one or several dimensions. @torch torch.mean */
 export function mean(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The mean over one or several dimensions. @torch torch.mean */
 export function mean(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function mean(...args: any[]): any {
   return A.call("mean", T__mean, args);
@@ -1828,8 +1967,11 @@ const T__min: A.Overload[] = [
  * @torch torch.min
  */
 export function min(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The smaller of two elements. @torch torch.min */
 export function min(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
 export function min(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+/** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
 export function min(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
 export function min(...args: any[]): any {
   return A.call("min", T__min, args);
@@ -1837,6 +1979,7 @@ export function min(...args: any[]): any {
 
 /**
  * The smaller of two elements; NaN if either is.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @throws RuntimeError for complex tensors
  * @example
  * ```ts
@@ -1876,6 +2019,10 @@ const T__moveaxis: A.Overload[] = [
 ];
 /**
  * Dimensions moved to other places; the others keep their order.
+ * @example
+ * ```ts
+ * zeros(2, 3, 4).movedim(0, 2).shape // torch.Size([3, 4, 2])
+ * ```
  * @torch torch.movedim
  */
 export function moveaxis(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
@@ -1888,6 +2035,10 @@ const T__movedim: A.Overload[] = [
 ];
 /**
  * Dimensions moved to other places; the others keep their order.
+ * @example
+ * ```ts
+ * zeros(2, 3, 4).movedim(0, 2).shape // torch.Size([3, 4, 2])
+ * ```
  * @torch torch.movedim
  */
 export function movedim(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
@@ -1897,6 +2048,7 @@ export function movedim(...args: any[]): any {
 
 /**
  * self * other, with broadcasting and type promotion.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @throws RuntimeError when the shapes do not broadcast
  * @example
  * ```ts
@@ -1926,6 +2078,7 @@ const T__multinomial: A.Overload[] = [
  * @torch torch.multinomial
  */
 export function multinomial(self: Tensor, numSamples: number, replacement: boolean, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+/** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
 export function multinomial(self: Tensor, numSamples: number, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
 export function multinomial(...args: any[]): any {
   return A.call("multinomial", T__multinomial, args);
@@ -1933,6 +2086,7 @@ export function multinomial(...args: any[]): any {
 
 /**
  * self * other, with broadcasting and type promotion.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @throws RuntimeError when the shapes do not broadcast
  * @example
  * ```ts
@@ -1974,9 +2128,14 @@ const T__narrow: A.Overload[] = [
 /**
  * `length` positions of a dimension from `start` on.
  * `length` positions of a dimension from a 0-dim tensor's value on.
+ * @example
+ * ```ts
+ * arange(5).narrow(0, 1, 3) // tensor([1, 2, 3])
+ * ```
  * @torch torch.narrow
  */
 export function narrow(self: Tensor, dim: number, start: number, length: number): Tensor;
+/** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
 export function narrow(self: Tensor, dim: number, start: Tensor, length: number): Tensor;
 export function narrow(...args: any[]): any {
   return A.call("narrow", T__narrow, args);
@@ -1984,6 +2143,7 @@ export function narrow(...args: any[]): any {
 
 /**
  * True where the elements differ.
+ * @returns a tensor of the shape to which the operands broadcast, of bools
  * @example
  * ```ts
  * tensor([1, 2]).ne(2) // tensor([ True, False])
@@ -2001,6 +2161,7 @@ export function ne(self: any, other: any, options?: any): any {
 
 /**
  * The negative of each element.
+ * @returns a tensor of the same shape, of the promoted dtype
  * @throws RuntimeError for bool tensors
  * @example
  * ```ts
@@ -2018,6 +2179,7 @@ export function neg(self: any, options?: any): any {
 
 /**
  * The negative of each element.
+ * @returns a tensor of the same shape, of the promoted dtype
  * @throws RuntimeError for bool tensors
  * @example
  * ```ts
@@ -2048,6 +2210,7 @@ const T__nonzero: A.Overload[] = [
  * @torch torch.nonzero
  */
 export function nonzero(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** With `asTuple`, the coordinates as one vector for each dimension. @torch torch.nonzero */
 export function nonzero(self: Tensor, options?: { asTuple: boolean }): Tensor[];
 export function nonzero(...args: any[]): any {
   return A.call("nonzero", T__nonzero, args);
@@ -2072,10 +2235,15 @@ const T__normal: A.Overload[] = [
  * @torch torch.normal
  */
 export function normal(mean: Tensor, std: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+/** Normal random numbers with the means of a tensor and one standard deviation. @torch torch.normal */
 export function normal(mean: Tensor, std: number, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+/** Normal random numbers with the means of a tensor and one standard deviation. @torch torch.normal */
 export function normal(mean: Tensor, options?: { std?: number; generator?: Generator | null; out?: Tensor }): Tensor;
+/** Normal random numbers with one mean and the standard deviations of a tensor. @torch torch.normal */
 export function normal(mean: number, std: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+/** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
 export function normal(mean: number, std: number, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+/** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
 export function normal(mean: number, std: number, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
 export function normal(...args: any[]): any {
   return A.call("normal", T__normal, args);
@@ -2083,6 +2251,7 @@ export function normal(...args: any[]): any {
 
 /**
  * True where the elements differ.
+ * @returns a tensor of the shape to which the operands broadcast, of bools
  * @example
  * ```ts
  * tensor([1, 2]).ne(2) // tensor([ True, False])
@@ -2111,6 +2280,7 @@ const T__ones: A.Overload[] = [
  * @torch torch.ones
  */
 export function ones(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+/** A tensor of ones, of the default dtype unless one is given. @torch torch.ones */
 export function ones(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
 export function ones(...args: any[]): any {
   return A.call("ones", T__ones, args);
@@ -2163,6 +2333,7 @@ const T__permute: A.Overload[] = [
  * @torch torch.permute
  */
 export function permute(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
+/** The dimensions in another order. @torch torch.permute */
 export function permute(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function permute(...args: any[]): any {
   return A.call("permute", T__permute, args);
@@ -2177,6 +2348,7 @@ const T__pow: A.Overload[] = [
  * self to the power of a tensor, with broadcasting and type promotion.
  * self to the power of a number.
  * A number to the power of each element.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @throws RuntimeError for an integer tensor and a negative integer exponent
  * @example
  * ```ts
@@ -2185,7 +2357,9 @@ const T__pow: A.Overload[] = [
  * @torch torch.pow
  */
 export function pow(self: Tensor, exponent: Tensor, options?: { out?: Tensor }): Tensor;
+/** self to the power of a number. @torch torch.pow */
 export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }): Tensor;
+/** A number to the power of each element. @torch torch.pow */
 export function pow(self: Scalar, exponent: Tensor, options?: { out?: Tensor }): Tensor;
 export function pow(...args: any[]): any {
   return A.call("pow", T__pow, args);
@@ -2205,7 +2379,9 @@ const T__prod: A.Overload[] = [
  * @torch torch.prod
  */
 export function prod(self: Tensor, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The product over one dimension. @torch torch.prod */
 export function prod(self: Tensor, dim: number, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The product over one dimension. @torch torch.prod */
 export function prod(self: Tensor, dim: number, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function prod(...args: any[]): any {
   return A.call("prod", T__prod, args);
@@ -2225,6 +2401,7 @@ const T__put: A.Overload[] = [
  * @torch torch.put
  */
 export function put(self: Tensor, index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
+/** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
 export function put(self: Tensor, index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function put(...args: any[]): any {
   return A.call("put", T__put, args);
@@ -2243,6 +2420,7 @@ const T__rand: A.Overload[] = [
  * @torch torch.rand
  */
 export function rand(size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+/** Uniform random numbers in [0, 1). @torch torch.rand */
 export function rand(...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
 export function rand(...args: any[]): any {
   return A.call("rand", T__rand, args);
@@ -2279,8 +2457,11 @@ const T__randint: A.Overload[] = [
  * @torch torch.randint
  */
 export function randint(high: Scalar, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+/** Random integers from 0 to `high`, which is left out. @torch torch.randint */
 export function randint(high: Scalar, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
+/** Random integers from `low` to `high`, which is left out. @torch torch.randint */
 export function randint(low: Scalar, high: Scalar, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+/** Random integers from `low` to `high`, which is left out. @torch torch.randint */
 export function randint(low: Scalar, high: Scalar, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
 export function randint(...args: any[]): any {
   return A.call("randint", T__randint, args);
@@ -2302,6 +2483,7 @@ const T__randintLike: A.Overload[] = [
  * @torch torch.randint_like
  */
 export function randintLike(self: Tensor, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+/** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
 export function randintLike(self: Tensor, low: Scalar, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 export function randintLike(...args: any[]): any {
   return A.call("randintLike", T__randintLike, args);
@@ -2320,6 +2502,7 @@ const T__randn: A.Overload[] = [
  * @torch torch.randn
  */
 export function randn(size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+/** Normal random numbers with mean 0 and standard deviation 1. @torch torch.randn */
 export function randn(...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
 export function randn(...args: any[]): any {
   return A.call("randn", T__randn, args);
@@ -2364,6 +2547,10 @@ const T__ravel: A.Overload[] = [
 /**
  * All elements in one dimension.
  * A view of the same memory where the strides allow it, else a copy.
+ * @example
+ * ```ts
+ * arange(4).view(2, 2).t().ravel() // tensor([0, 2, 1, 3])
+ * ```
  * @torch torch.ravel
  */
 export function ravel(self: Tensor): Tensor;
@@ -2376,6 +2563,10 @@ const T__real: A.Overload[] = [
 ];
 /**
  * The real parts, as a view; a real tensor is returned itself.
+ * @example
+ * ```ts
+ * tensor([new Complex(1, 2)]).real // tensor([1.])
+ * ```
  * @torch torch.real
  */
 export function real(self: Tensor): Tensor;
@@ -2385,6 +2576,7 @@ export function real(...args: any[]): any {
 
 /**
  * Each element, or zero where it is negative.
+ * @returns a tensor of the same shape, of the promoted dtype
  * @throws RuntimeError for bool and complex tensors
  * @example
  * ```ts
@@ -2402,6 +2594,7 @@ export function relu(self: any, options?: any): any {
 
 /**
  * The remainder of the division, with the sign of the divisor (Python's %).
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @throws RuntimeError for an integer division by zero
  * @example
  * ```ts
@@ -2437,9 +2630,13 @@ const T__repeatInterleave: A.Overload[] = [
  * @torch torch.repeat_interleave
  */
 export function repeatInterleave(self: Tensor, repeats: number, dim: number | null, options?: { outputSize?: number | null }): Tensor;
+/** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
 export function repeatInterleave(self: Tensor, repeats: number, options?: { dim?: number | null; outputSize?: number | null }): Tensor;
+/** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], dim: number | null, options?: { outputSize?: number | null }): Tensor;
+/** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], options?: { dim?: number | null; outputSize?: number | null }): Tensor;
+/** The positions 0, 1, …, each as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(repeats: Tensor, options?: { outputSize?: number | null }): Tensor;
 export function repeatInterleave(...args: any[]): any {
   return A.call("repeatInterleave", T__repeatInterleave, args);
@@ -2459,6 +2656,7 @@ const T__reshape: A.Overload[] = [
  * @torch torch.reshape
  */
 export function reshape(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
+/** The same elements with another shape. @torch torch.reshape */
 export function reshape(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function reshape(...args: any[]): any {
   return A.call("reshape", T__reshape, args);
@@ -2469,6 +2667,10 @@ const T__resolveConj: A.Overload[] = [
 ];
 /**
  * A copy without the conjugate bit; the tensor itself when it has none.
+ * @example
+ * ```ts
+ * tensor([new Complex(1, 2)]).conj().resolveConj().isConj() // false
+ * ```
  * @torch torch.resolve_conj
  */
 export function resolveConj(self: Tensor): Tensor;
@@ -2481,6 +2683,10 @@ const T__resolveNeg: A.Overload[] = [
 ];
 /**
  * A copy without the negative bit; the tensor itself when it has none.
+ * @example
+ * ```ts
+ * tensor([new Complex(1, 2)]).conj().imag.resolveNeg().isNeg() // false
+ * ```
  * @torch torch.resolve_neg
  */
 export function resolveNeg(self: Tensor): Tensor;
@@ -2507,6 +2713,7 @@ export function rowStack(...args: any[]): any {
 
 /**
  * other - alpha * self, with broadcasting and type promotion.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @example
  * ```ts
  * rsub(tensor([1, 2]), 10) // tensor([9., 8.])
@@ -2559,8 +2766,11 @@ const T__scatter: A.Overload[] = [
  * @torch torch.scatter
  */
 export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
+/** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
 export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options?: { out?: Tensor }): Tensor;
+/** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
 export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { reduce: string; out?: Tensor }): Tensor;
+/** As with a tensor, for one number. @torch torch.scatter */
 export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options?: { reduce: string; out?: Tensor }): Tensor;
 export function scatter(...args: any[]): any {
   return A.call("scatter", T__scatter, args);
@@ -2603,6 +2813,8 @@ export function select(...args: any[]): any {
 
 /**
  * 1 / (1 + exp(-x)) of each element. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
  * @example
  * ```ts
  * tensor([0, 1]).sigmoid() // tensor([0.5000, 0.7311])
@@ -2619,6 +2831,8 @@ export function sigmoid(self: any, options?: any): any {
 
 /**
  * The sine of each element, in radians. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
  * @example
  * ```ts
  * tensor([0, 1]).sin() // tensor([0.0000, 0.8415])
@@ -2646,6 +2860,7 @@ const T__softmax: A.Overload[] = [
  * @torch torch.softmax
  */
 export function softmax(self: Tensor, dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
+/** exp(x) divided by its sum along a dimension. @torch torch.softmax */
 export function softmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function softmax(...args: any[]): any {
   return A.call("softmax", T__softmax, args);
@@ -2667,8 +2882,11 @@ const T__sort: A.Overload[] = [
  * @torch torch.sort
  */
 export function sort(self: Tensor, dim: number, descending: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+/** The elements in order along a dimension, and where each was. @torch torch.sort */
 export function sort(self: Tensor, dim: number, options?: { descending?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+/** The elements in order along a dimension, and where each was. @torch torch.sort */
 export function sort(self: Tensor, options?: { dim?: number; descending?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+/** As `sort`. @torch torch.sort */
 export function sort(self: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<["values","indices"]>;
 export function sort(...args: any[]): any {
   return A.call("sort", T__sort, args);
@@ -2689,8 +2907,11 @@ const T__split: A.Overload[] = [
  * @torch torch.split
  */
 export function split(self: Tensor, splitSize: number, dim: number): Tensor[];
+/** Consecutive parts of a size. @torch torch.split */
 export function split(self: Tensor, splitSize: number, options?: { dim?: number }): Tensor[];
+/** Consecutive parts of the given sizes. @torch torch.split */
 export function split(self: Tensor, splitSize: readonly number[], dim: number): Tensor[];
+/** Consecutive parts of the given sizes. @torch torch.split */
 export function split(self: Tensor, splitSize: readonly number[], options?: { dim?: number }): Tensor[];
 export function split(...args: any[]): any {
   return A.call("split", T__split, args);
@@ -2703,9 +2924,14 @@ const T__splitWithSizes: A.Overload[] = [
  * Consecutive parts of the given sizes.
  * A view: it shares the memory of the tensor.
  * @throws RuntimeError when the sizes do not add up
+ * @example
+ * ```ts
+ * arange(5).splitWithSizes([2, 3])[1] // tensor([2, 3, 4])
+ * ```
  * @torch torch.split_with_sizes
  */
 export function splitWithSizes(self: Tensor, splitSizes: readonly number[], dim: number): Tensor[];
+/** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
 export function splitWithSizes(self: Tensor, splitSizes: readonly number[], options?: { dim?: number }): Tensor[];
 export function splitWithSizes(...args: any[]): any {
   return A.call("splitWithSizes", T__splitWithSizes, args);
@@ -2713,6 +2939,8 @@ export function splitWithSizes(...args: any[]): any {
 
 /**
  * The square root of each element. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
  * @example
  * ```ts
  * tensor([4, 2]).sqrt() // tensor([2.0000, 1.4142])
@@ -2760,7 +2988,9 @@ const T__squeeze: A.Overload[] = [
  * @torch torch.squeeze
  */
 export function squeeze(self: Tensor): Tensor;
+/** Without one dimension, if its size is one. @torch torch.squeeze */
 export function squeeze(self: Tensor, dim: number): Tensor;
+/** Without the named dimensions whose size is one. @torch torch.squeeze */
 export function squeeze(self: Tensor, dim: number | readonly number[]): Tensor;
 export function squeeze(...args: any[]): any {
   return A.call("squeeze", T__squeeze, args);
@@ -2780,6 +3010,7 @@ const T__stack: A.Overload[] = [
  * @torch torch.stack
  */
 export function stack(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
+/** Tensors of one shape one after another along a new dimension. @torch torch.stack */
 export function stack(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
 export function stack(...args: any[]): any {
   return A.call("stack", T__stack, args);
@@ -2802,12 +3033,19 @@ const T__std: A.Overload[] = [
  * @torch torch.std
  */
 export function std(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+/** The standard deviation over one or several dimensions. @torch torch.std */
 export function std(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+/** The standard deviation over one or several dimensions. @torch torch.std */
 export function std(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+/** The standard deviation over one or several dimensions. @torch torch.std */
 export function std(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+/** The standard deviation, with the count less `correction` (1 unless given) as the divisor. @torch torch.std */
 export function std(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+/** The standard deviation, with the count less `correction` (1 unless given) as the divisor. @torch torch.std */
 export function std(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+/** The standard deviation of all elements. @torch torch.std */
 export function std(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
+/** The standard deviation of all elements. @torch torch.std */
 export function std(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
 export function std(...args: any[]): any {
   return A.call("std", T__std, args);
@@ -2829,12 +3067,19 @@ const T__stdMean: A.Overload[] = [
  * @torch torch.std_mean
  */
 export function stdMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<["std","mean"]>;
+/** The standard deviation and the mean over one or several dimensions. @torch torch.std_mean */
 export function stdMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean }): Named<["std","mean"]>;
+/** The standard deviation and the mean over one or several dimensions. @torch torch.std_mean */
 export function stdMean(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean }): Named<["std","mean"]>;
+/** The standard deviation and the mean over one or several dimensions. @torch torch.std_mean */
 export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean }): Named<["std","mean"]>;
+/** The standard deviation, with the count less `correction` as the divisor, and the mean. @torch torch.std_mean */
 export function stdMean(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean }): Named<["std","mean"]>;
+/** The standard deviation, with the count less `correction` as the divisor, and the mean. @torch torch.std_mean */
 export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean }): Named<["std","mean"]>;
+/** The standard deviation and the mean of all elements. @torch torch.std_mean */
 export function stdMean(self: Tensor, unbiased: boolean): Named<["std","mean"]>;
+/** The standard deviation and the mean of all elements. @torch torch.std_mean */
 export function stdMean(self: Tensor, options?: { unbiased?: boolean }): Named<["std","mean"]>;
 export function stdMean(...args: any[]): any {
   return A.call("stdMean", T__stdMean, args);
@@ -2842,6 +3087,7 @@ export function stdMean(...args: any[]): any {
 
 /**
  * self - alpha * other, with broadcasting and type promotion.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @throws RuntimeError for bool tensors
  * @example
  * ```ts
@@ -2860,6 +3106,7 @@ export function sub(self: any, other: any, options?: any): any {
 
 /**
  * self - alpha * other, with broadcasting and type promotion.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @throws RuntimeError for bool tensors
  * @example
  * ```ts
@@ -2892,8 +3139,11 @@ const T__sum: A.Overload[] = [
  * @torch torch.sum
  */
 export function sum(self: Tensor, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The sum over one or several dimensions. @torch torch.sum */
 export function sum(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The sum over one or several dimensions. @torch torch.sum */
 export function sum(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The sum over one or several dimensions. @torch torch.sum */
 export function sum(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function sum(...args: any[]): any {
   return A.call("sum", T__sum, args);
@@ -2982,6 +3232,7 @@ const T__takeAlongDim: A.Overload[] = [
  * @torch torch.take_along_dim
  */
 export function takeAlongDim(self: Tensor, indices: Tensor | readonly number[], dim: number | null, options?: { out?: Tensor }): Tensor;
+/** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
 export function takeAlongDim(self: Tensor, indices: Tensor | readonly number[], options?: { dim?: number | null; out?: Tensor }): Tensor;
 export function takeAlongDim(...args: any[]): any {
   return A.call("takeAlongDim", T__takeAlongDim, args);
@@ -2989,6 +3240,8 @@ export function takeAlongDim(...args: any[]): any {
 
 /**
  * The hyperbolic tangent of each element. Integers give the default float dtype.
+ * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+ * dtype
  * @example
  * ```ts
  * tensor([0, 1]).tanh() // tensor([0.0000, 0.7616])
@@ -3012,13 +3265,22 @@ const T__tensorSplit: A.Overload[] = [
  * So many parts; the first ones are one longer when the size does not divide.
  * Parts cut at the given positions.
  * Parts given by a tensor: a count or positions.
+ * @example
+ * ```ts
+ * arange(5).tensorSplit(2)[1] // tensor([3, 4])
+ * ```
  * @torch torch.tensor_split
  */
 export function tensorSplit(self: Tensor, sections: number, dim: number): Tensor[];
+/** So many parts. @torch torch.tensor_split */
 export function tensorSplit(self: Tensor, sections: number, options?: { dim?: number }): Tensor[];
+/** Parts cut at the given positions. @torch torch.tensor_split */
 export function tensorSplit(self: Tensor, indices: readonly number[], dim: number): Tensor[];
+/** Parts cut at the given positions. @torch torch.tensor_split */
 export function tensorSplit(self: Tensor, indices: readonly number[], options?: { dim?: number }): Tensor[];
+/** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
 export function tensorSplit(self: Tensor, tensorIndicesOrSections: Tensor, dim: number): Tensor[];
+/** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
 export function tensorSplit(self: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: number }): Tensor[];
 export function tensorSplit(...args: any[]): any {
   return A.call("tensorSplit", T__tensorSplit, args);
@@ -3036,6 +3298,7 @@ const T__tile: A.Overload[] = [
  * @torch torch.tile
  */
 export function tile(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
+/** A copy of the tensor repeated along its last dimensions. @torch torch.tile */
 export function tile(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function tile(...args: any[]): any {
   return A.call("tile", T__tile, args);
@@ -3056,8 +3319,11 @@ const T__topk: A.Overload[] = [
  * @torch torch.topk
  */
 export function topk(self: Tensor, k: number, dim: number, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+/** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
 export function topk(self: Tensor, k: number, dim: number, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+/** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
 export function topk(self: Tensor, k: number, dim: number, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+/** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
 export function topk(self: Tensor, k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
 export function topk(...args: any[]): any {
   return A.call("topk", T__topk, args);
@@ -3095,6 +3361,7 @@ const T__trilIndices: A.Overload[] = [
  * @torch torch.tril_indices
  */
 export function trilIndices(row: number, col: number, offset: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+/** The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.tril_indices */
 export function trilIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
 export function trilIndices(...args: any[]): any {
   return A.call("trilIndices", T__trilIndices, args);
@@ -3115,6 +3382,7 @@ const T__triuIndices: A.Overload[] = [
  * @torch torch.triu_indices
  */
 export function triuIndices(row: number, col: number, offset: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+/** The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.triu_indices */
 export function triuIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
 export function triuIndices(...args: any[]): any {
   return A.call("triuIndices", T__triuIndices, args);
@@ -3122,6 +3390,8 @@ export function triuIndices(...args: any[]): any {
 
 /**
  * self / other as real numbers; the same as `div` without a rounding mode.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+ * bools give the default float dtype
  * @example
  * ```ts
  * tensor([7, -7]).trueDivide(2) // tensor([ 3.5000, -3.5000])
@@ -3150,6 +3420,7 @@ const T__unbind: A.Overload[] = [
  * @torch torch.unbind
  */
 export function unbind(self: Tensor, dim: number): Tensor[];
+/** All positions of a dimension, as a list of views. @torch torch.unbind */
 export function unbind(self: Tensor, options?: { dim?: number }): Tensor[];
 export function unbind(...args: any[]): any {
   return A.call("unbind", T__unbind, args);
@@ -3160,9 +3431,14 @@ const T__unflatten: A.Overload[] = [
 ];
 /**
  * One dimension made several; one size may be -1.
+ * @example
+ * ```ts
+ * arange(4).unflatten(0, [2, 2]).shape // torch.Size([2, 2])
+ * ```
  * @torch torch.unflatten
  */
 export function unflatten(self: Tensor, dim: number, size: readonly number[], options?: Record<string, never>): Tensor;
+/** One dimension made several. @torch torch.unflatten */
 export function unflatten(self: Tensor, dim: number, ...size: (number | Record<string, never>)[]): Tensor;
 export function unflatten(...args: any[]): any {
   return A.call("unflatten", T__unflatten, args);
@@ -3202,12 +3478,19 @@ const T__var: A.Overload[] = [
  * @torch torch.var
  */
 function var_of(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+/** The variance over one or several dimensions. @torch torch.var */
 function var_of(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+/** The variance over one or several dimensions. @torch torch.var */
 function var_of(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+/** The variance over one or several dimensions. @torch torch.var */
 function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+/** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
 function var_of(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+/** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
 function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+/** The variance of all elements. @torch torch.var */
 function var_of(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
+/** The variance of all elements. @torch torch.var */
 function var_of(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
 function var_of(...args: any[]): any {
   return A.call("var", T__var, args);
@@ -3231,12 +3514,19 @@ const T__varMean: A.Overload[] = [
  * @torch torch.var_mean
  */
 export function varMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<["var","mean"]>;
+/** The variance and the mean over one or several dimensions. @torch torch.var_mean */
 export function varMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean }): Named<["var","mean"]>;
+/** The variance and the mean over one or several dimensions. @torch torch.var_mean */
 export function varMean(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean }): Named<["var","mean"]>;
+/** The variance and the mean over one or several dimensions. @torch torch.var_mean */
 export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean }): Named<["var","mean"]>;
+/** The variance, with the count less `correction` as the divisor, and the mean. @torch torch.var_mean */
 export function varMean(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean }): Named<["var","mean"]>;
+/** The variance, with the count less `correction` as the divisor, and the mean. @torch torch.var_mean */
 export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean }): Named<["var","mean"]>;
+/** The variance and the mean of all elements. @torch torch.var_mean */
 export function varMean(self: Tensor, unbiased: boolean): Named<["var","mean"]>;
+/** The variance and the mean of all elements. @torch torch.var_mean */
 export function varMean(self: Tensor, options?: { unbiased?: boolean }): Named<["var","mean"]>;
 export function varMean(...args: any[]): any {
   return A.call("varMean", T__varMean, args);
@@ -3259,12 +3549,19 @@ const T__variance: A.Overload[] = [
  * @torch torch.var
  */
 export function variance(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+/** The variance over one or several dimensions. @torch torch.var */
 export function variance(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+/** The variance over one or several dimensions. @torch torch.var */
 export function variance(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+/** The variance over one or several dimensions. @torch torch.var */
 export function variance(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+/** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
 export function variance(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+/** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
 export function variance(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+/** The variance of all elements. @torch torch.var */
 export function variance(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
+/** The variance of all elements. @torch torch.var */
 export function variance(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
 export function variance(...args: any[]): any {
   return A.call("variance", T__variance, args);
@@ -3291,6 +3588,10 @@ export function vdot(self: any, other: any, options?: any): any {
 /**
  * Pairs of reals in the last dimension as complex numbers.
  * A view: it shares the memory of the tensor.
+ * @example
+ * ```ts
+ * tensor([[1, 2]]).viewAsComplex() // tensor([1.+2.j])
+ * ```
  * @torch torch.view_as_complex
  */
 export function viewAsComplex(self: Tensor): Tensor;
@@ -3305,6 +3606,10 @@ export function viewAsComplex(self: any, options?: any): any {
  * A complex tensor as pairs of reals in a new last dimension.
  * A view: it shares the memory of the tensor.
  * @throws TypeError for tensors that are not complex
+ * @example
+ * ```ts
+ * tensor([new Complex(1, 2)]).viewAsReal() // tensor([[1., 2.]])
+ * ```
  * @torch torch.view_as_real
  */
 export function viewAsReal(self: Tensor): Tensor;
@@ -3346,6 +3651,7 @@ const T__where: A.Overload[] = [
  * @torch torch.where
  */
 export function where(condition: Tensor): Tensor[];
+/** Elements of self where the condition is true, elements of other elsewhere. @torch torch.where */
 export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function where(...args: any[]): any {
   return A.call("where", T__where, args);
@@ -3365,6 +3671,7 @@ const T__zeros: A.Overload[] = [
  * @torch torch.zeros
  */
 export function zeros(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
+/** A tensor of zeros, of the default dtype unless one is given. @torch torch.zeros */
 export function zeros(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
 export function zeros(...args: any[]): any {
   return A.call("zeros", T__zeros, args);

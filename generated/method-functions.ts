@@ -160,6 +160,7 @@ const T__asStrided_: A.Overload[] = [
  * @torch torch.as_strided_
  */
 export function asStrided_(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor;
+/** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
 export function asStrided_(self: Tensor, size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
 export function asStrided_(...args: any[]): any {
   return A.call("asStrided_", T__asStrided_, args);
@@ -207,7 +208,9 @@ const T__bernoulli_: A.Overload[] = [
  * @torch torch.bernoulli_
  */
 export function bernoulli_(self: Tensor, p: Tensor, options?: { generator?: Generator | null }): Tensor;
+/** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
 export function bernoulli_(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
+/** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
 export function bernoulli_(self: Tensor, options?: { p?: number; generator?: Generator | null }): Tensor;
 export function bernoulli_(...args: any[]): any {
   return A.call("bernoulli_", T__bernoulli_, args);
@@ -218,6 +221,10 @@ const T__bfloat16: A.Overload[] = [
 ];
 /**
  * The tensor as bfloat16.
+ * @example
+ * ```ts
+ * tensor([1.5]).bfloat16() // tensor([1.5000], dtype=torch.bfloat16)
+ * ```
  * @torch torch.bfloat16
  */
 export function bfloat16(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -292,6 +299,10 @@ const T__bool: A.Overload[] = [
 ];
 /**
  * The tensor as bool.
+ * @example
+ * ```ts
+ * tensor([0, 2]).bool() // tensor([False,  True])
+ * ```
  * @torch torch.bool
  */
 export function bool(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -304,6 +315,10 @@ const T__byte: A.Overload[] = [
 ];
 /**
  * The tensor as uint8.
+ * @example
+ * ```ts
+ * tensor([1.5]).byte() // tensor([1], dtype=torch.uint8)
+ * ```
  * @torch torch.byte
  */
 export function byte(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -321,7 +336,9 @@ const T__cauchy_: A.Overload[] = [
  * @torch torch.cauchy_
  */
 export function cauchy_(self: Tensor, median: number, sigma: number, options?: { generator?: Generator | null }): Tensor;
+/** Fills with Cauchy distributed random numbers. @torch torch.cauchy_ */
 export function cauchy_(self: Tensor, median: number, options?: { sigma?: number; generator?: Generator | null }): Tensor;
+/** Fills with Cauchy distributed random numbers. @torch torch.cauchy_ */
 export function cauchy_(self: Tensor, options?: { median?: number; sigma?: number; generator?: Generator | null }): Tensor;
 export function cauchy_(...args: any[]): any {
   return A.call("cauchy_", T__cauchy_, args);
@@ -332,6 +349,10 @@ const T__cdouble: A.Overload[] = [
 ];
 /**
  * The tensor as complex128.
+ * @example
+ * ```ts
+ * tensor([1.5]).cdouble() // tensor([1.5000+0.j], dtype=torch.complex128)
+ * ```
  * @torch torch.cdouble
  */
 export function cdouble(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -344,6 +365,10 @@ const T__cfloat: A.Overload[] = [
 ];
 /**
  * The tensor as complex64.
+ * @example
+ * ```ts
+ * tensor([1.5]).cfloat() // tensor([1.5000+0.j])
+ * ```
  * @torch torch.cfloat
  */
 export function cfloat(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -356,6 +381,10 @@ const T__char: A.Overload[] = [
 ];
 /**
  * The tensor as int8.
+ * @example
+ * ```ts
+ * tensor([1.5]).char() // tensor([1], dtype=torch.int8)
+ * ```
  * @torch torch.char
  */
 export function char(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -375,10 +404,15 @@ const T__clamp_: A.Overload[] = [
  * @torch torch.clamp_
  */
 export function clamp_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(self: Tensor, min: Tensor | null, options?: { max?: Tensor | null }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
 export function clamp_(...args: any[]): any {
   return A.call("clamp_", T__clamp_, args);
@@ -396,10 +430,15 @@ const T__clip_: A.Overload[] = [
  * @torch torch.clamp_
  */
 export function clip_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(self: Tensor, min: Tensor | null, options?: { max?: Tensor | null }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
 export function clip_(...args: any[]): any {
   return A.call("clip_", T__clip_, args);
@@ -410,6 +449,10 @@ const T__contiguous: A.Overload[] = [
 ];
 /**
  * The tensor itself when it is contiguous, else a contiguous copy.
+ * @example
+ * ```ts
+ * arange(4).view(2, 2).t().contiguous().stride() // [2, 1]
+ * ```
  * @torch torch.contiguous
  */
 export function contiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -427,6 +470,7 @@ const T__copy_: A.Overload[] = [
  * @torch torch.copy_
  */
 export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor;
+/** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
 export function copy_(self: Tensor, src: Tensor, options?: { nonBlocking?: boolean }): Tensor;
 export function copy_(...args: any[]): any {
   return A.call("copy_", T__copy_, args);
@@ -464,6 +508,10 @@ const T__cpu: A.Overload[] = [
 ];
 /**
  * The tensor on the CPU.
+ * @example
+ * ```ts
+ * ones(1).cpu().device // cpu
+ * ```
  * @torch torch.cpu
  */
 export function cpu(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -548,6 +596,10 @@ const T__double: A.Overload[] = [
 ];
 /**
  * The tensor as float64.
+ * @example
+ * ```ts
+ * tensor([1.5]).double() // tensor([1.5000], dtype=torch.float64)
+ * ```
  * @torch torch.double
  */
 export function double(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -596,6 +648,7 @@ const T__expand: A.Overload[] = [
  * @torch torch.expand
  */
 export function expand(self: Tensor, size: readonly number[], options?: { implicit?: boolean }): Tensor;
+/** A view with dimensions of size one stretched, stride 0. @torch torch.expand */
 export function expand(self: Tensor, ...size: (number | { implicit?: boolean })[]): Tensor;
 export function expand(...args: any[]): any {
   return A.call("expand", T__expand, args);
@@ -606,6 +659,11 @@ const T__expandAs: A.Overload[] = [
 ];
 /**
  * The tensor expanded to the shape of another.
+ * @example
+ * ```ts
+ * tensor([1, 2]).expandAs(zeros(2, 2)) // tensor([[1., 2.],
+ *         [1., 2.]])
+ * ```
  * @torch torch.expand_as
  */
 export function expandAs(self: Tensor, other: Tensor): Tensor;
@@ -623,6 +681,7 @@ const T__exponential_: A.Overload[] = [
  * @torch torch.exponential_
  */
 export function exponential_(self: Tensor, lambd: number, options?: { generator?: Generator | null }): Tensor;
+/** Fills with exponentially distributed random numbers of the rate `lambd`. @torch torch.exponential_ */
 export function exponential_(self: Tensor, options?: { lambd?: number; generator?: Generator | null }): Tensor;
 export function exponential_(...args: any[]): any {
   return A.call("exponential_", T__exponential_, args);
@@ -641,6 +700,7 @@ const T__fill_: A.Overload[] = [
  * @torch torch.fill_
  */
 export function fill_(self: Tensor, value: Scalar): Tensor;
+/** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
 export function fill_(self: Tensor, value: Tensor): Tensor;
 export function fill_(...args: any[]): any {
   return A.call("fill_", T__fill_, args);
@@ -651,6 +711,10 @@ const T__float: A.Overload[] = [
 ];
 /**
  * The tensor as float32.
+ * @example
+ * ```ts
+ * tensor([1n]).float() // tensor([1.])
+ * ```
  * @torch torch.float
  */
 export function float(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -767,6 +831,10 @@ const T__half: A.Overload[] = [
 ];
 /**
  * The tensor as float16.
+ * @example
+ * ```ts
+ * tensor([1.5]).half() // tensor([1.5000], dtype=torch.float16)
+ * ```
  * @torch torch.half
  */
 export function half(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -818,6 +886,7 @@ const T__indexFill_: A.Overload[] = [
  * @torch torch.index_fill_
  */
 export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
 export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
 export function indexFill_(...args: any[]): any {
   return A.call("indexFill_", T__indexFill_, args);
@@ -835,6 +904,7 @@ const T__indexPut_: A.Overload[] = [
  * @torch torch.index_put_
  */
 export function indexPut_(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
+/** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
 export function indexPut_(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function indexPut_(...args: any[]): any {
   return A.call("indexPut_", T__indexPut_, args);
@@ -845,6 +915,10 @@ const T__int: A.Overload[] = [
 ];
 /**
  * The tensor as int32.
+ * @example
+ * ```ts
+ * tensor([1.5]).int() // tensor([1], dtype=torch.int32)
+ * ```
  * @torch torch.int
  */
 export function int(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -857,6 +931,10 @@ const T__isContiguous: A.Overload[] = [
 ];
 /**
  * True when the elements lie row by row without gaps, or in the given memory format.
+ * @example
+ * ```ts
+ * arange(4).view(2, 2).t().isContiguous() // false
+ * ```
  * @torch torch.is_contiguous
  */
 export function isContiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): boolean;
@@ -869,6 +947,10 @@ const T__isSetTo: A.Overload[] = [
 ];
 /**
  * True when both tensors are the same region of the same storage.
+ * @example
+ * ```ts
+ * const a = ones(2); a.isSetTo(a.view(2)) // true
+ * ```
  * @torch torch.is_set_to
  */
 export function isSetTo(self: Tensor, tensor: Tensor): boolean;
@@ -974,7 +1056,9 @@ const T__logNormal_: A.Overload[] = [
  * @torch torch.log_normal_
  */
 export function logNormal_(self: Tensor, mean: number, std: number, options?: { generator?: Generator | null }): Tensor;
+/** Fills with random numbers whose logarithms are normal, with the given mean and standard deviation. @torch torch.log_normal_ */
 export function logNormal_(self: Tensor, mean: number, options?: { std?: number; generator?: Generator | null }): Tensor;
+/** Fills with random numbers whose logarithms are normal, with the given mean and standard deviation. @torch torch.log_normal_ */
 export function logNormal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
 export function logNormal_(...args: any[]): any {
   return A.call("logNormal_", T__logNormal_, args);
@@ -1026,6 +1110,10 @@ const T__long: A.Overload[] = [
 ];
 /**
  * The tensor as int64.
+ * @example
+ * ```ts
+ * tensor([1.5]).long() // tensor([1])
+ * ```
  * @torch torch.long
  */
 export function long(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -1060,6 +1148,7 @@ const T__maskedFill_: A.Overload[] = [
  * @torch torch.masked_fill_
  */
 export function maskedFill_(self: Tensor, mask: Tensor, value: Tensor): Tensor;
+/** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
 export function maskedFill_(self: Tensor, mask: Tensor, value: Scalar): Tensor;
 export function maskedFill_(...args: any[]): any {
   return A.call("maskedFill_", T__maskedFill_, args);
@@ -1165,6 +1254,7 @@ const T__newEmpty: A.Overload[] = [
  * @torch torch.new_empty
  */
 export function newEmpty(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+/** A tensor of the same dtype and device whose elements are not set. @torch torch.new_empty */
 export function newEmpty(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
 export function newEmpty(...args: any[]): any {
   return A.call("newEmpty", T__newEmpty, args);
@@ -1175,6 +1265,10 @@ const T__newEmptyStrided: A.Overload[] = [
 ];
 /**
  * A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set.
+ * @example
+ * ```ts
+ * zeros(1).newEmptyStrided([2, 2], [1, 2]).stride() // [1, 2]
+ * ```
  * @torch torch.new_empty_strided
  */
 export function newEmptyStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
@@ -1211,6 +1305,7 @@ const T__newOnes: A.Overload[] = [
  * @torch torch.new_ones
  */
 export function newOnes(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+/** A tensor of ones of the same dtype and device. @torch torch.new_ones */
 export function newOnes(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
 export function newOnes(...args: any[]): any {
   return A.call("newOnes", T__newOnes, args);
@@ -1228,6 +1323,7 @@ const T__newZeros: A.Overload[] = [
  * @torch torch.new_zeros
  */
 export function newZeros(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+/** A tensor of zeros of the same dtype and device. @torch torch.new_zeros */
 export function newZeros(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
 export function newZeros(...args: any[]): any {
   return A.call("newZeros", T__newZeros, args);
@@ -1243,7 +1339,9 @@ const T__normal_: A.Overload[] = [
  * @torch torch.normal_
  */
 export function normal_(self: Tensor, mean: number, std: number, options?: { generator?: Generator | null }): Tensor;
+/** Fills with normal random numbers. @torch torch.normal_ */
 export function normal_(self: Tensor, mean: number, options?: { std?: number; generator?: Generator | null }): Tensor;
+/** Fills with normal random numbers. @torch torch.normal_ */
 export function normal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
 export function normal_(...args: any[]): any {
   return A.call("normal_", T__normal_, args);
@@ -1270,6 +1368,7 @@ const T__pow: A.Overload[] = [
 /**
  * self to the power of a tensor, with broadcasting and type promotion.
  * self to the power of a number.
+ * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
  * @throws RuntimeError for an integer tensor and a negative integer exponent
  * @example
  * ```ts
@@ -1278,6 +1377,7 @@ const T__pow: A.Overload[] = [
  * @torch torch.pow
  */
 export function pow(self: Tensor, exponent: Tensor, options?: { out?: Tensor }): Tensor;
+/** self to the power of a number. @torch torch.pow */
 export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }): Tensor;
 export function pow(...args: any[]): any {
   return A.call("pow", T__pow, args);
@@ -1295,6 +1395,7 @@ const T__pow_: A.Overload[] = [
  * @torch torch.pow_
  */
 export function pow_(self: Tensor, exponent: Tensor): Tensor;
+/** self to the power of a number. @torch torch.pow_ */
 export function pow_(self: Tensor, exponent: Scalar): Tensor;
 export function pow_(...args: any[]): any {
   return A.call("pow_", T__pow_, args);
@@ -1311,6 +1412,7 @@ const T__put_: A.Overload[] = [
  * @torch torch.put_
  */
 export function put_(self: Tensor, index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
+/** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
 export function put_(self: Tensor, index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
 export function put_(...args: any[]): any {
   return A.call("put_", T__put_, args);
@@ -1331,8 +1433,11 @@ const T__random_: A.Overload[] = [
  * @torch torch.random_
  */
 export function random_(self: Tensor, options?: { generator?: Generator | null }): Tensor;
+/** Fills with random integers from 0 to `to`, which is left out. @torch torch.random_ */
 export function random_(self: Tensor, to: Scalar, options?: { generator?: Generator | null }): Tensor;
+/** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
 export function random_(self: Tensor, from: Scalar, to: Scalar | null, options?: { generator?: Generator | null }): Tensor;
+/** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
 export function random_(self: Tensor, from: Scalar, options?: { to?: Scalar | null; generator?: Generator | null }): Tensor;
 export function random_(...args: any[]): any {
   return A.call("random_", T__random_, args);
@@ -1382,6 +1487,7 @@ const T__repeat: A.Overload[] = [
  * @torch torch.repeat
  */
 export function repeat(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
+/** A copy of the tensor repeated along each dimension. @torch torch.repeat */
 export function repeat(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function repeat(...args: any[]): any {
   return A.call("repeat", T__repeat, args);
@@ -1403,8 +1509,11 @@ const T__repeatInterleave: A.Overload[] = [
  * @torch torch.repeat_interleave
  */
 export function repeatInterleave(self: Tensor, repeats: number, dim: number | null, options?: { outputSize?: number | null }): Tensor;
+/** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
 export function repeatInterleave(self: Tensor, repeats: number, options?: { dim?: number | null; outputSize?: number | null }): Tensor;
+/** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], dim: number | null, options?: { outputSize?: number | null }): Tensor;
+/** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], options?: { dim?: number | null; outputSize?: number | null }): Tensor;
 export function repeatInterleave(...args: any[]): any {
   return A.call("repeatInterleave", T__repeatInterleave, args);
@@ -1415,6 +1524,10 @@ const T__reshapeAs: A.Overload[] = [
 ];
 /**
  * The same elements with the shape of another tensor.
+ * @example
+ * ```ts
+ * arange(4).reshapeAs(zeros(2, 2)).shape // torch.Size([2, 2])
+ * ```
  * @torch torch.reshape_as
  */
 export function reshapeAs(self: Tensor, other: Tensor): Tensor;
@@ -1432,6 +1545,7 @@ const T__resize_: A.Overload[] = [
  * @torch torch.resize_
  */
 export function resize_(self: Tensor, size: readonly number[], options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** Changes the shape. @torch torch.resize_ */
 export function resize_(self: Tensor, ...size: (number | { memoryFormat?: MemoryFormat | null })[]): Tensor;
 export function resize_(...args: any[]): any {
   return A.call("resize_", T__resize_, args);
@@ -1468,8 +1582,11 @@ const T__scatter_: A.Overload[] = [
  * @torch torch.scatter_
  */
 export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor): Tensor;
+/** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
 export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
+/** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
 export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { reduce: string }): Tensor;
+/** As with a tensor, for one number. @torch torch.scatter_ */
 export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options?: { reduce: string }): Tensor;
 export function scatter_(...args: any[]): any {
   return A.call("scatter_", T__scatter_, args);
@@ -1498,9 +1615,13 @@ const T__set_: A.Overload[] = [
  * @torch torch.set_
  */
 export function set_(self: Tensor, source: any, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): Tensor;
+/** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
 export function set_(self: Tensor, source: any, storageOffset: number, size: number | readonly number[] | null, options?: { stride?: number | readonly number[] | null }): Tensor;
+/** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
 export function set_(self: Tensor, source: any, storageOffset: number, options?: { size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
+/** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
 export function set_(self: Tensor, source: any, options?: { storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
+/** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
 export function set_(self: Tensor, options?: { source?: any; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
 export function set_(...args: any[]): any {
   return A.call("set_", T__set_, args);
@@ -1511,6 +1632,10 @@ const T__short: A.Overload[] = [
 ];
 /**
  * The tensor as int16.
+ * @example
+ * ```ts
+ * tensor([1.5]).short() // tensor([1], dtype=torch.int16)
+ * ```
  * @torch torch.short
  */
 export function short(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -1558,9 +1683,13 @@ const T__slice: A.Overload[] = [
  * @torch torch.slice
  */
 export function slice(self: Tensor, dim: number, start: number | null, end: number | null, step: number): Tensor;
+/** A range of positions of a dimension. @torch torch.slice */
 export function slice(self: Tensor, dim: number, start: number | null, end: number | null, options?: { step?: number }): Tensor;
+/** A range of positions of a dimension. @torch torch.slice */
 export function slice(self: Tensor, dim: number, start: number | null, options?: { end?: number | null; step?: number }): Tensor;
+/** A range of positions of a dimension. @torch torch.slice */
 export function slice(self: Tensor, dim: number, options?: { start?: number | null; end?: number | null; step?: number }): Tensor;
+/** A range of positions of a dimension. @torch torch.slice */
 export function slice(self: Tensor, options?: { dim?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
 export function slice(...args: any[]): any {
   return A.call("slice", T__slice, args);
@@ -1606,7 +1735,9 @@ const T__squeeze_: A.Overload[] = [
  * @torch torch.squeeze_
  */
 export function squeeze_(self: Tensor): Tensor;
+/** Without one dimension, if its size is one. @torch torch.squeeze_ */
 export function squeeze_(self: Tensor, dim: number): Tensor;
+/** Without the named dimensions whose size is one. @torch torch.squeeze_ */
 export function squeeze_(self: Tensor, dim: number | readonly number[]): Tensor;
 export function squeeze_(...args: any[]): any {
   return A.call("squeeze_", T__squeeze_, args);
@@ -1647,9 +1778,14 @@ const T__sumToSize: A.Overload[] = [
 ];
 /**
  * Sums the dimensions that broadcasting from `size` would have added.
+ * @example
+ * ```ts
+ * ones(2, 3).sumToSize([1, 3]) // tensor([[2., 2., 2.]])
+ * ```
  * @torch torch.sum_to_size
  */
 export function sumToSize(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
+/** Sums the dimensions that broadcasting from `size` would have added. @torch torch.sum_to_size */
 export function sumToSize(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function sumToSize(...args: any[]): any {
   return A.call("sumToSize", T__sumToSize, args);
@@ -1726,15 +1862,25 @@ const T__to: A.Overload[] = [
  * @torch torch.to
  */
 export function to(self: Tensor, dtype: DTypeLike, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+/** The tensor in another dtype. @torch torch.to */
 export function to(self: Tensor, dtype: DTypeLike, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+/** The tensor in another dtype. @torch torch.to */
 export function to(self: Tensor, dtype: DTypeLike, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+/** The tensor on another device, and in another dtype. @torch torch.to */
 export function to(self: Tensor, device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor on another device, and in another dtype. @torch torch.to */
 export function to(self: Tensor, device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor on another device, and in another dtype. @torch torch.to */
 export function to(self: Tensor, device: DeviceLike | null, dtype: DTypeLike | null, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor on another device, and in another dtype. @torch torch.to */
 export function to(self: Tensor, device: DeviceLike | null, options?: { dtype?: DTypeLike | null; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor on another device, and in another dtype. @torch torch.to */
 export function to(self: Tensor, options?: { device?: DeviceLike | null; dtype?: DTypeLike | null; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor with the device and dtype of another. @torch torch.to */
 export function to(self: Tensor, other: Tensor, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor with the device and dtype of another. @torch torch.to */
 export function to(self: Tensor, other: Tensor, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor with the device and dtype of another. @torch torch.to */
 export function to(self: Tensor, other: Tensor, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 export function to(...args: any[]): any {
   return A.call("to", T__to, args);
@@ -1773,6 +1919,10 @@ const T__type: A.Overload[] = [
 ];
 /**
  * The tensor in another dtype.
+ * @example
+ * ```ts
+ * tensor([1.5]).type("int64") // tensor([1])
+ * ```
  * @torch torch.type
  */
 export function type(self: Tensor, dtype: DTypeLike): Tensor;
@@ -1785,6 +1935,10 @@ const T__typeAs: A.Overload[] = [
 ];
 /**
  * The tensor in the dtype of another.
+ * @example
+ * ```ts
+ * tensor([1.5]).typeAs(tensor([1n])) // tensor([1])
+ * ```
  * @torch torch.type_as
  */
 export function typeAs(self: Tensor, other: Tensor): Tensor;
@@ -1821,7 +1975,9 @@ const T__uniform_: A.Overload[] = [
  * @torch torch.uniform_
  */
 export function uniform_(self: Tensor, from: number, to: number, options?: { generator?: Generator | null }): Tensor;
+/** Fills with uniform random numbers in [from, to). @torch torch.uniform_ */
 export function uniform_(self: Tensor, from: number, options?: { to?: number; generator?: Generator | null }): Tensor;
+/** Fills with uniform random numbers in [from, to). @torch torch.uniform_ */
 export function uniform_(self: Tensor, options?: { from?: number; to?: number; generator?: Generator | null }): Tensor;
 export function uniform_(...args: any[]): any {
   return A.call("uniform_", T__uniform_, args);
@@ -1859,7 +2015,9 @@ const T__view: A.Overload[] = [
  * @torch torch.view
  */
 export function view(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
+/** The same elements with another shape. @torch torch.view */
 export function view(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
+/** The same bytes read as another dtype. @torch torch.view */
 export function view(self: Tensor, dtype: DTypeLike): Tensor;
 export function view(...args: any[]): any {
   return A.call("view", T__view, args);
@@ -1870,6 +2028,10 @@ const T__viewAs: A.Overload[] = [
 ];
 /**
  * A view with the shape of another tensor.
+ * @example
+ * ```ts
+ * arange(4).viewAs(zeros(2, 2)).shape // torch.Size([2, 2])
+ * ```
  * @torch torch.view_as
  */
 export function viewAs(self: Tensor, other: Tensor): Tensor;

@@ -22,6 +22,7 @@ export interface TensorMethods {
   readonly T: Tensor;
   /**
    * The absolute value of each element; the modulus of complex ones, which gives the real dtype.
+   * @returns a tensor of the same shape, of the same dtype; complex dtypes give their real one
    * @example
    * ```ts
    * tensor([-1.5, 2]).abs() // tensor([1.5000, 2.0000])
@@ -37,6 +38,7 @@ export interface TensorMethods {
   abs_(): this;
   /**
    * self + alpha * other, with broadcasting and type promotion.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError when the shapes do not broadcast
    * @example
    * ```ts
@@ -71,6 +73,7 @@ export interface TensorMethods {
   addbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
   /**
    * self + value * tensor1 / tensor2, with broadcasting and type promotion.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError when tensor1 and tensor2 are both integers or bools
    * @example
    * ```ts
@@ -88,6 +91,7 @@ export interface TensorMethods {
   addcdiv_(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): this;
   /**
    * self + value * tensor1 * tensor2, with broadcasting and type promotion.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @example
    * ```ts
    * addcmul(tensor([1]), tensor([2]), tensor([3]), { value: 10 }) // tensor([61.])
@@ -164,8 +168,11 @@ export interface TensorMethods {
    * @torch torch.all
    */
   all(options?: { out?: Tensor }): Tensor;
+  /** True where every element over the dimensions is nonzero. @torch torch.all */
   all(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  /** True where every element over the dimensions is nonzero. @torch torch.all */
   all(dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  /** True where every element over the dimensions is nonzero. @torch torch.all */
   all(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
   /**
    * True when all elements are close in the sense of `isclose`.
@@ -177,8 +184,11 @@ export interface TensorMethods {
    * @torch torch.allclose
    */
   allclose(other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean;
+  /** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
   allclose(other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): boolean;
+  /** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
   allclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): boolean;
+  /** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
   allclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
   /**
    * The largest elements over one or several dimensions. The gradient is shared equally among ties.
@@ -190,7 +200,9 @@ export interface TensorMethods {
    * @torch torch.amax
    */
   amax(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  /** The largest elements over one or several dimensions. @torch torch.amax */
   amax(dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The largest elements over one or several dimensions. @torch torch.amax */
   amax(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
   /**
    * The smallest elements over one or several dimensions. The gradient is shared equally among ties.
@@ -202,7 +214,9 @@ export interface TensorMethods {
    * @torch torch.amin
    */
   amin(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  /** The smallest elements over one or several dimensions. @torch torch.amin */
   amin(dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The smallest elements over one or several dimensions. @torch torch.amin */
   amin(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
   /**
    * True when some element is nonzero.
@@ -214,11 +228,16 @@ export interface TensorMethods {
    * @torch torch.any
    */
   any(options?: { out?: Tensor }): Tensor;
+  /** True where some element over the dimensions is nonzero. @torch torch.any */
   any(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  /** True where some element over the dimensions is nonzero. @torch torch.any */
   any(dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  /** True where some element over the dimensions is nonzero. @torch torch.any */
   any(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
   /**
    * The angle, in radians, of the point (other, self).
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+   * bools give the default float dtype
    * @example
    * ```ts
    * atan2(tensor([1]), tensor([1])) // tensor([0.7854])
@@ -243,7 +262,9 @@ export interface TensorMethods {
    * @torch torch.argmax
    */
   argmax(dim: number | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  /** The position of the first largest element along a dimension, or among all elements in row-major order. @torch torch.argmax */
   argmax(dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The position of the first largest element along a dimension, or among all elements in row-major order. @torch torch.argmax */
   argmax(options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
   /**
    * The position of the first smallest element along a dimension, or among all elements in row-major
@@ -256,7 +277,9 @@ export interface TensorMethods {
    * @torch torch.argmin
    */
   argmin(dim: number | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  /** The position of the first smallest element along a dimension, or among all elements in row-major order. @torch torch.argmin */
   argmin(dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The position of the first smallest element along a dimension, or among all elements in row-major order. @torch torch.argmin */
   argmin(options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
   /**
    * The positions that sort the elements along a dimension.
@@ -269,8 +292,11 @@ export interface TensorMethods {
    * @torch torch.argsort
    */
   argsort(dim: number, descending: boolean): Tensor;
+  /** The positions that sort the elements along a dimension. @torch torch.argsort */
   argsort(dim: number, options?: { descending?: boolean }): Tensor;
+  /** The positions that sort the elements along a dimension. @torch torch.argsort */
   argsort(options?: { dim?: number; descending?: boolean }): Tensor;
+  /** As `argsort`. @torch torch.argsort */
   argsort(options?: { dim?: number; descending?: boolean; stable?: boolean }): Tensor;
   /**
    * Coordinates of the elements that are not zero, one row for each.
@@ -293,6 +319,7 @@ export interface TensorMethods {
    * @torch torch.as_strided
    */
   asStrided(size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor;
+  /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
   asStrided(size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
   /**
    * A view with given sizes, strides and offset, in elements, into the storage.
@@ -302,9 +329,12 @@ export interface TensorMethods {
    * @torch torch.as_strided_
    */
   asStrided_(size: readonly number[], stride: readonly number[], storageOffset: number | null): this;
+  /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
   asStrided_(size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): this;
   /**
    * The angle, in radians, of the point (other, self).
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+   * bools give the default float dtype
    * @example
    * ```ts
    * atan2(tensor([1]), tensor([1])) // tensor([0.7854])
@@ -346,6 +376,7 @@ export interface TensorMethods {
    * @torch torch.bernoulli
    */
   bernoulli(options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+  /** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
   bernoulli(p: number, options?: { generator?: Generator | null }): Tensor;
   /**
    * Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element.
@@ -355,15 +386,23 @@ export interface TensorMethods {
    * @torch torch.bernoulli_
    */
   bernoulli_(p: Tensor, options?: { generator?: Generator | null }): this;
+  /** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
   bernoulli_(p: number, options?: { generator?: Generator | null }): this;
+  /** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
   bernoulli_(options?: { p?: number; generator?: Generator | null }): this;
   /**
    * The tensor as bfloat16.
+   * @example
+   * ```ts
+   * tensor([1.5]).bfloat16() // tensor([1.5000], dtype=torch.bfloat16)
+   * ```
    * @torch torch.bfloat16
    */
   bfloat16(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The bitwise and of integers or bools.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
+   * integer dtype or bool
    * @throws NotImplementedError for floating and complex tensors
    * @example
    * ```ts
@@ -381,6 +420,7 @@ export interface TensorMethods {
   bitwiseAnd_(other: Tensor | Scalar): this;
   /**
    * All bits of an integer turned over; the opposite of a bool.
+   * @returns a tensor of the same shape, of the promoted dtype, which is an integer dtype or bool
    * @throws NotImplementedError for floating and complex tensors
    * @example
    * ```ts
@@ -398,6 +438,8 @@ export interface TensorMethods {
   bitwiseNot_(): this;
   /**
    * The bitwise or of integers or bools.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
+   * integer dtype or bool
    * @throws NotImplementedError for floating and complex tensors
    * @example
    * ```ts
@@ -415,6 +457,8 @@ export interface TensorMethods {
   bitwiseOr_(other: Tensor | Scalar): this;
   /**
    * The bitwise exclusive or of integers or bools.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
+   * integer dtype or bool
    * @throws NotImplementedError for floating and complex tensors
    * @example
    * ```ts
@@ -442,17 +486,31 @@ export interface TensorMethods {
   bmm(mat2: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The tensor as bool.
+   * @example
+   * ```ts
+   * tensor([0, 2]).bool() // tensor([False,  True])
+   * ```
    * @torch torch.bool
    */
   bool(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The tensor expanded to a shape.
+   * @example
+   * ```ts
+   * tensor([1, 2]).broadcastTo([2, 2]) // tensor([[1., 2.],
+   *         [1., 2.]])
+   * ```
    * @torch torch.broadcast_to
    */
   broadcastTo(size: readonly number[], options?: Record<string, never>): Tensor;
+  /** The tensor expanded to a shape. @torch torch.broadcast_to */
   broadcastTo(...size: (number | Record<string, never>)[]): Tensor;
   /**
    * The tensor as uint8.
+   * @example
+   * ```ts
+   * tensor([1.5]).byte() // tensor([1], dtype=torch.uint8)
+   * ```
    * @torch torch.byte
    */
   byte(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -463,33 +521,53 @@ export interface TensorMethods {
    * @torch torch.cauchy_
    */
   cauchy_(median: number, sigma: number, options?: { generator?: Generator | null }): this;
+  /** Fills with Cauchy distributed random numbers. @torch torch.cauchy_ */
   cauchy_(median: number, options?: { sigma?: number; generator?: Generator | null }): this;
+  /** Fills with Cauchy distributed random numbers. @torch torch.cauchy_ */
   cauchy_(options?: { median?: number; sigma?: number; generator?: Generator | null }): this;
   /**
    * The tensor as complex128.
+   * @example
+   * ```ts
+   * tensor([1.5]).cdouble() // tensor([1.5000+0.j], dtype=torch.complex128)
+   * ```
    * @torch torch.cdouble
    */
   cdouble(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The tensor as complex64.
+   * @example
+   * ```ts
+   * tensor([1.5]).cfloat() // tensor([1.5000+0.j])
+   * ```
    * @torch torch.cfloat
    */
   cfloat(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The tensor as int8.
+   * @example
+   * ```ts
+   * tensor([1.5]).char() // tensor([1], dtype=torch.int8)
+   * ```
    * @torch torch.char
    */
   char(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * At most so many parts of equal size; the last may be smaller.
    * @throws RuntimeError when `chunks` is not positive
+   * @example
+   * ```ts
+   * arange(5).chunk(2)[1] // tensor([3, 4])
+   * ```
    * @torch torch.chunk
    */
   chunk(chunks: number, dim: number): Tensor[];
+  /** At most so many parts of equal size. @torch torch.chunk */
   chunk(chunks: number, options?: { dim?: number }): Tensor[];
   /**
    * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
    * Each element, or the bound that it lies beyond.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError without a bound
    * @example
    * ```ts
@@ -498,10 +576,15 @@ export interface TensorMethods {
    * @torch torch.clamp
    */
   clamp(min: Tensor | null, max: Tensor | null, options?: { out?: Tensor }): Tensor;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp */
   clamp(min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor }): Tensor;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp */
   clamp(options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp */
   clamp(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor }): Tensor;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp */
   clamp(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp */
   clamp(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
   /**
    * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
@@ -511,14 +594,20 @@ export interface TensorMethods {
    * @torch torch.clamp_
    */
   clamp_(min: Tensor | null, max: Tensor | null): this;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
   clamp_(min: Tensor | null, options?: { max?: Tensor | null }): this;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
   clamp_(options?: { min?: Tensor | null; max?: Tensor | null }): this;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
   clamp_(min: Scalar | null, max: Scalar | null): this;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
   clamp_(min: Scalar | null, options?: { max?: Scalar | null }): this;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
   clamp_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
   /**
    * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
    * Each element, or the bound that it lies beyond.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError without a bound
    * @example
    * ```ts
@@ -527,10 +616,15 @@ export interface TensorMethods {
    * @torch torch.clamp
    */
   clip(min: Tensor | null, max: Tensor | null, options?: { out?: Tensor }): Tensor;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp */
   clip(min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor }): Tensor;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp */
   clip(options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp */
   clip(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor }): Tensor;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp */
   clip(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp */
   clip(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
   /**
    * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
@@ -540,10 +634,15 @@ export interface TensorMethods {
    * @torch torch.clamp_
    */
   clip_(min: Tensor | null, max: Tensor | null): this;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
   clip_(min: Tensor | null, options?: { max?: Tensor | null }): this;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
   clip_(options?: { min?: Tensor | null; max?: Tensor | null }): this;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
   clip_(min: Scalar | null, max: Scalar | null): this;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
   clip_(min: Scalar | null, options?: { max?: Scalar | null }): this;
+  /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
   clip_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
   /**
    * A copy with storage of its own, recorded by autograd. The layout is kept unless a memory format is
@@ -557,11 +656,19 @@ export interface TensorMethods {
   clone(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The conjugate, as a view with the conjugate bit; a real tensor is returned itself.
+   * @example
+   * ```ts
+   * tensor([new Complex(1, 2)]).conj() // tensor([1.-2.j])
+   * ```
    * @torch torch.conj
    */
   conj(): Tensor;
   /**
    * The tensor itself when it is contiguous, else a contiguous copy.
+   * @example
+   * ```ts
+   * arange(4).view(2, 2).t().contiguous().stride() // [2, 1]
+   * ```
    * @torch torch.contiguous
    */
   contiguous(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -572,9 +679,12 @@ export interface TensorMethods {
    * @torch torch.copy_
    */
   copy_(src: Tensor, nonBlocking: boolean): this;
+  /** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
   copy_(src: Tensor, options?: { nonBlocking?: boolean }): this;
   /**
    * The magnitude of self with the sign of other.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+   * bools give the default float dtype
    * @example
    * ```ts
    * tensor([1, 2]).copysign(-1) // tensor([-1., -2.])
@@ -590,6 +700,8 @@ export interface TensorMethods {
   copysign_(other: Tensor | Scalar): this;
   /**
    * The cosine of each element, in radians. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
    * @example
    * ```ts
    * tensor([0, 1]).cos() // tensor([1.0000, 0.5403])
@@ -605,6 +717,10 @@ export interface TensorMethods {
   cos_(): this;
   /**
    * The tensor on the CPU.
+   * @example
+   * ```ts
+   * ones(1).cpu().device // cpu
+   * ```
    * @torch torch.cpu
    */
   cpu(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -640,6 +756,10 @@ export interface TensorMethods {
   cumsum_(dim: number, options?: { dtype?: DTypeLike | null }): this;
   /**
    * The same elements and version without history.
+   * @example
+   * ```ts
+   * ones(1, { requiresGrad: true }).detach().requiresGrad // false
+   * ```
    * @torch torch.detach
    */
   detach(): Tensor;
@@ -660,12 +780,17 @@ export interface TensorMethods {
    * @torch torch.diagonal
    */
   diagonal(offset: number, dim1: number, dim2: number): Tensor;
+  /** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
   diagonal(offset: number, dim1: number, options?: { dim2?: number }): Tensor;
+  /** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
   diagonal(offset: number, options?: { dim1?: number; dim2?: number }): Tensor;
+  /** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
   diagonal(options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
   /**
    * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
    * "trunc" rounds the quotient and keeps integer dtypes.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+   * bools give the default float dtype
    * @throws RuntimeError for an unknown rounding mode
    * @example
    * ```ts
@@ -685,6 +810,8 @@ export interface TensorMethods {
   /**
    * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
    * "trunc" rounds the quotient and keeps integer dtypes.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+   * bools give the default float dtype
    * @throws RuntimeError for an unknown rounding mode
    * @example
    * ```ts
@@ -713,11 +840,16 @@ export interface TensorMethods {
   dot(tensor: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The tensor as float64.
+   * @example
+   * ```ts
+   * tensor([1.5]).double() // tensor([1.5000], dtype=torch.float64)
+   * ```
    * @torch torch.double
    */
   double(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * True where the elements are equal.
+   * @returns a tensor of the shape to which the operands broadcast, of bools
    * @example
    * ```ts
    * tensor([1, 2]).eq(2) // tensor([False,  True])
@@ -742,6 +874,8 @@ export interface TensorMethods {
   equal(other: Tensor): boolean;
   /**
    * e to the power of each element. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
    * @example
    * ```ts
    * tensor([0, 1]).exp() // tensor([1.0000, 2.7183])
@@ -766,9 +900,15 @@ export interface TensorMethods {
    * @torch torch.expand
    */
   expand(size: readonly number[], options?: { implicit?: boolean }): Tensor;
+  /** A view with dimensions of size one stretched, stride 0. @torch torch.expand */
   expand(...size: (number | { implicit?: boolean })[]): Tensor;
   /**
    * The tensor expanded to the shape of another.
+   * @example
+   * ```ts
+   * tensor([1, 2]).expandAs(zeros(2, 2)) // tensor([[1., 2.],
+   *         [1., 2.]])
+   * ```
    * @torch torch.expand_as
    */
   expandAs(other: Tensor): Tensor;
@@ -779,6 +919,7 @@ export interface TensorMethods {
    * @torch torch.exponential_
    */
   exponential_(lambd: number, options?: { generator?: Generator | null }): this;
+  /** Fills with exponentially distributed random numbers of the rate `lambd`. @torch torch.exponential_ */
   exponential_(options?: { lambd?: number; generator?: Generator | null }): this;
   /**
    * Every element set to a number.
@@ -789,15 +930,22 @@ export interface TensorMethods {
    * @torch torch.fill_
    */
   fill_(value: Scalar): this;
+  /** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
   fill_(value: Tensor): this;
   /**
    * A range of dimensions made one.
    * A view of the same memory where the strides allow it, else a copy.
    * @throws RuntimeError when the range is reversed
+   * @example
+   * ```ts
+   * arange(4).view(2, 2).flatten() // tensor([0, 1, 2, 3])
+   * ```
    * @torch torch.flatten
    */
   flatten(startDim: number, endDim: number): Tensor;
+  /** A range of dimensions made one. @torch torch.flatten */
   flatten(startDim: number, options?: { endDim?: number }): Tensor;
+  /** A range of dimensions made one. @torch torch.flatten */
   flatten(options?: { startDim?: number; endDim?: number }): Tensor;
   /**
    * The elements in reverse order along the given dimensions, as a new tensor.
@@ -810,14 +958,20 @@ export interface TensorMethods {
    * @torch torch.flip
    */
   flip(size: readonly number[], options?: Record<string, never>): Tensor;
+  /** The elements in reverse order along the given dimensions, as a new tensor. @torch torch.flip */
   flip(...size: (number | Record<string, never>)[]): Tensor;
   /**
    * The tensor as float32.
+   * @example
+   * ```ts
+   * tensor([1n]).float() // tensor([1.])
+   * ```
    * @torch torch.float
    */
   float(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * self / other rounded towards minus infinity.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError for an integer division by zero
    * @example
    * ```ts
@@ -835,6 +989,7 @@ export interface TensorMethods {
   floorDivide_(other: Tensor | Scalar): this;
   /**
    * The remainder of the division, with the sign of the dividend (C's %).
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError for an integer division by zero
    * @example
    * ```ts
@@ -864,6 +1019,7 @@ export interface TensorMethods {
   gather(dim: number, index: Tensor | readonly number[], options?: { sparseGrad?: boolean; out?: Tensor }): Tensor;
   /**
    * True where self is greater than or equal to other.
+   * @returns a tensor of the shape to which the operands broadcast, of bools
    * @throws NotImplementedError for complex tensors
    * @example
    * ```ts
@@ -899,6 +1055,7 @@ export interface TensorMethods {
   ger(vec2: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * True where self is greater than other.
+   * @returns a tensor of the shape to which the operands broadcast, of bools
    * @throws NotImplementedError for complex tensors
    * @example
    * ```ts
@@ -916,6 +1073,7 @@ export interface TensorMethods {
   greater_(other: Tensor | Scalar): this;
   /**
    * True where self is greater than or equal to other.
+   * @returns a tensor of the shape to which the operands broadcast, of bools
    * @throws NotImplementedError for complex tensors
    * @example
    * ```ts
@@ -933,6 +1091,7 @@ export interface TensorMethods {
   greaterEqual_(other: Tensor | Scalar): this;
   /**
    * True where self is greater than other.
+   * @returns a tensor of the shape to which the operands broadcast, of bools
    * @throws NotImplementedError for complex tensors
    * @example
    * ```ts
@@ -950,12 +1109,20 @@ export interface TensorMethods {
   gt_(other: Tensor | Scalar): this;
   /**
    * The tensor as float16.
+   * @example
+   * ```ts
+   * tensor([1.5]).half() // tensor([1.5000], dtype=torch.float16)
+   * ```
    * @torch torch.half
    */
   half(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The imaginary parts, as a view.
    * @throws TypeError for real tensors
+   * @example
+   * ```ts
+   * tensor([new Complex(1, 2)]).imag // tensor([2.])
+   * ```
    * @torch torch.imag
    */
   readonly imag: Tensor;
@@ -1011,6 +1178,7 @@ export interface TensorMethods {
    * @torch torch.index_fill
    */
   indexFill(dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
+  /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
   indexFill(dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
   /**
    * The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's
@@ -1021,6 +1189,7 @@ export interface TensorMethods {
    * @torch torch.index_fill_
    */
   indexFill_(dim: number, index: Tensor | readonly number[], value: Tensor): this;
+  /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
   indexFill_(dim: number, index: Tensor | readonly number[], value: Scalar): this;
   /**
    * The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; with
@@ -1034,6 +1203,7 @@ export interface TensorMethods {
    * @torch torch.index_put
    */
   indexPut(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
+  /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
   indexPut(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
   /**
    * The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; with
@@ -1044,6 +1214,7 @@ export interface TensorMethods {
    * @torch torch.index_put_
    */
   indexPut_(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): this;
+  /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
   indexPut_(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): this;
   /**
    * The parts along a dimension that a vector of positions names, in its order.
@@ -1067,16 +1238,28 @@ export interface TensorMethods {
   inner(other: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * The tensor as int32.
+   * @example
+   * ```ts
+   * tensor([1.5]).int() // tensor([1], dtype=torch.int32)
+   * ```
    * @torch torch.int
    */
   int(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * True when the elements lie row by row without gaps, or in the given memory format.
+   * @example
+   * ```ts
+   * arange(4).view(2, 2).t().isContiguous() // false
+   * ```
    * @torch torch.is_contiguous
    */
   isContiguous(options?: { memoryFormat?: MemoryFormat | null }): boolean;
   /**
    * True when both tensors are the same region of the same storage.
+   * @example
+   * ```ts
+   * const a = ones(2); a.isSetTo(a.view(2)) // true
+   * ```
    * @torch torch.is_set_to
    */
   isSetTo(tensor: Tensor): boolean;
@@ -1091,11 +1274,15 @@ export interface TensorMethods {
    * @torch torch.isclose
    */
   isclose(other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor;
+  /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
   isclose(other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Tensor;
+  /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
   isclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
+  /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
   isclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
   /**
    * True where an element is not a number.
+   * @returns a tensor of the same shape, of bools
    * @example
    * ```ts
    * tensor([1, NaN]).isnan() // tensor([False,  True])
@@ -1105,6 +1292,7 @@ export interface TensorMethods {
   isnan(): Tensor;
   /**
    * True where self is less than or equal to other.
+   * @returns a tensor of the shape to which the operands broadcast, of bools
    * @throws NotImplementedError for complex tensors
    * @example
    * ```ts
@@ -1122,6 +1310,7 @@ export interface TensorMethods {
   le_(other: Tensor | Scalar): this;
   /**
    * self + weight * (end - self).
+   * @returns a tensor of the shape to which the operands broadcast, of the same dtype
    * @throws RuntimeError when the dtypes differ
    * @example
    * ```ts
@@ -1139,6 +1328,7 @@ export interface TensorMethods {
   lerp_(end: Tensor, weight: Tensor | Scalar): this;
   /**
    * True where self is less than other.
+   * @returns a tensor of the shape to which the operands broadcast, of bools
    * @throws NotImplementedError for complex tensors
    * @example
    * ```ts
@@ -1156,6 +1346,7 @@ export interface TensorMethods {
   less_(other: Tensor | Scalar): this;
   /**
    * True where self is less than or equal to other.
+   * @returns a tensor of the shape to which the operands broadcast, of bools
    * @throws NotImplementedError for complex tensors
    * @example
    * ```ts
@@ -1173,6 +1364,8 @@ export interface TensorMethods {
   lessEqual_(other: Tensor | Scalar): this;
   /**
    * The natural logarithm of each element. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
    * @example
    * ```ts
    * tensor([1, 10]).log() // tensor([0.0000, 2.3026])
@@ -1189,6 +1382,8 @@ export interface TensorMethods {
   /**
    * The natural logarithm of 1 + self, exact for small elements too. Integers give the default float
    * dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
    * @example
    * ```ts
    * tensor([0, 1]).log1p() // tensor([0.0000, 0.6931])
@@ -1210,7 +1405,9 @@ export interface TensorMethods {
    * @torch torch.log_normal_
    */
   logNormal_(mean: number, std: number, options?: { generator?: Generator | null }): this;
+  /** Fills with random numbers whose logarithms are normal, with the given mean and standard deviation. @torch torch.log_normal_ */
   logNormal_(mean: number, options?: { std?: number; generator?: Generator | null }): this;
+  /** Fills with random numbers whose logarithms are normal, with the given mean and standard deviation. @torch torch.log_normal_ */
   logNormal_(options?: { mean?: number; std?: number; generator?: Generator | null }): this;
   /**
    * The logarithm of softmax, computed without overflow. With `dtype` the input is converted first.
@@ -1222,9 +1419,11 @@ export interface TensorMethods {
    * @torch torch.log_softmax
    */
   logSoftmax(dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
+  /** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
   logSoftmax(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * True where both elements are nonzero.
+   * @returns a tensor of the shape to which the operands broadcast, of bools
    * @example
    * ```ts
    * logicalAnd(tensor([0, 1]), tensor([2, 3])) // tensor([False,  True])
@@ -1240,6 +1439,7 @@ export interface TensorMethods {
   logicalAnd_(other: Tensor): this;
   /**
    * True where an element is zero.
+   * @returns a tensor of the same shape, of bools
    * @example
    * ```ts
    * tensor([0, 2]).logicalNot() // tensor([ True, False])
@@ -1255,6 +1455,7 @@ export interface TensorMethods {
   logicalNot_(): this;
   /**
    * True where either element is nonzero.
+   * @returns a tensor of the shape to which the operands broadcast, of bools
    * @example
    * ```ts
    * logicalOr(tensor([0, 1]), tensor([0, 3])) // tensor([False,  True])
@@ -1270,11 +1471,16 @@ export interface TensorMethods {
   logicalOr_(other: Tensor): this;
   /**
    * The tensor as int64.
+   * @example
+   * ```ts
+   * tensor([1.5]).long() // tensor([1])
+   * ```
    * @torch torch.long
    */
   long(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * True where self is less than other.
+   * @returns a tensor of the shape to which the operands broadcast, of bools
    * @throws NotImplementedError for complex tensors
    * @example
    * ```ts
@@ -1306,6 +1512,7 @@ export interface TensorMethods {
    * @torch torch.masked_fill
    */
   maskedFill(mask: Tensor, value: Tensor): Tensor;
+  /** The tensor with a number where the mask is true. @torch torch.masked_fill */
   maskedFill(mask: Tensor, value: Scalar): Tensor;
   /**
    * The tensor with a 0-dim tensor's value where the mask is true; the mask broadcasts.
@@ -1315,6 +1522,7 @@ export interface TensorMethods {
    * @torch torch.masked_fill_
    */
   maskedFill_(mask: Tensor, value: Tensor): this;
+  /** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
   maskedFill_(mask: Tensor, value: Scalar): this;
   /**
    * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
@@ -1367,11 +1575,15 @@ export interface TensorMethods {
    * @torch torch.max
    */
   max(options?: { out?: Tensor }): Tensor;
+  /** The larger of two elements. @torch torch.max */
   max(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
   max(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+  /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
   max(dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
   /**
    * The larger of two elements; NaN if either is.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError for complex tensors
    * @example
    * ```ts
@@ -1391,8 +1603,11 @@ export interface TensorMethods {
    * @torch torch.mean
    */
   mean(options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The mean over one or several dimensions. @torch torch.mean */
   mean(dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The mean over one or several dimensions. @torch torch.mean */
   mean(dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The mean over one or several dimensions. @torch torch.mean */
   mean(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * The smallest element; NaN if there is one.
@@ -1407,11 +1622,15 @@ export interface TensorMethods {
    * @torch torch.min
    */
   min(options?: { out?: Tensor }): Tensor;
+  /** The smaller of two elements. @torch torch.min */
   min(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
   min(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+  /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
   min(dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
   /**
    * The smaller of two elements; NaN if either is.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError for complex tensors
    * @example
    * ```ts
@@ -1432,16 +1651,25 @@ export interface TensorMethods {
   mm(mat2: Tensor, options?: { out?: Tensor }): Tensor;
   /**
    * Dimensions moved to other places; the others keep their order.
+   * @example
+   * ```ts
+   * zeros(2, 3, 4).movedim(0, 2).shape // torch.Size([3, 4, 2])
+   * ```
    * @torch torch.movedim
    */
   moveaxis(source: number | readonly number[], destination: number | readonly number[]): Tensor;
   /**
    * Dimensions moved to other places; the others keep their order.
+   * @example
+   * ```ts
+   * zeros(2, 3, 4).movedim(0, 2).shape // torch.Size([3, 4, 2])
+   * ```
    * @torch torch.movedim
    */
   movedim(source: number | readonly number[], destination: number | readonly number[]): Tensor;
   /**
    * self * other, with broadcasting and type promotion.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError when the shapes do not broadcast
    * @example
    * ```ts
@@ -1467,9 +1695,11 @@ export interface TensorMethods {
    * @torch torch.multinomial
    */
   multinomial(numSamples: number, replacement: boolean, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+  /** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
   multinomial(numSamples: number, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
   /**
    * self * other, with broadcasting and type promotion.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError when the shapes do not broadcast
    * @example
    * ```ts
@@ -1498,12 +1728,18 @@ export interface TensorMethods {
   /**
    * `length` positions of a dimension from `start` on.
    * `length` positions of a dimension from a 0-dim tensor's value on.
+   * @example
+   * ```ts
+   * arange(5).narrow(0, 1, 3) // tensor([1, 2, 3])
+   * ```
    * @torch torch.narrow
    */
   narrow(dim: number, start: number, length: number): Tensor;
+  /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
   narrow(dim: number, start: Tensor, length: number): Tensor;
   /**
    * True where the elements differ.
+   * @returns a tensor of the shape to which the operands broadcast, of bools
    * @example
    * ```ts
    * tensor([1, 2]).ne(2) // tensor([ True, False])
@@ -1519,6 +1755,7 @@ export interface TensorMethods {
   ne_(other: Tensor | Scalar): this;
   /**
    * The negative of each element.
+   * @returns a tensor of the same shape, of the promoted dtype
    * @throws RuntimeError for bool tensors
    * @example
    * ```ts
@@ -1536,6 +1773,7 @@ export interface TensorMethods {
   neg_(): this;
   /**
    * The negative of each element.
+   * @returns a tensor of the same shape, of the promoted dtype
    * @throws RuntimeError for bool tensors
    * @example
    * ```ts
@@ -1560,9 +1798,14 @@ export interface TensorMethods {
    * @torch torch.new_empty
    */
   newEmpty(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+  /** A tensor of the same dtype and device whose elements are not set. @torch torch.new_empty */
   newEmpty(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
   /**
    * A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set.
+   * @example
+   * ```ts
+   * zeros(1).newEmptyStrided([2, 2], [1, 2]).stride() // [1, 2]
+   * ```
    * @torch torch.new_empty_strided
    */
   newEmptyStrided(size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
@@ -1585,6 +1828,7 @@ export interface TensorMethods {
    * @torch torch.new_ones
    */
   newOnes(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+  /** A tensor of ones of the same dtype and device. @torch torch.new_ones */
   newOnes(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
   /**
    * A tensor of zeros of the same dtype and device.
@@ -1595,6 +1839,7 @@ export interface TensorMethods {
    * @torch torch.new_zeros
    */
   newZeros(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
+  /** A tensor of zeros of the same dtype and device. @torch torch.new_zeros */
   newZeros(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
   /**
    * Coordinates of the elements that are not zero: int64, one row for each.
@@ -1607,6 +1852,7 @@ export interface TensorMethods {
    * @torch torch.nonzero
    */
   nonzero(options?: { out?: Tensor }): Tensor;
+  /** With `asTuple`, the coordinates as one vector for each dimension. @torch torch.nonzero */
   nonzero(options?: { asTuple: boolean }): Tensor[];
   /**
    * Fills with normal random numbers.
@@ -1615,10 +1861,13 @@ export interface TensorMethods {
    * @torch torch.normal_
    */
   normal_(mean: number, std: number, options?: { generator?: Generator | null }): this;
+  /** Fills with normal random numbers. @torch torch.normal_ */
   normal_(mean: number, options?: { std?: number; generator?: Generator | null }): this;
+  /** Fills with normal random numbers. @torch torch.normal_ */
   normal_(options?: { mean?: number; std?: number; generator?: Generator | null }): this;
   /**
    * True where the elements differ.
+   * @returns a tensor of the shape to which the operands broadcast, of bools
    * @example
    * ```ts
    * tensor([1, 2]).ne(2) // tensor([ True, False])
@@ -1653,10 +1902,12 @@ export interface TensorMethods {
    * @torch torch.permute
    */
   permute(size: readonly number[], options?: Record<string, never>): Tensor;
+  /** The dimensions in another order. @torch torch.permute */
   permute(...size: (number | Record<string, never>)[]): Tensor;
   /**
    * self to the power of a tensor, with broadcasting and type promotion.
    * self to the power of a number.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError for an integer tensor and a negative integer exponent
    * @example
    * ```ts
@@ -1665,6 +1916,7 @@ export interface TensorMethods {
    * @torch torch.pow
    */
   pow(exponent: Tensor, options?: { out?: Tensor }): Tensor;
+  /** self to the power of a number. @torch torch.pow */
   pow(exponent: Scalar, options?: { out?: Tensor }): Tensor;
   /**
    * self to the power of a tensor, with broadcasting and type promotion.
@@ -1674,6 +1926,7 @@ export interface TensorMethods {
    * @torch torch.pow_
    */
   pow_(exponent: Tensor): this;
+  /** self to the power of a number. @torch torch.pow_ */
   pow_(exponent: Scalar): this;
   /**
    * The product of all elements. Integers and bools are multiplied in int64.
@@ -1685,7 +1938,9 @@ export interface TensorMethods {
    * @torch torch.prod
    */
   prod(options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The product over one dimension. @torch torch.prod */
   prod(dim: number, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The product over one dimension. @torch torch.prod */
   prod(dim: number, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * The tensor with the elements at positions of it read row by row replaced by those of `source`, or
@@ -1698,6 +1953,7 @@ export interface TensorMethods {
    * @torch torch.put
    */
   put(index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
+  /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
   put(index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
   /**
    * The tensor with the elements at positions of it read row by row replaced by those of `source`, or
@@ -1707,6 +1963,7 @@ export interface TensorMethods {
    * @torch torch.put_
    */
   put_(index: Tensor | readonly number[], source: Tensor, accumulate: boolean): this;
+  /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
   put_(index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): this;
   /**
    * Fills with random integers from 0 to the largest of the dtype, or to 2 to the power of its digits.
@@ -1718,22 +1975,34 @@ export interface TensorMethods {
    * @torch torch.random_
    */
   random_(options?: { generator?: Generator | null }): this;
+  /** Fills with random integers from 0 to `to`, which is left out. @torch torch.random_ */
   random_(to: Scalar, options?: { generator?: Generator | null }): this;
+  /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
   random_(from: Scalar, to: Scalar | null, options?: { generator?: Generator | null }): this;
+  /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
   random_(from: Scalar, options?: { to?: Scalar | null; generator?: Generator | null }): this;
   /**
    * All elements in one dimension.
    * A view of the same memory where the strides allow it, else a copy.
+   * @example
+   * ```ts
+   * arange(4).view(2, 2).t().ravel() // tensor([0, 2, 1, 3])
+   * ```
    * @torch torch.ravel
    */
   ravel(): Tensor;
   /**
    * The real parts, as a view; a real tensor is returned itself.
+   * @example
+   * ```ts
+   * tensor([new Complex(1, 2)]).real // tensor([1.])
+   * ```
    * @torch torch.real
    */
   readonly real: Tensor;
   /**
    * Each element, or zero where it is negative.
+   * @returns a tensor of the same shape, of the promoted dtype
    * @throws RuntimeError for bool and complex tensors
    * @example
    * ```ts
@@ -1751,6 +2020,7 @@ export interface TensorMethods {
   relu_(): this;
   /**
    * The remainder of the division, with the sign of the divisor (Python's %).
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError for an integer division by zero
    * @example
    * ```ts
@@ -1777,6 +2047,7 @@ export interface TensorMethods {
    * @torch torch.repeat
    */
   repeat(size: readonly number[], options?: Record<string, never>): Tensor;
+  /** A copy of the tensor repeated along each dimension. @torch torch.repeat */
   repeat(...size: (number | Record<string, never>)[]): Tensor;
   /**
    * Each part along a dimension several times in a row; without a dimension, of the tensor read row by
@@ -1790,8 +2061,11 @@ export interface TensorMethods {
    * @torch torch.repeat_interleave
    */
   repeatInterleave(repeats: number, dim: number | null, options?: { outputSize?: number | null }): Tensor;
+  /** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
   repeatInterleave(repeats: number, options?: { dim?: number | null; outputSize?: number | null }): Tensor;
+  /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
   repeatInterleave(repeats: Tensor | readonly number[], dim: number | null, options?: { outputSize?: number | null }): Tensor;
+  /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
   repeatInterleave(repeats: Tensor | readonly number[], options?: { dim?: number | null; outputSize?: number | null }): Tensor;
   /**
    * The same elements with another shape.
@@ -1804,9 +2078,14 @@ export interface TensorMethods {
    * @torch torch.reshape
    */
   reshape(size: readonly number[], options?: Record<string, never>): Tensor;
+  /** The same elements with another shape. @torch torch.reshape */
   reshape(...size: (number | Record<string, never>)[]): Tensor;
   /**
    * The same elements with the shape of another tensor.
+   * @example
+   * ```ts
+   * arange(4).reshapeAs(zeros(2, 2)).shape // torch.Size([2, 2])
+   * ```
    * @torch torch.reshape_as
    */
   reshapeAs(other: Tensor): Tensor;
@@ -1817,6 +2096,7 @@ export interface TensorMethods {
    * @torch torch.resize_
    */
   resize_(size: readonly number[], options?: { memoryFormat?: MemoryFormat | null }): this;
+  /** Changes the shape. @torch torch.resize_ */
   resize_(...size: (number | { memoryFormat?: MemoryFormat | null })[]): this;
   /**
    * Changes the shape to another tensor's.
@@ -1826,11 +2106,19 @@ export interface TensorMethods {
   resizeAs_(theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): this;
   /**
    * A copy without the conjugate bit; the tensor itself when it has none.
+   * @example
+   * ```ts
+   * tensor([new Complex(1, 2)]).conj().resolveConj().isConj() // false
+   * ```
    * @torch torch.resolve_conj
    */
   resolveConj(): Tensor;
   /**
    * A copy without the negative bit; the tensor itself when it has none.
+   * @example
+   * ```ts
+   * tensor([new Complex(1, 2)]).conj().imag.resolveNeg().isNeg() // false
+   * ```
    * @torch torch.resolve_neg
    */
   resolveNeg(): Tensor;
@@ -1849,8 +2137,11 @@ export interface TensorMethods {
    * @torch torch.scatter
    */
   scatter(dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
   scatter(dim: number, index: Tensor | readonly number[], value: Scalar, options?: { out?: Tensor }): Tensor;
+  /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
   scatter(dim: number, index: Tensor | readonly number[], src: Tensor, options?: { reduce: string; out?: Tensor }): Tensor;
+  /** As with a tensor, for one number. @torch torch.scatter */
   scatter(dim: number, index: Tensor | readonly number[], value: Scalar, options?: { reduce: string; out?: Tensor }): Tensor;
   /**
    * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
@@ -1864,8 +2155,11 @@ export interface TensorMethods {
    * @torch torch.scatter_
    */
   scatter_(dim: number, index: Tensor | readonly number[], src: Tensor): this;
+  /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
   scatter_(dim: number, index: Tensor | readonly number[], value: Scalar): this;
+  /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
   scatter_(dim: number, index: Tensor | readonly number[], src: Tensor, options?: { reduce: string }): this;
+  /** As with a tensor, for one number. @torch torch.scatter_ */
   scatter_(dim: number, index: Tensor | readonly number[], value: Scalar, options?: { reduce: string }): this;
   /**
    * The tensor with each element of `src` added to the element that `index` names along `dim`.
@@ -1901,17 +2195,27 @@ export interface TensorMethods {
    * @torch torch.set_
    */
   set_(source: any, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): this;
+  /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
   set_(source: any, storageOffset: number, size: number | readonly number[] | null, options?: { stride?: number | readonly number[] | null }): this;
+  /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
   set_(source: any, storageOffset: number, options?: { size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): this;
+  /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
   set_(source: any, options?: { storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): this;
+  /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
   set_(options?: { source?: any; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): this;
   /**
    * The tensor as int16.
+   * @example
+   * ```ts
+   * tensor([1.5]).short() // tensor([1], dtype=torch.int16)
+   * ```
    * @torch torch.short
    */
   short(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * 1 / (1 + exp(-x)) of each element. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
    * @example
    * ```ts
    * tensor([0, 1]).sigmoid() // tensor([0.5000, 0.7311])
@@ -1927,6 +2231,8 @@ export interface TensorMethods {
   sigmoid_(): this;
   /**
    * The sine of each element, in radians. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
    * @example
    * ```ts
    * tensor([0, 1]).sin() // tensor([0.0000, 0.8415])
@@ -1951,9 +2257,13 @@ export interface TensorMethods {
    * @torch torch.slice
    */
   slice(dim: number, start: number | null, end: number | null, step: number): Tensor;
+  /** A range of positions of a dimension. @torch torch.slice */
   slice(dim: number, start: number | null, end: number | null, options?: { step?: number }): Tensor;
+  /** A range of positions of a dimension. @torch torch.slice */
   slice(dim: number, start: number | null, options?: { end?: number | null; step?: number }): Tensor;
+  /** A range of positions of a dimension. @torch torch.slice */
   slice(dim: number, options?: { start?: number | null; end?: number | null; step?: number }): Tensor;
+  /** A range of positions of a dimension. @torch torch.slice */
   slice(options?: { dim?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
   /**
    * exp(x) divided by its sum along a dimension. With `dtype` the input is converted first.
@@ -1965,6 +2275,7 @@ export interface TensorMethods {
    * @torch torch.softmax
    */
   softmax(dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
+  /** exp(x) divided by its sum along a dimension. @torch torch.softmax */
   softmax(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * The elements in order along a dimension, and where each was. NaN is the greatest value. Equal
@@ -1978,8 +2289,11 @@ export interface TensorMethods {
    * @torch torch.sort
    */
   sort(dim: number, descending: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+  /** The elements in order along a dimension, and where each was. @torch torch.sort */
   sort(dim: number, options?: { descending?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  /** The elements in order along a dimension, and where each was. @torch torch.sort */
   sort(options?: { dim?: number; descending?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  /** As `sort`. @torch torch.sort */
   sort(options?: { dim?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<["values","indices"]>;
   /**
    * Consecutive parts of a size; the last may be smaller.
@@ -1992,19 +2306,29 @@ export interface TensorMethods {
    * @torch torch.split
    */
   split(splitSize: number, dim: number): Tensor[];
+  /** Consecutive parts of a size. @torch torch.split */
   split(splitSize: number, options?: { dim?: number }): Tensor[];
+  /** Consecutive parts of the given sizes. @torch torch.split */
   split(splitSize: readonly number[], dim: number): Tensor[];
+  /** Consecutive parts of the given sizes. @torch torch.split */
   split(splitSize: readonly number[], options?: { dim?: number }): Tensor[];
   /**
    * Consecutive parts of the given sizes.
    * A view: it shares the memory of the tensor.
    * @throws RuntimeError when the sizes do not add up
+   * @example
+   * ```ts
+   * arange(5).splitWithSizes([2, 3])[1] // tensor([2, 3, 4])
+   * ```
    * @torch torch.split_with_sizes
    */
   splitWithSizes(splitSizes: readonly number[], dim: number): Tensor[];
+  /** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
   splitWithSizes(splitSizes: readonly number[], options?: { dim?: number }): Tensor[];
   /**
    * The square root of each element. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
    * @example
    * ```ts
    * tensor([4, 2]).sqrt() // tensor([2.0000, 1.4142])
@@ -2045,7 +2369,9 @@ export interface TensorMethods {
    * @torch torch.squeeze
    */
   squeeze(): Tensor;
+  /** Without one dimension, if its size is one. @torch torch.squeeze */
   squeeze(dim: number): Tensor;
+  /** Without the named dimensions whose size is one. @torch torch.squeeze */
   squeeze(dim: number | readonly number[]): Tensor;
   /**
    * Without its dimensions of size one.
@@ -2056,7 +2382,9 @@ export interface TensorMethods {
    * @torch torch.squeeze_
    */
   squeeze_(): this;
+  /** Without one dimension, if its size is one. @torch torch.squeeze_ */
   squeeze_(dim: number): this;
+  /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
   squeeze_(dim: number | readonly number[]): this;
   /**
    * The standard deviation over one or several dimensions; `unbiased: false` divides by the count itself.
@@ -2070,15 +2398,23 @@ export interface TensorMethods {
    * @torch torch.std
    */
   std(dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  /** The standard deviation over one or several dimensions. @torch torch.std */
   std(dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The standard deviation over one or several dimensions. @torch torch.std */
   std(dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The standard deviation over one or several dimensions. @torch torch.std */
   std(options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The standard deviation, with the count less `correction` (1 unless given) as the divisor. @torch torch.std */
   std(dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The standard deviation, with the count less `correction` (1 unless given) as the divisor. @torch torch.std */
   std(options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The standard deviation of all elements. @torch torch.std */
   std(unbiased: boolean, options?: { out?: Tensor }): Tensor;
+  /** The standard deviation of all elements. @torch torch.std */
   std(options?: { unbiased?: boolean; out?: Tensor }): Tensor;
   /**
    * self - alpha * other, with broadcasting and type promotion.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError for bool tensors
    * @example
    * ```ts
@@ -2096,6 +2432,7 @@ export interface TensorMethods {
   sub_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
   /**
    * self - alpha * other, with broadcasting and type promotion.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
    * @throws RuntimeError for bool tensors
    * @example
    * ```ts
@@ -2123,14 +2460,22 @@ export interface TensorMethods {
    * @torch torch.sum
    */
   sum(options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The sum over one or several dimensions. @torch torch.sum */
   sum(dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The sum over one or several dimensions. @torch torch.sum */
   sum(dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The sum over one or several dimensions. @torch torch.sum */
   sum(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * Sums the dimensions that broadcasting from `size` would have added.
+   * @example
+   * ```ts
+   * ones(2, 3).sumToSize([1, 3]) // tensor([[2., 2., 2.]])
+   * ```
    * @torch torch.sum_to_size
    */
   sumToSize(size: readonly number[], options?: Record<string, never>): Tensor;
+  /** Sums the dimensions that broadcasting from `size` would have added. @torch torch.sum_to_size */
   sumToSize(...size: (number | Record<string, never>)[]): Tensor;
   /**
    * Two dimensions exchanged.
@@ -2205,9 +2550,12 @@ export interface TensorMethods {
    * @torch torch.take_along_dim
    */
   takeAlongDim(indices: Tensor | readonly number[], dim: number | null, options?: { out?: Tensor }): Tensor;
+  /** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
   takeAlongDim(indices: Tensor | readonly number[], options?: { dim?: number | null; out?: Tensor }): Tensor;
   /**
    * The hyperbolic tangent of each element. Integers give the default float dtype.
+   * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
+   * dtype
    * @example
    * ```ts
    * tensor([0, 1]).tanh() // tensor([0.0000, 0.7616])
@@ -2225,13 +2573,22 @@ export interface TensorMethods {
    * So many parts; the first ones are one longer when the size does not divide.
    * Parts cut at the given positions.
    * Parts given by a tensor: a count or positions.
+   * @example
+   * ```ts
+   * arange(5).tensorSplit(2)[1] // tensor([3, 4])
+   * ```
    * @torch torch.tensor_split
    */
   tensorSplit(sections: number, dim: number): Tensor[];
+  /** So many parts. @torch torch.tensor_split */
   tensorSplit(sections: number, options?: { dim?: number }): Tensor[];
+  /** Parts cut at the given positions. @torch torch.tensor_split */
   tensorSplit(indices: readonly number[], dim: number): Tensor[];
+  /** Parts cut at the given positions. @torch torch.tensor_split */
   tensorSplit(indices: readonly number[], options?: { dim?: number }): Tensor[];
+  /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
   tensorSplit(tensorIndicesOrSections: Tensor, dim: number): Tensor[];
+  /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
   tensorSplit(tensorIndicesOrSections: Tensor, options?: { dim?: number }): Tensor[];
   /**
    * A copy of the tensor repeated along its last dimensions.
@@ -2242,6 +2599,7 @@ export interface TensorMethods {
    * @torch torch.tile
    */
   tile(size: readonly number[], options?: Record<string, never>): Tensor;
+  /** A copy of the tensor repeated along its last dimensions. @torch torch.tile */
   tile(...size: (number | Record<string, never>)[]): Tensor;
   /**
    * The tensor in another dtype; itself when it is so already and `copy` is not set.
@@ -2254,15 +2612,25 @@ export interface TensorMethods {
    * @torch torch.to
    */
   to(dtype: DTypeLike, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+  /** The tensor in another dtype. @torch torch.to */
   to(dtype: DTypeLike, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+  /** The tensor in another dtype. @torch torch.to */
   to(dtype: DTypeLike, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+  /** The tensor on another device, and in another dtype. @torch torch.to */
   to(device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+  /** The tensor on another device, and in another dtype. @torch torch.to */
   to(device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /** The tensor on another device, and in another dtype. @torch torch.to */
   to(device: DeviceLike | null, dtype: DTypeLike | null, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /** The tensor on another device, and in another dtype. @torch torch.to */
   to(device: DeviceLike | null, options?: { dtype?: DTypeLike | null; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /** The tensor on another device, and in another dtype. @torch torch.to */
   to(options?: { device?: DeviceLike | null; dtype?: DTypeLike | null; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /** The tensor with the device and dtype of another. @torch torch.to */
   to(other: Tensor, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+  /** The tensor with the device and dtype of another. @torch torch.to */
   to(other: Tensor, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /** The tensor with the device and dtype of another. @torch torch.to */
   to(other: Tensor, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The `k` largest (or smallest) elements along a dimension in order, and where they are; of equal ones
@@ -2276,8 +2644,11 @@ export interface TensorMethods {
    * @torch torch.topk
    */
   topk(k: number, dim: number, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+  /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
   topk(k: number, dim: number, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
   topk(k: number, dim: number, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
   topk(k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
   /**
    * Two dimensions exchanged.
@@ -2298,6 +2669,8 @@ export interface TensorMethods {
   transpose_(dim0: number, dim1: number): this;
   /**
    * self / other as real numbers; the same as `div` without a rounding mode.
+   * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
+   * bools give the default float dtype
    * @example
    * ```ts
    * tensor([7, -7]).trueDivide(2) // tensor([ 3.5000, -3.5000])
@@ -2313,11 +2686,19 @@ export interface TensorMethods {
   trueDivide_(other: Tensor | Scalar): this;
   /**
    * The tensor in another dtype.
+   * @example
+   * ```ts
+   * tensor([1.5]).type("int64") // tensor([1])
+   * ```
    * @torch torch.type
    */
   type(dtype: DTypeLike): Tensor;
   /**
    * The tensor in the dtype of another.
+   * @example
+   * ```ts
+   * tensor([1.5]).typeAs(tensor([1n])) // tensor([1])
+   * ```
    * @torch torch.type_as
    */
   typeAs(other: Tensor): Tensor;
@@ -2331,12 +2712,18 @@ export interface TensorMethods {
    * @torch torch.unbind
    */
   unbind(dim: number): Tensor[];
+  /** All positions of a dimension, as a list of views. @torch torch.unbind */
   unbind(options?: { dim?: number }): Tensor[];
   /**
    * One dimension made several; one size may be -1.
+   * @example
+   * ```ts
+   * arange(4).unflatten(0, [2, 2]).shape // torch.Size([2, 2])
+   * ```
    * @torch torch.unflatten
    */
   unflatten(dim: number, size: readonly number[], options?: Record<string, never>): Tensor;
+  /** One dimension made several. @torch torch.unflatten */
   unflatten(dim: number, ...size: (number | Record<string, never>)[]): Tensor;
   /**
    * All windows of a size along a dimension, `step` apart, as a new last dimension.
@@ -2357,7 +2744,9 @@ export interface TensorMethods {
    * @torch torch.uniform_
    */
   uniform_(from: number, to: number, options?: { generator?: Generator | null }): this;
+  /** Fills with uniform random numbers in [from, to). @torch torch.uniform_ */
   uniform_(from: number, options?: { to?: number; generator?: Generator | null }): this;
+  /** Fills with uniform random numbers in [from, to). @torch torch.uniform_ */
   uniform_(options?: { from?: number; to?: number; generator?: Generator | null }): this;
   /**
    * With a new dimension of size one.
@@ -2388,12 +2777,19 @@ export interface TensorMethods {
    * @torch torch.var
    */
   var(dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  /** The variance over one or several dimensions. @torch torch.var */
   var(dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The variance over one or several dimensions. @torch torch.var */
   var(dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The variance over one or several dimensions. @torch torch.var */
   var(options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
   var(dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
   var(options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The variance of all elements. @torch torch.var */
   var(unbiased: boolean, options?: { out?: Tensor }): Tensor;
+  /** The variance of all elements. @torch torch.var */
   var(options?: { unbiased?: boolean; out?: Tensor }): Tensor;
   /**
    * The variance over one or several dimensions; `unbiased: false` divides by the count itself.
@@ -2407,12 +2803,19 @@ export interface TensorMethods {
    * @torch torch.var
    */
   variance(dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  /** The variance over one or several dimensions. @torch torch.var */
   variance(dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The variance over one or several dimensions. @torch torch.var */
   variance(dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The variance over one or several dimensions. @torch torch.var */
   variance(options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
   variance(dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
   variance(options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  /** The variance of all elements. @torch torch.var */
   variance(unbiased: boolean, options?: { out?: Tensor }): Tensor;
+  /** The variance of all elements. @torch torch.var */
   variance(options?: { unbiased?: boolean; out?: Tensor }): Tensor;
   /**
    * The dot product of the first vector's conjugate and the second.
@@ -2438,16 +2841,26 @@ export interface TensorMethods {
    * @torch torch.view
    */
   view(size: readonly number[], options?: Record<string, never>): Tensor;
+  /** The same elements with another shape. @torch torch.view */
   view(...size: (number | Record<string, never>)[]): Tensor;
+  /** The same bytes read as another dtype. @torch torch.view */
   view(dtype: DTypeLike): Tensor;
   /**
    * A view with the shape of another tensor.
+   * @example
+   * ```ts
+   * arange(4).viewAs(zeros(2, 2)).shape // torch.Size([2, 2])
+   * ```
    * @torch torch.view_as
    */
   viewAs(other: Tensor): Tensor;
   /**
    * Pairs of reals in the last dimension as complex numbers.
    * A view: it shares the memory of the tensor.
+   * @example
+   * ```ts
+   * tensor([[1, 2]]).viewAsComplex() // tensor([1.+2.j])
+   * ```
    * @torch torch.view_as_complex
    */
   viewAsComplex(): Tensor;
@@ -2455,6 +2868,10 @@ export interface TensorMethods {
    * A complex tensor as pairs of reals in a new last dimension.
    * A view: it shares the memory of the tensor.
    * @throws TypeError for tensors that are not complex
+   * @example
+   * ```ts
+   * tensor([new Complex(1, 2)]).viewAsReal() // tensor([[1., 2.]])
+   * ```
    * @torch torch.view_as_real
    */
   viewAsReal(): Tensor;

@@ -26,8 +26,11 @@ const T_nn_functional_dropout: A.Overload[] = [
  * @torch torch.nn.functional.dropout
  */
 export function nn_functional_dropout(input: Tensor, p: number, training: boolean, inplace: boolean): Tensor;
+/** Zeroes each element with probability p and divides the others by 1 - p, when `training`. @torch torch.nn.functional.dropout */
 export function nn_functional_dropout(input: Tensor, p: number, training: boolean, options?: { inplace?: boolean }): Tensor;
+/** Zeroes each element with probability p and divides the others by 1 - p, when `training`. @torch torch.nn.functional.dropout */
 export function nn_functional_dropout(input: Tensor, p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
+/** Zeroes each element with probability p and divides the others by 1 - p, when `training`. @torch torch.nn.functional.dropout */
 export function nn_functional_dropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
 export function nn_functional_dropout(...args: any[]): any {
   return A.call("dropout", T_nn_functional_dropout, args);
@@ -46,8 +49,11 @@ const T_nn_functional_layerNorm: A.Overload[] = [
  * @torch torch.nn.functional.layer_norm
  */
 export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number): Tensor;
+/** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
 export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, options?: { eps?: number }): Tensor;
+/** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
 export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, options?: { bias?: Tensor | null; eps?: number }): Tensor;
+/** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
 export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number }): Tensor;
 export function nn_functional_layerNorm(...args: any[]): any {
   return A.call("layerNorm", T_nn_functional_layerNorm, args);
@@ -66,6 +72,7 @@ const T_nn_functional_linear: A.Overload[] = [
  * @torch torch.nn.functional.linear
  */
 export function nn_functional_linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor;
+/** input @ weight^T + bias, for a weight of shape (out, in) or (in). @torch torch.nn.functional.linear */
 export function nn_functional_linear(input: Tensor, weight: Tensor, options?: { bias?: Tensor | null }): Tensor;
 export function nn_functional_linear(...args: any[]): any {
   return A.call("linear", T_nn_functional_linear, args);
@@ -83,6 +90,7 @@ const T_nn_functional_logSoftmax: A.Overload[] = [
  * @torch torch.nn.functional.log_softmax
  */
 export function nn_functional_logSoftmax(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
+/** The logarithm of softmax along `dim`. @torch torch.nn.functional.log_softmax */
 export function nn_functional_logSoftmax(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_logSoftmax(...args: any[]): any {
   return A.call("logSoftmax", T_nn_functional_logSoftmax, args);
@@ -103,9 +111,13 @@ const T_nn_functional_mseLoss: A.Overload[] = [
  * @torch torch.nn.functional.mse_loss
  */
 export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor;
+/** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
 export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, options?: { weight?: Tensor | null }): Tensor;
+/** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
 export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: string; weight?: Tensor | null }): Tensor;
+/** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
 export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
+/** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
 export function nn_functional_mseLoss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 export function nn_functional_mseLoss(...args: any[]): any {
   return A.call("mseLoss", T_nn_functional_mseLoss, args);
@@ -123,6 +135,7 @@ const T_nn_functional_relu: A.Overload[] = [
  * @torch torch.nn.functional.relu
  */
 export function nn_functional_relu(input: Tensor, inplace: boolean): Tensor;
+/** Each element, or zero where it is negative. @torch torch.nn.functional.relu */
 export function nn_functional_relu(input: Tensor, options?: { inplace?: boolean }): Tensor;
 export function nn_functional_relu(...args: any[]): any {
   return A.call("relu", T_nn_functional_relu, args);
@@ -156,6 +169,7 @@ const T_nn_functional_softmax: A.Overload[] = [
  * @torch torch.nn.functional.softmax
  */
 export function nn_functional_softmax(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
+/** exp(x) divided by its sum along `dim`. @torch torch.nn.functional.softmax */
 export function nn_functional_softmax(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_softmax(...args: any[]): any {
   return A.call("softmax", T_nn_functional_softmax, args);
@@ -173,6 +187,7 @@ const T_nn_functional_softmin: A.Overload[] = [
  * @torch torch.nn.functional.softmin
  */
 export function nn_functional_softmin(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
+/** Softmax of the negated input along `dim`. @torch torch.nn.functional.softmin */
 export function nn_functional_softmin(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_softmin(...args: any[]): any {
   return A.call("softmin", T_nn_functional_softmin, args);

@@ -2601,6 +2601,58 @@ export class _to_copy_Backward extends Node {
   }
 }
 
+export class view_as_real_Backward extends Node {
+  override get name(): string {
+    return "ViewAsRealBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? grad.contiguous().viewAsComplex() : null,
+    ];
+  }
+}
+
+export class view_as_complex_Backward extends Node {
+  override get name(): string {
+    return "ViewAsComplexBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? grad.contiguous().resolveConj().viewAsReal() : null,
+    ];
+  }
+}
+
+export class _conj_Backward extends Node {
+  override get name(): string {
+    return "ConjBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.conj(grad) : null,
+    ];
+  }
+}
+
+export class _neg_view_Backward extends Node {
+  override get name(): string {
+    return "NegViewBackward0";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? grad.neg() : null,
+    ];
+  }
+}
+
 export class flip_Backward extends Node {
   override get name(): string {
     return "FlipBackward0";
@@ -2949,58 +3001,6 @@ export class alias_Backward extends Node {
     if (!grad) return this.nothing();
     return [
       this.needs(0) ? grad : null,
-    ];
-  }
-}
-
-export class view_as_real_Backward extends Node {
-  override get name(): string {
-    return "ViewAsRealBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? grad.contiguous().viewAsComplex() : null,
-    ];
-  }
-}
-
-export class view_as_complex_Backward extends Node {
-  override get name(): string {
-    return "ViewAsComplexBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? grad.contiguous().resolveConj().viewAsReal() : null,
-    ];
-  }
-}
-
-export class _conj_Backward extends Node {
-  override get name(): string {
-    return "ConjBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? F.conj(grad) : null,
-    ];
-  }
-}
-
-export class _neg_view_Backward extends Node {
-  override get name(): string {
-    return "NegViewBackward0";
-  }
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    return [
-      this.needs(0) ? grad.neg() : null,
     ];
   }
 }

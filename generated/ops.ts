@@ -3469,6 +3469,58 @@ export function sum_to_size(self: Tensor, size: readonly number[]): Tensor {
   return ($C.sumToSize as $Fn)(self, size);
 }
 
+export function view_as_real(self: Tensor): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.viewAsReal as $Fn)(self);
+  const node = new $N.view_as_real_Backward();
+  $T.connect(node, [self]);
+  const r = ($views_dtype.viewAsReal as $Fn)(self);
+  return $T.recordView(r, node);
+}
+
+export function view_as_complex(self: Tensor): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.viewAsComplex as $Fn)(self);
+  const node = new $N.view_as_complex_Backward();
+  $T.connect(node, [self]);
+  const r = ($views_dtype.viewAsComplex as $Fn)(self);
+  return $T.recordView(r, node);
+}
+
+export function real(self: Tensor): Tensor {
+  return ($C.real as $Fn)(self);
+}
+
+export function imag(self: Tensor): Tensor {
+  return ($C.imag as $Fn)(self);
+}
+
+export function conj(self: Tensor): Tensor {
+  return ($C.conj as $Fn)(self);
+}
+
+export function _conj(self: Tensor): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.conjView as $Fn)(self);
+  const node = new $N._conj_Backward();
+  $T.connect(node, [self]);
+  const r = ($views_dtype.conjView as $Fn)(self);
+  return $T.recordView(r, node);
+}
+
+export function _neg_view(self: Tensor): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.negView as $Fn)(self);
+  const node = new $N._neg_view_Backward();
+  $T.connect(node, [self]);
+  const r = ($views_dtype.negView as $Fn)(self);
+  return $T.recordView(r, node);
+}
+
+export function resolve_conj(self: Tensor): Tensor {
+  return ($C.resolveConj as $Fn)(self);
+}
+
+export function resolve_neg(self: Tensor): Tensor {
+  return ($C.resolveNeg as $Fn)(self);
+}
+
 export function flip(self: Tensor, dims: readonly number[]): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($flip.flip as $Fn)(self, dims, undefined, false);
   const node = new $N.flip_Backward();
@@ -3879,56 +3931,4 @@ export function alias(self: Tensor): Tensor {
 
 export function detach(self: Tensor): Tensor {
   return ($C.detach as $Fn)(self);
-}
-
-export function view_as_real(self: Tensor): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.viewAsReal as $Fn)(self);
-  const node = new $N.view_as_real_Backward();
-  $T.connect(node, [self]);
-  const r = ($views_dtype.viewAsReal as $Fn)(self);
-  return $T.recordView(r, node);
-}
-
-export function view_as_complex(self: Tensor): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.viewAsComplex as $Fn)(self);
-  const node = new $N.view_as_complex_Backward();
-  $T.connect(node, [self]);
-  const r = ($views_dtype.viewAsComplex as $Fn)(self);
-  return $T.recordView(r, node);
-}
-
-export function real(self: Tensor): Tensor {
-  return ($C.real as $Fn)(self);
-}
-
-export function imag(self: Tensor): Tensor {
-  return ($C.imag as $Fn)(self);
-}
-
-export function conj(self: Tensor): Tensor {
-  return ($C.conj as $Fn)(self);
-}
-
-export function _conj(self: Tensor): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.conjView as $Fn)(self);
-  const node = new $N._conj_Backward();
-  $T.connect(node, [self]);
-  const r = ($views_dtype.conjView as $Fn)(self);
-  return $T.recordView(r, node);
-}
-
-export function _neg_view(self: Tensor): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.negView as $Fn)(self);
-  const node = new $N._neg_view_Backward();
-  $T.connect(node, [self]);
-  const r = ($views_dtype.negView as $Fn)(self);
-  return $T.recordView(r, node);
-}
-
-export function resolve_conj(self: Tensor): Tensor {
-  return ($C.resolveConj as $Fn)(self);
-}
-
-export function resolve_neg(self: Tensor): Tensor {
-  return ($C.resolveNeg as $Fn)(self);
 }

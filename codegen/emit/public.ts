@@ -1,5 +1,6 @@
 /** generated/functional.ts, namespaces.ts, method-functions.ts and methods.ts: what users call, with documentation. */
 import type { Arg, Model, Op } from "../model/load.ts";
+import { docOf, overloadDoc } from "./docs.ts";
 import { resultType, typeOf } from "./ops.ts";
 
 const has = (op: Op, v: string): boolean => (op.variants as readonly string[]).includes(v);
@@ -34,6 +35,17 @@ const isSize = (a: Arg): boolean => a.role === "Size" || a.role === "Sizes";
 
 function outType(op: Op): string {
   return op.results !== undefined ? "readonly Tensor[]" : "Tensor";
+}
+
+/** All signatures of a group behind one name; each after the first has a short comment of its own. */
+function declared(ops: readonly Op[], head: string, indent: string, skipSelf: boolean, inplace: boolean): string[] {
+  const out = docOf(ops, inplace, indent);
+  const list = ops.flatMap((op) => signatures(op, skipSelf, inplace).map((text) => ({ op, text })));
+  for (const [i, { op, text }] of list.entries()) {
+    if (i > 0) out.push(overloadDoc(op, inplace, indent));
+    out.push(`${indent}${head}${text};`);
+  }
+  return out;
 }
 
 function optionsType(op: Op, rest: readonly Arg[]): string {
@@ -89,33 +101,6 @@ function signatures(op: Op, skipSelf: boolean, inplace = false): string[] {
     out.push(`(${[...given, ...options].join(", ")}): ${result}`);
   }
   return out;
-}
-
-function docOf(ops: readonly Op[], inplace: boolean, indent: string): string[] {
-  const first = ops[0] as Op;
-  const lines: string[] = [];
-  for (const op of ops) lines.push(...wrap(op.doc));
-  if (first.mayCopy) lines.push("A view of the same memory where the strides allow it, else a copy.");
-  else if (first.kind === "view") lines.push("A view: it shares the memory of the tensor.");
-  if (inplace) lines.push("Writes into the tensor itself, which is also returned.");
-  for (const op of ops) for (const t of op.throws ?? []) lines.push(`@throws ${t}`);
-  const example = ops.find((op) => op.example !== undefined)?.example;
-  if (example !== undefined && !inplace) lines.push("@example", "```ts", ...example.split("\n"), "```");
-  const scope = first.namespace ? `torch.${first.namespace}` : "torch";
-  lines.push(`@torch ${scope}.${first.name}${inplace ? "_" : ""}`);
-  return [`${indent}/**`, ...lines.map((l) => `${indent} * ${l}`.trimEnd()), `${indent} */`];
-}
-
-function wrap(text: string): string[] {
-  const out: string[] = [];
-  let line = "";
-  for (const word of text.split(/\s+/)) {
-    if (line.length + word.length > 100) {
-      out.push(line);
-      line = word;
-    } else line = line === "" ? word : `${line} ${word}`;
-  }
-  return [...out, line];
 }
 
 /** One to three tensors (or numbers) and options: the shape of most hot operators. */
@@ -190,10 +175,7 @@ function emitFunction(group: Group, inplace: boolean, exported: boolean): string
   const lines: string[] = [];
   const simple = isSimple(group.ops);
   if (!simple) lines.push(...table(group, inplace));
-  lines.push(...docOf(group.ops, inplace, ""));
-  for (const op of group.ops) {
-    for (const s of signatures(op, false, inplace)) lines.push(`${keyword} ${local}${s};`);
-  }
+  lines.push(...declared(group.ops, `${keyword} ${local}`, "", false, inplace));
   if (simple) {
     const body = simpleBody(group.ops[0] as Op, name, inplace);
     lines.push(`${keyword} ${local}${body[0]}`, ...body.slice(1), "");
@@ -321,15 +303,13 @@ export function emitMethods(model: Model): string {
     const writing = g.ops.filter((op) => has(op, "inplace"));
     const properties = g.ops.filter((op) => has(op, "property"));
     if (methods.length > 0) {
-      out.push(...docOf(methods, false, "  "));
-      for (const op of methods) for (const s of signatures(op, true)) out.push(`  ${g.name}${s};`);
+      out.push(...declared(methods, g.name, "  ", true, false));
       const own = !(methods.every((op) => has(op, "function")) && isSameGroup(model, g, methods));
       const target = own ? `M.${localName(g, false)}` : `F.${g.name}`;
       install.push(...installer(g.name, target, isSimple(methods) ? (methods[0] as Op) : null));
     }
     if (writing.length > 0) {
-      out.push(...docOf(writing, true, "  "));
-      for (const op of writing) for (const s of signatures(op, true, true)) out.push(`  ${g.name}_${s};`);
+      out.push(...declared(writing, `${g.name}_`, "  ", true, true));
       const target = `M.${localName(g, true)}`;
       install.push(...installer(`${g.name}_`, target, isSimple(writing) ? (writing[0] as Op) : null));
     }

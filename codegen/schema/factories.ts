@@ -152,6 +152,7 @@ export const ops = [
     args: { self: "Tensor", size: "Size", stride: "Size" },
     impl: "factories.newEmptyStrided",
     doc: "A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set.",
+    example: "zeros(1).newEmptyStrided([2, 2], [1, 2]).stride() // [1, 2]",
   },
   {
     ...factory,

@@ -21,12 +21,26 @@ export function bestIsa(): string {
   return bestInstructionSet();
 }
 
-/** Always true: zensor computes on the CPU. @torch torch.cpu.is_available */
+/**
+ * Always true: zensor computes on the CPU.
+ * @example
+ * ```ts
+ * cpu.isAvailable() // true
+ * ```
+ * @torch torch.cpu.is_available
+ */
 export function isAvailable(): boolean {
   return true;
 }
 
-/** The number of CPU devices, 1. @torch torch.cpu.device_count */
+/**
+ * The number of CPU devices, 1.
+ * @example
+ * ```ts
+ * cpu.deviceCount() // 1
+ * ```
+ * @torch torch.cpu.device_count
+ */
 export function deviceCount(): number {
   return 1;
 }
@@ -35,8 +49,14 @@ export function deviceCount(): number {
 export function synchronize(): void {}
 
 /**
- * Bytes that live tensors take, in blocks rounded as PyTorch's caching allocator rounds them. Tensors of up to 512
- * bytes live in JavaScript's memory and are not counted; mapped files are not either.
+ * Bytes that live tensors take, in blocks rounded as PyTorch's caching allocator rounds them. Tensors of up
+ * to 512 bytes live in JavaScript's memory and are not counted; mapped files are not either.
+ * @example
+ * ```ts
+ * const before = cpu.memoryAllocated();
+ * const held = zeros(1024, 1024);
+ * cpu.memoryAllocated() - before // 4194304
+ * ```
  */
 export function memoryAllocated(): number {
   return memoryCounters().live;
@@ -85,7 +105,16 @@ export function getNumThreads(): number {
 }
 
 /**
- * Sets the number of threads that an operator may use, the caller's own included. Results do not depend on it.
+ * Sets the number of threads that an operator may use, the caller's own included. Results do not depend on
+ * it.
+ * @example
+ * ```ts
+ * const before = getNumThreads();
+ * setNumThreads(1);
+ * const one = getNumThreads();
+ * setNumThreads(before);
+ * one // 1
+ * ```
  * @torch torch.set_num_threads
  */
 export function setNumThreads(count: number): void {

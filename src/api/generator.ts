@@ -23,12 +23,31 @@ export function seed(): number | bigint {
   return defaultGenerator.seed();
 }
 
-/** The seed that the default generator's stream began with. @torch torch.initial_seed */
+/**
+ * The seed that the default generator's stream began with.
+ * @example
+ * ```ts
+ * manualSeed(42);
+ * initialSeed() // 42
+ * ```
+ * @torch torch.initial_seed
+ */
 export function initialSeed(): number | bigint {
   return defaultGenerator.initialSeed();
 }
 
-/** The default generator's state as bytes. @torch torch.get_rng_state */
+/**
+ * The default generator's state as bytes.
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * const state = getRngState();
+ * const first = rand(2);
+ * setRngState(state);
+ * first.equal(rand(2)) // true
+ * ```
+ * @torch torch.get_rng_state
+ */
 export function getRngState(): Tensor {
   return defaultGenerator.getState();
 }

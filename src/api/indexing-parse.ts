@@ -43,7 +43,14 @@ function wholeOf(t: Tensor): number {
   return Number(t.item());
 }
 
-/** Python's slice: `slice(stop)`, `slice(start, stop)`, `slice(start, stop, step)`. @torch slice */
+/**
+ * Python's slice: `slice(stop)`, `slice(start, stop)`, `slice(start, stop, step)`.
+ * @example
+ * ```ts
+ * arange(6).at(slice(1, 6, 2)) // tensor([1, 3, 5])
+ * ```
+ * @torch slice
+ */
 export function slice(stop: Bound): Slice;
 export function slice(start: Bound, stop: Bound, step?: Bound): Slice;
 export function slice(...args: Bound[]): Slice {

@@ -63,7 +63,14 @@ export function setPrintoptions(settings: PrintSettings = {}): void {
   current.sciMode = (given.sciMode ?? given.sci_mode ?? null) as boolean | null;
 }
 
-/** A copy of the print options. @torch torch.get_printoptions */
+/**
+ * A copy of the print options.
+ * @example
+ * ```ts
+ * getPrintoptions().precision // 4
+ * ```
+ * @torch torch.get_printoptions
+ */
 export function getPrintoptions(): PrintOptions {
   return { ...current };
 }

@@ -68,8 +68,8 @@ function finish(t: Tensor, wanted: boolean): Tensor {
  * @throws RuntimeError when a number does not fit the dtype
  * @example
  * ```ts
- * tensor([[1, 2], [3, 4]]) // tensor([[1., 2.],\n//         [3., 4.]])
- * tensor([1n, 2n]) // tensor([1, 2])
+ * tensor([[1, 2], [3, 4]]) // tensor([[1., 2.],
+ * //         [3., 4.]])
  * ```
  * @torch torch.tensor
  */
@@ -307,6 +307,12 @@ function fromView(op: string, array: ArrayBufferView, wanted: Wanted): Tensor {
 
 /**
  * A tensor over the memory of a typed array: writes through one show in the other.
+ * @example
+ * ```ts
+ * const numbers = new Float32Array([1, 2]);
+ * fromTypedArray(numbers).mul_(10);
+ * numbers[1] // 20
+ * ```
  * @torch torch.from_numpy
  */
 export function fromTypedArray(array: NodeJS.TypedArray): Tensor {
@@ -323,9 +329,12 @@ export function fromTypedArray(array: NodeJS.TypedArray): Tensor {
 export { fromTypedArray as fromNumpy };
 
 /**
- * A tensor of the data, sharing memory where that is possible: a tensor of the wanted dtype and device is returned
- * as it
- * is, a typed array is viewed; anything else is copied.
+ * A tensor of the data, sharing memory where that is possible: a tensor of the wanted dtype and device is
+ * returned as it is, a typed array is viewed; anything else is copied.
+ * @example
+ * ```ts
+ * asTensor([1, 2]) // tensor([1., 2.])
+ * ```
  * @torch torch.as_tensor
  */
 export function asTensor(data: TensorData, options?: Omit<TensorOptions, "requiresGrad">): Tensor {

@@ -41,26 +41,59 @@ function withMode<R>(enabled: boolean, body?: () => R): R | ModeGuard {
   return result;
 }
 
-/** Turns recording off: `using _ = noGrad()`, or for the length of a callback. @torch torch.no_grad */
+/**
+ * Turns recording off: `using _ = noGrad()`, or for the length of a callback.
+ * @example
+ * ```ts
+ * const x = ones(1, { requiresGrad: true });
+ * noGrad(() => x.mul(2)).requiresGrad // false
+ * ```
+ * @torch torch.no_grad
+ */
 export function noGrad(): ModeGuard;
 export function noGrad<R>(body: () => R): R;
 export function noGrad<R>(body?: () => R): R | ModeGuard {
   return withMode(false, body);
 }
 
-/** Turns recording on, inside of `noGrad`. @torch torch.enable_grad */
+/**
+ * Turns recording on, inside of `noGrad`.
+ * @example
+ * ```ts
+ * const x = ones(1, { requiresGrad: true });
+ * noGrad(() => enableGrad(() => x.mul(2))).requiresGrad // true
+ * ```
+ * @torch torch.enable_grad
+ */
 export function enableGrad(): ModeGuard;
 export function enableGrad<R>(body: () => R): R;
 export function enableGrad<R>(body?: () => R): R | ModeGuard {
   return withMode(true, body);
 }
 
-/** Turns recording on or off. @torch torch.set_grad_enabled */
+/**
+ * Turns recording on or off.
+ * @example
+ * ```ts
+ * const guard = setGradEnabled(false);
+ * const off = isGradEnabled();
+ * guard[Symbol.dispose]();
+ * [off, isGradEnabled()] // [false, true]
+ * ```
+ * @torch torch.set_grad_enabled
+ */
 export function setGradEnabled(mode: boolean): ModeGuard {
   return withMode(mode) as ModeGuard;
 }
 
-/** @torch torch.is_grad_enabled */
+/**
+ * Whether operators are recorded for gradients.
+ * @example
+ * ```ts
+ * noGrad(() => isGradEnabled()) // false
+ * ```
+ * @torch torch.is_grad_enabled
+ */
 export function isGradEnabled(): boolean {
   return gradMode.enabled;
 }
@@ -94,7 +127,17 @@ function startGradient(t: Tensor, given: Tensor | null | undefined, index: numbe
 
 const asList = (x: Tensor | readonly Tensor[]): readonly Tensor[] => (x instanceof Tensor ? [x] : x);
 
-/** Accumulates the gradients of all leaves of the graph. @torch torch.autograd.backward */
+/**
+ * Accumulates the gradients of all leaves of the graph.
+ * @throws RuntimeError when nothing requires gradients, or the graph was freed by an earlier pass
+ * @example
+ * ```ts
+ * const x = tensor([2], { requiresGrad: true });
+ * autograd.backward(x.pow(2).sum());
+ * x.grad // tensor([4.])
+ * ```
+ * @torch torch.autograd.backward
+ */
 export function backward(
   tensors: Tensor | readonly Tensor[],
   gradients?: Tensor | null | readonly (Tensor | null | undefined)[],
@@ -135,7 +178,16 @@ export interface GradOptions {
   materializeGrads?: boolean;
 }
 
-/** The gradients of `outputs` with respect to `inputs`; leaves are left alone. @torch torch.autograd.grad */
+/**
+ * The gradients of `outputs` with respect to `inputs`; leaves are left alone.
+ * @throws RuntimeError when an input has no part in the outputs, unless `allowUnused` is given
+ * @example
+ * ```ts
+ * const x = tensor([2], { requiresGrad: true });
+ * autograd.grad(x.pow(3).sum(), x)[0] // tensor([12.])
+ * ```
+ * @torch torch.autograd.grad
+ */
 export function grad(
   outputs: Tensor | readonly Tensor[],
   inputs: Tensor | readonly Tensor[],

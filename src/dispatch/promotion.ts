@@ -49,7 +49,14 @@ function mixCategories(a: DType, b: DType): DType {
 const table: (DType | undefined)[] = [];
 for (const a of dtypes) for (const b of dtypes) table[a.id * 32 + b.id] = promoteOnce(a, b);
 
-/** The smallest dtype that both convert to. @torch torch.promote_types */
+/**
+ * The smallest dtype that both convert to.
+ * @example
+ * ```ts
+ * promoteTypes(int32, float16) // torch.float16
+ * ```
+ * @torch torch.promote_types
+ */
 export function promoteTypes(a: DType, b: DType): DType {
   if (a === b) return a;
   const found = table[a.id * 32 + b.id];
@@ -115,7 +122,14 @@ export function resultType(operands: readonly (Tensor | Scalar)[]): DType {
   return combine(dim, combine(zero, wrapped)) ?? getDefaultDtype();
 }
 
-/** The dtype of an operation on these operands. @torch torch.result_type */
+/**
+ * The dtype of an operation on these operands.
+ * @example
+ * ```ts
+ * resultType(tensor([1n]), 1.5) // torch.float32
+ * ```
+ * @torch torch.result_type
+ */
 export function resultTypeOf(...operands: (Tensor | Scalar)[]): DType {
   return resultType(operands);
 }
@@ -139,7 +153,14 @@ export function describe(x: unknown): string {
   return (x as object).constructor?.name ?? "object";
 }
 
-/** Whether a computed dtype may be written to another. @torch torch.can_cast */
+/**
+ * Whether a computed dtype may be written to another.
+ * @example
+ * ```ts
+ * [canCast(int32, float32), canCast(float32, int32)] // [true, false]
+ * ```
+ * @torch torch.can_cast
+ */
 export function canCast(from: DType, to: DType): boolean {
   if (from === to) return true;
   if (from.category === 3 && to.category !== 3) return false;

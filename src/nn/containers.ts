@@ -54,7 +54,14 @@ abstract class Ordered extends Module {
   }
 }
 
-/** Calls its modules one after the other. @torch torch.nn.Sequential */
+/**
+ * Calls its modules one after the other.
+ * @example
+ * ```ts
+ * new nn.Sequential(new nn.ReLU(), new nn.Softmax(0))(tensor([-1, 0])) // tensor([0.5000, 0.5000])
+ * ```
+ * @torch torch.nn.Sequential
+ */
 export class Sequential extends Ordered {
   constructor(...modules: (Module | Record<string, Module> | ReadonlyMap<string, Module>)[]) {
     super();
@@ -89,7 +96,16 @@ function isNamed(x: unknown): x is Record<string, Module> {
   return typeof x === "object" && x !== null && Object.getPrototypeOf(x) === Object.prototype;
 }
 
-/** A list of modules. @torch torch.nn.ModuleList */
+/**
+ * A list of modules.
+ * @example
+ * ```ts
+ * new nn.ModuleList([new nn.ReLU()]) // ModuleList(
+ * //   (0): ReLU()
+ * // )
+ * ```
+ * @torch torch.nn.ModuleList
+ */
 export class ModuleList extends Ordered {
   constructor(modules: Iterable<Module> = []) {
     super();
@@ -100,7 +116,15 @@ export class ModuleList extends Ordered {
   }
 }
 
-/** Modules by name. @torch torch.nn.ModuleDict */
+/**
+ * Modules by name.
+ * @throws KeyError for a name that is not there
+ * @example
+ * ```ts
+ * new nn.ModuleDict({ act: new nn.ReLU() }).get("act") // ReLU()
+ * ```
+ * @torch torch.nn.ModuleDict
+ */
 export class ModuleDict extends Module {
   constructor(modules: Record<string, Module> | Iterable<readonly [string, Module]> = {}) {
     super();

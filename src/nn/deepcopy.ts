@@ -4,7 +4,15 @@ import { Tensor } from "../tensor/tensor.ts";
 import { callable, Module } from "./module.ts";
 import { Parameter } from "./parameter.ts";
 
-/** A copy of a module with its parameters, buffers, hooks and attributes. @torch copy.deepcopy */
+/**
+ * A copy of a module with its parameters, buffers, hooks and attributes.
+ * @example
+ * ```ts
+ * const layer = new nn.Linear(2, 2);
+ * nn.deepcopy(layer).weight.equal(layer.weight) // true
+ * ```
+ * @torch copy.deepcopy
+ */
 export function deepcopy<M extends Module>(module: M): M {
   return noGrad(() => copyOf(module, new Map())) as M;
 }

@@ -12,7 +12,14 @@ interface InplaceOptions {
   inplace?: boolean;
 }
 
-/** Each element, or zero where it is negative. @torch torch.nn.ReLU */
+/**
+ * Each element, or zero where it is negative.
+ * @example
+ * ```ts
+ * new nn.ReLU()(tensor([-1, 2])) // tensor([0., 2.])
+ * ```
+ * @torch torch.nn.ReLU
+ */
 export class ReLU extends Module {
   inplace: boolean;
   constructor(options: boolean | InplaceOptions = false) {
@@ -27,21 +34,42 @@ export class ReLU extends Module {
   }
 }
 
-/** The hyperbolic tangent. @torch torch.nn.Tanh */
+/**
+ * The hyperbolic tangent.
+ * @example
+ * ```ts
+ * new nn.Tanh()(tensor([0, 1])) // tensor([0.0000, 0.7616])
+ * ```
+ * @torch torch.nn.Tanh
+ */
 export class Tanh extends Module {
   override forward(input: Tensor): Tensor {
     return input.tanh();
   }
 }
 
-/** 1 / (1 + exp(-x)). @torch torch.nn.Sigmoid */
+/**
+ * 1 / (1 + exp(-x)).
+ * @example
+ * ```ts
+ * new nn.Sigmoid()(tensor([0])) // tensor([0.5000])
+ * ```
+ * @torch torch.nn.Sigmoid
+ */
 export class Sigmoid extends Module {
   override forward(input: Tensor): Tensor {
     return input.sigmoid();
   }
 }
 
-/** Softmax along a dimension. @torch torch.nn.Softmax */
+/**
+ * Softmax along a dimension.
+ * @example
+ * ```ts
+ * new nn.Softmax(0)(tensor([0, 0])) // tensor([0.5000, 0.5000])
+ * ```
+ * @torch torch.nn.Softmax
+ */
 export class Softmax extends Module {
   dim: number | null;
   constructor(dim: number | { dim?: number | null } | null = null) {
@@ -56,14 +84,28 @@ export class Softmax extends Module {
   }
 }
 
-/** The logarithm of softmax along a dimension. @torch torch.nn.LogSoftmax */
+/**
+ * The logarithm of softmax along a dimension.
+ * @example
+ * ```ts
+ * new nn.LogSoftmax(0)(tensor([0, 0])) // tensor([-0.6931, -0.6931])
+ * ```
+ * @torch torch.nn.LogSoftmax
+ */
 export class LogSoftmax extends Softmax {
   override forward(input: Tensor): Tensor {
     return composites.functionalLogSoftmax(input, this.dim, null);
   }
 }
 
-/** The squared error. @torch torch.nn.MSELoss */
+/**
+ * The squared error.
+ * @example
+ * ```ts
+ * new nn.MSELoss()(tensor([1, 3]), tensor([1, 1])) // tensor(2.)
+ * ```
+ * @torch torch.nn.MSELoss
+ */
 export class MSELoss extends Module {
   reduction: "mean" | "sum" | "none";
   constructor(options: { reduction?: "mean" | "sum" | "none" } = {}) {
@@ -75,7 +117,15 @@ export class MSELoss extends Module {
   }
 }
 
-/** Zeroes elements at random while training, and scales the others up. @torch torch.nn.Dropout */
+/**
+ * Zeroes elements at random while training, and scales the others up.
+ * @throws ValueError when the probability is not between 0 and 1
+ * @example
+ * ```ts
+ * new nn.Dropout(0.5).eval()(ones(2)) // tensor([1., 1.])
+ * ```
+ * @torch torch.nn.Dropout
+ */
 export class Dropout extends Module {
   p: number;
   inplace: boolean;
@@ -111,7 +161,14 @@ export interface LayerNormOptions extends Placement {
 
 const NORM = { eps: 1e-5, elementwiseAffine: true, bias: true, device: null, dtype: null };
 
-/** Normalizes the last dimensions. @torch torch.nn.LayerNorm */
+/**
+ * Normalizes the last dimensions.
+ * @example
+ * ```ts
+ * new nn.LayerNorm(2)(tensor([[1, 3]])).detach() // tensor([[-1.0000,  1.0000]])
+ * ```
+ * @torch torch.nn.LayerNorm
+ */
 export class LayerNorm extends Module {
   declare weight: Parameter | null;
   declare bias: Parameter | null;

@@ -6,7 +6,14 @@ import { Module } from "./module.ts";
 import { newParameter, type Placement, settings } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
-/** Gives back what it is given. @torch torch.nn.Identity */
+/**
+ * Gives back what it is given.
+ * @example
+ * ```ts
+ * new nn.Identity()(tensor([1])) // tensor([1.])
+ * ```
+ * @torch torch.nn.Identity
+ */
 export class Identity extends Module {
   constructor(..._args: unknown[]) {
     super();
@@ -24,7 +31,16 @@ export interface LinearOptions extends Placement {
 
 const DEFAULTS = { bias: true, device: null, dtype: null };
 
-/** input @ weight^T + bias. @torch torch.nn.Linear */
+/**
+ * input
+ * @ weight^T + bias.
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * new nn.Linear(2, 1)(ones(3, 2)).shape // torch.Size([3, 1])
+ * ```
+ * @torch torch.nn.Linear
+ */
 export class Linear extends Module {
   declare weight: Parameter;
   declare bias: Parameter | null;

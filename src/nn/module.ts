@@ -92,7 +92,19 @@ export interface Module {
   (...args: Parameters<this["forward"]>): ReturnType<this["forward"]>;
 }
 
-/** The base class of all neural network modules. @torch torch.nn.Module */
+/**
+ * The base class of all neural network modules.
+ * @example
+ * ```ts
+ * class Twice extends nn.Module {
+ *   forward(x) {
+ *     return x.mul(2);
+ *   }
+ * }
+ * new Twice()(tensor([1])) // tensor([2.])
+ * ```
+ * @torch torch.nn.Module
+ */
 export class Module {
   /** @internal */ declare readonly _registers: Registers;
   /** Whether the module is in training mode. */

@@ -5,7 +5,16 @@ import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "./errors.ts";
 
-/** A leaf that shares the tensor's bytes and wants gradients. @torch torch.nn.Parameter */
+/**
+ * A leaf that shares the tensor's bytes and wants gradients.
+ * @throws RuntimeError when gradients are wanted of integers or bools
+ * @example
+ * ```ts
+ * new nn.Parameter(ones(2)) // Parameter containing:
+ * // tensor([1., 1.], requires_grad=True)
+ * ```
+ * @torch torch.nn.Parameter
+ */
 export class Parameter extends Tensor {
   constructor(data: Tensor, requiresGrad = true) {
     if (!(data instanceof Tensor)) {

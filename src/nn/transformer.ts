@@ -207,7 +207,14 @@ const MODEL_DEFAULTS = {
   customDecoder: null,
 };
 
-/** An encoder and a decoder. @torch torch.nn.Transformer */
+/**
+ * An encoder and a decoder.
+ * @example
+ * ```ts
+ * new nn.Transformer({ dModel: 8, nhead: 2, numEncoderLayers: 1, numDecoderLayers: 1 }).parameters().length // 34
+ * ```
+ * @torch torch.nn.Transformer
+ */
 export class Transformer extends Module {
   encoder: Module;
   decoder: Module;

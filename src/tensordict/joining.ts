@@ -36,7 +36,7 @@ function joinTds(
  * @throws RuntimeError when the list is empty or the shapes differ
  * @example
  * ```ts
- * stack([tensor([1, 2]), tensor([3, 4])]).shape // Size([2, 2])
+ * stack([tensor([1, 2]), tensor([3, 4])]).shape // torch.Size([2, 2])
  * ```
  * @torch torch.stack
  */

@@ -24,5 +24,5 @@ for (const [seed, file] of Object.entries(EXAMPLES)) {
       .filter((text): text is string => typeof text === "string" && !LEFT_OUT.test(text));
     expect(texts.length).toBeGreaterThan(0);
     for (const text of new Set(texts)) expect(printed).toContain(text);
-  });
+  }, 60_000);
 }
