@@ -873,6 +873,162 @@ export class _mse_loss_Backward extends Node {
   }
 }
 
+export class eq_Backward extends Node {
+  special = false;
+  override get name(): string {
+    return this.special ? "EqBackward1" : "EqBackward0";
+  }
+  self!: S.Saved;
+  other!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const other: any = S.unpack(this.other, this);
+    return [
+      this.needs(0) ? F.noGradient(grad, self) : null,
+      this.needs(1) ? F.noGradient(grad, other) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.other);
+    this.other = S.FREED;
+  }
+}
+
+export class ne_Backward extends Node {
+  special = false;
+  override get name(): string {
+    return this.special ? "NeBackward1" : "NeBackward0";
+  }
+  self!: S.Saved;
+  other!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const other: any = S.unpack(this.other, this);
+    return [
+      this.needs(0) ? F.noGradient(grad, self) : null,
+      this.needs(1) ? F.noGradient(grad, other) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.other);
+    this.other = S.FREED;
+  }
+}
+
+export class lt_Backward extends Node {
+  special = false;
+  override get name(): string {
+    return this.special ? "LtBackward1" : "LtBackward0";
+  }
+  self!: S.Saved;
+  other!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const other: any = S.unpack(this.other, this);
+    return [
+      this.needs(0) ? F.noGradient(grad, self) : null,
+      this.needs(1) ? F.noGradient(grad, other) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.other);
+    this.other = S.FREED;
+  }
+}
+
+export class le_Backward extends Node {
+  special = false;
+  override get name(): string {
+    return this.special ? "LeBackward1" : "LeBackward0";
+  }
+  self!: S.Saved;
+  other!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const other: any = S.unpack(this.other, this);
+    return [
+      this.needs(0) ? F.noGradient(grad, self) : null,
+      this.needs(1) ? F.noGradient(grad, other) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.other);
+    this.other = S.FREED;
+  }
+}
+
+export class gt_Backward extends Node {
+  special = false;
+  override get name(): string {
+    return this.special ? "GtBackward1" : "GtBackward0";
+  }
+  self!: S.Saved;
+  other!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const other: any = S.unpack(this.other, this);
+    return [
+      this.needs(0) ? F.noGradient(grad, self) : null,
+      this.needs(1) ? F.noGradient(grad, other) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.other);
+    this.other = S.FREED;
+  }
+}
+
+export class ge_Backward extends Node {
+  special = false;
+  override get name(): string {
+    return this.special ? "GeBackward1" : "GeBackward0";
+  }
+  self!: S.Saved;
+  other!: S.Saved;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self: any = S.unpack(this.self, this);
+    const other: any = S.unpack(this.other, this);
+    return [
+      this.needs(0) ? F.noGradient(grad, self) : null,
+      this.needs(1) ? F.noGradient(grad, other) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    S.drop(this.self);
+    this.self = S.FREED;
+    S.drop(this.other);
+    this.other = S.FREED;
+  }
+}
+
 export class abs_Backward extends Node {
   override get name(): string {
     return "AbsBackward0";
@@ -1213,6 +1369,24 @@ export class true_divide_Backward extends Node {
   }
 }
 
+export class floor_divide_Backward extends Node {
+  override get name(): string {
+    return "NotImplemented";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const needs = this.needsList();
+    const all: Gradients = this.nothing();
+    if (needs[0] || needs[1]) {
+      const part: Gradients = F.notDerivable("floor_divide");
+      all[0] = part[0] ?? null;
+      all[1] = part[1] ?? null;
+    }
+    return all;
+  }
+}
+
 export class remainder_Backward extends Node {
   special = false;
   override get name(): string {
@@ -1422,8 +1596,9 @@ export class atan2_Backward extends Node {
 }
 
 export class copysign_Backward extends Node {
+  special = false;
   override get name(): string {
-    return "CopysignBackward0";
+    return this.special ? "CopysignBackward0" : "CopysignBackward1";
   }
   self!: S.Saved;
   other!: S.Saved;
@@ -2664,6 +2839,21 @@ export class flip_Backward extends Node {
     const dims: any = this.dims;
     return [
       this.needs(0) ? grad.flip(dims) : null,
+    ];
+  }
+}
+
+export class _reshape_alias_Backward extends Node {
+  override get name(): string {
+    return "ReshapeAliasBackward0";
+  }
+  self!: S.Geometry;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const self = this.self;
+    return [
+      this.needs(0) ? grad.reshape(self.shape) : null,
     ];
   }
 }

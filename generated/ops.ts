@@ -43,7 +43,6 @@ type $Fn = (...args: any[]) => any;
 
 export function zeros(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("zeros", out, []);
     return $T.finishOut(($factories.zeros as $Fn)(size, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf(($factories.zeros as $Fn)(size, dtype, device, requiresGrad, undefined), requiresGrad);
@@ -51,7 +50,6 @@ export function zeros(size: readonly number[], dtype: DType | null, device: Devi
 
 export function ones(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("ones", out, []);
     return $T.finishOut(($factories.ones as $Fn)(size, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf(($factories.ones as $Fn)(size, dtype, device, requiresGrad, undefined), requiresGrad);
@@ -59,7 +57,6 @@ export function ones(size: readonly number[], dtype: DType | null, device: Devic
 
 export function empty(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("empty", out, []);
     return $T.finishOut(($factories.empty as $Fn)(size, dtype, device, requiresGrad, memoryFormat, out), out) as Tensor;
   }
   return $T.leaf(($factories.empty as $Fn)(size, dtype, device, requiresGrad, memoryFormat, undefined), requiresGrad);
@@ -75,7 +72,6 @@ export function empty_permuted(size: readonly number[], physicalLayout: readonly
 
 export function full(size: readonly number[], fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("full", out, []);
     return $T.finishOut(($factories.full as $Fn)(size, fillValue, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf(($factories.full as $Fn)(size, fillValue, dtype, device, requiresGrad, undefined), requiresGrad);
@@ -123,7 +119,6 @@ export function new_empty_strided(self: Tensor, size: readonly number[], stride:
 
 export function eye(n: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("eye", out, []);
     return $T.finishOut(($factories.eye as $Fn)(n, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf(($factories.eye as $Fn)(n, dtype, device, requiresGrad, undefined), requiresGrad);
@@ -131,7 +126,6 @@ export function eye(n: number, dtype: DType | null, device: Device | null, requi
 
 export function eye_m(n: number, m: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("eye", out, []);
     return $T.finishOut(($factories.eyeOf as $Fn)(n, m, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf(($factories.eyeOf as $Fn)(n, m, dtype, device, requiresGrad, undefined), requiresGrad);
@@ -139,7 +133,6 @@ export function eye_m(n: number, m: number, dtype: DType | null, device: Device 
 
 export function arange(end: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("arange", out, []);
     return $T.finishOut(($ranges.arange as $Fn)(end, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf(($ranges.arange as $Fn)(end, dtype, device, requiresGrad, undefined), requiresGrad);
@@ -147,7 +140,6 @@ export function arange(end: Scalar, dtype: DType | null, device: Device | null, 
 
 export function arange_start_step(start: Scalar, end: Scalar, step: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("arange", out, []);
     return $T.finishOut(($ranges.arangeFrom as $Fn)(start, end, step, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf(($ranges.arangeFrom as $Fn)(start, end, step, dtype, device, requiresGrad, undefined), requiresGrad);
@@ -155,7 +147,6 @@ export function arange_start_step(start: Scalar, end: Scalar, step: Scalar, dtyp
 
 export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("linspace", out, [start, end]);
     return $T.finishOut(($ranges.linspace as $Fn)(start, end, steps, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf(($ranges.linspace as $Fn)(start, end, steps, dtype, device, requiresGrad, undefined), requiresGrad);
@@ -163,7 +154,6 @@ export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: nu
 
 export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, base: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("logspace", out, [start, end]);
     return $T.finishOut(($ranges.logspace as $Fn)(start, end, steps, base, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf(($ranges.logspace as $Fn)(start, end, steps, base, dtype, device, requiresGrad, undefined), requiresGrad);
@@ -216,7 +206,7 @@ export function index_put_(self: Tensor, indices: readonly (Tensor | null)[], va
 
 export function index_select(self: Tensor, dim: number, index: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("indexSelect", out, [self, index]);
+    $T.checkOut("index_select", out, [self, index]);
     return $T.finishOut(($indexing.indexSelect as $Fn)(self, dim, index, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.indexSelect as $Fn)(self, dim, index, undefined, false);
@@ -231,7 +221,7 @@ export function index_select(self: Tensor, dim: number, index: Tensor, out?: Ten
 
 export function index_add(self: Tensor, dim: number, index: Tensor, source: Tensor, alpha: Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("indexAdd", out, [self, index, source]);
+    $T.checkOut("index_add", out, [self, index, source]);
     return $T.finishOut(($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, undefined, false);
@@ -264,7 +254,7 @@ export function index_add_(self: Tensor, dim: number, index: Tensor, source: Ten
 
 export function index_copy(self: Tensor, dim: number, index: Tensor, source: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("indexCopy", out, [self, index, source]);
+    $T.checkOut("index_copy", out, [self, index, source]);
     return $T.finishOut(($indexing.indexCopy as $Fn)(self, dim, index, source, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.indexCopy as $Fn)(self, dim, index, source, undefined, false);
@@ -482,7 +472,7 @@ export function scatter_value_reduce_(self: Tensor, dim: number, index: Tensor, 
 
 export function scatter_add(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("scatterAdd", out, [self, index, src]);
+    $T.checkOut("scatter_add", out, [self, index, src]);
     return $T.finishOut(($indexing.scatterAdd as $Fn)(self, dim, index, src, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return ($indexing.scatterAdd as $Fn)(self, dim, index, src, undefined, false);
@@ -565,7 +555,7 @@ export function masked_fill_(self: Tensor, mask: Tensor, value: Scalar): Tensor 
 
 export function masked_select(self: Tensor, mask: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("maskedSelect", out, [self, mask]);
+    $T.checkOut("masked_select", out, [self, mask]);
     return $T.finishOut(($indexing.maskedSelect as $Fn)(self, mask, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.maskedSelect as $Fn)(self, mask, undefined, false);
@@ -649,7 +639,6 @@ export function put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bo
 
 export function nonzero(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("nonzero", out, [self]);
     return $T.finishOut(($indexing.nonzero as $Fn)(self, out, false), out) as Tensor;
   }
   return ($indexing.nonzero as $Fn)(self, undefined, false);
@@ -998,7 +987,7 @@ export function _softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
 
 export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("_logSoftmax", out, [self]);
+    $T.checkOut("_log_softmax", out, [self]);
     return $T.finishOut(($softmax.logSoftmax as $Fn)(self, dim, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($softmax.logSoftmax as $Fn)(self, dim, undefined, false);
@@ -1092,19 +1081,32 @@ export const P_eq = { name: "eq", kernel: $K.binary_eq, rule: $pointwise.RULES.c
 
 export function eq(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("eq", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_eq, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_eq, self, other, undefined, false);
 }
 
 export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
+    $pointwise.binary(P_eq, self, other, self, true);
+    self._version.value++;
+    return self;
+  }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
+  const node = new $N.eq_Backward();
+  if ($T.isTensor(other)) node.special = true;
+  $T.connect(node, [self, other]);
+  node.self = $T.saveOriginal(self);
+  node.other = $S.save(other);
   $pointwise.binary(P_eq, self, other, self, true);
   self._version.value++;
+  $T.rebaseHistory(self, node);
   return self;
 }
 
@@ -1112,19 +1114,32 @@ export const P_ne = { name: "ne", kernel: $K.binary_ne, rule: $pointwise.RULES.c
 
 export function ne(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("ne", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_ne, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_ne, self, other, undefined, false);
 }
 
 export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
+    $pointwise.binary(P_ne, self, other, self, true);
+    self._version.value++;
+    return self;
+  }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
+  const node = new $N.ne_Backward();
+  if ($T.isTensor(other)) node.special = true;
+  $T.connect(node, [self, other]);
+  node.self = $T.saveOriginal(self);
+  node.other = $S.save(other);
   $pointwise.binary(P_ne, self, other, self, true);
   self._version.value++;
+  $T.rebaseHistory(self, node);
   return self;
 }
 
@@ -1132,19 +1147,32 @@ export const P_lt = { name: "lt", kernel: $K.binary_lt, rule: $pointwise.RULES.c
 
 export function lt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("lt", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_lt, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_lt, self, other, undefined, false);
 }
 
 export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
+    $pointwise.binary(P_lt, self, other, self, true);
+    self._version.value++;
+    return self;
+  }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
+  const node = new $N.lt_Backward();
+  if ($T.isTensor(other)) node.special = true;
+  $T.connect(node, [self, other]);
+  node.self = $T.saveOriginal(self);
+  node.other = $S.save(other);
   $pointwise.binary(P_lt, self, other, self, true);
   self._version.value++;
+  $T.rebaseHistory(self, node);
   return self;
 }
 
@@ -1152,19 +1180,32 @@ export const P_le = { name: "le", kernel: $K.binary_le, rule: $pointwise.RULES.c
 
 export function le(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("le", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_le, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_le, self, other, undefined, false);
 }
 
 export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
+    $pointwise.binary(P_le, self, other, self, true);
+    self._version.value++;
+    return self;
+  }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
+  const node = new $N.le_Backward();
+  if ($T.isTensor(other)) node.special = true;
+  $T.connect(node, [self, other]);
+  node.self = $T.saveOriginal(self);
+  node.other = $S.save(other);
   $pointwise.binary(P_le, self, other, self, true);
   self._version.value++;
+  $T.rebaseHistory(self, node);
   return self;
 }
 
@@ -1172,19 +1213,32 @@ export const P_gt = { name: "gt", kernel: $K.binary_gt, rule: $pointwise.RULES.c
 
 export function gt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("gt", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_gt, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_gt, self, other, undefined, false);
 }
 
 export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
+    $pointwise.binary(P_gt, self, other, self, true);
+    self._version.value++;
+    return self;
+  }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
+  const node = new $N.gt_Backward();
+  if ($T.isTensor(other)) node.special = true;
+  $T.connect(node, [self, other]);
+  node.self = $T.saveOriginal(self);
+  node.other = $S.save(other);
   $pointwise.binary(P_gt, self, other, self, true);
   self._version.value++;
+  $T.rebaseHistory(self, node);
   return self;
 }
 
@@ -1192,19 +1246,32 @@ export const P_ge = { name: "ge", kernel: $K.binary_ge, rule: $pointwise.RULES.c
 
 export function ge(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("ge", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_ge, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_ge, self, other, undefined, false);
 }
 
 export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
+    $pointwise.binary(P_ge, self, other, self, true);
+    self._version.value++;
+    return self;
+  }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
+  const node = new $N.ge_Backward();
+  if ($T.isTensor(other)) node.special = true;
+  $T.connect(node, [self, other]);
+  node.self = $T.saveOriginal(self);
+  node.other = $S.save(other);
   $pointwise.binary(P_ge, self, other, self, true);
   self._version.value++;
+  $T.rebaseHistory(self, node);
   return self;
 }
 
@@ -1212,14 +1279,12 @@ export const P_logical_and = { name: "logicalAnd", kernel: $K.binary_logical_and
 
 export function logical_and(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("logicalAnd", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_logical_and, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_logical_and, self, other, undefined, false);
 }
 
 export function logical_and_(self: Tensor, other: Tensor): Tensor {
-  $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -1232,14 +1297,12 @@ export const P_logical_or = { name: "logicalOr", kernel: $K.binary_logical_or, r
 
 export function logical_or(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("logicalOr", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_logical_or, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_logical_or, self, other, undefined, false);
 }
 
 export function logical_or_(self: Tensor, other: Tensor): Tensor {
-  $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -1252,14 +1315,12 @@ export const P_bitwise_and = { name: "bitwiseAnd", kernel: $K.binary_bitwise_and
 
 export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("bitwiseAnd", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_bitwise_and, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_bitwise_and, self, other, undefined, false);
 }
 
 export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -1272,14 +1333,12 @@ export const P_bitwise_or = { name: "bitwiseOr", kernel: $K.binary_bitwise_or, r
 
 export function bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("bitwiseOr", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_bitwise_or, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_bitwise_or, self, other, undefined, false);
 }
 
 export function bitwise_or_(self: Tensor, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -1292,14 +1351,12 @@ export const P_bitwise_xor = { name: "bitwiseXor", kernel: $K.binary_bitwise_xor
 
 export function bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("bitwiseXor", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_bitwise_xor, self, other, out, false), out) as Tensor;
   }
   return $pointwise.binary(P_bitwise_xor, self, other, undefined, false);
 }
 
 export function bitwise_xor_(self: Tensor, other: Tensor | Scalar): Tensor {
-  $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -1343,7 +1400,7 @@ export function abs_(self: Tensor): Tensor {
   return self;
 }
 
-export const P_neg = { name: "neg", kernel: $K.unary_neg, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":null,"text":"Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.","error":"NotImplementedError","all":null}] } as const;
+export const P_neg = { name: "neg", kernel: $K.unary_neg, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":null,"text":"Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.","error":"NotImplementedError","all":null}], exactOut: true } as const;
 
 export function neg(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
@@ -1709,18 +1766,16 @@ export function isnan(self: Tensor): Tensor {
   return ($arith.isnan as $Fn)(self, undefined, false);
 }
 
-export const P_bitwise_not = { name: "bitwiseNot", kernel: $K.unary_bitwise_not, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_not_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+export const P_bitwise_not = { name: "bitwiseNot", kernel: $K.unary_bitwise_not, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_not_cpu","text":null,"error":"NotImplementedError","all":null}], exactOut: true } as const;
 
 export function bitwise_not(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("bitwiseNot", out, [self]);
     return $T.finishOut($pointwise.unary(P_bitwise_not, self, out, false), out) as Tensor;
   }
   return $pointwise.unary(P_bitwise_not, self, undefined, false);
 }
 
 export function bitwise_not_(self: Tensor): Tensor {
-  $T.checkInplace(self);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
@@ -1733,14 +1788,12 @@ export const P_logical_not = { name: "logicalNot", kernel: $K.unary_logical_not,
 
 export function logical_not(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("logicalNot", out, [self]);
     return $T.finishOut($pointwise.unary(P_logical_not, self, out, false), out) as Tensor;
   }
   return $pointwise.unary(P_logical_not, self, undefined, false);
 }
 
 export function logical_not_(self: Tensor): Tensor {
-  $T.checkInplace(self);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
@@ -1911,7 +1964,7 @@ export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string 
 
 export function true_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("trueDivide", out, [self, other]);
+    $T.checkOut("true_divide", out, [self, other]);
     return $T.finishOut(($arith.trueDivide as $Fn)(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.trueDivide as $Fn)(self, other, undefined, false);
@@ -1948,34 +2001,51 @@ export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export function floor_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("floorDivide", out, [self, other]);
+    $T.checkOut("floor_divide", out, [self, other]);
     return $T.finishOut(($arith.floorDivide as $Fn)(self, other, out, false), out) as Tensor;
   }
-  return ($arith.floorDivide as $Fn)(self, other, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.floorDivide as $Fn)(self, other, undefined, false);
+  const node = new $N.floor_divide_Backward();
+  $T.connect(node, [self, other]);
+  const r = ($arith.floorDivide as $Fn)(self, other, undefined, false);
+  return $T.record(r, node);
 }
 
 export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+    if (!self._contiguous || self._storage.claims > 1) {
+      $pointwise.checkWrite(self, other);
+    }
+    ($arith.floorDivide as $Fn)(self, other, self, true);
+    self._version.value++;
+    return self;
+  }
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
+  const node = new $N.floor_divide_Backward();
+  $T.connect(node, [self, other]);
   ($arith.floorDivide as $Fn)(self, other, self, true);
   self._version.value++;
+  $T.rebaseHistory(self, node);
   return self;
 }
+
+export const P_remainder = { name: "remainder", kernel: $K.binary_remainder, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3073,"kernel":"remainder_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function remainder(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("remainder", out, [self, other]);
-    return $T.finishOut(($arith.remainder as $Fn)(self, other, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.binary(P_remainder, self, other, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.remainder as $Fn)(self, other, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $pointwise.binary(P_remainder, self, other, undefined, false);
   const node = new $N.remainder_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
-  const r = ($arith.remainder as $Fn)(self, other, undefined, false);
+  const r = $pointwise.binary(P_remainder, self, other, undefined, false);
   return $T.record(r, node);
 }
 
@@ -1984,7 +2054,7 @@ export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
-    ($arith.remainder as $Fn)(self, other, self, true);
+    $pointwise.binary(P_remainder, self, other, self, true);
     self._version.value++;
     return self;
   }
@@ -1997,24 +2067,26 @@ export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
-  ($arith.remainder as $Fn)(self, other, self, true);
+  $pointwise.binary(P_remainder, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
+export const P_fmod = { name: "fmod", kernel: $K.binary_fmod, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3073,"kernel":"fmod_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
+
 export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("fmod", out, [self, other]);
-    return $T.finishOut(($arith.fmod as $Fn)(self, other, out, false), out) as Tensor;
+    return $T.finishOut($pointwise.binary(P_fmod, self, other, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.fmod as $Fn)(self, other, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $pointwise.binary(P_fmod, self, other, undefined, false);
   const node = new $N.fmod_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
-  const r = ($arith.fmod as $Fn)(self, other, undefined, false);
+  const r = $pointwise.binary(P_fmod, self, other, undefined, false);
   return $T.record(r, node);
 }
 
@@ -2023,7 +2095,7 @@ export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
-    ($arith.fmod as $Fn)(self, other, self, true);
+    $pointwise.binary(P_fmod, self, other, self, true);
     self._version.value++;
     return self;
   }
@@ -2036,7 +2108,7 @@ export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
-  ($arith.fmod as $Fn)(self, other, self, true);
+  $pointwise.binary(P_fmod, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -2221,6 +2293,7 @@ export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Te
   }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $pointwise.binary(P_copysign, self, other, undefined, false);
   const node = new $N.copysign_Backward();
+  if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.self = $S.save(self);
   node.other = $S.save(other);
@@ -2243,6 +2316,7 @@ export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
     $pointwise.checkWrite(self, other);
   }
   const node = new $N.copysign_Backward();
+  if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
@@ -2299,15 +2373,15 @@ export const P_addcmul = { name: "addcmul", kernel: $K.ternary_addcmul, rule: $p
 export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("addcmul", out, [self, tensor1, tensor2]);
-    return $T.finishOut($pointwise.general(P_addcmul, [self, tensor1, tensor2], out, false, () => { $pointwise.scalarAttr(0, value); }), out) as Tensor;
+    return $T.finishOut($pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.general(P_addcmul, [self, tensor1, tensor2], undefined, false, () => { $pointwise.scalarAttr(0, value); });
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], undefined, false);
   const node = new $N.addcmul_Backward();
   $T.connect(node, [self, tensor1, tensor2]);
   node.tensor1 = $S.save(tensor1);
   node.tensor2 = $S.save(tensor2);
   node.value = value;
-  const r = $pointwise.general(P_addcmul, [self, tensor1, tensor2], undefined, false, () => { $pointwise.scalarAttr(0, value); });
+  const r = $pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], undefined, false);
   return $T.record(r, node);
 }
 
@@ -2316,7 +2390,7 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, tensor1, tensor2);
     }
-    $pointwise.general(P_addcmul, [self, tensor1, tensor2], self, true, () => { $pointwise.scalarAttr(0, value); });
+    $pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], self, true);
     self._version.value++;
     return self;
   }
@@ -2329,7 +2403,7 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
   node.tensor1 = $S.save(tensor1);
   node.tensor2 = $S.save(tensor2);
   node.value = value;
-  $pointwise.general(P_addcmul, [self, tensor1, tensor2], self, true, () => { $pointwise.scalarAttr(0, value); });
+  $pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -2340,15 +2414,15 @@ export const P_addcdiv = { name: "addcdiv", kernel: $K.ternary_addcdiv, rule: $p
 export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     $T.checkOut("addcdiv", out, [self, tensor1, tensor2]);
-    return $T.finishOut($pointwise.general(P_addcdiv, [self, tensor1, tensor2], out, false, () => { $pointwise.scalarAttr(0, value); }), out) as Tensor;
+    return $T.finishOut($pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.general(P_addcdiv, [self, tensor1, tensor2], undefined, false, () => { $pointwise.scalarAttr(0, value); });
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], undefined, false);
   const node = new $N.addcdiv_Backward();
   $T.connect(node, [self, tensor1, tensor2]);
   node.tensor1 = $S.save(tensor1);
   node.tensor2 = $S.save(tensor2);
   node.value = value;
-  const r = $pointwise.general(P_addcdiv, [self, tensor1, tensor2], undefined, false, () => { $pointwise.scalarAttr(0, value); });
+  const r = $pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], undefined, false);
   return $T.record(r, node);
 }
 
@@ -2357,7 +2431,7 @@ export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, tensor1, tensor2);
     }
-    $pointwise.general(P_addcdiv, [self, tensor1, tensor2], self, true, () => { $pointwise.scalarAttr(0, value); });
+    $pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], self, true);
     self._version.value++;
     return self;
   }
@@ -2370,7 +2444,7 @@ export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
   node.tensor1 = $S.save(tensor1);
   node.tensor2 = $S.save(tensor2);
   node.value = value;
-  $pointwise.general(P_addcdiv, [self, tensor1, tensor2], self, true, () => { $pointwise.scalarAttr(0, value); });
+  $pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -2457,7 +2531,6 @@ export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | 
 
 export function rand(size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("rand", out, []);
     return $T.finishOut(($random.rand as $Fn)(size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf(($random.rand as $Fn)(size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
@@ -2465,7 +2538,6 @@ export function rand(size: readonly number[], generator: Generator | null, dtype
 
 export function randn(size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("randn", out, []);
     return $T.finishOut(($random.randn as $Fn)(size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf(($random.randn as $Fn)(size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
@@ -2473,7 +2545,6 @@ export function randn(size: readonly number[], generator: Generator | null, dtyp
 
 export function randint(high: Scalar, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("randint", out, []);
     return $T.finishOut(($random.randint as $Fn)(high, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf(($random.randint as $Fn)(high, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
@@ -2481,7 +2552,6 @@ export function randint(high: Scalar, size: readonly number[], generator: Genera
 
 export function randint_low(low: Scalar, high: Scalar, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("randint", out, []);
     return $T.finishOut(($random.randintFrom as $Fn)(low, high, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf(($random.randintFrom as $Fn)(low, high, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
@@ -2489,7 +2559,6 @@ export function randint_low(low: Scalar, high: Scalar, size: readonly number[], 
 
 export function randperm(n: number, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("randperm", out, []);
     return $T.finishOut(($random.randperm as $Fn)(n, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf(($random.randperm as $Fn)(n, generator, dtype, device, requiresGrad, undefined), requiresGrad);
@@ -2549,7 +2618,6 @@ export function normal_float_Tensor(mean: number, std: Tensor, generator: Genera
 
 export function normal_float_float(mean: number, std: number, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("normal", out, []);
     return $T.finishOut(($random.normalFloats as $Fn)(mean, std, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
   return $T.leaf(($random.normalFloats as $Fn)(mean, std, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
@@ -2739,7 +2807,6 @@ export function bernoulli_p(self: Tensor, p: number, generator: Generator | null
 
 export function multinomial(self: Tensor, numSamples: number, replacement: boolean, generator: Generator | null, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("multinomial", out, [self]);
     return $T.finishOut(($random.multinomial as $Fn)(self, numSamples, replacement, generator, out, false), out) as Tensor;
   }
   return ($random.multinomial as $Fn)(self, numSamples, replacement, generator, undefined, false);
@@ -2931,7 +2998,6 @@ export function amin(self: Tensor, dim: number | readonly number[] | null, keepd
 
 export function argmax(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("argmax", out, [self]);
     return $T.finishOut(($reduce_extremes.argmax as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
   }
   return ($reduce_extremes.argmax as $Fn)(self, dim, keepdim, undefined, false);
@@ -2939,7 +3005,6 @@ export function argmax(self: Tensor, dim: number | null, keepdim: boolean, out?:
 
 export function argmin(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("argmin", out, [self]);
     return $T.finishOut(($reduce_extremes.argmin as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
   }
   return ($reduce_extremes.argmin as $Fn)(self, dim, keepdim, undefined, false);
@@ -2947,7 +3012,6 @@ export function argmin(self: Tensor, dim: number | null, keepdim: boolean, out?:
 
 export function all(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("all", out, [self]);
     return $T.finishOut(($reduce.all as $Fn)(self, out, false), out) as Tensor;
   }
   return ($reduce.all as $Fn)(self, undefined, false);
@@ -2955,7 +3019,6 @@ export function all(self: Tensor, out?: Tensor): Tensor {
 
 export function all_dims(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("all", out, [self]);
     return $T.finishOut(($reduce.allDims as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
   }
   return ($reduce.allDims as $Fn)(self, dim, keepdim, undefined, false);
@@ -2963,7 +3026,6 @@ export function all_dims(self: Tensor, dim: number | readonly number[] | null, k
 
 export function any(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("any", out, [self]);
     return $T.finishOut(($reduce.any as $Fn)(self, out, false), out) as Tensor;
   }
   return ($reduce.any as $Fn)(self, undefined, false);
@@ -2971,7 +3033,6 @@ export function any(self: Tensor, out?: Tensor): Tensor {
 
 export function any_dims(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("any", out, [self]);
     return $T.finishOut(($reduce.anyDims as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
   }
   return ($reduce.anyDims as $Fn)(self, dim, keepdim, undefined, false);
@@ -3528,6 +3589,15 @@ export function flip(self: Tensor, dims: readonly number[]): Tensor {
   node.dims = dims;
   const r = ($flip.flip as $Fn)(self, dims, undefined, false);
   return $T.record(r, node);
+}
+
+export function _reshape_alias(self: Tensor, size: readonly number[]): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.view as $Fn)(self, size);
+  const node = new $N._reshape_alias_Backward();
+  $T.connect(node, [self]);
+  node.self = $S.geometry(self);
+  const r = ($views.view as $Fn)(self, size);
+  return $T.recordView(r, node);
 }
 
 export function view(self: Tensor, size: readonly number[]): Tensor {

@@ -81,8 +81,8 @@ function forward(op: Op, out: string, inplace: boolean): string {
   const p = `P_${op.fn}`;
   const tensors = op.args.filter(isTensorArg).map((a) => a.name);
   if (op.attrs !== undefined) {
-    const sets = op.attrs.map((name, i) => `$pointwise.scalarAttr(${i}, ${camel(name)})`);
-    return `$pointwise.general(${p}, [${tensors.join(", ")}], ${out}, ${inplace}, () => { ${sets.join("; ")}; })`;
+    const names = op.attrs.map(camel).join(", ");
+    return `$pointwise.withAttrs(${p}, [${tensors.join(", ")}], [${names}], ${out}, ${inplace})`;
   }
   if (tensors.length <= 2 && op.args.length === tensors.length) {
     const caller = tensors.length === 1 ? "unary" : "binary";
@@ -139,7 +139,10 @@ function emitPlain(op: Op, plan: NodePlan | null): string[] {
   const inputs = op.args.filter(isTensorArg).map((a) => a.name);
   if (withOut && op.kind !== "composite") {
     lines.push("  if (out !== undefined) {");
-    lines.push(`    $T.checkOut("${op.publicName}", out, [${inputs.join(", ")}]);`);
+    // Without formulas torch leaves gradients aside.
+    if (op.grad !== "none" && !op.inplaceGradOnly) {
+      lines.push(`    $T.checkOut("${op.name}", out, [${inputs.join(", ")}]);`);
+    }
     lines.push(`    return $T.finishOut(${forward(op, "out", false)}, out) as ${type};`, "  }");
   }
   const call = forward(op, op.kind === "composite" ? outName : "undefined", false);
@@ -187,7 +190,15 @@ function emitInplace(op: Op, plan: NodePlan | null): string[] {
         ]
       : [];
   if (plan === null) {
-    lines.push(`  ${check}`, ...write, `  ${call};`, `  ${self}._version.value++;`, `  return ${self};`, "}", "");
+    lines.push(
+      ...(op.grad === "none" ? [] : [`  ${check}`]),
+      ...write,
+      `  ${call};`,
+      `  ${self}._version.value++;`,
+      `  return ${self};`,
+      "}",
+      "",
+    );
     return lines;
   }
   lines.push(`  if (!(${tracked(plan)})) {`, ...write.map((w) => `  ${w}`), `    ${call};`);
@@ -229,6 +240,7 @@ function pointwiseConstant(op: Op, model: Model): string {
     `rule: ${rule}`,
     `refuses: ${refusals(op, model)}`,
   ];
+  if (op.exactOut) fields.push("exactOut: true");
   return `export const P_${op.fn} = { ${fields.join(", ")} } as const;`;
 }
 
@@ -240,7 +252,7 @@ export function emitOps(model: Model): string {
     if (op.impl !== undefined && op.kind !== "composite") modules.add(moduleOf(op.impl)[0]);
     if (op.kind === "pointwise" && op.impl === undefined) body.push(pointwiseConstant(op, model), "");
     if (has(op, "function") || has(op, "method") || has(op, "property") || op.internal) {
-      body.push(...emitPlain(op, plan));
+      body.push(...emitPlain(op, op.inplaceGradOnly ? null : plan));
     }
     if (has(op, "inplace")) body.push(...emitInplace(op, plan));
   }

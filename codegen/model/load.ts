@@ -58,7 +58,7 @@ export function camel(name: string): string {
 const KNOWN = new Set(
   (
     "name overload namespace kind doc args kwargs variants promote kernels fast impl results grad node " +
-    "refuses attrs nodeWhen inplaceNode multiOutput " +
+    "refuses attrs inplaceGradOnly exactOut nodeWhen inplaceNode multiOutput " +
     "mayCopy nonDifferentiable checksFirst internal aliases example throws"
   ).split(" "),
 );

@@ -103,6 +103,10 @@ export interface OpSchema {
   readonly mayCopy?: boolean;
   /** Results that carry no gradient, by index. */
   readonly nonDifferentiable?: readonly number[];
+  /** Only the in-place form has a gradient: the plain result is of bools. */
+  readonly inplaceGradOnly?: boolean;
+  /** Pointwise: `out` must have the dtype of the result. */
+  readonly exactOut?: boolean;
   /** The in-place form refuses dtypes before it looks at overlaps. */
   readonly checksFirst?: boolean;
   /** Not offered to users: backward kernels and helpers. */

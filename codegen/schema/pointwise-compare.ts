@@ -7,12 +7,20 @@ const binary = {
   variants: ["function", "method", "inplace", "out"],
 } as const;
 const reals = ["f32", "f64", "i32", "i64"] as const;
-const comparison = { ...binary, promote: "compare", grad: "none" } as const;
+/** The results are bools without gradients; written into a float tensor they cut the gradients off. */
+const comparison = {
+  ...binary,
+  promote: "compare",
+  inplaceGradOnly: true,
+  grad: { self: "noGradient(grad, self)", other: "noGradient(grad, other)" },
+} as const;
 
 export const ops = [
   {
     ...comparison,
     name: "eq",
+    node: "EqBackward0",
+    nodeWhen: ["other", "EqBackward1"],
     kernels: ["binary.eq"],
     fast: reals,
     doc: "True where the elements are equal.",
@@ -21,6 +29,8 @@ export const ops = [
   {
     ...comparison,
     name: "ne",
+    node: "NeBackward0",
+    nodeWhen: ["other", "NeBackward1"],
     aliases: ["notEqual"],
     kernels: ["binary.ne"],
     fast: reals,
@@ -30,6 +40,8 @@ export const ops = [
   {
     ...comparison,
     name: "lt",
+    node: "LtBackward0",
+    nodeWhen: ["other", "LtBackward1"],
     aliases: ["less"],
     kernels: ["binary.lt"],
     fast: reals,
@@ -41,6 +53,8 @@ export const ops = [
   {
     ...comparison,
     name: "le",
+    node: "LeBackward0",
+    nodeWhen: ["other", "LeBackward1"],
     aliases: ["lessEqual"],
     kernels: ["binary.le"],
     fast: reals,
@@ -52,6 +66,8 @@ export const ops = [
   {
     ...comparison,
     name: "gt",
+    node: "GtBackward0",
+    nodeWhen: ["other", "GtBackward1"],
     aliases: ["greater"],
     kernels: ["binary.gt"],
     fast: reals,
@@ -63,6 +79,8 @@ export const ops = [
   {
     ...comparison,
     name: "ge",
+    node: "GeBackward0",
+    nodeWhen: ["other", "GeBackward1"],
     aliases: ["greaterEqual"],
     kernels: ["binary.ge"],
     fast: reals,

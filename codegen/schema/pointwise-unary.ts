@@ -25,6 +25,7 @@ export const ops = [
   {
     ...unary,
     name: "neg",
+    exactOut: true,
     aliases: ["negative"],
     kernels: ["unary.neg"],
     fast: reals,
@@ -163,6 +164,7 @@ export const ops = [
   {
     ...unary,
     name: "bitwise_not",
+    exactOut: true,
     kernels: ["unary.bitwise_not"],
     fast: ["i32", "i64", "b8"],
     promote: "bitwise",

@@ -21,6 +21,17 @@ export const ops = [
   },
   {
     ...method,
+    name: "_reshape_alias",
+    internal: true,
+    variants: [],
+    args: { self: "Tensor", size: "Size" },
+    impl: "views.view",
+    node: "ReshapeAliasBackward0",
+    doc: "What reshape makes of a tensor with gaps where a view is possible.",
+    grad: { self: "grad.reshape(self.shape)" },
+  },
+  {
+    ...method,
     name: "view",
     args: { self: "Tensor", size: "Size" },
     impl: "views.view",

@@ -9,7 +9,8 @@ import { CONJ, NEG, type Tensor, wrapDim } from "../tensor/tensor.ts";
 
 export function reshape(self: Tensor, shape: readonly number[]): Tensor {
   const size = resolveSize(shape, self._numel);
-  if (viewStrides(self, size) !== null) return O.view(self, size);
+  if (self._contiguous) return O.view(self, size);
+  if (viewStrides(self, size) !== null) return O._reshape_alias(self, size);
   return O._unsafe_view(O.clone(self, contiguousFormat), size);
 }
 
@@ -90,9 +91,9 @@ export function matrixTranspose(self: Tensor): Tensor {
 
 export function narrow(self: Tensor, dim: number, start: number | Tensor, length: number): Tensor {
   if (self._shape.length === 0) throw new RuntimeError("narrow() cannot be applied to a 0-dim tensor.");
+  if (length < 0) throw new RuntimeError("narrow(): length must be non-negative.");
   const d = wrapDim(dim, self._shape.length);
   const n = self._shape[d] as number;
-  if (length < 0) throw new RuntimeError("narrow(): length must be non-negative.");
   const s = typeof start === "number" ? start : startOf(start);
   if (s < -n || s > n) {
     throw new IndexError(`start out of range (expected to be in range of [${-n}, ${n}], but got ${s})`);

@@ -1,5 +1,6 @@
 /** Helpers that formulas of every family use. */
 import { Complex, type Scalar } from "../tensor/complex.ts";
+import { RuntimeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
 /** The conjugate of a number or a tensor; real values are themselves. */
@@ -11,4 +12,14 @@ export function conj<T extends Tensor | Scalar>(x: T): T {
 /** grad * k, without work for k = 1. */
 export function scaled(grad: Tensor, k: Scalar): Tensor {
   return k === 1 ? grad : grad.mul(conj(k));
+}
+
+/** Operators whose gradient is not defined say so in the backward pass. */
+export function notDerivable(name: string): never {
+  throw new RuntimeError(`derivative for aten::${name} is not implemented`);
+}
+
+/** Zeros of an operand's shape; a number has no gradient. */
+export function noGradient(grad: Tensor, operand: { readonly _shape: readonly number[] } | Scalar): Tensor | null {
+  return typeof operand === "object" && "_shape" in operand ? grad.newZeros(operand._shape) : null;
 }

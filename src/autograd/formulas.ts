@@ -171,12 +171,11 @@ export function unfoldBackward(
   size: number,
   step: number,
 ): Tensor {
-  const g = grad.newZeros(shape);
-  const count = grad._shape[dim < 0 ? dim + shape.length : dim] ?? 1;
   if (shape.length === 0) return grad.reshape([]);
-  for (let i = 0; i < count; i++) {
-    const window = g.narrow(dim, i * step, size);
-    window.add_(grad.select(dim, i).movedim(-1, dim));
+  const g = grad.newZeros(shape);
+  const d = dim < 0 ? dim + shape.length : dim;
+  for (let i = 0; i < (grad._shape[d] as number); i++) {
+    g.narrow(d, i * step, size).add_(grad.select(d, i).movedim(-1, d));
   }
   return g;
 }

@@ -37,10 +37,14 @@ function attach(t: Tensor, node: Node, index: number): void {
   t._outputNr = index;
 }
 
-/** Makes `result` the output of `node`; integer results carry no gradient. */
+/** Makes `result` the output of `node`. An operator with a gradient has no integer results. */
 export function record<R>(result: R, node: Node, skip?: readonly number[]): R {
-  if (result instanceof Tensor) attach(result, node, 0);
-  else {
+  if (result instanceof Tensor) {
+    if (result.dtype.category < 2 && node.name !== "ToCopyBackward0") {
+      throw new RuntimeError(`Autograd not support dtype: ${result.dtype.scalarType}`);
+    }
+    attach(result, node, 0);
+  } else {
     (result as unknown as Tensor[]).forEach((t, i) => {
       if (skip?.includes(i)) node.outputs[i] = metaOf(t);
       else attach(t, node, i);

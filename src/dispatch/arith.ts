@@ -4,7 +4,7 @@ import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
-import { bool, type DType } from "../tensor/dtype.ts";
+import { bool, complex64, complex128, type DType } from "../tensor/dtype.ts";
 import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -16,6 +16,7 @@ import {
   type Operand,
   type Pointwise,
   RULES,
+  requireConvertible,
   scalarAttr,
   unary,
 } from "./pointwise.ts";
@@ -23,16 +24,21 @@ import { canCast, resultType } from "./promotion.ts";
 
 const def = (name: string, kernel: Pointwise["kernel"], rule: Pointwise["rule"]): Pointwise => ({ name, kernel, rule });
 
-const ABS = def("abs", K.unary_abs, RULES.abs);
+/** Bools have no division; complex numbers have no rounding. */
+function division(name: string, kernel: Pointwise["kernel"], cpu: string): Pointwise {
+  const dtypes = (1 << bool.id) | (1 << complex64.id) | (1 << complex128.id);
+  const refusal = { dtypes, kernel: cpu, text: null, error: "NotImplementedError", all: null } as const;
+  return { name, kernel, rule: RULES.arith, refuses: [refusal] };
+}
+
+const ABS: Pointwise = { ...def("abs", K.unary_abs, RULES.abs), exactOut: true };
 const ISNAN = def("isnan", K.unary_isnan, RULES.compare);
 const ADD = def("add", K.binary_add, RULES.arith);
 const ADD_ALPHA = def("add", K.binary_add_alpha, RULES.arith);
 const SUB = def("sub", K.binary_sub, RULES.arith);
 const DIV = def("div", K.binary_div, RULES.float);
-const TRUNC_DIV = def("div", K.binary_trunc_divide, RULES.arith);
-const FLOOR_DIV = def("floor_divide", K.binary_floor_divide, RULES.arith);
-const REMAINDER = def("remainder", K.binary_remainder, RULES.arith);
-const FMOD = def("fmod", K.binary_fmod, RULES.arith);
+const TRUNC_DIV = division("div", K.binary_trunc_divide, "div_trunc_cpu");
+const FLOOR_DIV = division("floor_divide", K.binary_floor_divide, "div_floor_cpu");
 const POW = def("pow", K.binary_pow, RULES.arith);
 const LERP = def("lerp", K.ternary_lerp, RULES.same);
 const CLAMP = def("clamp", K.ternary_clamp, RULES.arith);
@@ -56,11 +62,11 @@ export function isnan(self: Tensor): Tensor {
 function checkAlpha(result: DType, alpha: Scalar): void {
   const kind = scalarKind(alpha);
   if (kind === "bool" && result !== bool) throw new RuntimeError("Boolean alpha only supported for Boolean results.");
+  if (kind !== "bool" && kind !== "int" && result.category < 2) {
+    throw new RuntimeError("For integral input tensors, argument alpha must not be a floating point number.");
+  }
   if (kind === "complex" && result.category < 3) {
     throw new RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.");
-  }
-  if (kind === "float" && result.category < 2) {
-    throw new RuntimeError("For integral input tensors, argument alpha must not be a floating point number.");
   }
 }
 
@@ -121,27 +127,12 @@ export function trueDivide(a: Operand, b: Operand, out: Out, inplace: boolean): 
 export function div(a: Operand, b: Operand, mode: string | null, out: Out, inplace: boolean): Tensor {
   if (mode === null) return binary(DIV, a, b, out, inplace);
   if (mode === "floor") return floorDivide(a, b, out, inplace);
-  if (mode === "trunc") return binary(TRUNC_DIV, ...asDivisible("div_trunc_cpu", a, b), out, inplace);
+  if (mode === "trunc") return binary(TRUNC_DIV, a, b, out, inplace);
   throw new RuntimeError(`div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '${mode}'`);
 }
 
-/** Bools have no division kernels; complex numbers have no rounding. */
-function asDivisible(kernel: string, a: Operand, b: Operand): [Operand, Operand] {
-  const d = resultType([a, b]);
-  if (d === bool || d.category === 3) notImplemented(kernel, d);
-  return [a, b];
-}
-
 export function floorDivide(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
-  return binary(FLOOR_DIV, ...asDivisible("div_floor_cpu", a, b), out, inplace);
-}
-
-export function remainder(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
-  return binary(REMAINDER, ...asDivisible("remainder_cpu", a, b), out, inplace);
-}
-
-export function fmod(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
-  return binary(FMOD, ...asDivisible("fmod_cpu", a, b), out, inplace);
+  return binary(FLOOR_DIV, a, b, out, inplace);
 }
 
 export function pow(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
@@ -172,11 +163,14 @@ export function lerp(self: Tensor, end: Tensor, weight: Operand, out: Out, inpla
     throw new RuntimeError(`expected dtype ${self.dtype.cppName} for \`${what}\` but got dtype ${d.cppName}`);
   };
   if (end.dtype !== self.dtype) wrong("end", end.dtype);
-  if (weight instanceof Tensor && weight.dtype !== self.dtype) wrong("weight", weight.dtype);
+  const tensor = weight instanceof Tensor;
+  if (tensor && weight._shape.length > 0 && weight.dtype !== self.dtype) wrong("weight", weight.dtype);
+  if (!tensor && self.dtype.category === 2) requireConvertible(weight, self.dtype);
   if (self.dtype.category < 2) {
     notImplemented(weight instanceof Tensor ? "lerp_kernel_tensor" : "lerp_kernel_scalar", self.dtype);
   }
-  return general(LERP, [self, end, weight], out, inplace, undefined, self.dtype);
+  const d = tensor ? resultType([self, end, weight]) : self.dtype;
+  return general(LERP, [self, end, weight], out, inplace, undefined, d);
 }
 
 const LOWEST: Record<string, Scalar> = {};
@@ -222,5 +216,8 @@ export function where(condition: Tensor, a: Operand, b: Operand, out: Out): Tens
     );
   }
   const d = resultType([a, b]);
+  if (out !== undefined && out.dtype !== d) {
+    throw new RuntimeError(`Expected out type to be ${d.scalarType} but got ${out.dtype.scalarType}`);
+  }
   return general(WHERE, [condition, a, b], out, false, undefined, d);
 }

@@ -8,11 +8,11 @@ import { emptyLike } from "./allocate.ts";
 import { clone } from "./copy.ts";
 
 function marked(self: Tensor, dims: readonly number[]): boolean[] {
-  const flags = new Array<boolean>(self._shape.length).fill(false);
+  const flags = new Array<boolean>(Math.max(1, self._shape.length)).fill(false);
   for (const dim of dims) {
     const d = wrapDim(dim, self._shape.length, "flip");
     if (flags[d]) throw texts.repeatedDim("flip", d);
-    if (d < flags.length) flags[d] = true;
+    flags[d] = true;
   }
   return flags;
 }

@@ -8,6 +8,7 @@ import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import * as copy from "./copy.ts";
 import { ADD, ASSIGN, axis, read, type Selection, write } from "./indexing-kernel.ts";
+import { contiguousFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
 import { hasInternalOverlap, requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { general, RULES } from "./pointwise.ts";
@@ -71,7 +72,7 @@ export function indexSelect(self: Tensor, dim: number, index: Tensor, out?: Tens
 /** The tensor to write into: self, `out` with self's elements, or a copy. */
 function targetOf(self: Tensor, out: Tensor | undefined, inplace: boolean, op: string): Tensor {
   if (inplace) return self;
-  if (out === undefined) return copy.clone(self);
+  if (out === undefined) return copy.clone(self, contiguousFormat);
   if (out === self) return out;
   if (out.dtype !== self.dtype) {
     refuse(`Expected out tensor to have dtype ${self.dtype.cppName}, but got ${out.dtype.cppName} instead`, op);

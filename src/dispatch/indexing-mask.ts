@@ -19,8 +19,9 @@ import {
   requireNoOverlap,
   requireNoPartialOverlap,
 } from "./overlap.ts";
+import { anyDims } from "./reduce.ts";
 import { checkFits } from "./storage-ops.ts";
-import { expand } from "./views.ts";
+import { asView, expand } from "./views.ts";
 
 function refuse(message: string, op: string): never {
   throw new RuntimeError(message, { op });
@@ -92,7 +93,18 @@ function fillWhere(self: Tensor, mask: Tensor, value: Tensor, inplace: boolean):
     );
   }
   requireNoPartialOverlap(self, mask, "masked_fill_");
-  return run(self, self, mask, value);
+  if (hasInternalOverlap(self)) fillRepeated(self, mask, value);
+  else run(self, self, mask, value);
+  return self;
+}
+
+/** Repeated dimensions are written once: where any of the mask is true along them. */
+function fillRepeated(self: Tensor, mask: Tensor, value: Tensor): void {
+  const repeated = self._strides.map((s, d) => s === 0 && (self._shape[d] as number) > 1);
+  const shape = self._shape.map((n, d) => (repeated[d] ? 1 : n));
+  const dims = [...repeated.keys()].filter((d) => repeated[d]);
+  const once = asView(self, shape, self._strides, self._offset);
+  run(once, once, anyDims(expand(mask, self._shape), dims, true), value);
 }
 
 function run(target: Tensor, self: Tensor, mask: Tensor, value: Tensor): Tensor {

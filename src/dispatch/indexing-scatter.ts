@@ -8,6 +8,7 @@ import { empty } from "./allocate.ts";
 import * as copy from "./copy.ts";
 import { writeInto } from "./indexing-dim.ts";
 import { ADD, ASSIGN, axis, compactIndex, MULTIPLY, read, type Selection } from "./indexing-kernel.ts";
+import { contiguousFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { checkFits } from "./storage-ops.ts";
@@ -50,7 +51,7 @@ export function gather(self: Tensor, dim: number, index: Tensor, _sparseGrad: bo
   const d = wrapDim(dim, self._shape.length);
   requireIndexDtype(index, op);
   if (out !== undefined && out.dtype !== self.dtype) {
-    refuse(`Expected out tensor to have dtype ${self.dtype.cppName}, but got ${cName(out)} instead`, op);
+    refuse(`Expected out tensor to have dtype ${self.dtype.cppName}, but got ${out.dtype.cppName} instead`, op);
   }
   if (index._numel !== 0) checkGather(self, d, index);
   if (out !== undefined) {
@@ -69,8 +70,6 @@ export function gather(self: Tensor, dim: number, index: Tensor, _sparseGrad: bo
   if (out !== undefined && target !== out) copy.transfer(out, target);
   return out ?? target;
 }
-
-const cName = (t: Tensor): string => (t.dtype === int64 ? "long int" : t.dtype.cppName);
 
 function checkGather(self: Tensor, d: number, index: Tensor): void {
   if (sizes(self).length !== sizes(index).length) {
@@ -125,10 +124,10 @@ export function scatterTarget(
   inplace: boolean,
   op: string,
 ): Tensor {
-  if (!inplace && out === undefined) return copy.clone(self);
+  if (!inplace && out === undefined) return copy.clone(self, contiguousFormat);
   const target = out ?? self;
   if (target.dtype !== self.dtype) {
-    refuse(`Expected out tensor to have dtype ${self.dtype.cppName}, but got ${cName(target)} instead`, op);
+    refuse(`Expected out tensor to have dtype ${self.dtype.cppName}, but got ${target.dtype.cppName} instead`, op);
   }
   if (target !== self) prepareOut(target, self._shape);
   requireNoInternalOverlap(target, op);

@@ -4,6 +4,7 @@ import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { bool, type DType, toReal } from "../tensor/dtype.ts";
+import { RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes, empty, emptyLike, emptyWith, strideOrder } from "./allocate.ts";
@@ -44,6 +45,8 @@ export interface Pointwise {
   readonly rule: Rule;
   /** Dtypes that are refused. The numbers-only call of the kernel takes none of them. */
   readonly refuses?: readonly Refusal[] | null;
+  /** `out` must have the dtype of the result. */
+  readonly exactOut?: boolean;
 }
 
 function plain(t: Tensor, k: Kernel): boolean {
@@ -182,6 +185,7 @@ export function general(
   setAttrs?: (compute: DType) => void,
   computeDtype?: DType,
   inputDtypes?: readonly (DType | null)[],
+  check?: () => void,
 ): Tensor {
   if (p.refuses) refuseOperands(p.refuses, operands, p.name);
   const compute = computeDtype ?? p.rule.compute(resultType(operands));
@@ -190,6 +194,7 @@ export function general(
   const target = targetFor(p, operands, shape, result, out, inplace);
   if (target._storage.kind === "meta") return target;
   if (p.refuses) refuseCompute(p.refuses, compute, p.name);
+  check?.();
   if (target._numel === 0) return target;
   launch(p, target, operands, compute, setAttrs, inputDtypes);
   return target;
@@ -214,12 +219,13 @@ function targetFor(
 ): Tensor {
   const tensors = operands.filter((x) => x instanceof Tensor);
   if (out === undefined) return freshResult(tensors, shape, result);
-  if (inplace || sameSizes(out._shape, shape)) {
-    for (const t of tensors) checkWrite(out, t);
-    requireNoInternalOverlap(out, p.name);
-  }
+  requireNoInternalOverlap(out, p.name);
+  for (const t of tensors) checkWrite(out, t);
   if (inplace) {
     if (!sameSizes(out._shape, shape)) throw texts.broadcastMismatch(p.name, out._shape, shape);
+  }
+  if (p.exactOut && out.dtype !== result && out.dtype.category < 3 && result.category < 3) {
+    throw new RuntimeError(`Found dtype ${out.dtype.scalarType} but expected ${result.scalarType}`, { op: p.name });
   }
   requireCast(result, out.dtype);
   if (!inplace && !sameSizes(out._shape, shape)) {
@@ -298,6 +304,17 @@ function scalarOperand(i: number, x: Scalar, rank: number, _dtype: DType | null)
   frame.broadcastOperand(i, address, dtype, NONE, NONE, rank, 0);
 }
 
+const C_NAMES: Record<string, string> = { uint8: "uint8_t", int8: "int8_t", int16: "int16_t", int64: "int64_t" };
+
+/** Refuses a complex number where real ones are computed with. */
+export function requireConvertible(x: Scalar, compute: DType): void {
+  const value = scalarValue(x);
+  if (!(value instanceof Complex) || value.im === 0 || compute.category === 3) return;
+  const half = compute.category === 2 && compute.itemsize < 4;
+  const name = half ? "float" : (C_NAMES[compute.name] ?? compute.cppName);
+  throw new RuntimeError(`value cannot be converted to type ${name} without overflow`, { code: "overflow" });
+}
+
 /** Writes a scalar attribute (real and imaginary part) for a kernel's `params.scalar(i)`. */
 export function scalarAttr(i: number, x: Scalar): void {
   const value = scalarValue(x);
@@ -308,4 +325,22 @@ export function scalarAttr(i: number, x: Scalar): void {
 /** Refuses a compute dtype in the words of torch's dispatch macros. */
 export function notImplemented(kernelName: string, d: DType): never {
   throw texts.notImplementedFor(undefined, kernelName, d.scalarType);
+}
+
+/** An operator whose kernel reads numbers besides its operands. */
+export function withAttrs(
+  p: Pointwise,
+  operands: readonly Operand[],
+  attrs: readonly Scalar[],
+  out?: Tensor,
+  inplace = false,
+): Tensor {
+  const set = (): void => {
+    for (let i = 0; i < attrs.length; i++) scalarAttr(i, attrs[i] as Scalar);
+  };
+  const compute = p.rule.compute(resultType(operands));
+  const convertible = (): void => {
+    for (const x of attrs) requireConvertible(x, compute);
+  };
+  return general(p, operands, out, inplace, set, undefined, undefined, convertible);
 }

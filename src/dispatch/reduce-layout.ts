@@ -64,13 +64,7 @@ export function resultFor(
 /** Refuses an `out` of another dtype. */
 export function requireOutDtype(out: Tensor | undefined, wanted: DType): void {
   if (out === undefined || out.dtype === wanted) return;
-  throw new RuntimeError(`Expected out tensor to have dtype ${cName(wanted)}, but got ${cName(out.dtype)} instead`);
-}
-
-const C_NAMES: Record<string, string> = { int64: "long int", int8: "signed char", uint8: "unsigned char" };
-
-function cName(d: DType): string {
-  return C_NAMES[d.name] ?? d.cppName;
+  throw new RuntimeError(`Expected out tensor to have dtype ${wanted.cppName}, but got ${out.dtype.cppName} instead`);
 }
 
 /** True when a kernel may write the tensor itself: no bits to apply, and no bytes that it also reads. */

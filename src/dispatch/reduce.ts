@@ -116,12 +116,12 @@ export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
 
 export function meanDims(self: Tensor, dim: Dims, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
   const d = meanDtype(self, dtype);
+  const mask = reducedDims(dim, self._shape.length, "mean");
   if (out !== undefined) {
     if (dtype !== null) requireOutDtype(out, d);
     requireCast(d, out.dtype);
   }
   refuseShortFloats(d, "sum_cpu");
-  const mask = reducedDims(dim, self._shape.length, "mean");
   let count = 1;
   mask.forEach((reduced, i) => {
     if (reduced) count *= self._shape[i] as number;

@@ -55,7 +55,7 @@ export function checkFits(value: Scalar, d: DType): void {
     });
   };
   if (v instanceof Complex) {
-    if (d.category !== 3 && v.im !== 0) fail();
+    if (d.category !== 3 && d.category !== 0 && v.im !== 0) fail();
     return;
   }
   if (d.category === 0 || d.category === 3) return;

@@ -1,0 +1,150 @@
+"""Writes random calls with torch's answers: shapes with 0-dim and empty ones, strided, expanded and aliasing operands,
+mixed dtypes, wrong arguments; results, storages afterwards, gradients and error texts.
+
+    python make_random_cases.py OUT_FILE COUNT [SEED [OP...]]
+
+One JSON line a case: T operands [dtype, storage number, shape, strides, offset, requires grad], S storages (values),
+op, form (f function, m method, i in-place, o out=), args, kw; then err [class, first line], or out (results), post
+(storages that the call changed), grads. tests: test/ops/random-cases.test.ts.
+"""
+import json
+import random
+import re
+import sys
+import warnings
+
+import torch
+
+from random_calls import CALLS, DTYPES, draw_call
+
+CODE = {v: k for k, v in DTYPES.items()}
+PARSING = re.compile(r"position|received an invalid|unexpected keyword|must be|got multiple")
+FLOATS = ("f16", "bf16", "f32", "f64", "c64", "c128")
+
+
+def number(v):
+    if isinstance(v, complex):
+        return [number(v.real), number(v.imag)]
+    if isinstance(v, float):
+        return "nan" if v != v else "inf" if v == float("inf") else "-inf" if v == -float("inf") else v
+    return v
+
+
+def flat(t):
+    t = t.detach().resolve_conj().resolve_neg().reshape(-1)
+    if t.dtype in (torch.float16, torch.bfloat16):
+        t = t.float()
+    return [number(v) for v in t.tolist()]
+
+
+def storage_of(t):
+    return torch.empty(0, dtype=t.dtype).set_(t.untyped_storage())
+
+
+def snapshot(case, tensors, t):
+    """A result: a plain value, or a tensor with the operand whose storage it shares."""
+    if not isinstance(t, torch.Tensor):
+        return {"v": number(t)} if isinstance(t, (bool, int, float, complex)) else {"v": str(t)}
+    ptr = t.untyped_storage().data_ptr()
+    owner = -1
+    if t.numel() > 0:
+        for k, x in enumerate(tensors):
+            if x.numel() > 0 and x.untyped_storage().data_ptr() == ptr:
+                owner = case["T"][k][1]
+                break
+    r = {"dt": CODE[t.dtype], "sh": list(t.shape), "st": list(t.stride()), "x": flat(t), "a": owner}
+    if owner >= 0:
+        r["off"] = t.storage_offset()
+    if t.requires_grad:
+        r["gf"] = type(t.grad_fn).__name__ if t.grad_fn is not None else None
+    return r
+
+
+def build(case):
+    storages = [torch.tensor([complex(*map(float, v)) if isinstance(v, list) else v for v in s], dtype=DTYPES[d])
+                for d, s in case["S"]]
+    tensors = []
+    for dt, s, shape, strides, offset, grad in case["T"]:
+        t = torch.as_strided(storages[s], shape, strides, offset).detach()
+        tensors.append(t.requires_grad_() if grad else t)
+    return storages, tensors
+
+
+def decode(v, tensors):
+    if isinstance(v, list):
+        return [decode(x, tensors) for x in v]
+    if not isinstance(v, dict):
+        return v
+    key, x = next(iter(v.items()))
+    return {"t": lambda: tensors[x], "f": lambda: float(x), "dt": lambda: DTYPES[x],
+            "c": lambda: complex(*x)}[key]()
+
+
+def invoke(case, tensors):
+    args = [decode(a, tensors) for a in case["args"]]
+    kw = {k: decode(v, tensors) for k, v in case.get("kw", {}).items()}
+    name, form = case["op"], case["form"]
+    if form == "m":
+        return getattr(args[0], name)(*args[1:], **kw)
+    if form == "i":
+        return getattr(args[0], name + "_")(*args[1:], **kw)
+    f = torch
+    for part in name.split("."):
+        f = getattr(f, part)
+    return f(*args, **kw)
+
+
+def cotangent(t, k):
+    i = torch.arange(t.numel(), dtype=torch.float64)
+    return (((7 * i + 3 + 5 * k) % 11 - 5) / 4).to(t.dtype).reshape(t.shape)
+
+
+def answer(case):
+    storages, tensors = build(case)
+    before = [s.clone() for s in storages]
+    try:
+        r = invoke(case, tensors)
+    except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError) as e:
+        case["err"] = [type(e).__name__, str(e).split("\n")[0][:300]]
+        return case
+    results = list(r) if isinstance(r, (tuple, list)) else [r]
+    case["out"] = [snapshot(case, tensors, t) for t in results]
+    case["post"] = {}
+    for k, s in enumerate(storages):
+        same = torch.equal(s.view(torch.uint8), before[k].view(torch.uint8)) if s.numel() else True
+        if not same:
+            case["post"][k] = flat(s)
+    add_gradients(case, tensors, results)
+    return case
+
+
+def add_gradients(case, tensors, results):
+    outs = [t for t in results if isinstance(t, torch.Tensor) and t.requires_grad]
+    leaves = [t for t in tensors if t.requires_grad and t.is_leaf]
+    if not outs or not leaves or all(o.is_leaf for o in outs):
+        return
+    outs = [o for o in outs if not o.is_leaf]
+    try:
+        grads = torch.autograd.grad(outs, leaves, [cotangent(o, k) for k, o in enumerate(outs)], allow_unused=True)
+        case["grads"] = [None if g is None else flat(g) for g in grads]
+    except (RuntimeError, NotImplementedError) as e:
+        case["gerr"] = [type(e).__name__, str(e).split("\n")[0][:300]]
+
+
+def main():
+    out, count = sys.argv[1], int(sys.argv[2])
+    rng = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
+    names = sys.argv[4:] or list(CALLS)
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    with open(out, "w") as f:
+        for n in range(count):
+            case = answer(draw_call(rng, names[n % len(names)]))
+            # Python's own complaints about arguments say nothing about operators.
+            if case.get("err", [""])[0] == "TypeError" and PARSING.search(case["err"][1]):
+                continue
+            text = json.dumps({"id": n, **case}, separators=(",", ":"))
+            f.write(text.replace("-Infinity", '"-inf"').replace("Infinity", '"inf"').replace("NaN", '"nan"') + "\n")
+
+
+main()
