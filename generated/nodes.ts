@@ -491,6 +491,21 @@ export class _repeat_each_Backward extends Node {
   }
 }
 
+export class flip_Backward extends Node {
+  override get name(): string {
+    return "FlipBackward0";
+  }
+  dims!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const dims: any = this.dims;
+    return [
+      this.needs(0) ? grad.flip(dims) : null,
+    ];
+  }
+}
+
 export class mm_Backward extends Node {
   override get name(): string {
     return "MmBackward0";
@@ -2824,21 +2839,6 @@ export class _neg_view_Backward extends Node {
     if (!grad) return this.nothing();
     return [
       this.needs(0) ? grad.neg() : null,
-    ];
-  }
-}
-
-export class flip_Backward extends Node {
-  override get name(): string {
-    return "FlipBackward0";
-  }
-  dims!: any;
-  override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
-    if (!grad) return this.nothing();
-    const dims: any = this.dims;
-    return [
-      this.needs(0) ? grad.flip(dims) : null,
     ];
   }
 }

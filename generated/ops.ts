@@ -418,7 +418,6 @@ export function scatter_value_(self: Tensor, dim: number, index: Tensor, value: 
 
 export function scatter_reduce(self: Tensor, dim: number, index: Tensor, src: Tensor, reduce: string, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("scatter", out, [self, index, src]);
     return $T.finishOut(($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return ($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, undefined, false);
@@ -445,7 +444,6 @@ export function scatter_reduce_(self: Tensor, dim: number, index: Tensor, src: T
 
 export function scatter_value_reduce(self: Tensor, dim: number, index: Tensor, value: Scalar, reduce: string, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("scatter", out, [self, index]);
     return $T.finishOut(($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, undefined, false);
@@ -738,6 +736,15 @@ export function repeat_interleave_self_Tensor(self: Tensor, repeats: Tensor, dim
 
 export function repeat_interleave_Tensor(repeats: Tensor, outputSize: number | null): Tensor {
   return ($C.repeatInterleavePositions as $Fn)(repeats, outputSize);
+}
+
+export function flip(self: Tensor, dims: readonly number[]): Tensor {
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($flip.flip as $Fn)(self, dims, undefined, false);
+  const node = new $N.flip_Backward();
+  $T.connect(node, [self]);
+  node.dims = dims;
+  const r = ($flip.flip as $Fn)(self, dims, undefined, false);
+  return $T.record(r, node);
 }
 
 export function mm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
@@ -1321,6 +1328,7 @@ export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?:
 }
 
 export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
+  $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -1339,6 +1347,7 @@ export function bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, out?: 
 }
 
 export function bitwise_or_(self: Tensor, other: Tensor | Scalar): Tensor {
+  $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -1357,6 +1366,7 @@ export function bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, out?:
 }
 
 export function bitwise_xor_(self: Tensor, other: Tensor | Scalar): Tensor {
+  $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -1776,6 +1786,7 @@ export function bitwise_not(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function bitwise_not_(self: Tensor): Tensor {
+  $T.checkInplace(self);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
@@ -2001,7 +2012,6 @@ export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export function floor_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
-    $T.checkOut("floor_divide", out, [self, other]);
     return $T.finishOut(($arith.floorDivide as $Fn)(self, other, out, false), out) as Tensor;
   }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.floorDivide as $Fn)(self, other, undefined, false);
@@ -3580,15 +3590,6 @@ export function resolve_conj(self: Tensor): Tensor {
 
 export function resolve_neg(self: Tensor): Tensor {
   return ($C.resolveNeg as $Fn)(self);
-}
-
-export function flip(self: Tensor, dims: readonly number[]): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($flip.flip as $Fn)(self, dims, undefined, false);
-  const node = new $N.flip_Backward();
-  $T.connect(node, [self]);
-  node.dims = dims;
-  const r = ($flip.flip as $Fn)(self, dims, undefined, false);
-  return $T.record(r, node);
 }
 
 export function _reshape_alias(self: Tensor, size: readonly number[]): Tensor {

@@ -140,7 +140,7 @@ function emitPlain(op: Op, plan: NodePlan | null): string[] {
   if (withOut && op.kind !== "composite") {
     lines.push("  if (out !== undefined) {");
     // Without formulas torch leaves gradients aside.
-    if (op.grad !== "none" && !op.inplaceGradOnly) {
+    if (op.grad !== "none" && !op.inplaceGradOnly && op.node !== "NotImplemented") {
       lines.push(`    $T.checkOut("${op.name}", out, [${inputs.join(", ")}]);`);
     }
     lines.push(`    return $T.finishOut(${forward(op, "out", false)}, out) as ${type};`, "  }");
@@ -191,7 +191,7 @@ function emitInplace(op: Op, plan: NodePlan | null): string[] {
       : [];
   if (plan === null) {
     lines.push(
-      ...(op.grad === "none" ? [] : [`  ${check}`]),
+      ...(op.promote === "bool" ? [] : [`  ${check}`]),
       ...write,
       `  ${call};`,
       `  ${self}._version.value++;`,

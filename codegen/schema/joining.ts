@@ -1,4 +1,4 @@
-/** Operators that put tensors together or repeat them. */
+/** Joining tensors, and other copies that move elements. */
 import type { OpSchema } from "../model/types.ts";
 
 const composite = { kind: "composite", grad: "composite" } as const;
@@ -131,5 +131,17 @@ export const ops = [
     kwargs: { output_size: "Int?" },
     impl: "composites.repeatInterleavePositions",
     doc: "The positions 0, 1, …, each as often as `repeats` says for it.",
+  },
+  {
+    name: "flip",
+    kind: "op",
+    args: { self: "Tensor", dims: "Size" },
+    variants: ["function", "method"],
+    impl: "flip.flip",
+    node: "FlipBackward0",
+    doc: "The elements in reverse order along the given dimensions, as a new tensor.",
+    grad: { self: "grad.flip(dims)" },
+    throws: ["RuntimeError when a dimension is named twice", "IndexError for a dimension out of range"],
+    example: "tensor([1, 2, 3]).flip([0]) // tensor([3., 2., 1.])",
   },
 ] as const satisfies readonly OpSchema[];

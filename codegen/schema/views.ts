@@ -8,18 +8,6 @@ const unflat = "grad.reshape(self.shape)";
 
 export const ops = [
   {
-    name: "flip",
-    kind: "op",
-    args: { self: "Tensor", dims: "Size" },
-    variants: ["function", "method"],
-    impl: "flip.flip",
-    node: "FlipBackward0",
-    doc: "The elements in reverse order along the given dimensions, as a new tensor.",
-    grad: { self: "grad.flip(dims)" },
-    throws: ["RuntimeError when a dimension is named twice", "IndexError for a dimension out of range"],
-    example: "tensor([1, 2, 3]).flip([0]) // tensor([3., 2., 1.])",
-  },
-  {
     ...method,
     name: "_reshape_alias",
     internal: true,

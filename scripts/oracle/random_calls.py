@@ -8,7 +8,8 @@ DTYPES = {
 }
 SHAPES = [[], [], [1], [3], [2, 3], [2, 3], [3, 2], [1, 3], [2, 1], [2, 2, 3], [1, 1], [0], [0, 3], [2, 0], [4],
           [5, 1, 2]]
-PRODUCTS = ("mm", "matmul", "dot", "mv", "bmm", "addmm")
+PRODUCTS = ("mm", "matmul", "dot", "mv", "bmm", "addmm", "nn.functional.linear")
+POINTWISE = ("add", "sub", "mul", "neg", "exp", "lt", "maximum", "clamp")
 COMMON = ["f32"] * 8 + ["f64", "i64", "i64", "i32", "bool", "u8", "i8", "i16", "f16", "bf16", "c64", "c128"]
 
 
@@ -36,7 +37,7 @@ class Draw:
             return [rng.randrange(0, 6) for _ in range(n)]
         if dt[0] == "i":
             return [rng.randrange(-4, 5) for _ in range(n)]
-        special = self.chance(0.1)
+        special = self.chance(0.1) and self.case["op"] not in PRODUCTS
         one = lambda: rng.choice([float("nan"), float("inf"), -float("inf"), 0.0, -0.0]) \
             if special and rng.random() < 0.3 else rng.randrange(-12, 13) / 4
         return [[one(), one()] for _ in range(n)] if dt[0] == "c" else [one() for _ in range(n)]
@@ -140,7 +141,7 @@ def draw_call(rng, name):
     if case["form"] == "o":
         shape = d.near(args[0]) if d.chance(0.5) or not isinstance(args[0], dict) else d.shape_of(args[0])
         kw = {**kw, "out": d.tensor(shape, grad=d.chance(0.03))}
-        if d.chance(0.1) and isinstance(args[0], dict) and name not in PRODUCTS:
+        if d.chance(0.1) and isinstance(args[0], dict) and name in POINTWISE:
             kw["out"] = d.alias(args[0])
     case["args"] = args
     if kw:

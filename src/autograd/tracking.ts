@@ -122,6 +122,7 @@ function checkCreation(view: Tensor): void {
 
 /** After a recorded in-place operation: the tensor, or the base that it is a view of, gets a new node. */
 export function rebaseHistory(self: Tensor, node: Node): void {
+  if (self.dtype.category < 2 && node.name === "CopyBackwards") return;
   node.outputs[0] = metaOf(self);
   const base = self._base;
   if (base === null) {
