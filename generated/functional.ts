@@ -160,6 +160,7 @@ const T__addr: A.Overload[] = [
  */
 export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
 export function addr(...args: any[]): any {
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.addr(args[0], args[1], args[2], 1, 1);
   return A.call("addr", T__addr, args);
 }
 
@@ -184,6 +185,9 @@ export function all(self: Tensor, dim: number | readonly number[] | null, option
 /** True where every element over the dimensions is nonzero. @torch torch.all */
 export function all(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
 export function all(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.all(args[0]);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.all_dims(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.all_dims(args[0], args[1], args[2]);
   return A.call("all", T__all, args);
 }
 
@@ -207,6 +211,7 @@ export function allclose(self: Tensor, other: Tensor, rtol: number, options?: { 
 /** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
 export function allclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
 export function allclose(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.allclose(args[0], args[1], 0.00001, 1e-8, false);
   return A.call("allclose", T__allclose, args);
 }
 
@@ -228,6 +233,9 @@ export function amax(self: Tensor, dim: number | readonly number[] | null, optio
 /** The largest elements over one or several dimensions. @torch torch.amax */
 export function amax(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
 export function amax(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.amax(args[0], null, false);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.amax(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.amax(args[0], args[1], args[2]);
   return A.call("amax", T__amax, args);
 }
 
@@ -249,6 +257,9 @@ export function amin(self: Tensor, dim: number | readonly number[] | null, optio
 /** The smallest elements over one or several dimensions. @torch torch.amin */
 export function amin(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
 export function amin(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.amin(args[0], null, false);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.amin(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.amin(args[0], args[1], args[2]);
   return A.call("amin", T__amin, args);
 }
 
@@ -273,6 +284,9 @@ export function any(self: Tensor, dim: number | readonly number[] | null, option
 /** True where some element over the dimensions is nonzero. @torch torch.any */
 export function any(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
 export function any(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.any(args[0]);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.any_dims(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.any_dims(args[0], args[1], args[2]);
   return A.call("any", T__any, args);
 }
 
@@ -338,6 +352,7 @@ export function argmax(self: Tensor, dim: number | null, options?: { keepdim?: b
 /** The position of the first largest element along a dimension, or among all elements in row-major order. @torch torch.argmax */
 export function argmax(self: Tensor, options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
 export function argmax(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.argmax(args[0], null, false);
   return A.call("argmax", T__argmax, args);
 }
 
@@ -360,6 +375,7 @@ export function argmin(self: Tensor, dim: number | null, options?: { keepdim?: b
 /** The position of the first smallest element along a dimension, or among all elements in row-major order. @torch torch.argmin */
 export function argmin(self: Tensor, options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
 export function argmin(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.argmin(args[0], null, false);
   return A.call("argmin", T__argmin, args);
 }
 
@@ -385,6 +401,9 @@ export function argsort(self: Tensor, options?: { dim?: number; descending?: boo
 /** As `argsort`. @torch torch.argsort */
 export function argsort(self: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean }): Tensor;
 export function argsort(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.argsort(args[0], -1, false);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.argsort(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.argsort(args[0], args[1], args[2]);
   return A.call("argsort", T__argsort, args);
 }
 
@@ -401,6 +420,7 @@ const T__argwhere: A.Overload[] = [
  */
 export function argwhere(self: Tensor): Tensor;
 export function argwhere(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.argwhere(args[0]);
   return A.call("argwhere", T__argwhere, args);
 }
 
@@ -481,6 +501,7 @@ export function bernoulli(self: Tensor, options?: { generator?: Generator | null
 /** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
 export function bernoulli(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
 export function bernoulli(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.bernoulli(args[0], null);
   return A.call("bernoulli", T__bernoulli, args);
 }
 
@@ -599,6 +620,8 @@ export function broadcastTo(self: Tensor, size: readonly number[], options?: Rec
 /** The tensor expanded to a shape. @torch torch.broadcast_to */
 export function broadcastTo(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function broadcastTo(...args: any[]): any {
+  const size = A.plainSize(args, 1);
+  if (size !== null && args[0] instanceof Tensor) return O.broadcast_to(args[0], size);
   return A.call("broadcastTo", T__broadcastTo, args);
 }
 
@@ -639,6 +662,8 @@ export function chunk(self: Tensor, chunks: number, dim: number): Tensor[];
 /** At most so many parts of equal size. @torch torch.chunk */
 export function chunk(self: Tensor, chunks: number, options?: { dim?: number }): Tensor[];
 export function chunk(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.chunk(args[0], args[1], 0);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.chunk(args[0], args[1], args[2]);
   return A.call("chunk", T__chunk, args);
 }
 
@@ -669,6 +694,7 @@ export function clamp(self: Tensor, min: Scalar | null, options?: { max?: Scalar
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 export function clamp(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor(args[0], null, null);
   return A.call("clamp", T__clamp, args);
 }
 
@@ -699,6 +725,7 @@ export function clip(self: Tensor, min: Scalar | null, options?: { max?: Scalar 
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 export function clip(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor(args[0], null, null);
   return A.call("clip", T__clip, args);
 }
 
@@ -790,6 +817,7 @@ const T__conj: A.Overload[] = [
  */
 export function conj(self: Tensor): Tensor;
 export function conj(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.conj(args[0]);
   return A.call("conj", T__conj, args);
 }
 
@@ -843,6 +871,7 @@ const T__cumprod: A.Overload[] = [
  */
 export function cumprod(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function cumprod(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.cumprod(args[0], args[1], null);
   return A.call("cumprod", T__cumprod, args);
 }
 
@@ -859,6 +888,7 @@ const T__cumsum: A.Overload[] = [
  */
 export function cumsum(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function cumsum(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.cumsum(args[0], args[1], null);
   return A.call("cumsum", T__cumsum, args);
 }
 
@@ -875,6 +905,7 @@ const T__detach: A.Overload[] = [
  */
 export function detach(self: Tensor): Tensor;
 export function detach(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.detach(args[0]);
   return A.call("detach", T__detach, args);
 }
 
@@ -898,6 +929,10 @@ export function diagonal(self: Tensor, offset: number, options?: { dim1?: number
 /** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
 export function diagonal(self: Tensor, options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
 export function diagonal(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.diagonal(args[0], 0, 0, 1);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.diagonal(args[0], args[1], 0, 1);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.diagonal(args[0], args[1], args[2], 1);
+  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2]) && Number.isInteger(args[3])) return O.diagonal(args[0], args[1], args[2], args[3]);
   return A.call("diagonal", T__diagonal, args);
 }
 
@@ -993,6 +1028,8 @@ export function empty(size: readonly number[], options?: { dtype?: DTypeLike | n
 /** A tensor whose elements are not set, of the default dtype unless one is given. @torch torch.empty */
 export function empty(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; out?: Tensor })[]): Tensor;
 export function empty(...args: any[]): any {
+  const size = A.plainSize(args, 0);
+  if (size !== null) return O.empty(size, null, null, false, null);
   return A.call("empty", T__empty, args);
 }
 
@@ -1009,6 +1046,7 @@ const T__emptyLike: A.Overload[] = [
  */
 export function emptyLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 export function emptyLike(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.empty_like(args[0], null, null, false, null);
   return A.call("emptyLike", T__emptyLike, args);
 }
 
@@ -1119,6 +1157,8 @@ export function eye(n: number, options?: { dtype?: DTypeLike | null; device?: De
 /** An n x m matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
 export function eye(n: number, m: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
 export function eye(...args: any[]): any {
+  if (args.length === 1 && Number.isInteger(args[0])) return O.eye(args[0], null, null, false);
+  if (args.length === 2 && Number.isInteger(args[0]) && Number.isInteger(args[1])) return O.eye_m(args[0], args[1], null, null, false);
   return A.call("eye", T__eye, args);
 }
 
@@ -1163,6 +1203,9 @@ export function flatten(self: Tensor, startDim: number, options?: { endDim?: num
 /** A range of dimensions made one. @torch torch.flatten */
 export function flatten(self: Tensor, options?: { startDim?: number; endDim?: number }): Tensor;
 export function flatten(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.flatten(args[0], 0, -1);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.flatten(args[0], args[1], -1);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.flatten(args[0], args[1], args[2]);
   return A.call("flatten", T__flatten, args);
 }
 
@@ -1183,6 +1226,8 @@ export function flip(self: Tensor, size: readonly number[], options?: Record<str
 /** The elements in reverse order along the given dimensions, as a new tensor. @torch torch.flip */
 export function flip(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function flip(...args: any[]): any {
+  const size = A.plainSize(args, 1);
+  if (size !== null && args[0] instanceof Tensor) return O.flip(args[0], size);
   return A.call("flip", T__flip, args);
 }
 
@@ -1312,6 +1357,7 @@ const T__ger: A.Overload[] = [
  */
 export function ger(self: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
 export function ger(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.outer(args[0], args[1]);
   return A.call("ger", T__ger, args);
 }
 
@@ -1402,6 +1448,7 @@ const T__imag: A.Overload[] = [
  */
 export function imag(self: Tensor): Tensor;
 export function imag(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.imag(args[0]);
   return A.call("imag", T__imag, args);
 }
 
@@ -1516,6 +1563,7 @@ const T__inner: A.Overload[] = [
  */
 export function inner(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function inner(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.inner(args[0], args[1]);
   return A.call("inner", T__inner, args);
 }
 
@@ -1540,6 +1588,7 @@ export function isclose(self: Tensor, other: Tensor, rtol: number, options?: { a
 /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
 export function isclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
 export function isclose(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.isclose(args[0], args[1], 0.00001, 1e-8, false);
   return A.call("isclose", T__isclose, args);
 }
 
@@ -1707,6 +1756,7 @@ export function logSoftmax(self: Tensor, dim: number, dtype: DTypeLike | null, o
 /** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
 export function logSoftmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function logSoftmax(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.log_softmax(args[0], args[1], null);
   return A.call("logSoftmax", T__logSoftmax, args);
 }
 
@@ -1819,6 +1869,7 @@ export function maskedFill(self: Tensor, mask: Tensor, value: Tensor): Tensor;
 /** The tensor with a number where the mask is true. @torch torch.masked_fill */
 export function maskedFill(self: Tensor, mask: Tensor, value: Scalar): Tensor;
 export function maskedFill(...args: any[]): any {
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.masked_fill_Tensor(args[0], args[1], args[2]);
   return A.call("maskedFill", T__maskedFill, args);
 }
 
@@ -1874,6 +1925,7 @@ const T__matmul: A.Overload[] = [
  */
 export function matmul(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 export function matmul(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.matmul(args[0], args[1]);
   return A.call("matmul", T__matmul, args);
 }
 
@@ -1902,6 +1954,9 @@ export function max(self: Tensor, dim: number, keepdim: boolean, options?: { out
 /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
 export function max(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
 export function max(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.max(args[0]);
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.max_other(args[0], args[1]);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.max_dim(args[0], args[1], args[2]);
   return A.call("max", T__max, args);
 }
 
@@ -1946,6 +2001,9 @@ export function mean(self: Tensor, dim: number | readonly number[] | null, optio
 /** The mean over one or several dimensions. @torch torch.mean */
 export function mean(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function mean(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.mean(args[0], null);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.mean_dim(args[0], args[1], false, null);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.mean_dim(args[0], args[1], args[2], null);
   return A.call("mean", T__mean, args);
 }
 
@@ -1974,6 +2032,9 @@ export function min(self: Tensor, dim: number, keepdim: boolean, options?: { out
 /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
 export function min(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
 export function min(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.min(args[0]);
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.min_other(args[0], args[1]);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.min_dim(args[0], args[1], args[2]);
   return A.call("min", T__min, args);
 }
 
@@ -2027,6 +2088,7 @@ const T__moveaxis: A.Overload[] = [
  */
 export function moveaxis(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
 export function moveaxis(...args: any[]): any {
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.movedim(args[0], args[1], args[2]);
   return A.call("moveaxis", T__moveaxis, args);
 }
 
@@ -2043,6 +2105,7 @@ const T__movedim: A.Overload[] = [
  */
 export function movedim(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
 export function movedim(...args: any[]): any {
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.movedim(args[0], args[1], args[2]);
   return A.call("movedim", T__movedim, args);
 }
 
@@ -2081,6 +2144,8 @@ export function multinomial(self: Tensor, numSamples: number, replacement: boole
 /** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
 export function multinomial(self: Tensor, numSamples: number, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
 export function multinomial(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.multinomial(args[0], args[1], false, null);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.multinomial(args[0], args[1], args[2], null);
   return A.call("multinomial", T__multinomial, args);
 }
 
@@ -2138,6 +2203,7 @@ export function narrow(self: Tensor, dim: number, start: number, length: number)
 /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
 export function narrow(self: Tensor, dim: number, start: Tensor, length: number): Tensor;
 export function narrow(...args: any[]): any {
+  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2]) && Number.isInteger(args[3])) return O.narrow(args[0], args[1], args[2], args[3]);
   return A.call("narrow", T__narrow, args);
 }
 
@@ -2213,6 +2279,7 @@ export function nonzero(self: Tensor, options?: { out?: Tensor }): Tensor;
 /** With `asTuple`, the coordinates as one vector for each dimension. @torch torch.nonzero */
 export function nonzero(self: Tensor, options?: { asTuple: boolean }): Tensor[];
 export function nonzero(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nonzero(args[0]);
   return A.call("nonzero", T__nonzero, args);
 }
 
@@ -2246,6 +2313,8 @@ export function normal(mean: number, std: number, size: readonly number[], optio
 /** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
 export function normal(mean: number, std: number, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
 export function normal(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.normal(args[0], args[1], null);
+  if (args.length === 1 && args[0] instanceof Tensor) return O.normal_Tensor_float(args[0], 1, null);
   return A.call("normal", T__normal, args);
 }
 
@@ -2283,6 +2352,8 @@ export function ones(size: readonly number[], options?: { dtype?: DTypeLike | nu
 /** A tensor of ones, of the default dtype unless one is given. @torch torch.ones */
 export function ones(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
 export function ones(...args: any[]): any {
+  const size = A.plainSize(args, 0);
+  if (size !== null) return O.ones(size, null, null, false);
   return A.call("ones", T__ones, args);
 }
 
@@ -2299,6 +2370,7 @@ const T__onesLike: A.Overload[] = [
  */
 export function onesLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 export function onesLike(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.ones_like(args[0], null, null, false, null);
   return A.call("onesLike", T__onesLike, args);
 }
 
@@ -2317,6 +2389,7 @@ const T__outer: A.Overload[] = [
  */
 export function outer(self: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
 export function outer(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.outer(args[0], args[1]);
   return A.call("outer", T__outer, args);
 }
 
@@ -2336,6 +2409,8 @@ export function permute(self: Tensor, size: readonly number[], options?: Record<
 /** The dimensions in another order. @torch torch.permute */
 export function permute(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function permute(...args: any[]): any {
+  const size = A.plainSize(args, 1);
+  if (size !== null && args[0] instanceof Tensor) return O.permute(args[0], size);
   return A.call("permute", T__permute, args);
 }
 
@@ -2362,6 +2437,7 @@ export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }):
 /** A number to the power of each element. @torch torch.pow */
 export function pow(self: Scalar, exponent: Tensor, options?: { out?: Tensor }): Tensor;
 export function pow(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor(args[0], args[1]);
   return A.call("pow", T__pow, args);
 }
 
@@ -2384,6 +2460,9 @@ export function prod(self: Tensor, dim: number, keepdim: boolean, options?: { dt
 /** The product over one dimension. @torch torch.prod */
 export function prod(self: Tensor, dim: number, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function prod(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.prod(args[0], null);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.prod_dim_int(args[0], args[1], false, null);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.prod_dim_int(args[0], args[1], args[2], null);
   return A.call("prod", T__prod, args);
 }
 
@@ -2423,6 +2502,8 @@ export function rand(size: readonly number[], options?: { generator?: Generator 
 /** Uniform random numbers in [0, 1). @torch torch.rand */
 export function rand(...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
 export function rand(...args: any[]): any {
+  const size = A.plainSize(args, 0);
+  if (size !== null) return O.rand(size, null, null, null, false);
   return A.call("rand", T__rand, args);
 }
 
@@ -2439,6 +2520,7 @@ const T__randLike: A.Overload[] = [
  */
 export function randLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 export function randLike(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.rand_like(args[0], null, null, null, false, null);
   return A.call("randLike", T__randLike, args);
 }
 
@@ -2505,6 +2587,8 @@ export function randn(size: readonly number[], options?: { generator?: Generator
 /** Normal random numbers with mean 0 and standard deviation 1. @torch torch.randn */
 export function randn(...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
 export function randn(...args: any[]): any {
+  const size = A.plainSize(args, 0);
+  if (size !== null) return O.randn(size, null, null, null, false);
   return A.call("randn", T__randn, args);
 }
 
@@ -2521,6 +2605,7 @@ const T__randnLike: A.Overload[] = [
  */
 export function randnLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 export function randnLike(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.randn_like(args[0], null, null, null, false, null);
   return A.call("randnLike", T__randnLike, args);
 }
 
@@ -2538,6 +2623,7 @@ const T__randperm: A.Overload[] = [
  */
 export function randperm(n: number, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor }): Tensor;
 export function randperm(...args: any[]): any {
+  if (args.length === 1 && Number.isInteger(args[0])) return O.randperm(args[0], null, null, null, false);
   return A.call("randperm", T__randperm, args);
 }
 
@@ -2555,6 +2641,7 @@ const T__ravel: A.Overload[] = [
  */
 export function ravel(self: Tensor): Tensor;
 export function ravel(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.ravel(args[0]);
   return A.call("ravel", T__ravel, args);
 }
 
@@ -2571,6 +2658,7 @@ const T__real: A.Overload[] = [
  */
 export function real(self: Tensor): Tensor;
 export function real(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.real(args[0]);
   return A.call("real", T__real, args);
 }
 
@@ -2639,6 +2727,8 @@ export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number
 /** The positions 0, 1, …, each as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(repeats: Tensor, options?: { outputSize?: number | null }): Tensor;
 export function repeatInterleave(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.repeat_interleave_self_int(args[0], args[1], null, null);
+  if (args.length === 1 && args[0] instanceof Tensor) return O.repeat_interleave_Tensor(args[0], null);
   return A.call("repeatInterleave", T__repeatInterleave, args);
 }
 
@@ -2659,6 +2749,8 @@ export function reshape(self: Tensor, size: readonly number[], options?: Record<
 /** The same elements with another shape. @torch torch.reshape */
 export function reshape(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function reshape(...args: any[]): any {
+  const size = A.plainSize(args, 1);
+  if (size !== null && args[0] instanceof Tensor) return O.reshape(args[0], size);
   return A.call("reshape", T__reshape, args);
 }
 
@@ -2675,6 +2767,7 @@ const T__resolveConj: A.Overload[] = [
  */
 export function resolveConj(self: Tensor): Tensor;
 export function resolveConj(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.resolve_conj(args[0]);
   return A.call("resolveConj", T__resolveConj, args);
 }
 
@@ -2691,6 +2784,7 @@ const T__resolveNeg: A.Overload[] = [
  */
 export function resolveNeg(self: Tensor): Tensor;
 export function resolveNeg(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.resolve_neg(args[0]);
   return A.call("resolveNeg", T__resolveNeg, args);
 }
 
@@ -2808,6 +2902,7 @@ const T__select: A.Overload[] = [
  */
 export function select(self: Tensor, dim: number, index: number): Tensor;
 export function select(...args: any[]): any {
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.select(args[0], args[1], args[2]);
   return A.call("select", T__select, args);
 }
 
@@ -2863,6 +2958,7 @@ export function softmax(self: Tensor, dim: number, dtype: DTypeLike | null, opti
 /** exp(x) divided by its sum along a dimension. @torch torch.softmax */
 export function softmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function softmax(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.softmax(args[0], args[1], null);
   return A.call("softmax", T__softmax, args);
 }
 
@@ -2889,6 +2985,9 @@ export function sort(self: Tensor, options?: { dim?: number; descending?: boolea
 /** As `sort`. @torch torch.sort */
 export function sort(self: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<["values","indices"]>;
 export function sort(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.sort(args[0], -1, false);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.sort(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.sort(args[0], args[1], args[2]);
   return A.call("sort", T__sort, args);
 }
 
@@ -2914,6 +3013,8 @@ export function split(self: Tensor, splitSize: readonly number[], dim: number): 
 /** Consecutive parts of the given sizes. @torch torch.split */
 export function split(self: Tensor, splitSize: readonly number[], options?: { dim?: number }): Tensor[];
 export function split(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.split(args[0], args[1], 0);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.split(args[0], args[1], args[2]);
   return A.call("split", T__split, args);
 }
 
@@ -2968,6 +3069,7 @@ const T__square: A.Overload[] = [
  */
 export function square(self: Tensor, options?: { out?: Tensor }): Tensor;
 export function square(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.square(args[0]);
   return A.call("square", T__square, args);
 }
 
@@ -2993,6 +3095,8 @@ export function squeeze(self: Tensor, dim: number): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze */
 export function squeeze(self: Tensor, dim: number | readonly number[]): Tensor;
 export function squeeze(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.squeeze(args[0]);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.squeeze_dim(args[0], args[1]);
   return A.call("squeeze", T__squeeze, args);
 }
 
@@ -3048,6 +3152,10 @@ export function std(self: Tensor, unbiased: boolean, options?: { out?: Tensor })
 /** The standard deviation of all elements. @torch torch.std */
 export function std(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
 export function std(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.std_dim(args[0], null, true, false);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.std_dim(args[0], args[1], true, false);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.std_dim(args[0], args[1], args[2], false);
+  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.std_dim(args[0], args[1], args[2], args[3]);
   return A.call("std", T__std, args);
 }
 
@@ -3082,6 +3190,10 @@ export function stdMean(self: Tensor, unbiased: boolean): Named<["std","mean"]>;
 /** The standard deviation and the mean of all elements. @torch torch.std_mean */
 export function stdMean(self: Tensor, options?: { unbiased?: boolean }): Named<["std","mean"]>;
 export function stdMean(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.std_mean_dim(args[0], null, true, false);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.std_mean_dim(args[0], args[1], true, false);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.std_mean_dim(args[0], args[1], args[2], false);
+  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.std_mean_dim(args[0], args[1], args[2], args[3]);
   return A.call("stdMean", T__stdMean, args);
 }
 
@@ -3146,6 +3258,9 @@ export function sum(self: Tensor, dim: number | readonly number[] | null, option
 /** The sum over one or several dimensions. @torch torch.sum */
 export function sum(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function sum(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.sum(args[0], null);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.sum_dim_IntList(args[0], args[1], false, null);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.sum_dim_IntList(args[0], args[1], args[2], null);
   return A.call("sum", T__sum, args);
 }
 
@@ -3163,6 +3278,7 @@ const T__swapaxes: A.Overload[] = [
  */
 export function swapaxes(self: Tensor, dim0: number, dim1: number): Tensor;
 export function swapaxes(...args: any[]): any {
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.transpose(args[0], args[1], args[2]);
   return A.call("swapaxes", T__swapaxes, args);
 }
 
@@ -3180,6 +3296,7 @@ const T__swapdims: A.Overload[] = [
  */
 export function swapdims(self: Tensor, dim0: number, dim1: number): Tensor;
 export function swapdims(...args: any[]): any {
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.transpose(args[0], args[1], args[2]);
   return A.call("swapdims", T__swapdims, args);
 }
 
@@ -3283,6 +3400,8 @@ export function tensorSplit(self: Tensor, tensorIndicesOrSections: Tensor, dim: 
 /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
 export function tensorSplit(self: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: number }): Tensor[];
 export function tensorSplit(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.tensor_split(args[0], args[1], 0);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.tensor_split(args[0], args[1], args[2]);
   return A.call("tensorSplit", T__tensorSplit, args);
 }
 
@@ -3301,6 +3420,8 @@ export function tile(self: Tensor, size: readonly number[], options?: Record<str
 /** A copy of the tensor repeated along its last dimensions. @torch torch.tile */
 export function tile(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function tile(...args: any[]): any {
+  const size = A.plainSize(args, 1);
+  if (size !== null && args[0] instanceof Tensor) return O.tile(args[0], size);
   return A.call("tile", T__tile, args);
 }
 
@@ -3326,6 +3447,10 @@ export function topk(self: Tensor, k: number, dim: number, options?: { largest?:
 /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
 export function topk(self: Tensor, k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
 export function topk(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.topk(args[0], args[1], -1, true, true);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.topk(args[0], args[1], args[2], true, true);
+  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2]) && typeof args[3] === "boolean") return O.topk(args[0], args[1], args[2], args[3], true);
+  if (args.length === 5 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2]) && typeof args[3] === "boolean" && typeof args[4] === "boolean") return O.topk(args[0], args[1], args[2], args[3], args[4]);
   return A.call("topk", T__topk, args);
 }
 
@@ -3343,6 +3468,7 @@ const T__transpose: A.Overload[] = [
  */
 export function transpose(self: Tensor, dim0: number, dim1: number): Tensor;
 export function transpose(...args: any[]): any {
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.transpose(args[0], args[1], args[2]);
   return A.call("transpose", T__transpose, args);
 }
 
@@ -3364,6 +3490,8 @@ export function trilIndices(row: number, col: number, offset: number, options?: 
 /** The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.tril_indices */
 export function trilIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
 export function trilIndices(...args: any[]): any {
+  if (args.length === 2 && Number.isInteger(args[0]) && Number.isInteger(args[1])) return O.tril_indices(args[0], args[1], 0, null, null, false);
+  if (args.length === 3 && Number.isInteger(args[0]) && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.tril_indices(args[0], args[1], args[2], null, null, false);
   return A.call("trilIndices", T__trilIndices, args);
 }
 
@@ -3385,6 +3513,8 @@ export function triuIndices(row: number, col: number, offset: number, options?: 
 /** The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.triu_indices */
 export function triuIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean }): Tensor;
 export function triuIndices(...args: any[]): any {
+  if (args.length === 2 && Number.isInteger(args[0]) && Number.isInteger(args[1])) return O.triu_indices(args[0], args[1], 0, null, null, false);
+  if (args.length === 3 && Number.isInteger(args[0]) && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.triu_indices(args[0], args[1], args[2], null, null, false);
   return A.call("triuIndices", T__triuIndices, args);
 }
 
@@ -3423,6 +3553,8 @@ export function unbind(self: Tensor, dim: number): Tensor[];
 /** All positions of a dimension, as a list of views. @torch torch.unbind */
 export function unbind(self: Tensor, options?: { dim?: number }): Tensor[];
 export function unbind(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.unbind(args[0], 0);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.unbind(args[0], args[1]);
   return A.call("unbind", T__unbind, args);
 }
 
@@ -3441,6 +3573,8 @@ export function unflatten(self: Tensor, dim: number, size: readonly number[], op
 /** One dimension made several. @torch torch.unflatten */
 export function unflatten(self: Tensor, dim: number, ...size: (number | Record<string, never>)[]): Tensor;
 export function unflatten(...args: any[]): any {
+  const size = A.plainSize(args, 2);
+  if (size !== null && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.unflatten(args[0], args[1], size);
   return A.call("unflatten", T__unflatten, args);
 }
 
@@ -3458,6 +3592,7 @@ const T__unsqueeze: A.Overload[] = [
  */
 export function unsqueeze(self: Tensor, dim: number): Tensor;
 export function unsqueeze(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.unsqueeze(args[0], args[1]);
   return A.call("unsqueeze", T__unsqueeze, args);
 }
 
@@ -3493,6 +3628,10 @@ function var_of(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Te
 /** The variance of all elements. @torch torch.var */
 function var_of(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
 function var_of(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.var_dim(args[0], null, true, false);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.var_dim(args[0], args[1], true, false);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.var_dim(args[0], args[1], args[2], false);
+  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.var_dim(args[0], args[1], args[2], args[3]);
   return A.call("var", T__var, args);
 }
 
@@ -3529,6 +3668,10 @@ export function varMean(self: Tensor, unbiased: boolean): Named<["var","mean"]>;
 /** The variance and the mean of all elements. @torch torch.var_mean */
 export function varMean(self: Tensor, options?: { unbiased?: boolean }): Named<["var","mean"]>;
 export function varMean(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.var_mean_dim(args[0], null, true, false);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.var_mean_dim(args[0], args[1], true, false);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.var_mean_dim(args[0], args[1], args[2], false);
+  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.var_mean_dim(args[0], args[1], args[2], args[3]);
   return A.call("varMean", T__varMean, args);
 }
 
@@ -3564,6 +3707,10 @@ export function variance(self: Tensor, unbiased: boolean, options?: { out?: Tens
 /** The variance of all elements. @torch torch.var */
 export function variance(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
 export function variance(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.var_dim(args[0], null, true, false);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.var_dim(args[0], args[1], true, false);
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.var_dim(args[0], args[1], args[2], false);
+  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.var_dim(args[0], args[1], args[2], args[3]);
   return A.call("variance", T__variance, args);
 }
 
@@ -3654,6 +3801,7 @@ export function where(condition: Tensor): Tensor[];
 /** Elements of self where the condition is true, elements of other elsewhere. @torch torch.where */
 export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function where(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.where_condition(args[0]);
   return A.call("where", T__where, args);
 }
 
@@ -3674,6 +3822,8 @@ export function zeros(size: readonly number[], options?: { dtype?: DTypeLike | n
 /** A tensor of zeros, of the default dtype unless one is given. @torch torch.zeros */
 export function zeros(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; out?: Tensor })[]): Tensor;
 export function zeros(...args: any[]): any {
+  const size = A.plainSize(args, 0);
+  if (size !== null) return O.zeros(size, null, null, false);
   return A.call("zeros", T__zeros, args);
 }
 
@@ -3690,5 +3840,6 @@ const T__zerosLike: A.Overload[] = [
  */
 export function zerosLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 export function zerosLike(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.zeros_like(args[0], null, null, false, null);
   return A.call("zerosLike", T__zerosLike, args);
 }

@@ -132,6 +132,7 @@ const T__addr_: A.Overload[] = [
  */
 export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
 export function addr_(...args: any[]): any {
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.addr_(args[0], args[1], args[2], 1, 1);
   return A.call("addr_", T__addr_, args);
 }
 
@@ -213,6 +214,8 @@ export function bernoulli_(self: Tensor, p: number, options?: { generator?: Gene
 /** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
 export function bernoulli_(self: Tensor, options?: { p?: number; generator?: Generator | null }): Tensor;
 export function bernoulli_(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.bernoulli_Tensor_(args[0], args[1], null);
+  if (args.length === 1 && args[0] instanceof Tensor) return O.bernoulli_float_(args[0], 0.5, null);
   return A.call("bernoulli_", T__bernoulli_, args);
 }
 
@@ -229,6 +232,7 @@ const T__bfloat16: A.Overload[] = [
  */
 export function bfloat16(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function bfloat16(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.bfloat16(args[0], null);
   return A.call("bfloat16", T__bfloat16, args);
 }
 
@@ -307,6 +311,7 @@ const T__bool: A.Overload[] = [
  */
 export function bool(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function bool(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.bool(args[0], null);
   return A.call("bool", T__bool, args);
 }
 
@@ -323,6 +328,7 @@ const T__byte: A.Overload[] = [
  */
 export function byte(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function byte(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.byte(args[0], null);
   return A.call("byte", T__byte, args);
 }
 
@@ -341,6 +347,7 @@ export function cauchy_(self: Tensor, median: number, options?: { sigma?: number
 /** Fills with Cauchy distributed random numbers. @torch torch.cauchy_ */
 export function cauchy_(self: Tensor, options?: { median?: number; sigma?: number; generator?: Generator | null }): Tensor;
 export function cauchy_(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.cauchy_(args[0], 0, 1, null);
   return A.call("cauchy_", T__cauchy_, args);
 }
 
@@ -357,6 +364,7 @@ const T__cdouble: A.Overload[] = [
  */
 export function cdouble(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function cdouble(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.cdouble(args[0], null);
   return A.call("cdouble", T__cdouble, args);
 }
 
@@ -373,6 +381,7 @@ const T__cfloat: A.Overload[] = [
  */
 export function cfloat(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function cfloat(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.cfloat(args[0], null);
   return A.call("cfloat", T__cfloat, args);
 }
 
@@ -389,6 +398,7 @@ const T__char: A.Overload[] = [
  */
 export function char(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function char(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.char(args[0], null);
   return A.call("char", T__char, args);
 }
 
@@ -415,6 +425,7 @@ export function clamp_(self: Tensor, min: Scalar | null, options?: { max?: Scala
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
 export function clamp_(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor_(args[0], null, null);
   return A.call("clamp_", T__clamp_, args);
 }
 
@@ -441,6 +452,7 @@ export function clip_(self: Tensor, min: Scalar | null, options?: { max?: Scalar
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
 export function clip_(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor_(args[0], null, null);
   return A.call("clip_", T__clip_, args);
 }
 
@@ -457,6 +469,7 @@ const T__contiguous: A.Overload[] = [
  */
 export function contiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function contiguous(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.contiguous(args[0], null);
   return A.call("contiguous", T__contiguous, args);
 }
 
@@ -473,6 +486,8 @@ export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor;
 /** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
 export function copy_(self: Tensor, src: Tensor, options?: { nonBlocking?: boolean }): Tensor;
 export function copy_(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.copy_(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && typeof args[2] === "boolean") return O.copy_(args[0], args[1], args[2]);
   return A.call("copy_", T__copy_, args);
 }
 
@@ -516,6 +531,7 @@ const T__cpu: A.Overload[] = [
  */
 export function cpu(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function cpu(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.cpu(args[0], null);
   return A.call("cpu", T__cpu, args);
 }
 
@@ -529,6 +545,7 @@ const T__cumprod_: A.Overload[] = [
  */
 export function cumprod_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
 export function cumprod_(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.cumprod_(args[0], args[1], null);
   return A.call("cumprod_", T__cumprod_, args);
 }
 
@@ -542,6 +559,7 @@ const T__cumsum_: A.Overload[] = [
  */
 export function cumsum_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
 export function cumsum_(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.cumsum_(args[0], args[1], null);
   return A.call("cumsum_", T__cumsum_, args);
 }
 
@@ -556,6 +574,7 @@ const T__detach_: A.Overload[] = [
  */
 export function detach_(self: Tensor): Tensor;
 export function detach_(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.detach_inplace_(args[0]);
   return A.call("detach_", T__detach_, args);
 }
 
@@ -604,6 +623,7 @@ const T__double: A.Overload[] = [
  */
 export function double(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function double(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.double(args[0], null);
   return A.call("double", T__double, args);
 }
 
@@ -651,6 +671,8 @@ export function expand(self: Tensor, size: readonly number[], options?: { implic
 /** A view with dimensions of size one stretched, stride 0. @torch torch.expand */
 export function expand(self: Tensor, ...size: (number | { implicit?: boolean })[]): Tensor;
 export function expand(...args: any[]): any {
+  const size = A.plainSize(args, 1);
+  if (size !== null && args[0] instanceof Tensor) return O.expand(args[0], size, false);
   return A.call("expand", T__expand, args);
 }
 
@@ -668,6 +690,7 @@ const T__expandAs: A.Overload[] = [
  */
 export function expandAs(self: Tensor, other: Tensor): Tensor;
 export function expandAs(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.expand_as(args[0], args[1]);
   return A.call("expandAs", T__expandAs, args);
 }
 
@@ -684,6 +707,7 @@ export function exponential_(self: Tensor, lambd: number, options?: { generator?
 /** Fills with exponentially distributed random numbers of the rate `lambd`. @torch torch.exponential_ */
 export function exponential_(self: Tensor, options?: { lambd?: number; generator?: Generator | null }): Tensor;
 export function exponential_(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.exponential_(args[0], 1, null);
   return A.call("exponential_", T__exponential_, args);
 }
 
@@ -719,6 +743,7 @@ const T__float: A.Overload[] = [
  */
 export function float(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function float(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.float(args[0], null);
   return A.call("float", T__float, args);
 }
 
@@ -839,6 +864,7 @@ const T__half: A.Overload[] = [
  */
 export function half(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function half(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.half(args[0], null);
   return A.call("half", T__half, args);
 }
 
@@ -923,6 +949,7 @@ const T__int: A.Overload[] = [
  */
 export function int(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function int(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.int(args[0], null);
   return A.call("int", T__int, args);
 }
 
@@ -939,6 +966,7 @@ const T__isContiguous: A.Overload[] = [
  */
 export function isContiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): boolean;
 export function isContiguous(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.is_contiguous(args[0], null);
   return A.call("isContiguous", T__isContiguous, args);
 }
 
@@ -955,6 +983,7 @@ const T__isSetTo: A.Overload[] = [
  */
 export function isSetTo(self: Tensor, tensor: Tensor): boolean;
 export function isSetTo(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.is_set_to(args[0], args[1]);
   return A.call("isSetTo", T__isSetTo, args);
 }
 
@@ -1061,6 +1090,7 @@ export function logNormal_(self: Tensor, mean: number, options?: { std?: number;
 /** Fills with random numbers whose logarithms are normal, with the given mean and standard deviation. @torch torch.log_normal_ */
 export function logNormal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
 export function logNormal_(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.log_normal_(args[0], 1, 2, null);
   return A.call("logNormal_", T__logNormal_, args);
 }
 
@@ -1118,6 +1148,7 @@ const T__long: A.Overload[] = [
  */
 export function long(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function long(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.long(args[0], null);
   return A.call("long", T__long, args);
 }
 
@@ -1151,6 +1182,7 @@ export function maskedFill_(self: Tensor, mask: Tensor, value: Tensor): Tensor;
 /** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
 export function maskedFill_(self: Tensor, mask: Tensor, value: Scalar): Tensor;
 export function maskedFill_(...args: any[]): any {
+  if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.masked_fill_Tensor_(args[0], args[1], args[2]);
   return A.call("maskedFill_", T__maskedFill_, args);
 }
 
@@ -1257,6 +1289,8 @@ export function newEmpty(self: Tensor, size: readonly number[], options?: { dtyp
 /** A tensor of the same dtype and device whose elements are not set. @torch torch.new_empty */
 export function newEmpty(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
 export function newEmpty(...args: any[]): any {
+  const size = A.plainSize(args, 1);
+  if (size !== null && args[0] instanceof Tensor) return O.new_empty(args[0], size, null, null, false);
   return A.call("newEmpty", T__newEmpty, args);
 }
 
@@ -1308,6 +1342,8 @@ export function newOnes(self: Tensor, size: readonly number[], options?: { dtype
 /** A tensor of ones of the same dtype and device. @torch torch.new_ones */
 export function newOnes(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
 export function newOnes(...args: any[]): any {
+  const size = A.plainSize(args, 1);
+  if (size !== null && args[0] instanceof Tensor) return O.new_ones(args[0], size, null, null, false);
   return A.call("newOnes", T__newOnes, args);
 }
 
@@ -1326,6 +1362,8 @@ export function newZeros(self: Tensor, size: readonly number[], options?: { dtyp
 /** A tensor of zeros of the same dtype and device. @torch torch.new_zeros */
 export function newZeros(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean })[]): Tensor;
 export function newZeros(...args: any[]): any {
+  const size = A.plainSize(args, 1);
+  if (size !== null && args[0] instanceof Tensor) return O.new_zeros(args[0], size, null, null, false);
   return A.call("newZeros", T__newZeros, args);
 }
 
@@ -1344,6 +1382,7 @@ export function normal_(self: Tensor, mean: number, options?: { std?: number; ge
 /** Fills with normal random numbers. @torch torch.normal_ */
 export function normal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
 export function normal_(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.normal_inplace_(args[0], 0, 1, null);
   return A.call("normal_", T__normal_, args);
 }
 
@@ -1380,6 +1419,7 @@ export function pow(self: Tensor, exponent: Tensor, options?: { out?: Tensor }):
 /** self to the power of a number. @torch torch.pow */
 export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }): Tensor;
 export function pow(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor(args[0], args[1]);
   return A.call("pow", T__pow, args);
 }
 
@@ -1398,6 +1438,7 @@ export function pow_(self: Tensor, exponent: Tensor): Tensor;
 /** self to the power of a number. @torch torch.pow_ */
 export function pow_(self: Tensor, exponent: Scalar): Tensor;
 export function pow_(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor_(args[0], args[1]);
   return A.call("pow_", T__pow_, args);
 }
 
@@ -1440,6 +1481,7 @@ export function random_(self: Tensor, from: Scalar, to: Scalar | null, options?:
 /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
 export function random_(self: Tensor, from: Scalar, options?: { to?: Scalar | null; generator?: Generator | null }): Tensor;
 export function random_(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.random_(args[0], null);
   return A.call("random_", T__random_, args);
 }
 
@@ -1490,6 +1532,8 @@ export function repeat(self: Tensor, size: readonly number[], options?: Record<s
 /** A copy of the tensor repeated along each dimension. @torch torch.repeat */
 export function repeat(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function repeat(...args: any[]): any {
+  const size = A.plainSize(args, 1);
+  if (size !== null && args[0] instanceof Tensor) return O.repeat(args[0], size);
   return A.call("repeat", T__repeat, args);
 }
 
@@ -1516,6 +1560,7 @@ export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], options?: { dim?: number | null; outputSize?: number | null }): Tensor;
 export function repeatInterleave(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.repeat_interleave_self_int(args[0], args[1], null, null);
   return A.call("repeatInterleave", T__repeatInterleave, args);
 }
 
@@ -1532,6 +1577,7 @@ const T__reshapeAs: A.Overload[] = [
  */
 export function reshapeAs(self: Tensor, other: Tensor): Tensor;
 export function reshapeAs(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.reshape_as(args[0], args[1]);
   return A.call("reshapeAs", T__reshapeAs, args);
 }
 
@@ -1548,6 +1594,8 @@ export function resize_(self: Tensor, size: readonly number[], options?: { memor
 /** Changes the shape. @torch torch.resize_ */
 export function resize_(self: Tensor, ...size: (number | { memoryFormat?: MemoryFormat | null })[]): Tensor;
 export function resize_(...args: any[]): any {
+  const size = A.plainSize(args, 1);
+  if (size !== null && args[0] instanceof Tensor) return O.resize_(args[0], size, null);
   return A.call("resize_", T__resize_, args);
 }
 
@@ -1561,6 +1609,7 @@ const T__resizeAs_: A.Overload[] = [
  */
 export function resizeAs_(self: Tensor, theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function resizeAs_(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.resize_as_(args[0], args[1], null);
   return A.call("resizeAs_", T__resizeAs_, args);
 }
 
@@ -1624,6 +1673,7 @@ export function set_(self: Tensor, source: any, options?: { storageOffset?: numb
 /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
 export function set_(self: Tensor, options?: { source?: any; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
 export function set_(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.set_(args[0], null, 0, null, null);
   return A.call("set_", T__set_, args);
 }
 
@@ -1640,6 +1690,7 @@ const T__short: A.Overload[] = [
  */
 export function short(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 export function short(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.short(args[0], null);
   return A.call("short", T__short, args);
 }
 
@@ -1692,6 +1743,8 @@ export function slice(self: Tensor, dim: number, options?: { start?: number | nu
 /** A range of positions of a dimension. @torch torch.slice */
 export function slice(self: Tensor, options?: { dim?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
 export function slice(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.slice(args[0], 0, null, null, 1);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.slice(args[0], args[1], null, null, 1);
   return A.call("slice", T__slice, args);
 }
 
@@ -1718,6 +1771,7 @@ const T__square_: A.Overload[] = [
  */
 export function square_(self: Tensor): Tensor;
 export function square_(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.square_(args[0]);
   return A.call("square_", T__square_, args);
 }
 
@@ -1740,6 +1794,8 @@ export function squeeze_(self: Tensor, dim: number): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
 export function squeeze_(self: Tensor, dim: number | readonly number[]): Tensor;
 export function squeeze_(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.squeeze_(args[0]);
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.squeeze_dim_(args[0], args[1]);
   return A.call("squeeze_", T__squeeze_, args);
 }
 
@@ -1788,6 +1844,8 @@ export function sumToSize(self: Tensor, size: readonly number[], options?: Recor
 /** Sums the dimensions that broadcasting from `size` would have added. @torch torch.sum_to_size */
 export function sumToSize(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 export function sumToSize(...args: any[]): any {
+  const size = A.plainSize(args, 1);
+  if (size !== null && args[0] instanceof Tensor) return O.sum_to_size(args[0], size);
   return A.call("sumToSize", T__sumToSize, args);
 }
 
@@ -1802,6 +1860,7 @@ const T__swapaxes_: A.Overload[] = [
  */
 export function swapaxes_(self: Tensor, dim0: number, dim1: number): Tensor;
 export function swapaxes_(...args: any[]): any {
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.transpose_(args[0], args[1], args[2]);
   return A.call("swapaxes_", T__swapaxes_, args);
 }
 
@@ -1816,6 +1875,7 @@ const T__swapdims_: A.Overload[] = [
  */
 export function swapdims_(self: Tensor, dim0: number, dim1: number): Tensor;
 export function swapdims_(...args: any[]): any {
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.transpose_(args[0], args[1], args[2]);
   return A.call("swapdims_", T__swapdims_, args);
 }
 
@@ -1883,6 +1943,7 @@ export function to(self: Tensor, other: Tensor, nonBlocking: boolean, options?: 
 /** The tensor with the device and dtype of another. @torch torch.to */
 export function to(self: Tensor, other: Tensor, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 export function to(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.to_device(args[0], null, null, false, false, null);
   return A.call("to", T__to, args);
 }
 
@@ -1897,6 +1958,7 @@ const T__transpose_: A.Overload[] = [
  */
 export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor;
 export function transpose_(...args: any[]): any {
+  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.transpose_(args[0], args[1], args[2]);
   return A.call("transpose_", T__transpose_, args);
 }
 
@@ -1943,6 +2005,7 @@ const T__typeAs: A.Overload[] = [
  */
 export function typeAs(self: Tensor, other: Tensor): Tensor;
 export function typeAs(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.type_as(args[0], args[1]);
   return A.call("typeAs", T__typeAs, args);
 }
 
@@ -1962,6 +2025,7 @@ const T__unfold: A.Overload[] = [
  */
 export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor;
 export function unfold(...args: any[]): any {
+  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2]) && Number.isInteger(args[3])) return O.unfold(args[0], args[1], args[2], args[3]);
   return A.call("unfold", T__unfold, args);
 }
 
@@ -1980,6 +2044,7 @@ export function uniform_(self: Tensor, from: number, options?: { to?: number; ge
 /** Fills with uniform random numbers in [from, to). @torch torch.uniform_ */
 export function uniform_(self: Tensor, options?: { from?: number; to?: number; generator?: Generator | null }): Tensor;
 export function uniform_(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.uniform_(args[0], 0, 1, null);
   return A.call("uniform_", T__uniform_, args);
 }
 
@@ -1994,6 +2059,7 @@ const T__unsqueeze_: A.Overload[] = [
  */
 export function unsqueeze_(self: Tensor, dim: number): Tensor;
 export function unsqueeze_(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.unsqueeze_(args[0], args[1]);
   return A.call("unsqueeze_", T__unsqueeze_, args);
 }
 
@@ -2020,6 +2086,8 @@ export function view(self: Tensor, ...size: (number | Record<string, never>)[]):
 /** The same bytes read as another dtype. @torch torch.view */
 export function view(self: Tensor, dtype: DTypeLike): Tensor;
 export function view(...args: any[]): any {
+  const size = A.plainSize(args, 1);
+  if (size !== null && args[0] instanceof Tensor) return O.view(args[0], size);
   return A.call("view", T__view, args);
 }
 
@@ -2036,6 +2104,7 @@ const T__viewAs: A.Overload[] = [
  */
 export function viewAs(self: Tensor, other: Tensor): Tensor;
 export function viewAs(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.view_as(args[0], args[1]);
   return A.call("viewAs", T__viewAs, args);
 }
 

@@ -33,6 +33,7 @@ export function nn_functional_dropout(input: Tensor, p: number, options?: { trai
 /** Zeroes each element with probability p and divides the others by 1 - p, when `training`. @torch torch.nn.functional.dropout */
 export function nn_functional_dropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
 export function nn_functional_dropout(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_dropout(args[0], 0.5, true, false);
   return A.call("dropout", T_nn_functional_dropout, args);
 }
 
@@ -75,6 +76,7 @@ export function nn_functional_linear(input: Tensor, weight: Tensor, bias: Tensor
 /** input @ weight^T + bias, for a weight of shape (out, in) or (in). @torch torch.nn.functional.linear */
 export function nn_functional_linear(input: Tensor, weight: Tensor, options?: { bias?: Tensor | null }): Tensor;
 export function nn_functional_linear(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_linear(args[0], args[1], null);
   return A.call("linear", T_nn_functional_linear, args);
 }
 
@@ -93,6 +95,7 @@ export function nn_functional_logSoftmax(input: Tensor, dim: number | null, opti
 /** The logarithm of softmax along `dim`. @torch torch.nn.functional.log_softmax */
 export function nn_functional_logSoftmax(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_logSoftmax(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_log_softmax(args[0], null, null);
   return A.call("logSoftmax", T_nn_functional_logSoftmax, args);
 }
 
@@ -120,6 +123,7 @@ export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage
 /** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
 export function nn_functional_mseLoss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 export function nn_functional_mseLoss(...args: any[]): any {
+  if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_mse_loss(args[0], args[1], null, null, "mean", null);
   return A.call("mseLoss", T_nn_functional_mseLoss, args);
 }
 
@@ -138,6 +142,8 @@ export function nn_functional_relu(input: Tensor, inplace: boolean): Tensor;
 /** Each element, or zero where it is negative. @torch torch.nn.functional.relu */
 export function nn_functional_relu(input: Tensor, options?: { inplace?: boolean }): Tensor;
 export function nn_functional_relu(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_relu(args[0], false);
+  if (args.length === 2 && args[0] instanceof Tensor && typeof args[1] === "boolean") return O.nn_functional_relu(args[0], args[1]);
   return A.call("relu", T_nn_functional_relu, args);
 }
 
@@ -154,6 +160,7 @@ const T_nn_functional_relu_: A.Overload[] = [
  */
 export function nn_functional_relu_(input: Tensor): Tensor;
 export function nn_functional_relu_(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_relu_(args[0]);
   return A.call("relu_", T_nn_functional_relu_, args);
 }
 
@@ -172,6 +179,7 @@ export function nn_functional_softmax(input: Tensor, dim: number | null, options
 /** exp(x) divided by its sum along `dim`. @torch torch.nn.functional.softmax */
 export function nn_functional_softmax(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_softmax(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_softmax(args[0], null, null);
   return A.call("softmax", T_nn_functional_softmax, args);
 }
 
@@ -190,6 +198,7 @@ export function nn_functional_softmin(input: Tensor, dim: number | null, options
 /** Softmax of the negated input along `dim`. @torch torch.nn.functional.softmin */
 export function nn_functional_softmin(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_softmin(...args: any[]): any {
+  if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_softmin(args[0], null, null);
   return A.call("softmin", T_nn_functional_softmin, args);
 }
 

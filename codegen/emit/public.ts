@@ -168,6 +168,58 @@ function simpleBody(op: Op, name: string, inplace: boolean): string[] {
   return lines;
 }
 
+/** Roles that take a plain value as it is, and the test for one. */
+const PLAIN: Record<string, (x: string) => string> = {
+  Tensor: (x) => `${x} instanceof Tensor`,
+  Int: (x) => `Number.isInteger(${x})`,
+  Dim: (x) => `Number.isInteger(${x})`,
+  Dims: (x) => `Number.isInteger(${x})`,
+  "Dims?": (x) => `Number.isInteger(${x})`,
+  Bool: (x) => `typeof ${x} === "boolean"`,
+};
+
+const positionalOf = (op: Op): Arg[] => op.args.filter((a) => !a.byName);
+const requiredOf = (op: Op): number => positionalOf(op).filter((a) => a.fallback === undefined).length;
+
+/** True when the call of `count` positional arguments might be meant for this overload. */
+function mayTake(op: Op, count: number): boolean {
+  return positionalOf(op).some(isSize) || (requiredOf(op) <= count && count <= positionalOf(op).length);
+}
+
+/**
+ * Calls with plain positional arguments go straight to their overload, past the table. Only those forms are here
+ * that no earlier overload could take.
+ */
+function plainForms(ops: readonly Op[], inplace: boolean): string[] {
+  const lines: string[] = [];
+  ops.forEach((op, j) => {
+    const fn = `O.${op.fn}${inplace ? "_" : ""}`;
+    const positional = positionalOf(op);
+    const others = op.args.filter((a) => a.byName).map((a) => a.fallback);
+    if (others.some((x) => x === undefined)) return;
+    const tests = (count: number) => positional.slice(0, count).map((a, i) => PLAIN[a.role]?.(`args[${i}]`));
+    const last = positional.length - 1;
+    if (last >= 0 && isSize(positional[last] as Arg)) {
+      const heads = tests(last);
+      if (j > 0 || heads.some((x) => x === undefined)) return;
+      const given = positional.slice(0, last).map((_, i) => `args[${i}]`);
+      const call = `${fn}(${[...given, "size", ...others].join(", ")})`;
+      lines.push(`  const size = A.plainSize(args, ${last});`);
+      lines.push(`  if (${["size !== null", ...heads].join(" && ")}) return ${call};`);
+      return;
+    }
+    for (let count = Math.max(1, requiredOf(op)); count <= positional.length; count++) {
+      const checks = tests(count);
+      const open = checks.some((x) => x === undefined);
+      if (open || ops.slice(0, j).some((earlier) => mayTake(earlier, count))) continue;
+      const values = positional.map((a, i) => (i < count ? `args[${i}]` : a.fallback));
+      const call = `${fn}(${[...values, ...others].join(", ")})`;
+      lines.push(`  if (${[`args.length === ${count}`, ...checks].join(" && ")}) return ${call};`);
+    }
+  });
+  return lines;
+}
+
 function emitFunction(group: Group, inplace: boolean, exported: boolean): string[] {
   const name = `${group.name}${inplace ? "_" : ""}`;
   const local = localName(group, inplace);
@@ -181,7 +233,8 @@ function emitFunction(group: Group, inplace: boolean, exported: boolean): string
     lines.push(`${keyword} ${local}${body[0]}`, ...body.slice(1), "");
   } else {
     const id = `${tableName(group)}${inplace ? "_" : ""}`;
-    lines.push(`${keyword} ${local}(...args: any[]): any {`, `  return A.call("${name}", ${id}, args);`, "}", "");
+    lines.push(`${keyword} ${local}(...args: any[]): any {`, ...plainForms(group.ops, inplace));
+    lines.push(`  return A.call("${name}", ${id}, args);`, "}", "");
   }
   return lines;
 }

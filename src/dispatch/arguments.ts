@@ -175,6 +175,20 @@ export function call(name: string, overloads: readonly Overload[], args: unknown
   throw invalid(name, args, overloads, options);
 }
 
+/** Sizes that are plain integers from position `from` on, or in one list there; null for all else. */
+export function plainSize(args: readonly unknown[], from: number): number[] | null {
+  const first = args[from];
+  const list = Array.isArray(first) && args.length === from + 1 ? (first as unknown[]) : args;
+  const start = list === args ? from : 0;
+  if (list === args && args.length === from) return null;
+  const sizes: number[] = [];
+  for (let i = start; i < list.length; i++) {
+    if (!Number.isInteger(list[i])) return null;
+    sizes.push(list[i] as number);
+  }
+  return sizes;
+}
+
 function typeName(x: unknown): string {
   if (x === null) return "None";
   if (Array.isArray(x)) return `list of [${x.slice(0, 4).map(typeName).join(", ")}]`;
