@@ -59,7 +59,8 @@ function readLeaf(key: string, value: PythonJsonObject, path: string): LeafMeta 
   const bad = (what: string) => new FormatError(`entry ${JSON.stringify(key)}: ${what}`, path);
   const name = value.get("dtype");
   const dtype = typeof name === "string" && name.startsWith("torch.") ? dtypeByName(name) : undefined;
-  if (dtype === undefined) throw bad(`unsupported dtype ${JSON.stringify(name)}`);
+  if (dtype === undefined)
+    throw bad(`unsupported dtype ${name === undefined ? "undefined" : pythonJsonStringify(name)}`);
   const shape = value.get("shape");
   if (!isSizes(shape)) throw bad("its shape is not a list of at most 64 sizes");
   const nbytes = shape.reduce((product, n) => product * n, dtype.itemsize);

@@ -1,12 +1,12 @@
 // Writes memory-mapped directories: one file per tensor, one `meta.json` per level, all files in one native batch.
-import { lstatSync, mkdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { addressOf } from "../ffi/library.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import { guarded, OSError } from "./errors.ts";
-import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
+import { type BackgroundOptions, type FileJob, FileJobs, JobFlag } from "./file-jobs.ts";
 import { encodeKey, isSafeRawName, keyProblem } from "./keys.ts";
 import { mapFlags, mappedFileOf, storageOf } from "./mapping.ts";
 import {
@@ -100,15 +100,16 @@ export class DirectoryWriter {
   private readonly metas: { path: string; bytes: Uint8Array }[] = [];
   private readonly ready: (() => void)[] = [];
   private readonly stale: string[] = [];
+  private readonly directories: string[] = [];
+  private readonly root: string;
 
   constructor(
     root: DirectoryWrite,
     prefix: string,
     private readonly options: WriteOptions = {},
   ) {
-    const path = resolve(prefix);
-    guarded(path, () => mkdirSync(path, { recursive: true }));
-    this.node(root, path);
+    this.root = resolve(prefix);
+    this.node(root, this.root);
     // Metadata comes last, so that it never names a tensor that was not written yet.
     for (const { path: file, bytes } of this.metas) this.small(file, bytes);
   }
@@ -120,12 +121,24 @@ export class DirectoryWriter {
 
   /** Writes and maps everything. */
   run(): void {
+    this.prepare();
     this.finish(this.jobs.run(this.options.numThreads ?? 1));
   }
 
   /** Writes and maps everything while the program goes on. The sources must not change until then. */
   async runInBackground(options: BackgroundOptions = {}): Promise<void> {
+    this.prepare();
     this.finish(await this.jobs.runInBackground(this.options.numThreads ?? 1, options));
+  }
+
+  // Whatever is in the way is found before the first change.
+  private prepare(): void {
+    if (existsSync(this.root)) {
+      for (const path of this.directories) checkPlace(path);
+      for (let i = 0; i < this.jobs.length; i++) checkFile(this.jobs.job(i));
+    }
+    guarded(this.root, () => mkdirSync(this.root, { recursive: true }));
+    for (const path of this.directories) makeDirectory(path);
   }
 
   private finish(failed: number): void {
@@ -170,7 +183,7 @@ export class DirectoryWriter {
   }
 
   private child(node: DirectoryWrite, path: string): void {
-    makeDirectory(path);
+    this.directories.push(path);
     this.node(node, path);
   }
 
@@ -258,18 +271,33 @@ function makeDirectory(path: string): void {
   try {
     mkdirSync(path);
   } catch (error) {
-    if ((error as { code?: string }).code !== "EEXIST") {
-      guarded(path, () => {
-        throw error;
-      });
-    }
-    const stat = lstatSync(path);
-    if (stat.isSymbolicLink()) {
-      throw new OSError(`Refusing to write memory-mapped tensor through symlink ${path}.`, {
-        path,
-        code: "symlink",
-      });
-    }
-    if (!stat.isDirectory()) throw new OSError(`${path} exists and is no directory`, { path, errno: 20 });
+    if ((error as { code?: string }).code === "EEXIST") return checkPlace(path);
+    guarded(path, () => {
+      throw error;
+    });
   }
+}
+
+/** A file goes where nothing is, or where a file is that may be replaced. */
+function checkFile(job: FileJob): void {
+  const path = job.path as string;
+  const stat = guarded(path, () => lstatSync(path, { throwIfNoEntry: false }));
+  if (stat === undefined) return;
+  if (stat.isSymbolicLink()) throw throughLink(path);
+  if ((job.flags & JobFlag.exclusive) !== 0) {
+    throw new OSError(`The file ${path} already exists.`, { path, errno: 17, code: "EEXIST" });
+  }
+  if (!stat.isFile()) throw new OSError(`${path} is not a regular file`, { path, code: "not_a_file" });
+}
+
+function throughLink(path: string): OSError {
+  return new OSError(`Refusing to write memory-mapped tensor through symlink ${path}.`, { path, code: "symlink" });
+}
+
+/** A directory goes where nothing is, or where a directory is already. */
+function checkPlace(path: string): void {
+  const stat = guarded(path, () => lstatSync(path, { throwIfNoEntry: false }));
+  if (stat === undefined) return;
+  if (stat.isSymbolicLink()) throw throughLink(path);
+  if (!stat.isDirectory()) throw new OSError(`${path} exists and is no directory`, { path, errno: 20 });
 }

@@ -2,7 +2,7 @@
 // library does.
 import { type DType, dtypeByName } from "../tensor/dtype.ts";
 import { FormatError } from "./errors.ts";
-import { type PythonJson, parsePythonJsonObject } from "./python-json.ts";
+import { type PythonJson, parsePythonJsonObject, pythonJsonStringify } from "./python-json.ts";
 
 /** Longest header that readers accept. */
 export const MAX_HEADER_BYTES = 100_000_000;
@@ -62,7 +62,7 @@ function readEntry(name: string, value: PythonJson, path: string): SafetensorsEn
   if (!(value instanceof Map)) throw bad("its description is not an object");
   const code = value.get("dtype");
   const dtype = typeof code === "string" ? dtypeByName(NAME_OF.get(code) ?? "") : undefined;
-  if (dtype === undefined) throw bad(`unknown dtype ${JSON.stringify(code)}`);
+  if (dtype === undefined) throw bad(`unknown dtype ${code === undefined ? "undefined" : pythonJsonStringify(code)}`);
   const shape = sizes(value.get("shape"));
   if (shape === null) throw bad("its shape is not a list of sizes");
   if (shape.length > 64) throw bad(`${shape.length} dimensions are more than 64`);

@@ -14,7 +14,7 @@ import {
 import { join } from "node:path";
 import { FileNotFoundError } from "../../src/io/errors.ts";
 import { MemoryMappedTensor, TensorDict } from "../../src/tensordict/index.ts";
-import { temporaryDirectory, unpack } from "./helpers.ts";
+import { filesBelow, temporaryDirectory, unpack } from "./helpers.ts";
 
 const room = temporaryDirectory();
 afterAll(room.remove);
@@ -184,4 +184,47 @@ test("from a file that is too small: an error, not a longer file", () => {
   writeFileSync(path, Buffer.alloc(8));
   expect(() => MemoryMappedTensor.fromFilename(path, { shape: [20] })).toThrow("smaller than");
   expect(statSync(path).size).toBe(8);
+});
+
+describe("a save that is refused changes nothing", () => {
+  const old = () => new TensorDict({ a: [1, 2], n: { b: [3, 4] }, s: "text" });
+  const next = () =>
+    new Map<string, unknown>([
+      ["a", [5]],
+      ["n", { b: [6], c: { d: 1 } }],
+      ["s", "new"],
+    ]);
+  const cases: [string, (path: string, td: Map<string, unknown>) => object | undefined, string][] = [
+    ["a key that cannot be saved", (_, td) => void td.set("shape", 1), "cannot be saved"],
+    ["a value that is no JSON", (_, td) => void td.set("f", () => 1), "saved as JSON"],
+    ["a directory in the place of a tensor", (path) => void mkdirSync(join(path, "z.memmap")), "not a regular file"],
+    ["a file in the place of a directory", (path) => void writeFileSync(join(path, "n", "c"), ""), "no directory"],
+    ["a link in the place of a tensor", (path) => void symlinkSync("/dev/null", join(path, "z.memmap")), "symlink"],
+    [
+      "a link in the place of metadata",
+      (path) => void symlinkSync("/dev/null", join(path, "z", "meta.json")),
+      "symlink",
+    ],
+    ["existing files, with existsok: false", () => ({ existsok: false }), "already exists"],
+  ];
+  for (const [name, prepare, reason] of cases) {
+    test(name, () => {
+      const path = join(room.path, `refused ${name}`);
+      old().memmap(path);
+      if (name.includes("metadata")) mkdirSync(join(path, "z"));
+      const content = next();
+      const options = prepare(path, content) ?? {};
+      if (name.includes("tensor")) content.set("z", [7]);
+      if (name.includes("metadata")) content.set("z", { q: 1 });
+      const before = filesBelow(path);
+      expect(() => new TensorDict(content).memmap(path, options)).toThrow(reason);
+      expect(filesBelow(path)).toEqual(before);
+      expect(existsSync(join(path, "n", "c", "meta.json"))).toBe(false);
+    });
+  }
+  test("nothing is made where nothing was", () => {
+    const path = join(room.path, "nothing");
+    expect(() => new TensorDict({ n: { b: 1 }, device: 1 }).memmap(path)).toThrow("cannot be saved");
+    expect(existsSync(path)).toBe(false);
+  });
 });
