@@ -271,10 +271,11 @@ function makeDirectory(path: string): void {
   try {
     mkdirSync(path);
   } catch (error) {
-    if ((error as { code?: string }).code === "EEXIST") return checkPlace(path);
-    guarded(path, () => {
-      throw error;
-    });
+    if ((error as { code?: string }).code === "EEXIST") checkPlace(path);
+    else
+      guarded(path, () => {
+        throw error;
+      });
   }
 }
 
