@@ -34,19 +34,34 @@ export function loop(body: () => unknown): Side {
   };
 }
 
-/** Seconds of `n` repetitions. */
-export async function sample(side: Side, n: number): Promise<number> {
-  const start = performance.now();
-  const own = await side.run(n);
-  return own ?? (performance.now() - start) / 1000;
+/** Seconds on the clock, or seconds that this program computed, all its threads together. */
+export type Clock = "wall" | "cpu";
+
+function now(clock: Clock): number {
+  if (clock === "wall") return performance.now() / 1000;
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
 }
 
-/** How many repetitions fill a sample, found by doubling; this warms up too. */
+/** Seconds of `n` repetitions; sides that take their own time give seconds on the wall. */
+export async function sample(side: Side, n: number, clock: Clock = "wall"): Promise<number> {
+  const start = now(clock);
+  const own = await side.run(n);
+  return own ?? now(clock) - start;
+}
+
+/** How long a side runs before it counts: compilers and caches take their time. */
+const WARM_SECONDS = 0.3;
+
+/** How many repetitions fill a sample, after warming up. */
 export async function repetitions(side: Side, seconds: number): Promise<number> {
   let n = 1;
+  let spent = 0;
   for (;;) {
-    const t = await sample(side, n);
-    if (t >= seconds / 2 || n >= 2 ** 24) return Math.max(1, Math.round((n * seconds) / Math.max(t, 1e-9)));
-    n *= 2;
+    const t = Math.max(await sample(side, n), 1e-9);
+    spent += t;
+    const fitting = Math.max(1, Math.round((n * seconds) / t));
+    if (spent >= WARM_SECONDS) return fitting;
+    n = Math.min(2 * n, fitting);
   }
 }

@@ -1,6 +1,6 @@
 // The Python program beside us: found, started once, and asked for one sample at a time.
 import { join } from "node:path";
-import type { Side } from "./case.ts";
+import type { Clock, Side } from "./case.ts";
 
 /** The interpreter with torch, or null: $ZENSOR_BENCH_PYTHON, else python3. */
 export function findPython(): string | null {
@@ -25,12 +25,18 @@ export class Peer {
   readonly #child;
   readonly #lines: AsyncIterator<string>;
 
-  constructor(python: string) {
+  constructor(python: string, clock: Clock) {
     this.#child = Bun.spawn([python, "-u", join(import.meta.dir, "peers", "bench_torch.py")], {
       stdin: "pipe",
       stdout: "pipe",
       stderr: "inherit",
-      env: { ...process.env, OMP_NUM_THREADS: "1", MKL_NUM_THREADS: "1", PYTHONWARNINGS: "ignore" },
+      env: {
+        ...process.env,
+        OMP_NUM_THREADS: "1",
+        MKL_NUM_THREADS: "1",
+        PYTHONWARNINGS: "ignore",
+        ZENSOR_BENCH_CLOCK: clock,
+      },
     });
     this.#lines = lines(this.#child.stdout);
   }

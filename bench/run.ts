@@ -1,17 +1,19 @@
-// Runs benchmark families: `bun bench/run.ts [family...] [--rounds n] [--only text] [--out file.jsonl] [--write]`.
+// Runs benchmark families: `bun bench/run.ts [family...] [--rounds n] [--cpu] [--out file.jsonl]
+// [--only text] [--write]`.
 // With a Python that has torch (ZENSOR_BENCH_PYTHON, else python3), the same work runs there in turn with ours:
-// ours, theirs, ours, theirs, one thread each, so that whatever else the computer does meets both. `--write` puts the
-// table into RESULTS.md.
+// ours, theirs, ours, theirs, one thread each, so that whatever else the computer does meets both. With `--cpu` the
+// families overhead, kernels and matmul count the time that each program computes, which is what says something on a
+// computer that others use too. `--write` puts the table into RESULTS.md.
 import { appendFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { instructionSet } from "../src/ffi/frame.ts";
-import { type Case, repetitions, type Side, sample } from "./case.ts";
+import { type Case, type Clock, repetitions, type Side, sample } from "./case.ts";
 import { type Result, table, writeTable } from "./compare.ts";
 import { findPython, Peer } from "./peer.ts";
 
 const FAMILIES = ["overhead", "kernels", "matmul", "io", "import"] as const;
-const SAMPLE_SECONDS = 0.02;
+const SAMPLE_SECONDS = 0.008;
 
 async function otherSide(one: Case, peer: Peer | null): Promise<{ side: Side; label: string } | string> {
   if (one.theirs !== undefined) return { side: one.theirs.side(), label: one.theirs.label };
@@ -20,7 +22,7 @@ async function otherSide(one: Case, peer: Peer | null): Promise<{ side: Side; la
   return typeof side === "string" ? side : { side, label: one.peer ?? "Python" };
 }
 
-async function runCase(family: string, one: Case, peer: Peer | null, rounds: number): Promise<Result> {
+async function runCase(family: string, one: Case, peer: Peer | null, rounds: number, clock: Clock): Promise<Result> {
   const ours = await one.ours();
   const other = await otherSide(one, peer);
   const theirs = typeof other === "string" ? null : other.side;
@@ -33,7 +35,10 @@ async function runCase(family: string, one: Case, peer: Peer | null, rounds: num
   else result.peer = other.label;
   for (let round = 0; round < Math.min(rounds, one.rounds ?? rounds); round++) {
     // The side that begins changes, so that neither always follows the other.
-    const sides = [() => timed(ours, counts[0], result.ours), () => timed(theirs, counts[1], result.theirs)];
+    const sides = [
+      () => timed(ours, counts[0], result.ours, clock),
+      () => timed(theirs, counts[1], result.theirs, clock),
+    ];
     if (round % 2 === 1) sides.reverse();
     for (const go of sides) await go();
   }
@@ -43,17 +48,18 @@ async function runCase(family: string, one: Case, peer: Peer | null, rounds: num
   return result;
 }
 
-async function timed(side: Side | null, n: number, into: number[]): Promise<void> {
-  if (side !== null) into.push((await sample(side, n)) / n);
+async function timed(side: Side | null, n: number, into: number[], clock: Clock): Promise<void> {
+  if (side !== null) into.push((await sample(side, n, clock)) / n);
 }
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
-      rounds: { type: "string", default: "21" },
+      rounds: { type: "string", default: "31" },
       only: { type: "string" },
       out: { type: "string" },
+      cpu: { type: "boolean", default: false },
       write: { type: "boolean", default: false },
     },
   });
@@ -61,21 +67,22 @@ async function main(): Promise<number> {
   const unknown = positionals.filter((name) => !FAMILIES.includes(name as never));
   if (unknown.length > 0 || !Number.isInteger(rounds) || rounds < 1) {
     console.error(
-      `usage: bun bench/run.ts [${FAMILIES.join("|")}...] [--rounds n] [--only text] [--out file] [--write]`,
+      `usage: bun bench/run.ts [${FAMILIES.join("|")}...] [--rounds n] [--cpu] [--only text] [--out file] [--write]`,
     );
     return 2;
   }
   process.env.ZENSOR_NUM_THREADS ??= "1";
   const python = findPython();
-  const peer = python === null ? null : new Peer(python);
-  const head = await describe(peer);
+  const peer = python === null ? null : new Peer(python, values.cpu ? "cpu" : "wall");
+  const head = `${await describe(peer)}${values.cpu ? "; computing time except for io and import" : ""}`;
   if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify({ head })}\n`);
   const results: Result[] = [];
   for (const family of FAMILIES.filter((name) => positionals.length === 0 || positionals.includes(name))) {
     const { cases } = (await import(`./${family}.ts`)) as { cases: readonly Case[] };
     for (const one of cases.filter(({ name }) => name.includes(values.only ?? ""))) {
       process.stderr.write(`${family}: ${one.name}\n`);
-      const result = await runCase(family, one, peer, rounds);
+      const clock = values.cpu && family !== "io" ? "cpu" : "wall";
+      const result = await runCase(family, one, peer, rounds, clock);
       results.push(result);
       if (values.out !== undefined) appendFileSync(values.out, `${JSON.stringify(result)}\n`);
     }

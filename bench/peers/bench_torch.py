@@ -16,23 +16,17 @@ import timeit
 import torch
 
 torch.set_num_threads(1)
+CLOCK = time.process_time if os.environ.get("ZENSOR_BENCH_CLOCK") == "cpu" else time.perf_counter
 
 # Each case: code that prepares, and the expression that is repeated.
 CASES = {
-    "add": ("x, y = torch.randn(10), torch.randn(10)", "x + y"),
     "add_": ("x, y = torch.randn(10), torch.randn(10)", "x.add_(y)"),
     "add with out": ("x, y, out = torch.randn(10), torch.randn(10), torch.randn(10)", "torch.add(x, y, out=out)"),
-    "add a number": ("x = torch.randn(10)", "x + 2"),
-    "add, requires grad": ("x, y = torch.randn(10).requires_grad_(), torch.randn(10)", "x + y"),
+    "mul, sum": ("x, y = torch.randn(10), torch.randn(10)", "(x * y).sum()"),
     "mul, sum, backward": (
         "x, y = torch.randn(10).requires_grad_(), torch.randn(10)",
         "(x * y).sum().backward()",
     ),
-    "add, mixed dtypes": ("x, y = torch.randn(10), torch.arange(10)", "x + y"),
-    "add, broadcast": ("x, y = torch.randn(10, 1), torch.randn(1, 10)", "x + y"),
-    "view": ("x = torch.randn(10)", "x.view(2, 5)"),
-    "index": ("x = torch.randn(10)", "x[3]"),
-    "slice": ("x = torch.randn(10)", "x[2:7]"),
     "item": ("x = torch.tensor(1.5)", "x.item()"),
     "make ones": ("pass", "torch.ones(10)"),
     "add 1e6": ("x, y = torch.randn(1000000), torch.randn(1000000)", "x + y"),
@@ -52,6 +46,19 @@ CASES = {
     "argmax 1e6": ("x = torch.randn(1000000)", "x.argmax()"),
     "sort 1e6": ("x = torch.randn(1000000)", "x.sort()"),
 }
+# Each of these also on a tensor that asks for gradients.
+for case, x, y, statement in (
+    ("add", "10", "torch.randn(10)", "x + y"),
+    ("add a number", "10", "None", "x + 2"),
+    ("add, mixed dtypes", "10", "torch.arange(10)", "x + y"),
+    ("add, broadcast 10 and 1", "10", "torch.randn(1)", "x + y"),
+    ("add, broadcast 10x1 and 1x10", "10, 1", "torch.randn(1, 10)", "x + y"),
+    ("view", "10", "None", "x.view(2, 5)"),
+    ("at(3)", "10", "None", "x[3]"),
+    ("slice", "10", "None", "x[2:7]"),
+):
+    CASES[case] = (f"x, y = torch.randn({x}), {y}", statement)
+    CASES[f"{case}, requires grad"] = (f"x, y = torch.randn({x}).requires_grad_(), {y}", statement)
 for size in (64, 128, 256, 512, 1024):
     CASES[f"matmul {size}"] = (f"x, y = torch.randn({size}, {size}), torch.randn({size}, {size})", "x @ y")
 
@@ -64,7 +71,7 @@ class Expression:
     def __init__(self, setup, statement):
         names = {"torch": torch}
         exec(setup, names)
-        self.timer = timeit.Timer(statement, globals=names)
+        self.timer = timeit.Timer(statement, timer=CLOCK, globals=names)
 
     def run(self, n):
         return self.timer.timeit(n)
