@@ -218,8 +218,11 @@ export function grad(
 /** Behaviour of Tensor members; see the registration file. */
 export const members = {
   gradFn: gradFnOf,
-  backward: (t: Tensor, gradient: Tensor | null | undefined, options?: BackwardOptions): void =>
-    backward(t, [gradient], options),
+  backward: (t: Tensor, first: Tensor | null | undefined | BackwardOptions, given?: BackwardOptions): void => {
+    const only = first !== null && typeof first === "object" && Object.getPrototypeOf(first) === Object.prototype;
+    const options = only ? (first as BackwardOptions) : given;
+    backward(t, [only ? options?.gradient : (first as Tensor | null | undefined)], options);
+  },
   setGrad,
   nonLeafGradWarning,
   requiresGrad_,

@@ -46,7 +46,7 @@ export interface AutogradExtra {
 export interface TensorLate {
   repr: (t: Tensor) => string;
   gradFn: (t: Tensor) => GradientNode | null;
-  backward: (t: Tensor, gradient: Tensor | null | undefined, options?: BackwardOptions) => void;
+  backward: (t: Tensor, gradient: Tensor | null | undefined | BackwardOptions, options?: BackwardOptions) => void;
   setGrad: (t: Tensor, grad: Tensor | null) => void;
   nonLeafGradWarning: (t: Tensor) => void;
   requiresGrad_: (t: Tensor, value: boolean) => Tensor;
@@ -64,6 +64,8 @@ export interface TensorLate {
 }
 
 export interface BackwardOptions {
+  /** The gradient to start from; for tensors of more than one element. */
+  gradient?: Tensor | null;
   retainGraph?: boolean;
   createGraph?: boolean;
   inputs?: Tensor | Tensor[];
@@ -288,7 +290,7 @@ export class Tensor {
     return late.registerHook(this, hook);
   }
   /** Computes the gradients of the leaves of this tensor's graph. @torch Tensor.backward */
-  backward(gradient?: Tensor | null, options?: BackwardOptions): void {
+  backward(gradient?: Tensor | null | BackwardOptions, options?: BackwardOptions): void {
     late.backward(this, gradient, options);
   }
   /** The same elements without history and with a version of their own. @torch Tensor.data */

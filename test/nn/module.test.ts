@@ -234,3 +234,15 @@ test("relu and relu_", () => {
   expect(new nn.ReLU(true)(y.sub_(1))).toBe(y);
   expect(y.tolist()).toEqual([0, 3]);
 });
+
+test("backward takes its arguments by name or by position", () => {
+  const x = tensor([1, 2], { requiresGrad: true });
+  x.mul(3).backward({ gradient: tensor([1, 10]) });
+  expect((x.grad as Tensor).tolist()).toEqual([3, 30]);
+  x.mul(3).backward(tensor([1, 10]), { retainGraph: true });
+  expect((x.grad as Tensor).tolist()).toEqual([6, 60]);
+  const y = tensor([2], { requiresGrad: true });
+  y.pow(3).sum().backward({ createGraph: true });
+  (y.grad as Tensor).sum().backward();
+  expect((y.grad as Tensor).tolist()).toEqual([24]);
+});
