@@ -59,7 +59,7 @@ export function logSoftmaxDoubleBackward(gg: Tensor, grad: Tensor, result: Tenso
 
 /** Casts a softmax gradient back to the input's dtype. */
 export function mseBackward(grad: Tensor, self: Tensor, target: Tensor, reduction: number): Tensor {
-  const difference = self.sub(target);
+  const difference = self.sub(target.dtype.category === 0 ? target.to(self.dtype) : target);
   const factor = reduction === 1 ? 2 / Math.max(1, difference._numel) : 2;
   return difference.mul(factor).mul(grad);
 }

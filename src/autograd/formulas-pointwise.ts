@@ -79,7 +79,9 @@ export function powBackwardSelf(grad: Tensor, self: Tensor, exponent: Tensor): T
 
 export function powBackwardExponent(grad: Tensor, self: Operand, exponent: Tensor, result: Tensor): Tensor {
   const base = asTensor(self, result);
-  const slope = conj(result.mul(base.log()));
+  // The logarithm of a negative number exists where the result is complex.
+  const typed = base.dtype === result.dtype ? base : base.to(result.dtype);
+  const slope = conj(result.mul(typed.log()));
   const flat = exponent.dtype.category === 3 ? base.eq(0).logicalAnd(exponent.real.ge(0)) : zeroBase(base, exponent);
   return grad.mul(slope.maskedFill(flat, 0));
 }

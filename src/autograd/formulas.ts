@@ -171,7 +171,7 @@ export function unfoldBackward(
   size: number,
   step: number,
 ): Tensor {
-  if (shape.length === 0) return grad.reshape([]);
+  if (shape.length === 0) return size === 0 ? grad.newZeros([]) : grad.reshape([]);
   const g = grad.newZeros(shape);
   const d = dim < 0 ? dim + shape.length : dim;
   for (let i = 0; i < (grad._shape[d] as number); i++) {

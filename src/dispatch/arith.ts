@@ -4,10 +4,23 @@ import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
-import { bool, complex64, complex128, type DType } from "../tensor/dtype.ts";
+import {
+  bool,
+  complex64,
+  complex128,
+  type DType,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+} from "../tensor/dtype.ts";
 import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { empty } from "./allocate.ts";
+import { emptyLike } from "./allocate.ts";
 import { fill } from "./copy.ts";
 import {
   binary,
@@ -24,14 +37,19 @@ import { canCast, resultType } from "./promotion.ts";
 
 const def = (name: string, kernel: Pointwise["kernel"], rule: Pointwise["rule"]): Pointwise => ({ name, kernel, rule });
 
-/** Bools have no division; complex numbers have no rounding. */
-function division(name: string, kernel: Pointwise["kernel"], cpu: string): Pointwise {
-  const dtypes = (1 << bool.id) | (1 << complex64.id) | (1 << complex128.id);
-  const refusal = { dtypes, kernel: cpu, text: null, error: "NotImplementedError", all: null } as const;
-  return { name, kernel, rule: RULES.arith, refuses: [refusal] };
+/** An operator that torch's kernel `cpu` does not have for these dtypes. */
+function refusing(p: Pointwise, cpu: string, dtypes: readonly DType[]): Pointwise {
+  const bits = dtypes.reduce((sum, d) => sum | (1 << d.id), 0);
+  return { ...p, refuses: [{ dtypes: bits, kernel: cpu, text: null, error: "NotImplementedError", all: null }] };
 }
 
-const ABS: Pointwise = { ...def("abs", K.unary_abs, RULES.abs), exactOut: true };
+/** Bools have no division; complex numbers have no rounding. */
+function division(name: string, kernel: Pointwise["kernel"], cpu: string): Pointwise {
+  return refusing(def(name, kernel, RULES.arith), cpu, [bool, complex64, complex128]);
+}
+
+const ABS = def("abs", K.unary_abs, RULES.abs);
+const ABS_REAL: Pointwise = { ...ABS, exactOut: true };
 const ISNAN = def("isnan", K.unary_isnan, RULES.compare);
 const ADD = def("add", K.binary_add, RULES.arith);
 const ADD_ALPHA = def("add", K.binary_add_alpha, RULES.arith);
@@ -40,7 +58,10 @@ const DIV = def("div", K.binary_div, RULES.float);
 const TRUNC_DIV = division("div", K.binary_trunc_divide, "div_trunc_cpu");
 const FLOOR_DIV = division("floor_divide", K.binary_floor_divide, "div_floor_cpu");
 const POW = def("pow", K.binary_pow, RULES.arith);
-const LERP = def("lerp", K.ternary_lerp, RULES.same);
+const LERP: Pointwise = { ...def("lerp", K.ternary_lerp, RULES.same), exactOut: true };
+const WHOLE = [bool, uint8, int8, int16, int32, int64, uint16, uint32, uint64];
+const LERP_NUMBER = refusing(LERP, "lerp_kernel_scalar", WHOLE);
+const LERP_TENSOR = refusing(LERP, "lerp_kernel_tensor", WHOLE);
 const CLAMP = def("clamp", K.ternary_clamp, RULES.arith);
 const WHERE = def("where", K.ternary_where, RULES.arith);
 
@@ -51,11 +72,11 @@ export function abs(self: Tensor, out: Out, inplace: boolean): Tensor {
     throw new RuntimeError("In-place abs is not supported for complex tensors.");
   }
   if (self.dtype === bool) notImplemented("abs_cpu", bool);
-  return unary(ABS, self, out, inplace);
+  return unary(self.dtype.category < 3 ? ABS_REAL : ABS, self, out, inplace);
 }
 
 export function isnan(self: Tensor): Tensor {
-  if (self.dtype.category < 2) return fill(empty(self._shape, bool, self._storage.kind === "meta"), false);
+  if (self.dtype.category < 2) return fill(emptyLike(self, bool), false);
   return unary(ISNAN, self);
 }
 
@@ -166,11 +187,8 @@ export function lerp(self: Tensor, end: Tensor, weight: Operand, out: Out, inpla
   const tensor = weight instanceof Tensor;
   if (tensor && weight._shape.length > 0 && weight.dtype !== self.dtype) wrong("weight", weight.dtype);
   if (!tensor && self.dtype.category === 2) requireConvertible(weight, self.dtype);
-  if (self.dtype.category < 2) {
-    notImplemented(weight instanceof Tensor ? "lerp_kernel_tensor" : "lerp_kernel_scalar", self.dtype);
-  }
   const d = tensor ? resultType([self, end, weight]) : self.dtype;
-  return general(LERP, [self, end, weight], out, inplace, undefined, d);
+  return general(tensor ? LERP_TENSOR : LERP_NUMBER, [self, end, weight], out, inplace, undefined, d);
 }
 
 const LOWEST: Record<string, Scalar> = {};
@@ -201,7 +219,8 @@ export function clamp(self: Tensor, min: Operand | null, max: Operand | null, ou
   const d = resultType([self, min, max].filter((x): x is Operand => x !== null));
   if (d.category === 3) throw new NotImplementedError("clamp is not supported for complex types");
   if (inplace && !canCast(d, self.dtype)) {
-    throw texts.resultCast(undefined, d.scalarType, self.dtype.cppName);
+    const tensors = [min, max].some((x) => x instanceof Tensor);
+    throw texts.resultCast(undefined, d.scalarType, tensors ? self.dtype.scalarType : self.dtype.cppName);
   }
   if (d === bool) refuseBool(min, max);
   const nan = [min, max].some((x) => x !== null && !(x instanceof Tensor) && Number.isNaN(scalarToNumber(x)));

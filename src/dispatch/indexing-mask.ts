@@ -83,7 +83,7 @@ function fillWhere(self: Tensor, mask: Tensor, value: Tensor, inplace: boolean):
   const lead = mask._shape.length - self._shape.length;
   const fits = lead <= 0 && mask._shape.every((n, d) => n === 1 || n === self._shape[d - lead]);
   if (!fits) {
-    const shape = broadcastShapes(mask._shape, self._shape, "masked_fill_");
+    const shape = broadcastShapes(self._shape, mask._shape, "masked_fill_");
     throw texts.broadcastMismatch("masked_fill_", self._shape, shape);
   }
   if (hasInternalOverlap(self)) {

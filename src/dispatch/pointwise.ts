@@ -8,6 +8,7 @@ import { RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes, empty, emptyLike, emptyWith, strideOrder } from "./allocate.ts";
+import { transfer } from "./copy.ts";
 import { type Kernel, throwStatus } from "./kernel.ts";
 import { prepareOut } from "./out.ts";
 import { mayOverlap, requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
@@ -196,6 +197,13 @@ export function general(
   if (p.refuses) refuseCompute(p.refuses, compute, p.name);
   check?.();
   if (target._numel === 0) return target;
+  if (target.dtype !== result && !result.native) {
+    // Rounding to the result's dtype comes before the conversion to that of `out`.
+    const rounded = empty(shape, result);
+    launch(p, rounded, operands, compute, setAttrs, inputDtypes);
+    transfer(target, rounded);
+    return target;
+  }
   launch(p, target, operands, compute, setAttrs, inputDtypes);
   return target;
 }
@@ -224,7 +232,7 @@ function targetFor(
   if (inplace) {
     if (!sameSizes(out._shape, shape)) throw texts.broadcastMismatch(p.name, out._shape, shape);
   }
-  if (p.exactOut && out.dtype !== result && out.dtype.category < 3 && result.category < 3) {
+  if (p.exactOut && out.dtype !== result) {
     throw new RuntimeError(`Found dtype ${out.dtype.scalarType} but expected ${result.scalarType}`, { op: p.name });
   }
   requireCast(result, out.dtype);

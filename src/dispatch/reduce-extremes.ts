@@ -41,6 +41,12 @@ function requireElements(self: Tensor, mask: readonly boolean[], op: string): vo
   }
 }
 
+/** As `requireElements`, naming the dimension as it was given. */
+function requireElementsAt(self: Tensor, dim: number, op: string): void {
+  if (self._shape.at(dim) !== 0) return;
+  throw new IndexError(`${op}(): Expected reduction dim ${dim} to have non-zero size.`, { op });
+}
+
 const UNSIGNED_WIDE = new Set(["uint16", "uint32", "uint64"]);
 
 function refuseExtreme(d: DType, kernel: string): void {
@@ -138,7 +144,7 @@ function extremeDims(
   const mask = reducedDims(dim, self._shape.length, op);
   if (self._numel === 0) {
     if (dim === null || (Array.isArray(dim) && dim.length === 0)) emptyExtreme(op);
-    requireElements(self, mask, op);
+    for (const d of typeof dim === "number" ? [dim] : dim) requireElementsAt(self, d, op);
   }
   if (self._numel === 0 && out === undefined) refuseComplexGradient(self, op);
   if (self._numel > 0) refuseExtreme(self.dtype, op === "amax" ? "max_values_cpu" : "min_values_cpu");

@@ -31,7 +31,9 @@ function running(
 ): Tensor {
   const at = wrapDim(dim, self._shape.length, op);
   const result = resultDtype(self, dtype, out, inplace);
-  if (result === bool || isShortFloat(result)) {
+  // Nothing is added up in a tensor without dimensions or elements.
+  const sums = self._shape.length > 0 && self._numel > 0;
+  if (sums && (result === bool || isShortFloat(result))) {
     throw texts.notImplementedFor(op, `${op}_out_cpu`, result.scalarType);
   }
   if (inplace) requireNoInternalOverlap(self, op);

@@ -167,6 +167,7 @@ export function all(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function allDims(self: Tensor, dim: Dims, keepdim: boolean, out?: Tensor): Tensor {
+  truthDtype("all", self, out);
   return truth("all", self, truthMask("all", self, dim), keepdim, out);
 }
 
@@ -175,5 +176,6 @@ export function any(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function anyDims(self: Tensor, dim: Dims, keepdim: boolean, out?: Tensor): Tensor {
+  truthDtype("any", self, out);
   return truth("any", self, truthMask("any", self, dim), keepdim, out);
 }

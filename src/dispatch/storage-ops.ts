@@ -1,5 +1,5 @@
 /** Operators that write whole tensors or change what a tensor is made of. */
-import { Complex, type Scalar, scalarValue } from "../tensor/complex.ts";
+import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { contiguousStrides, listText, sameSizes } from "../tensor/size.ts";
@@ -63,7 +63,8 @@ export function checkFits(value: Scalar, d: DType): void {
     const n = typeof v === "bigint" ? v : Number(v);
     const bits = BigInt(8 * d.itemsize);
     const top = d.isSigned ? 2n ** (bits - 1n) : 2n ** bits;
-    const low = d.isSigned ? -top : -top;
+    // Negative integers wrap around in unsigned dtypes, fractions do not.
+    const low = d.isSigned || scalarKind(value) !== "float" ? -top : 0n;
     if (typeof n === "number" && !Number.isFinite(n)) fail();
     if (n >= top || n < low) fail();
     return;
@@ -83,6 +84,7 @@ export function fillTensor(self: Tensor, value: Tensor, _out: Tensor | undefined
       `fill_ only supports 0-dimension value tensor but got tensor with ${value._shape.length} dimensions.`,
     );
   }
+  if (inplace) requireNoInternalOverlap(self, "fill_");
   const target = inplace ? self : emptyLike(self);
   if (target._numel === 0 || target._storage.kind === "meta") return target;
   // The value may be an element of the tensor itself.

@@ -44,6 +44,9 @@ const BOUND: Partial<Record<Code, [number, number]>> = {
   c128: [1e-11, 1e-11],
 };
 
+/** Two dtypes of torch that hardly any operator takes. */
+const NO_SHORT_COMPLEX = /^zensor has no b?complex32/;
+
 const toNumber = (v: unknown): number =>
   v === "nan" ? Number.NaN : v === "inf" ? Infinity : v === "-inf" ? -Infinity : Number(v);
 
@@ -203,7 +206,7 @@ class Replay {
   error(e: unknown, [type, text]: [string, string]): string | null {
     const message = (e as Error).message ?? String(e);
     if (!this.a.isLibraryError(e)) return `not an error of the library: ${(e as Error).stack ?? message}`;
-    if (message.startsWith("zensor has no complex32")) return null;
+    if (NO_SHORT_COMPLEX.test(message)) return null;
     const classes = this.a.errorClasses(e);
     if (!classes.includes(type)) return `${classes[0]}: ${message}; expected ${type}: ${text}`;
     if (message.split("\n")[0]?.startsWith(text) || text.startsWith(message)) return null;
@@ -220,7 +223,7 @@ export function runRandom(a: Adapter, c: RandomCase): string | null {
   } catch (e) {
     if (e instanceof NoSuchOp) return e.message;
     if (c.err !== undefined) return r.error(e, c.err);
-    if ((e as Error).message.startsWith("zensor has no complex32")) return null;
+    if (NO_SHORT_COMPLEX.test((e as Error).message)) return null;
     return `raised ${(e as Error).name}: ${(e as Error).message.split("\n")[0]}`;
   }
   if (c.err !== undefined) return `no error, expected ${c.err.join(": ")}`;
