@@ -23,9 +23,14 @@ function indent(text: string, depth = 1): string {
     .join("\n");
 }
 
+/** Python's order of strings: by code points, not by UTF-16 units. */
+function byCodePoints(a: string, b: string): number {
+  return a === b ? 0 : Buffer.compare(Buffer.from(a, "utf8"), Buffer.from(b, "utf8"));
+}
+
 function sorted<T extends readonly [string, unknown]>(fields: T[]): T[] {
   if (!settings.print.sortKeys) return fields;
-  return fields.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return fields.sort(([a], [b]) => byCodePoints(a, b));
 }
 
 /** Class name of a tensor as printed: Tensor, Parameter, MemoryMappedTensor, ... */
@@ -126,13 +131,10 @@ export function nestedValues(values: readonly unknown[], shape: readonly number[
 }
 
 function tensorclassText(td: Td): string {
-  const fields = (td as unknown as { _fieldNames(): readonly string[] })._fieldNames();
-  const lines = sorted(
-    fields.map((key): [string, string] => {
-      const entry = td._own(key);
-      return [key, entry === undefined ? "None" : fieldText(entry, 0)];
-    }),
-  ).map(([key, text]) => `${key}=${text}`);
+  const names = (td as unknown as { _fieldNames(): readonly string[] })._fieldNames();
+  const present = sorted([...entriesOf(td)].map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]));
+  const lines = present.map(([key, text]) => `${key}=${text}`);
+  for (const key of names) if (td._own(key) === undefined) lines.push(`${key}=None`);
   return `${td._className}(\n${[...lines, ...trailer(td)].map((line) => indent(line)).join(",\n")})`;
 }
 
@@ -218,10 +220,10 @@ function compactFields(td: Td): string[] {
   if (td._kind === "lazy") {
     return lazyFields(td as unknown as LazyLike)
       .common.map(([key, entry]) => `${key}: ${token(entry)}`)
-      .sort();
+      .sort(byCodePoints);
   }
   const names = td._kind === "tensorclass" ? (td as unknown as { _fieldNames(): string[] })._fieldNames() : null;
-  const fields = [...entriesOf(td)].map(([key, entry]) => `${key}: ${token(entry)}`).sort();
+  const fields = [...entriesOf(td)].map(([key, entry]) => `${key}: ${token(entry)}`).sort(byCodePoints);
   const missing = (names ?? []).filter((key) => td._own(key) === undefined).map((key) => `${key}: None`);
   return [...fields, ...missing];
 }
