@@ -35,7 +35,7 @@ export {
   setListToStack,
   setTensorDictPrintoptions,
 } from "./settings.ts";
-export { catTds, denseStack, maybeDenseStackTds, stackTds } from "./stacking.ts";
+export { catTds as cat, denseStack, stackTds as stack } from "./stacking.ts";
 export { isNonTensor, isTensorCollection } from "./state.ts";
 export type { LoadStateOptions, StateDictOptions, TensorState } from "./state-dict.ts";
 export {
@@ -86,6 +86,6 @@ export {
   type MergeCallback,
   mergeTensordicts,
   type PadSequenceOptions,
-  padSequenceTds,
-  padTd,
+  padSequenceTds as padSequence,
+  padTd as pad,
 } from "./utils.ts";

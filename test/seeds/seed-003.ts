@@ -1,6 +1,19 @@
 // Rows of seed 003: in-place operators, shallow and deep copies, and what autograd makes of them.
 import assert from "node:assert/strict";
-import { add, cpu, float, fromTypedArray, manualSeed, nn, print, randn, type Tensor, tensor } from "../../src/index.ts";
+import {
+  add,
+  cpu,
+  cuda,
+  device,
+  float,
+  fromTypedArray,
+  manualSeed,
+  nn,
+  print,
+  randn,
+  type Tensor,
+  tensor,
+} from "../../src/index.ts";
 import { type BaseScope, defineSeed } from "./row.ts";
 
 const { functional: F } = nn;
@@ -46,6 +59,16 @@ function freshXY(s: Scope): void {
 }
 
 export const seed003 = defineSeed<Scope>("003", [
+  {
+    line: 50,
+    python: "device = torch.device('cuda:0' if torch.cuda.is_available() else \"cpu\")",
+    code: () => {
+      const found = device(cuda.isAvailable() ? "cuda:0" : "cpu");
+      assert.equal(found.type, cuda.isAvailable() ? "cuda" : "cpu");
+    },
+    prints: null,
+    reason: "The rows below use the CPU either way: there are no kernels for the GPU yet.",
+  },
   {
     line: 53,
     python: "memory_allocated, max_memory_allocated = get_memory_allocated(device, inplace=False)",

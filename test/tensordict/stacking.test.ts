@@ -7,7 +7,7 @@ import {
   lazyLegacy,
   maybeDenseStack,
   setLazyLegacy,
-  stackTds,
+  stack as stackTds,
   TensorDict,
 } from "../../src/tensordict/index.ts";
 import type { Td } from "../../src/tensordict/state.ts";
