@@ -106,7 +106,7 @@ export function binary(p: Pointwise, a: Operand, b: Operand, out?: Tensor, inpla
     if (!(b instanceof Tensor)) {
       const r = withNumber(p, a, b, out);
       if (r !== null) return r;
-    } else if (out === undefined) return broadcasting(p, a, b);
+    } else if (out === undefined) return withElement(p, a, b) ?? broadcasting(p, a, b);
   }
   return general(p, [a, b], out, inplace);
 }
@@ -136,8 +136,26 @@ function withNumber(p: Pointwise, a: Tensor, b: Scalar, out: Tensor | undefined)
   return r;
 }
 
-/** Bit of the numbers-only call's code: the second operand is one element. */
+/** Bits of the numbers-only call's code: which operand is one element. */
+const FIRST_IS_NUMBER = 1 << 8;
 const SECOND_IS_NUMBER = 1 << 9;
+
+/** Two tensors of one dtype, one of them a single element; null when that is not so. */
+function withElement(p: Pointwise, a: Tensor, b: Tensor): Tensor | null {
+  const k = p.kernel;
+  const d = a.dtype;
+  if (d !== b.dtype || p.refuses || !plain(a, k) || !plain(b, k) || p.rule.compute(d) !== d) return null;
+  const second = b._numel === 1 && b._shape.length <= a._shape.length;
+  if (!second && !(a._numel === 1 && a._shape.length <= b._shape.length)) return null;
+  const many = second ? a : b;
+  if (many._numel === 0 || a._storage.kind === "meta" || b._storage.kind === "meta") return null;
+  const r = emptyLike(many, p.rule.result(d));
+  const code = d.compute | (second ? SECOND_IS_NUMBER : FIRST_IS_NUMBER);
+  const call = k.fast as (...args: number[]) => number;
+  const status = call(code, r._address(), a._address(), b._address(), many._numel);
+  if (status !== 0) throwStatus(status, p.name, k.path, d.scalarType);
+  return r;
+}
 
 /** Two tensors and a fresh result, through the frame. */
 function broadcasting(p: Pointwise, a: Tensor, b: Tensor): Tensor {

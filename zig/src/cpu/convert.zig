@@ -256,14 +256,24 @@ pub const Operand = struct {
     fn gather_words(s: *Operand, comptime T: type, n: usize) void {
         const stride = s.cursor.space.strides[s.cursor.k][0];
         const out: [*]align(1) T = @ptrCast(s.buffer);
+        const lanes = 64 / @sizeOf(T);
         var done: usize = 0;
         while (done < n) {
             const run = s.cursor.run(n - done);
             const from: [*]align(1) const T = @ptrCast(s.here());
-            var at: isize = 0;
-            for (out[done..][0..run]) |*x| {
-                x.* = @as(*align(1) const T, @ptrFromInt(address(from, at))).*;
-                at += stride;
+            if (stride == 1) {
+                @memcpy(@as([*]u8, @ptrCast(out + done)), @as([*]const u8, @ptrCast(from))[0 .. run * @sizeOf(T)]);
+            } else if (stride == 0 and done + run + lanes <= block) {
+                // Whole vectors: what they write beyond the run is overwritten next.
+                const x: @Vector(lanes, T) = @splat(from[0]);
+                var i: usize = 0;
+                while (i < run) : (i += lanes) @as(*align(1) @Vector(lanes, T), @ptrCast(out + done + i)).* = x;
+            } else {
+                var at: isize = 0;
+                for (out[done..][0..run]) |*x| {
+                    x.* = @as(*align(1) const T, @ptrFromInt(address(from, at))).*;
+                    at += stride;
+                }
             }
             s.cursor.advance(run);
             done += run;
