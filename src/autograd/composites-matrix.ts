@@ -2,7 +2,7 @@
 import * as O from "../../generated/ops.ts";
 import { broadcastShapes } from "../dispatch/allocate.ts";
 import { requiresGrad } from "../dispatch/mode.ts";
-import { checkOutGradients } from "../dispatch/out.ts";
+import { checkOutGradients, prepareOut } from "../dispatch/out.ts";
 import { promoteTypes } from "../dispatch/promotion.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { RuntimeError } from "../tensor/errors.ts";
@@ -94,9 +94,7 @@ function writeOut(r: Tensor, out: Tensor): Tensor {
       { op: "matmul", code: "dtype" },
     );
   }
-  const same = out._shape.length === r._shape.length && out._shape.every((n, i) => n === r._shape[i]);
-  if (!same && out._numel === 0) out.resize_(r._shape);
-  else if (!same) return O.mul(r, 1, out);
+  prepareOut(out, r._shape);
   return out.copy_(r);
 }
 
@@ -119,7 +117,8 @@ function product(a: Tensor, b: Tensor, out: Tensor | undefined): Tensor {
 }
 
 export function matmul(self: Tensor, other: Tensor, out?: Tensor): Tensor {
-  if (out !== undefined) checkOutGradients("matmul", out, [self, other]);
+  const scalar = self.ndim === 0 || other.ndim === 0;
+  if (out !== undefined && !scalar) checkOutGradients("matmul", out, [self, other]);
   return product(self, other, out);
 }
 
