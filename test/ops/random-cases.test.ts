@@ -36,7 +36,7 @@ test("the list of known differences is short", () => {
 
 test("a falsified answer is seen", () => {
   const c = cases.find(
-    (x) => x.op === "mul" && x.form === "f" && x.out?.[0]?.dt === "f32" && (x.out?.[0]?.x?.length ?? 0) > 2,
+    (x) => x.op === "mul" && x.form !== "i" && x.out?.[0]?.dt === "f32" && (x.out?.[0]?.x?.length ?? 0) > 2,
   );
   if (c === undefined) throw new Error("no case of mul");
   const change = (edit: (r: NonNullable<RandomCase["out"]>[0]) => void): string | null => {
@@ -48,6 +48,6 @@ test("a falsified answer is seen", () => {
   expect(change((r) => void ((r.x as number[])[1] = 123))).toContain("expected 123");
   expect(change((r) => void (r.dt = "u8"))).toContain("dtype");
   expect(change((r) => void r.sh?.push(1))).toContain("shape");
-  expect(change((r) => void (r.a = 0))).toContain("shares storage");
+  expect(change((r) => void (r.a = 0))).toMatch(/shares storage|requires grad/);
   expect(runRandom(adapter, { ...c, err: ["RuntimeError", "x"] })).toContain("no error");
 });
