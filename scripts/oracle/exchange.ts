@@ -2,14 +2,17 @@
 //   exchange.ts generate COUNT SEED        descriptions, one JSON line each
 //   exchange.ts build TREES DIRECTORY      saves tree i of a file of descriptions as DIRECTORY/i
 //   exchange.ts describe DIRECTORY COUNT   loads each of them and prints what it holds
+//   exchange.ts transformer DIRECTORY      saves the weights of nn.Transformer() with seed 0
 //   exchange.ts two DIRECTORY KEY KEY      loads a directory and reads two of its tensors
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { windowOn } from "../../src/ffi/memory.ts";
 import {
   LazyStackedTensorDict,
+  manualSeed,
   NonTensorData,
   NonTensorStack,
+  nn,
   Tensor,
   TensorDict,
   tensorclass,
@@ -265,10 +268,14 @@ switch (command) {
     for (let i = 0; i < Number(second); i++)
       console.log(JSON.stringify(describe(TensorDict.loadMemmap(join(first, String(i))) as unknown as Td)));
     break;
+  case "transformer":
+    manualSeed(0);
+    TensorDict.fromModule(new nn.Transformer()).memmap(first, { numThreads: 2 });
+    break;
   case "two":
     console.log(JSON.stringify(readTwo(first, [second, third])));
     break;
   default:
-    console.error("usage: exchange.ts generate|build|describe|two ...");
+    console.error("usage: exchange.ts generate|build|describe|transformer|two ...");
     process.exitCode = 2;
 }

@@ -113,6 +113,22 @@ def real_model(work):
           same_tensors(load_file(from_python), original))
 
 
+def transformer(work):
+    """The weights of nn.Transformer() from the same seed, made and saved by each side."""
+    ours, theirs = (os.path.join(work, f"transformer-{side}") for side in ("zensor", "python"))
+    for directory in (ours, theirs):
+        shutil.rmtree(directory, ignore_errors=True)
+    torch.manual_seed(0)
+    td = TensorDict.from_module(torch.nn.Transformer()).data
+    td.memmap(theirs)
+    exchange("transformer", ours)
+    loaded = TensorDict.load_memmap(ours)
+    leaves = len(list(td.keys(True, True)))
+    check("nn.Transformer() of the same seed, saved by zensor, is equal for Python", bool((loaded == td).all()),
+          f"{leaves} tensors, {td.bytes()} bytes")
+    check("both saved the same bytes", same_files(ours, theirs), f"{sum(len(f) for _, _, f in os.walk(ours))} files")
+
+
 def random_tensor(rng, batch):
     name = rng.choice(list(DTYPES))
     shape = [*batch, *(rng.choice([0, 1, 2, 3, 3, 5]) for _ in range(rng.randrange(4)))]
@@ -266,6 +282,8 @@ def main():
     print(f"torch {torch.__version__}, tensordict {tensordict.__version__}, Python {platform.python_version()}, "
           f"Bun {bun('--version').strip()}\n")
     real_model(work)
+    print()
+    transformer(work)
     print()
     rng = random.Random(20)
     random_trees(work, "Python", [random_root(rng) for _ in range(COUNT)])

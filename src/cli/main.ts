@@ -19,7 +19,7 @@ ${bold("Options")}
   --branches         draw the tree with branches (tree)
   --depth <n>        deepest level (tree)
   --threads <n>      threads that write (convert)
-  --force            overwrite an existing target (convert)
+  --force            replace an existing target (convert)
   --quiet            no progress (convert)
 
 ${bold("Exit codes")}

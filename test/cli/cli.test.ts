@@ -1,6 +1,6 @@
 // The command line: output, exit codes, conversions both ways.
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { saveSafetensors } from "../../src/io/safetensors.ts";
@@ -81,6 +81,39 @@ describe("conversion", () => {
       err: expect.stringContaining("--force"),
     });
     expect(run("convert", file, directory, "--force", "--quiet")).toMatchObject({ code: 0, out: "" });
+  });
+  test("a forced target is replaced as a whole, and only what a conversion made", () => {
+    const other = join(dir, "other.safetensors");
+    saveSafetensors({ only: zeros([1]) }, other);
+    expect(run("convert", other, directory, "--force").code).toBe(0);
+    expect(readdirSync(directory).sort()).toEqual(["meta.json", "only.memmap"]);
+    expect(run("convert", file, directory, "--force").code).toBe(0);
+    const home = join(dir, "home");
+    mkdirSync(home);
+    writeFileSync(join(home, "letter.txt"), "dear");
+    expect(run("convert", file, home, "--force")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("no meta.json"),
+    });
+    expect(readdirSync(home)).toEqual(["letter.txt"]);
+    expect(run("convert", file, file, "--force")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("onto itself"),
+    });
+  });
+  test("what fails leaves nothing behind", () => {
+    const before = readdirSync(dir).sort();
+    const target = join(dir, "never");
+    const cut = join(dir, "model.safetensors.cut");
+    writeFileSync(cut, readFileSync(file).subarray(0, -3));
+    expect(run("convert", cut, target)).toMatchObject({ code: 1, err: expect.stringContaining(cut) });
+    // A name that is too long for a file is found after half of the tensors were laid out.
+    const long = join(dir, "model.safetensors.long");
+    saveSafetensors({ a: zeros([2]), ["k".repeat(300)]: zeros([2]) }, long);
+    expect(run("convert", long, target)).toMatchObject({ code: 1, err: expect.stringContaining("255") });
+    expect(run("convert", directory, join(dir, "missing", "x.safetensors")).code).toBe(1);
+    const after = readdirSync(dir).filter((name) => !name.startsWith("model.safetensors."));
+    expect(after.sort()).toEqual(before);
   });
   test("inspect and tree", () => {
     const seen = run("inspect", directory);
