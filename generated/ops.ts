@@ -228,7 +228,7 @@ export function index_add(self: Tensor, dim: number, index: Tensor, source: Tens
   const node = new $N.index_add_Backward();
   $T.connect(node, [self, source]);
   node.dim = dim;
-  node.index = $S.save(index);
+  node.index = requiresGrad(source) ? $S.save(index) : null;
   node.alpha = alpha;
   const r = ($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, undefined, false);
   return $T.record(r, node);
@@ -244,7 +244,7 @@ export function index_add_(self: Tensor, dim: number, index: Tensor, source: Ten
   const node = new $N.index_add_Backward();
   $T.connect(node, [self, source]);
   node.dim = dim;
-  node.index = $S.save(index);
+  node.index = requiresGrad(source) ? $S.save(index) : null;
   node.alpha = alpha;
   ($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, self, true);
   self._version.value++;
@@ -477,7 +477,7 @@ export function scatter_add(self: Tensor, dim: number, index: Tensor, src: Tenso
   const node = new $N.scatter_add_Backward();
   $T.connect(node, [self, src]);
   node.dim = dim;
-  node.index = $S.save(index);
+  node.index = requiresGrad(src) ? $S.save(index) : null;
   node.src = $S.geometry(src);
   const r = ($indexing.scatterAdd as $Fn)(self, dim, index, src, undefined, false);
   return $T.record(r, node);
@@ -493,7 +493,7 @@ export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tens
   const node = new $N.scatter_add_Backward();
   $T.connect(node, [self, src]);
   node.dim = dim;
-  node.index = $S.save(index);
+  node.index = requiresGrad(src) ? $S.save(index) : null;
   node.src = $S.geometry(src);
   ($indexing.scatterAdd as $Fn)(self, dim, index, src, self, true);
   self._version.value++;
@@ -769,8 +769,8 @@ export function bmm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat2)))) return ($matrix.bmm as $Fn)(self, mat2, undefined, false);
   const node = new $N.bmm_Backward();
   $T.connect(node, [self, mat2]);
-  node.self = $S.save(self);
-  node.mat2 = $S.save(mat2);
+  node.self = requiresGrad(mat2) ? $S.save(self) : null;
+  node.mat2 = requiresGrad(self) ? $S.save(mat2) : null;
   const r = ($matrix.bmm as $Fn)(self, mat2, undefined, false);
   return $T.record(r, node);
 }
@@ -783,8 +783,8 @@ export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, al
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat1) || requiresGrad(mat2)))) return ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, undefined, false);
   const node = new $N.addmm_Backward();
   $T.connect(node, [self, mat1, mat2]);
-  node.mat1 = $S.save(mat1);
-  node.mat2 = $S.save(mat2);
+  node.mat1 = requiresGrad(mat1) || requiresGrad(mat2) ? $S.save(mat1) : null;
+  node.mat2 = requiresGrad(mat1) || requiresGrad(mat2) ? $S.save(mat2) : null;
   node.beta = beta;
   node.alpha = alpha;
   const r = ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, undefined, false);
@@ -800,8 +800,8 @@ export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, a
   $T.checkInplace(self, [mat1, mat2]);
   const node = new $N.addmm_Backward();
   $T.connect(node, [self, mat1, mat2]);
-  node.mat1 = $S.save(mat1);
-  node.mat2 = $S.save(mat2);
+  node.mat1 = requiresGrad(mat1) || requiresGrad(mat2) ? $S.save(mat1) : null;
+  node.mat2 = requiresGrad(mat1) || requiresGrad(mat2) ? $S.save(mat2) : null;
   node.beta = beta;
   node.alpha = alpha;
   ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, self, true);
@@ -818,8 +818,8 @@ export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scal
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
   const node = new $N.baddbmm_Backward();
   $T.connect(node, [self, batch1, batch2]);
-  node.batch1 = $S.save(batch1);
-  node.batch2 = $S.save(batch2);
+  node.batch1 = requiresGrad(batch2) ? $S.save(batch1) : null;
+  node.batch2 = requiresGrad(batch1) ? $S.save(batch2) : null;
   node.beta = beta;
   node.alpha = alpha;
   const r = ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
@@ -835,8 +835,8 @@ export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Sca
   $T.checkInplace(self, [batch1, batch2]);
   const node = new $N.baddbmm_Backward();
   $T.connect(node, [self, batch1, batch2]);
-  node.batch1 = $S.save(batch1);
-  node.batch2 = $S.save(batch2);
+  node.batch1 = requiresGrad(batch2) ? $S.save(batch1) : null;
+  node.batch2 = requiresGrad(batch1) ? $S.save(batch2) : null;
   node.beta = beta;
   node.alpha = alpha;
   ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, self, true);
@@ -853,8 +853,8 @@ export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scala
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
   const node = new $N.addbmm_Backward();
   $T.connect(node, [self, batch1, batch2]);
-  node.batch1 = $S.save(batch1);
-  node.batch2 = $S.save(batch2);
+  node.batch1 = requiresGrad(batch2) ? $S.save(batch1) : null;
+  node.batch2 = requiresGrad(batch1) ? $S.save(batch2) : null;
   node.beta = beta;
   node.alpha = alpha;
   const r = ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
@@ -870,8 +870,8 @@ export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scal
   $T.checkInplace(self, [batch1, batch2]);
   const node = new $N.addbmm_Backward();
   $T.connect(node, [self, batch1, batch2]);
-  node.batch1 = $S.save(batch1);
-  node.batch2 = $S.save(batch2);
+  node.batch1 = requiresGrad(batch2) ? $S.save(batch1) : null;
+  node.batch2 = requiresGrad(batch1) ? $S.save(batch2) : null;
   node.beta = beta;
   node.alpha = alpha;
   ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, self, true);
@@ -888,8 +888,8 @@ export function mv(self: Tensor, vec: Tensor, out?: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec)))) return ($matrix_vector.mv as $Fn)(self, vec, undefined, false);
   const node = new $N.mv_Backward();
   $T.connect(node, [self, vec]);
-  node.self = $S.save(self);
-  node.vec = $S.save(vec);
+  node.self = requiresGrad(vec) ? $S.save(self) : null;
+  node.vec = requiresGrad(self) ? $S.save(vec) : null;
   const r = ($matrix_vector.mv as $Fn)(self, vec, undefined, false);
   return $T.record(r, node);
 }
@@ -902,8 +902,8 @@ export function addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alph
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat) || requiresGrad(vec)))) return ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, undefined, false);
   const node = new $N.addmv_Backward();
   $T.connect(node, [self, mat, vec]);
-  node.mat = $S.save(mat);
-  node.vec = $S.save(vec);
+  node.mat = requiresGrad(vec) ? $S.save(mat) : null;
+  node.vec = requiresGrad(mat) ? $S.save(vec) : null;
   node.beta = beta;
   node.alpha = alpha;
   const r = ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, undefined, false);
@@ -919,8 +919,8 @@ export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alp
   $T.checkInplace(self, [mat, vec]);
   const node = new $N.addmv_Backward();
   $T.connect(node, [self, mat, vec]);
-  node.mat = $S.save(mat);
-  node.vec = $S.save(vec);
+  node.mat = requiresGrad(vec) ? $S.save(mat) : null;
+  node.vec = requiresGrad(mat) ? $S.save(vec) : null;
   node.beta = beta;
   node.alpha = alpha;
   ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, self, true);
@@ -937,8 +937,8 @@ export function dot(self: Tensor, tensor: Tensor, out?: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor)))) return ($matrix_vector.dot as $Fn)(self, tensor, undefined, false);
   const node = new $N.dot_Backward();
   $T.connect(node, [self, tensor]);
-  node.self = $S.save(self);
-  node.tensor = $S.save(tensor);
+  node.self = requiresGrad(tensor) ? $S.save(self) : null;
+  node.tensor = requiresGrad(self) ? $S.save(tensor) : null;
   const r = ($matrix_vector.dot as $Fn)(self, tensor, undefined, false);
   return $T.record(r, node);
 }
@@ -951,8 +951,8 @@ export function vdot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return ($matrix_vector.vdot as $Fn)(self, other, undefined, false);
   const node = new $N.vdot_Backward();
   $T.connect(node, [self, other]);
-  node.self = $S.save(self);
-  node.other = $S.save(other);
+  node.self = requiresGrad(other) ? $S.save(self) : null;
+  node.other = requiresGrad(self) ? $S.save(other) : null;
   const r = ($matrix_vector.vdot as $Fn)(self, other, undefined, false);
   return $T.record(r, node);
 }
@@ -1109,8 +1109,8 @@ export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
   const node = new $N.eq_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.saveOriginal(self);
-  node.other = $S.save(other);
+  node.self = requiresGrad(self) ? $T.saveOriginal(self) : null;
+  node.other = $T.tracks(other) ? $S.save(other) : null;
   $pointwise.binary(P_eq, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1142,8 +1142,8 @@ export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
   const node = new $N.ne_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.saveOriginal(self);
-  node.other = $S.save(other);
+  node.self = requiresGrad(self) ? $T.saveOriginal(self) : null;
+  node.other = $T.tracks(other) ? $S.save(other) : null;
   $pointwise.binary(P_ne, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1175,8 +1175,8 @@ export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
   const node = new $N.lt_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.saveOriginal(self);
-  node.other = $S.save(other);
+  node.self = requiresGrad(self) ? $T.saveOriginal(self) : null;
+  node.other = $T.tracks(other) ? $S.save(other) : null;
   $pointwise.binary(P_lt, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1208,8 +1208,8 @@ export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
   const node = new $N.le_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.saveOriginal(self);
-  node.other = $S.save(other);
+  node.self = requiresGrad(self) ? $T.saveOriginal(self) : null;
+  node.other = $T.tracks(other) ? $S.save(other) : null;
   $pointwise.binary(P_le, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1241,8 +1241,8 @@ export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
   const node = new $N.gt_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.saveOriginal(self);
-  node.other = $S.save(other);
+  node.self = requiresGrad(self) ? $T.saveOriginal(self) : null;
+  node.other = $T.tracks(other) ? $S.save(other) : null;
   $pointwise.binary(P_gt, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1274,8 +1274,8 @@ export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
   const node = new $N.ge_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.saveOriginal(self);
-  node.other = $S.save(other);
+  node.self = requiresGrad(self) ? $T.saveOriginal(self) : null;
+  node.other = $T.tracks(other) ? $S.save(other) : null;
   $pointwise.binary(P_ge, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1903,8 +1903,8 @@ export function mul(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor 
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $pointwise.binary(P_mul, self, other, undefined, false);
   const node = new $N.mul_Backward();
   $T.connect(node, [self, other]);
-  node.self = $S.save(self);
-  node.other = $S.save(other);
+  node.self = $T.tracks(other) ? $S.save(self) : null;
+  node.other = requiresGrad(self) ? $S.save(other) : null;
   const r = $pointwise.binary(P_mul, self, other, undefined, false);
   return $T.record(r, node);
 }
@@ -1924,8 +1924,8 @@ export function mul_(self: Tensor, other: Tensor | Scalar): Tensor {
   }
   const node = new $N.mul_Backward();
   $T.connect(node, [self, other]);
-  node.self = $T.saveOriginal(self);
-  node.other = $S.save(other);
+  node.self = $T.tracks(other) ? $T.saveOriginal(self) : null;
+  node.other = requiresGrad(self) ? $S.save(other) : null;
   $pointwise.binary(P_mul, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1941,7 +1941,7 @@ export function div(self: Tensor, other: Tensor | Scalar, roundingMode: string |
   const node = new $N.div_Backward();
   if (roundingMode !== null) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $S.save(self);
+  node.self = $T.tracks(other) ? $S.save(self) : null;
   node.other = $S.save(other);
   node.roundingMode = roundingMode;
   const r = ($arith.div as $Fn)(self, other, roundingMode, undefined, false);
@@ -1964,7 +1964,7 @@ export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string 
   const node = new $N.div_Backward();
   if (roundingMode !== null) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.saveOriginal(self);
+  node.self = $T.tracks(other) ? $T.saveOriginal(self) : null;
   node.other = $S.save(other);
   node.roundingMode = roundingMode;
   ($arith.div as $Fn)(self, other, roundingMode, self, true);
@@ -1981,7 +1981,7 @@ export function true_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor):
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.trueDivide as $Fn)(self, other, undefined, false);
   const node = new $N.true_divide_Backward();
   $T.connect(node, [self, other]);
-  node.self = $S.save(self);
+  node.self = $T.tracks(other) ? $S.save(self) : null;
   node.other = $S.save(other);
   const r = ($arith.trueDivide as $Fn)(self, other, undefined, false);
   return $T.record(r, node);
@@ -2002,7 +2002,7 @@ export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   }
   const node = new $N.true_divide_Backward();
   $T.connect(node, [self, other]);
-  node.self = $T.saveOriginal(self);
+  node.self = $T.tracks(other) ? $T.saveOriginal(self) : null;
   node.other = $S.save(other);
   ($arith.trueDivide as $Fn)(self, other, self, true);
   self._version.value++;
@@ -2053,8 +2053,8 @@ export function remainder(self: Tensor | Scalar, other: Tensor | Scalar, out?: T
   const node = new $N.remainder_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $S.save(self);
-  node.other = $S.save(other);
+  node.self = $T.tracks(other) ? $S.save(self) : null;
+  node.other = $T.tracks(other) ? $S.save(other) : null;
   const r = $pointwise.binary(P_remainder, self, other, undefined, false);
   return $T.record(r, node);
 }
@@ -2075,8 +2075,8 @@ export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
   const node = new $N.remainder_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.saveOriginal(self);
-  node.other = $S.save(other);
+  node.self = $T.tracks(other) ? $T.saveOriginal(self) : null;
+  node.other = $T.tracks(other) ? $S.save(other) : null;
   $pointwise.binary(P_remainder, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -2094,8 +2094,8 @@ export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor
   const node = new $N.fmod_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $S.save(self);
-  node.other = $S.save(other);
+  node.self = $T.tracks(other) ? $S.save(self) : null;
+  node.other = $T.tracks(other) ? $S.save(other) : null;
   const r = $pointwise.binary(P_fmod, self, other, undefined, false);
   return $T.record(r, node);
 }
@@ -2116,8 +2116,8 @@ export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
   const node = new $N.fmod_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.saveOriginal(self);
-  node.other = $S.save(other);
+  node.self = $T.tracks(other) ? $T.saveOriginal(self) : null;
+  node.other = $T.tracks(other) ? $S.save(other) : null;
   $pointwise.binary(P_fmod, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -2305,8 +2305,8 @@ export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Te
   const node = new $N.copysign_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $S.save(self);
-  node.other = $S.save(other);
+  node.self = requiresGrad(self) ? $S.save(self) : null;
+  node.other = $T.tracks(other) ? $S.save(other) : null;
   const r = $pointwise.binary(P_copysign, self, other, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
@@ -2328,8 +2328,8 @@ export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
   const node = new $N.copysign_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.saveOriginal(self);
-  node.other = $S.save(other);
+  node.self = requiresGrad(self) ? $T.saveOriginal(self) : null;
+  node.other = $T.tracks(other) ? $S.save(other) : null;
   $pointwise.binary(P_copysign, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -2346,9 +2346,9 @@ export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: T
   const node = new $N.lerp_Backward();
   if ($T.isTensor(weight)) node.special = true;
   $T.connect(node, [self, end, weight]);
-  node.self = $S.save(self);
-  node.end = $S.save(end);
-  node.weight = $S.save(weight);
+  node.self = $T.tracks(weight) ? $S.save(self) : null;
+  node.end = $T.tracks(weight) ? $S.save(end) : null;
+  node.weight = requiresGrad(self) || requiresGrad(end) ? $S.save(weight) : null;
   const r = ($arith.lerp as $Fn)(self, end, weight, undefined, false);
   return $T.record(r, node);
 }
@@ -2369,9 +2369,9 @@ export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tenso
   const node = new $N.lerp_Backward();
   if ($T.isTensor(weight)) node.special = true;
   $T.connect(node, [self, end, weight]);
-  node.self = $T.saveOriginal(self);
-  node.end = $S.save(end);
-  node.weight = $S.save(weight);
+  node.self = $T.tracks(weight) ? $T.saveOriginal(self) : null;
+  node.end = $T.tracks(weight) ? $S.save(end) : null;
+  node.weight = requiresGrad(self) || requiresGrad(end) ? $S.save(weight) : null;
   ($arith.lerp as $Fn)(self, end, weight, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -2388,8 +2388,8 @@ export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: S
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], undefined, false);
   const node = new $N.addcmul_Backward();
   $T.connect(node, [self, tensor1, tensor2]);
-  node.tensor1 = $S.save(tensor1);
-  node.tensor2 = $S.save(tensor2);
+  node.tensor1 = requiresGrad(tensor2) ? $S.save(tensor1) : null;
+  node.tensor2 = requiresGrad(tensor1) ? $S.save(tensor2) : null;
   node.value = value;
   const r = $pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], undefined, false);
   return $T.record(r, node);
@@ -2410,8 +2410,8 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
   }
   const node = new $N.addcmul_Backward();
   $T.connect(node, [self, tensor1, tensor2]);
-  node.tensor1 = $S.save(tensor1);
-  node.tensor2 = $S.save(tensor2);
+  node.tensor1 = requiresGrad(tensor2) ? $S.save(tensor1) : null;
+  node.tensor2 = requiresGrad(tensor1) ? $S.save(tensor2) : null;
   node.value = value;
   $pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], self, true);
   self._version.value++;
@@ -2429,8 +2429,8 @@ export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: S
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], undefined, false);
   const node = new $N.addcdiv_Backward();
   $T.connect(node, [self, tensor1, tensor2]);
-  node.tensor1 = $S.save(tensor1);
-  node.tensor2 = $S.save(tensor2);
+  node.tensor1 = requiresGrad(tensor2) ? $S.save(tensor1) : null;
+  node.tensor2 = requiresGrad(tensor1) || requiresGrad(tensor2) ? $S.save(tensor2) : null;
   node.value = value;
   const r = $pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], undefined, false);
   return $T.record(r, node);
@@ -2451,8 +2451,8 @@ export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
   }
   const node = new $N.addcdiv_Backward();
   $T.connect(node, [self, tensor1, tensor2]);
-  node.tensor1 = $S.save(tensor1);
-  node.tensor2 = $S.save(tensor2);
+  node.tensor1 = requiresGrad(tensor2) ? $S.save(tensor1) : null;
+  node.tensor2 = requiresGrad(tensor1) || requiresGrad(tensor2) ? $S.save(tensor2) : null;
   node.value = value;
   $pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], self, true);
   self._version.value++;
@@ -2777,7 +2777,7 @@ export function bernoulli_Tensor_(self: Tensor, p: Tensor, generator: Generator 
   $T.checkInplace(self, [p]);
   const node = new $N.bernoulli_Tensor_Backward();
   $T.connect(node, [self, p]);
-  node.p = $S.save(p);
+  node.p = requiresGrad(p) ? $S.save(p) : null;
   ($random.bernoulliEach as $Fn)(self, p, generator, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);

@@ -99,6 +99,14 @@ function tracked(plan: NodePlan): string {
   return `gradMode.enabled && (${tests.join(" || ")})`;
 }
 
+/** When the formulas that read an argument run: null where that is always. */
+function wantedBy(plan: NodePlan, a: Arg): string | null {
+  const readers = plan.formulas.filter((f) => f.uses.get(a.name) === "value").flatMap((f) => f.targets.map(camel));
+  const targets = plan.targets.filter((t) => readers.includes(t.name));
+  if (targets.length === plan.targets.length) return null;
+  return targets.map((t) => (t.role === "Tensor" ? `requiresGrad(${t.name})` : `$T.tracks(${t.name})`)).join(" || ");
+}
+
 /** Statements that make the node and keep what its formulas need before the computation runs. */
 function beforeCall(plan: NodePlan, inplace: boolean): string[] {
   const out = [`const node = new $N.${plan.className}();`];
@@ -112,7 +120,11 @@ function beforeCall(plan: NodePlan, inplace: boolean): string[] {
   for (const a of plan.values) {
     const self = inplace && a === plan.op.args[0];
     if (!isTensorArg(a)) out.push(`node.${a.name} = ${a.name};`);
-    else out.push(`node.${a.name} = ${self ? `$T.saveOriginal(${a.name})` : `$S.save(${a.name})`};`);
+    else {
+      const kept = self ? `$T.saveOriginal(${a.name})` : `$S.save(${a.name})`;
+      const wanted = wantedBy(plan, a);
+      out.push(`node.${a.name} = ${wanted === null ? kept : `${wanted} ? ${kept} : null`};`);
+    }
   }
   for (const a of plan.geometry) out.push(`node.${a.name} = $S.geometry(${a.name});`);
   return out;
