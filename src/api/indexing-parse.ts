@@ -29,7 +29,14 @@ export class Slice {
 
 function boundOf(x: Bound): number | null {
   if (x === null || x === undefined) return null;
-  const n = x instanceof Int ? Number(x.value) : x instanceof Tensor ? wholeOf(x) : Number(x);
+  const n =
+    x instanceof Int
+      ? Number(x.value)
+      : x instanceof Tensor
+        ? wholeOf(x)
+        : typeof x === "symbol"
+          ? Number.NaN
+          : Number(x);
   if (!Number.isInteger(n)) {
     throw new TypeError("slice indices must be integers or None or have an __index__ method");
   }

@@ -11,7 +11,7 @@ import { type DType, type DTypeLike, dtypeByName, getDefaultDtype, toDType } fro
 import { RangeError, RuntimeError, TypeError, ValueError, warn } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
-import { addressOf, roomFor, STAGE_SIZE, stage, writeBytes, writeNumbers, writeWords } from "../tensor/values.ts";
+import { roomFor, STAGE_SIZE, stage, writeBytes, writeNumbers, writeWords } from "../tensor/values.ts";
 import { bigint, item } from "./values.ts";
 
 /** What a tensor can be made from. */
@@ -320,10 +320,12 @@ export function fromTypedArray(array: NodeJS.TypedArray): Tensor {
   if (dtype === null) {
     throw new TypeError(`expected a typed array (got ${typeName(array)})`, { op: "fromTypedArray" });
   }
-  // Touching the buffer moves a small array's bytes to the place where they stay.
-  const anchor = array.buffer;
-  const storage = Storage.borrow(addressOf(array), array.byteLength, { anchor, array });
-  return makeContiguous(storage, [array.length], dtype);
+  if ((array.buffer as { resizable?: boolean }).resizable === true) {
+    throw new ValueError("fromTypedArray(): a resizable ArrayBuffer cannot be shared; copy it with tensor(array)", {
+      op: "fromTypedArray",
+    });
+  }
+  return makeContiguous(Storage.borrowArray(array), [array.length], dtype);
 }
 
 export { fromTypedArray as fromNumpy };

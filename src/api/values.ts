@@ -177,7 +177,14 @@ export function typedArray(t: Tensor): NodeJS.TypedArray {
   }
   const [Maker, parts] = ARRAYS[t.dtype.name] as readonly [ArrayMaker, number];
   if (t._numel === 0) return new Maker(new ArrayBuffer(0), 0, 0);
-  const array = new Maker(t._storage.buffer(), t._offset * t.dtype.itemsize, t._numel * parts);
+  const end = (t._offset + t._numel) * t.dtype.itemsize;
+  if (t._storage.nbytes < end) {
+    throw new RuntimeError(`typedArray(): ${end} bytes are out of bounds for storage of size ${t._storage.nbytes}`, {
+      op,
+    });
+  }
+  t._address();
+  const array = new Maker(t._storage.buffer(), t._storage.lentOffset + t._offset * t.dtype.itemsize, t._numel * parts);
   owners.set(array, t._storage);
   return array;
 }

@@ -154,6 +154,7 @@ export function backward(
     return;
   }
   const inputs = asList(options.inputs);
+  requireTensors("backward", "inputs", inputs);
   if (inputs.length === 0) throw new RuntimeError("`inputs` argument to `backward()` cannot be empty.");
   const grads = run(roots, starts, { retainGraph, createGraph, inputs });
   inputs.forEach((t, i) => {
@@ -162,7 +163,23 @@ export function backward(
   });
 }
 
+const kindOf = (x: unknown): string =>
+  x === null ? "None" : typeof x === "object" ? (x.constructor?.name ?? "object") : typeof x;
+
+function requireTensors(op: string, argument: string, list: unknown): void {
+  if (!Array.isArray(list)) {
+    requireTensors(op, argument, [list]);
+    return;
+  }
+  const wrong = list.find((t) => !(t instanceof Tensor));
+  if (wrong === undefined && !list.includes(undefined)) return;
+  throw new TypeError(`${op}(): argument '${argument}' must be Tensor or tuple of Tensors, not ${kindOf(wrong)}`, {
+    op,
+  });
+}
+
 function requireGraph(roots: readonly Tensor[]): void {
+  requireTensors("backward", "tensors", roots);
   roots.forEach((t, i) => {
     if (!requiresGrad(t)) {
       throw new RuntimeError(`element ${i} of tensors does not require grad and does not have a grad_fn`);
@@ -195,6 +212,7 @@ export function grad(
 ): (Tensor | null)[] {
   const roots = asList(outputs);
   const wanted = asList(inputs);
+  requireTensors("grad", "inputs", wanted);
   const given = options.gradOutputs instanceof Tensor ? [options.gradOutputs] : (options.gradOutputs ?? []);
   requireGraph(roots);
   const starts = roots.map((t, i) => startGradient(t, given[i], i));
@@ -319,6 +337,8 @@ function registerHook(t: Tensor, hook: (grad: Tensor) => Tensor | null | undefin
 
 /** Calls `hook` with the leaf after a gradient was added to it. @torch Tensor.register_post_accumulate_grad_hook */
 export function registerPostAccumulateGradHook(leaf: Tensor, hook: (leaf: Tensor) => void): HookHandle {
+  requireTensors("register_post_accumulate_grad_hook", "self", [leaf]);
+  if (typeof hook !== "function") throw new TypeError(`the hook must be a function, not ${kindOf(hook)}`);
   if (!requiresGrad(leaf) || gradFnOf(leaf) !== null) {
     throw new RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors");
   }
@@ -341,6 +361,9 @@ function shallow(t: Tensor): Tensor {
 
 /** `x.data = y` */
 function setData(t: Tensor, value: Tensor): void {
+  if (!(value instanceof Tensor)) {
+    throw new TypeError(`Variable data has to be a tensor, but got ${kindOf(value)}`, { op: "data" });
+  }
   if (requiresGrad(t) && value.dtype.category < 2) {
     throw new RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype");
   }

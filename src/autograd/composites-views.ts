@@ -121,6 +121,8 @@ export function chunk(self: Tensor, chunks: number, dim: number): Tensor[] {
   return O.split(self, size, dim);
 }
 
+const MOST_PARTS = 2 ** 24;
+
 export function tensorSplit(self: Tensor, sections: number, dim: number): Tensor[] {
   requireDims(self);
   const d = wrapDim(dim, self._shape.length);
@@ -128,6 +130,8 @@ export function tensorSplit(self: Tensor, sections: number, dim: number): Tensor
   const n = self._shape[d] as number;
   const size = Math.floor(n / sections);
   const longer = n % sections;
+  // Every part is an object: this many would fill any memory before an error could be given.
+  if (sections > MOST_PARTS) throw new RuntimeError(`tensor_split: ${sections} parts are too many`);
   const parts: Tensor[] = [];
   let at = 0;
   for (let i = 0; i < sections; i++) {

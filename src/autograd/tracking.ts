@@ -4,7 +4,7 @@ import * as texts from "../../generated/texts.ts";
 import { clone } from "../dispatch/copy.ts";
 import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { checkOutGradients, setGeometry } from "../dispatch/out.ts";
-import { RuntimeError } from "../tensor/errors.ts";
+import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { CREATION_MULTI_OUTPUT, CREATION_NO_GRAD, extraOf, Tensor } from "../tensor/tensor.ts";
 import { accumulatorOf, edgeOf, gradFnOf, metaOf } from "./history.ts";
 import type { Edge, Node } from "./node.ts";
@@ -145,7 +145,11 @@ export function adoptGeometry(self: Tensor, view: Tensor): void {
 }
 
 export function checkOut(op: string, out: Tensor | readonly Tensor[], inputs: readonly unknown[]): void {
-  for (const o of out instanceof Tensor ? [out] : out) checkOutGradients(op, o, inputs);
+  const list: unknown = out instanceof Tensor ? [out] : out;
+  if (!Array.isArray(list) || !list.every((o) => o instanceof Tensor)) {
+    throw new TypeError(`${op}(): argument 'out' must be Tensor, not ${typeof out}`, { op });
+  }
+  for (const o of list) checkOutGradients(op, o, inputs);
 }
 
 /** After an `out` form: the written tensors have changed. */

@@ -189,9 +189,14 @@ export function plainSize(args: readonly unknown[], from: number): number[] | nu
   return sizes;
 }
 
-function typeName(x: unknown): string {
+function typeName(x: unknown, depth = 0): string {
   if (x === null) return "None";
-  if (Array.isArray(x)) return `list of [${x.slice(0, 4).map(typeName).join(", ")}]`;
+  // A list may contain itself.
+  if (Array.isArray(x) && depth > 3) return "list";
+  if (Array.isArray(x)) {
+    const few = x.slice(0, 4).map((y) => typeName(y, depth + 1));
+    return `list of [${few.join(", ")}]`;
+  }
   if (typeof x === "object" || typeof x === "function") return (x as object).constructor?.name ?? "object";
   if (typeof x === "number") return Number.isInteger(x) ? "int" : "float";
   return typeof x === "boolean" ? "bool" : typeof x === "string" ? "str" : typeof x;

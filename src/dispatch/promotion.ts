@@ -6,7 +6,7 @@ import {
   bool,
   complex64,
   complex128,
-  type DType,
+  DType,
   defaultComplex,
   dtypes,
   float16,
@@ -58,9 +58,10 @@ for (const a of dtypes) for (const b of dtypes) table[a.id * 32 + b.id] = promot
  * @torch torch.promote_types
  */
 export function promoteTypes(a: DType, b: DType): DType {
-  if (a === b) return a;
-  const found = table[a.id * 32 + b.id];
+  if (a === b && a instanceof DType) return a;
+  const found = table[a?.id * 32 + b?.id];
   if (found === undefined) {
+    requireDtypes("promote_types", ["type1", "type2"], [a, b]);
     if (a.itemsize === 1 && a.category === 2) {
       throw new RuntimeError(
         `Promotion for Float8 Types is not supported, attempted to promote ${a.scalarType} and ${b.scalarType}`,
@@ -153,6 +154,14 @@ export function describe(x: unknown): string {
   return (x as object).constructor?.name ?? "object";
 }
 
+function requireDtypes(op: string, names: readonly string[], given: readonly unknown[]): void {
+  given.forEach((x, i) => {
+    if (x instanceof DType) return;
+    const place = `argument '${names[i]}' (position ${i + 1})`;
+    throw new TypeError(`${op}(): ${place} must be torch.dtype, not ${describe(x)}`, { op });
+  });
+}
+
 /**
  * Whether a computed dtype may be written to another.
  * @example
@@ -162,6 +171,7 @@ export function describe(x: unknown): string {
  * @torch torch.can_cast
  */
 export function canCast(from: DType, to: DType): boolean {
+  requireDtypes("can_cast", ["from_", "to"], [from, to]);
   if (from === to) return true;
   if (from.category === 3 && to.category !== 3) return false;
   if (from.category === 2 && to.category < 2) return false;

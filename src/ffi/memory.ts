@@ -100,7 +100,7 @@ export function shareMapping(address: number, nbytes: number): ArrayBuffer {
 
 /** Gives the bytes back at once and detaches every typed array over them. */
 export function releaseAnchor(anchor: Anchor): void {
-  if (anchor instanceof ArrayBuffer) anchor.transfer(0);
+  if (anchor instanceof ArrayBuffer && !anchor.detached) anchor.transfer(0);
 }
 
 /** A window on native bytes, at most 4 GiB. The caller keeps the owner reachable. */

@@ -20,6 +20,10 @@ import { DisposedError, IndexError, OutOfMemoryError, RuntimeError } from "./err
 /** Who owns the bytes. */
 export type StorageKind = "tiny" | "heap" | "mapped" | "borrowed" | "meta";
 
+function emptied(): never {
+  throw new RuntimeError("The tensor has a non-zero number of elements, but its data is not allocated yet.");
+}
+
 /**
  * A block of bytes. `ptr` is the one place that knows where they are: a tiny block moves once, when it is
  * exported, so nobody else keeps an address.
@@ -32,12 +36,15 @@ export class Storage {
   resizable: boolean;
   /** Tensors, saved tensors, gradients and dictionary entries that hold these bytes. */
   claims = 0;
+  /** Bytes that the block has room for. */
+  private capacity: number;
   /** What made this storage, when it is more than memory (the file of a mapping). */
   source: object | null = null;
 
   constructor(ptr: number, nbytes: number, anchor: Anchor, kind: StorageKind) {
     this.ptr = ptr;
     this.nbytes = nbytes;
+    this.capacity = nbytes;
     this.anchor = anchor;
     this.kind = kind;
     this.resizable = kind === "tiny" || kind === "heap";
@@ -62,6 +69,17 @@ export class Storage {
     return new Storage(address, nbytes, anchor, "borrowed");
   }
 
+  /** The bytes of a typed array of the user's. */
+  static borrowArray(array: NodeJS.TypedArray): Storage {
+    // Touching the buffer moves a small array's bytes to the place where they stay.
+    const { buffer } = array;
+    const s = new Storage(addressOf(array), array.byteLength, { buffer, array }, "borrowed");
+    s.lent = buffer;
+    s.lentOffset = array.byteOffset;
+    s.guard(buffer);
+    return s;
+  }
+
   /** Bytes of a mapping; `anchor` unmaps them when it is collected or transferred. */
   static mapped(address: number, nbytes: number, anchor: Anchor, source: object): Storage {
     const s = new Storage(address, nbytes, anchor, "mapped");
@@ -78,23 +96,63 @@ export class Storage {
     return this.kind === "meta" ? META : CPU;
   }
 
-  /** Grows or shrinks, keeping the bytes that fit; new bytes are not cleared. */
+  /**
+   * Grows or shrinks, keeping the bytes that fit; new bytes are not cleared. A smaller block keeps its memory, since
+   * tensors may still reach beyond its new end; without any bytes such tensors fail when they are used.
+   */
   resize(nbytes: number): void {
     if (!this.resizable) throw new RuntimeError("Trying to resize storage that is not resizable");
     if (nbytes === this.nbytes) return;
+    if (nbytes > 0 && nbytes <= this.capacity) {
+      this.nbytes = nbytes;
+      return;
+    }
     const next = Storage.allocate(nbytes);
-    copyBytes(next.ptr, this.ptr, Math.min(nbytes, this.nbytes));
+    if (this.nbytes > 0) copyBytes(next.ptr, this.ptr, Math.min(nbytes, this.nbytes));
     const old = this.anchor;
-    const wasHeap = this.kind === "heap";
+    const own = this.kind === "heap" && !this.exported;
+    this.exported = false;
     this.ptr = next.ptr;
     this.nbytes = nbytes;
+    this.capacity = nbytes;
     this.anchor = next.anchor;
     this.kind = next.kind;
-    if (wasHeap && !this.exported) releaseAnchor(old);
+    if (nbytes === 0) this.lookFirst(emptied);
+    if (own) releaseAnchor(old);
   }
 
   /** True once a typed array over these bytes was handed out. */
   exported = false;
+
+  /** The user's buffer that holds borrowed bytes, and where in it they begin. */
+  private lent: ArrayBuffer | SharedArrayBuffer | null = null;
+  lentOffset = 0;
+
+  /** Whoever has the buffer may transfer it, and the bytes go with it: from now on every use looks first. */
+  private guard(buffer: ArrayBuffer | SharedArrayBuffer): void {
+    if (buffer instanceof SharedArrayBuffer) return;
+    this.lookFirst(() => {
+      if (!buffer.detached) return;
+      throw new RuntimeError("this tensor shares memory with an ArrayBuffer that was transferred since", {
+        code: "detached",
+      });
+    });
+  }
+
+  /** Every use of the address runs a check until the storage gets another one. */
+  private lookFirst(check: () => void): void {
+    const address = this.ptr;
+    Object.defineProperty(this, "ptr", {
+      configurable: true,
+      get(): number {
+        check();
+        return address;
+      },
+      set(value: number) {
+        Object.defineProperty(this, "ptr", { value, writable: true, configurable: true, enumerable: true });
+      },
+    });
+  }
 
   /** The bytes as an ArrayBuffer that stays valid: a tiny block moves out of the collector's memory first. */
   buffer(): ArrayBuffer {
@@ -106,13 +164,17 @@ export class Storage {
       this.anchor = ownBlock(address, this.nbytes);
       this.kind = "heap";
     }
+    if (this.lent !== null) return this.lent as ArrayBuffer;
     this.exported = true;
     if (this.kind === "mapped" && (this.anchor as ArrayBuffer).byteLength < this.nbytes) {
       const owner = this.anchor;
       this.anchor = shareMapping(this.ptr, this.nbytes);
       releaseAnchor(owner);
     }
-    if (this.anchor instanceof ArrayBuffer) return this.anchor;
+    if (this.anchor instanceof ArrayBuffer) {
+      this.guard(this.anchor);
+      return this.anchor;
+    }
     return this.nbytes === 0 ? new ArrayBuffer(0) : windowOn(this.ptr, this.nbytes);
   }
 
@@ -129,6 +191,7 @@ export class Storage {
     const anchor = this.anchor;
     this.anchor = null;
     this.nbytes = 0;
+    this.capacity = 0;
     this.ptr = 0;
     this.resizable = false;
     if (this.kind === "heap" || this.kind === "mapped") releaseAnchor(anchor);
@@ -138,6 +201,12 @@ export class Storage {
 
 /** What a disposed tensor points at: any use of its bytes is an error. */
 class DisposedStorage extends Storage {
+  override resize(): never {
+    throw new DisposedError("this tensor was disposed");
+  }
+  override buffer(): never {
+    throw new DisposedError("this tensor was disposed");
+  }
   constructor() {
     super(0, 0, null, "tiny");
     Object.defineProperty(this, "ptr", {

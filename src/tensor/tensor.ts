@@ -8,7 +8,7 @@ import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar } from "./complex.ts";
 import type { Device } from "./device.ts";
 import type { DType } from "./dtype.ts";
-import { RuntimeError } from "./errors.ts";
+import { RuntimeError, TypeError } from "./errors.ts";
 import { scopeState, walker } from "./scope-state.ts";
 import { contiguousStrides, numelOf, Size, sameSizes } from "./size.ts";
 import { DISPOSED, type Storage, UntypedStorage } from "./storage.ts";

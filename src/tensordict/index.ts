@@ -1,10 +1,11 @@
 // The TensorDict room: what other rooms and programs use of it.
 
+import { TypeError } from "../tensor/errors.ts";
 import { TensorDictBase } from "./base.ts";
 import { type LoadOptions, loadTree } from "./memmap-load.ts";
 import { lazyStackTds, maybeDenseStackTds } from "./stacking.ts";
 import type { Td } from "./state.ts";
-import { loader } from "./state.ts";
+import { isTensorCollection, loader } from "./state.ts";
 import { TensorDict } from "./tensordict.ts";
 import type { CollectionOptions, Schema } from "./types.ts";
 
@@ -58,14 +59,19 @@ export type {
 } from "./types.ts";
 export { TensorDict, TensorDictBase };
 
+function collections(op: string, list: readonly Td[]): readonly Td[] {
+  if (Array.isArray(list) && list.every(isTensorCollection)) return list;
+  throw new TypeError(`${op}() takes a list of TensorDicts`, { op });
+}
+
 /** Stacks without copying. @torch tensordict.lazy_stack */
 export function lazyStack(list: readonly Td[], dim = 0): Td {
-  return lazyStackTds(list, dim);
+  return lazyStackTds(collections("lazyStack", list), dim);
 }
 
 /** Dense where possible, lazy elsewhere. @torch tensordict.maybe_dense_stack */
 export function maybeDenseStack(list: readonly Td[], dim = 0): Td {
-  return maybeDenseStackTds(list, dim);
+  return maybeDenseStackTds(collections("maybeDenseStack", list), dim);
 }
 
 /** Loads a memory-mapped directory. @torch tensordict.load_memmap */
