@@ -25,7 +25,7 @@ export class Peer {
   readonly #child;
   readonly #lines: AsyncIterator<string>;
 
-  constructor(python: string, clock: Clock) {
+  constructor(python: string) {
     this.#child = Bun.spawn([python, "-u", join(import.meta.dir, "peers", "bench_torch.py")], {
       stdin: "pipe",
       stdout: "pipe",
@@ -35,7 +35,6 @@ export class Peer {
         OMP_NUM_THREADS: "1",
         MKL_NUM_THREADS: "1",
         PYTHONWARNINGS: "ignore",
-        ZENSOR_BENCH_CLOCK: clock,
       },
     });
     this.#lines = lines(this.#child.stdout);
@@ -54,8 +53,8 @@ export class Peer {
   }
 
   /** Prepares a case there; a string tells why it cannot run. */
-  async side(name: string): Promise<Side | string> {
-    const reply = await this.#ask({ do: "prepare", name });
+  async side(name: string, clock: Clock): Promise<Side | string> {
+    const reply = await this.#ask({ do: "prepare", name, clock });
     if (reply.error !== undefined) return reply.error;
     return {
       note: reply.note,

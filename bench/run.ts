@@ -2,12 +2,11 @@
 // [--only text] [--write]`.
 // With a Python that has torch (ZENSOR_BENCH_PYTHON, else python3), the same work runs there in turn with ours:
 // ours, theirs, ours, theirs, one thread each, so that whatever else the computer does meets both. With `--cpu` the
-// families overhead, kernels and matmul count the time that each program computes, which is what says something on a
+// family overhead counts the time that each program computes, which is what says something on a
 // computer that others use too. `--write` puts the table into RESULTS.md.
 import { appendFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
-import { instructionSet } from "../src/ffi/frame.ts";
 import { type Case, type Clock, repetitions, type Side, sample } from "./case.ts";
 import { type Result, table, writeTable } from "./compare.ts";
 import { findPython, Peer } from "./peer.ts";
@@ -15,16 +14,16 @@ import { findPython, Peer } from "./peer.ts";
 const FAMILIES = ["overhead", "kernels", "matmul", "io", "import"] as const;
 const SAMPLE_SECONDS = 0.008;
 
-async function otherSide(one: Case, peer: Peer | null): Promise<{ side: Side; label: string } | string> {
+async function otherSide(one: Case, peer: Peer | null, clock: Clock): Promise<{ side: Side; label: string } | string> {
   if (one.theirs !== undefined) return { side: one.theirs.side(), label: one.theirs.label };
   if (peer === null) return "no Python with torch";
-  const side = await peer.side(one.python ?? one.name);
+  const side = await peer.side(one.python ?? one.name, clock);
   return typeof side === "string" ? side : { side, label: one.peer ?? "Python" };
 }
 
 async function runCase(family: string, one: Case, peer: Peer | null, rounds: number, clock: Clock): Promise<Result> {
   const ours = await one.ours();
-  const other = await otherSide(one, peer);
+  const other = await otherSide(one, peer, clock);
   const theirs = typeof other === "string" ? null : other.side;
   const counts = [
     await repetitions(ours, SAMPLE_SECONDS),
@@ -73,15 +72,15 @@ async function main(): Promise<number> {
   }
   process.env.ZENSOR_NUM_THREADS ??= "1";
   const python = findPython();
-  const peer = python === null ? null : new Peer(python, values.cpu ? "cpu" : "wall");
-  const head = `${await describe(peer)}${values.cpu ? "; computing time except for io and import" : ""}`;
+  const peer = python === null ? null : new Peer(python);
+  const head = `${await describe(peer)}${values.cpu ? "; overhead in computing time" : ""}`;
   if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify({ head })}\n`);
   const results: Result[] = [];
   for (const family of FAMILIES.filter((name) => positionals.length === 0 || positionals.includes(name))) {
     const { cases } = (await import(`./${family}.ts`)) as { cases: readonly Case[] };
     for (const one of cases.filter(({ name }) => name.includes(values.only ?? ""))) {
       process.stderr.write(`${family}: ${one.name}\n`);
-      const clock = values.cpu && family !== "io" ? "cpu" : "wall";
+      const clock = values.cpu && family === "overhead" ? "cpu" : "wall";
       const result = await runCase(family, one, peer, rounds, clock);
       results.push(result);
       if (values.out !== undefined) appendFileSync(values.out, `${JSON.stringify(result)}\n`);
@@ -93,9 +92,11 @@ async function main(): Promise<number> {
   return 0;
 }
 
+/** Loads the library only here: it reads the number of threads when it starts. */
 async function describe(peer: Peer | null): Promise<string> {
   const processor = `${cpus()[0]?.model ?? "unknown processor"}, ${cpus().length} cores`;
   const theirs = peer === null ? "no peer" : await peer.versions();
+  const { instructionSet } = await import("../src/ffi/frame.ts");
   const ours = `Bun ${Bun.version}, ${instructionSet()} kernels`;
   return `${processor}; ${ours}; ${theirs}; one thread each unless a row says otherwise`;
 }
