@@ -147,7 +147,7 @@ export function addmv(self: any, mat: any, vec: any, options?: any): any {
 }
 
 const T__addr: A.Overload[] = [
-  { fn: O.addr, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: true },
+  { fn: O.addr, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
 ];
 /**
  * beta * self + alpha * the outer product of two vectors, with type promotion.
@@ -165,8 +165,8 @@ export function addr(...args: any[]): any {
 }
 
 const T__all: A.Overload[] = [
-  { fn: O.all, args: [["self","Tensor",REQUIRED]], positional: 1, out: true },
-  { fn: O.all_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: true },
+  { fn: O.all, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+  { fn: O.all_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
 ];
 /**
  * True when every element is nonzero.
@@ -192,7 +192,7 @@ export function all(...args: any[]): any {
 }
 
 const T__allclose: A.Overload[] = [
-  { fn: O.allclose, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["rtol","Float",0.00001], ["atol","Float",1e-8], ["equalNan","Bool",false]], positional: 5, out: false },
+  { fn: O.allclose, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["rtol","Float",0.00001], ["atol","Float",1e-8], ["equalNan","Bool",false]], positional: 5, out: 0 },
 ];
 /**
  * True when all elements are close in the sense of `isclose`.
@@ -216,7 +216,7 @@ export function allclose(...args: any[]): any {
 }
 
 const T__amax: A.Overload[] = [
-  { fn: O.amax, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: true },
+  { fn: O.amax, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
 ];
 /**
  * The largest elements over one or several dimensions. The gradient is shared equally among ties.
@@ -240,7 +240,7 @@ export function amax(...args: any[]): any {
 }
 
 const T__amin: A.Overload[] = [
-  { fn: O.amin, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: true },
+  { fn: O.amin, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
 ];
 /**
  * The smallest elements over one or several dimensions. The gradient is shared equally among ties.
@@ -264,8 +264,8 @@ export function amin(...args: any[]): any {
 }
 
 const T__any: A.Overload[] = [
-  { fn: O.any, args: [["self","Tensor",REQUIRED]], positional: 1, out: true },
-  { fn: O.any_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: true },
+  { fn: O.any, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+  { fn: O.any_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
 ];
 /**
  * True when some element is nonzero.
@@ -291,8 +291,8 @@ export function any(...args: any[]): any {
 }
 
 const T__arange: A.Overload[] = [
-  { fn: O.arange, args: [["end","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: true },
-  { fn: O.arange_start_step, args: [["start","Scalar",REQUIRED], ["end","Scalar",REQUIRED], ["step","Scalar",1], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: true },
+  { fn: O.arange, args: [["end","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1 },
+  { fn: O.arange_start_step, args: [["start","Scalar",REQUIRED], ["end","Scalar",REQUIRED], ["step","Scalar",1], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1 },
 ];
 /**
  * The numbers from 0 to `end`, which is left out, in steps of 1. int64 when all numbers are integers,
@@ -334,7 +334,7 @@ export function arctan2(self: any, other: any, options?: any): any {
 }
 
 const T__argmax: A.Overload[] = [
-  { fn: O.argmax, args: [["self","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false]], positional: 3, out: true },
+  { fn: O.argmax, args: [["self","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
 ];
 /**
  * The position of the first largest element along a dimension, or among all elements in row-major
@@ -357,7 +357,7 @@ export function argmax(...args: any[]): any {
 }
 
 const T__argmin: A.Overload[] = [
-  { fn: O.argmin, args: [["self","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false]], positional: 3, out: true },
+  { fn: O.argmin, args: [["self","Tensor",REQUIRED], ["dim","Dim?",null], ["keepdim","Bool",false]], positional: 3, out: 1 },
 ];
 /**
  * The position of the first smallest element along a dimension, or among all elements in row-major
@@ -380,8 +380,8 @@ export function argmin(...args: any[]): any {
 }
 
 const T__argsort: A.Overload[] = [
-  { fn: O.argsort, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false]], positional: 3, out: false },
-  { fn: O.argsort_stable, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false], ["stable","Bool",false]], positional: 1, out: false },
+  { fn: O.argsort, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false]], positional: 3, out: 0 },
+  { fn: O.argsort_stable, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false], ["stable","Bool",false]], positional: 1, out: 0 },
 ];
 /**
  * The positions that sort the elements along a dimension.
@@ -408,7 +408,7 @@ export function argsort(...args: any[]): any {
 }
 
 const T__argwhere: A.Overload[] = [
-  { fn: O.argwhere, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.argwhere, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
 /**
  * Coordinates of the elements that are not zero, one row for each.
@@ -425,7 +425,7 @@ export function argwhere(...args: any[]): any {
 }
 
 const T__asStrided: A.Overload[] = [
-  { fn: O.as_strided, args: [["self","Tensor",REQUIRED], ["size","Sizes",REQUIRED], ["stride","Sizes",REQUIRED], ["storageOffset","Int?",null]], positional: 4, out: false },
+  { fn: O.as_strided, args: [["self","Tensor",REQUIRED], ["size","Sizes",REQUIRED], ["stride","Sizes",REQUIRED], ["storageOffset","Int?",null]], positional: 4, out: 0 },
 ];
 /**
  * A view with given sizes, strides and offset, in elements, into the storage.
@@ -484,8 +484,8 @@ export function baddbmm(self: any, batch1: any, batch2: any, options?: any): any
 }
 
 const T__bernoulli: A.Overload[] = [
-  { fn: O.bernoulli, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 1, out: true },
-  { fn: O.bernoulli_p, args: [["self","Tensor",REQUIRED], ["p","Float",REQUIRED], ["generator","Generator?",null]], positional: 2, out: false },
+  { fn: O.bernoulli, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 1, out: 1 },
+  { fn: O.bernoulli_p, args: [["self","Tensor",REQUIRED], ["p","Float",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
 ];
 /**
  * 1 or 0, with the chance of a 1 that each element gives.
@@ -605,7 +605,7 @@ export function bmm(self: any, mat2: any, options?: any): any {
 }
 
 const T__broadcastTo: A.Overload[] = [
-  { fn: O.broadcast_to, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: false },
+  { fn: O.broadcast_to, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * The tensor expanded to a shape.
@@ -626,7 +626,7 @@ export function broadcastTo(...args: any[]): any {
 }
 
 const T__cat: A.Overload[] = [
-  { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: true },
+  { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
 ];
 /**
  * The tensors one after another along a dimension that they have. Dtypes promote; empty vectors are
@@ -647,7 +647,7 @@ export function cat(...args: any[]): any {
 }
 
 const T__chunk: A.Overload[] = [
-  { fn: O.chunk, args: [["self","Tensor",REQUIRED], ["chunks","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: false },
+  { fn: O.chunk, args: [["self","Tensor",REQUIRED], ["chunks","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
 ];
 /**
  * At most so many parts of equal size; the last may be smaller.
@@ -668,8 +668,8 @@ export function chunk(...args: any[]): any {
 }
 
 const T__clamp: A.Overload[] = [
-  { fn: O.clamp_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: true },
-  { fn: O.clamp, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: true },
+  { fn: O.clamp_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 1 },
+  { fn: O.clamp, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 1 },
 ];
 /**
  * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
@@ -699,8 +699,8 @@ export function clamp(...args: any[]): any {
 }
 
 const T__clip: A.Overload[] = [
-  { fn: O.clamp_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: true },
-  { fn: O.clamp, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: true },
+  { fn: O.clamp_Tensor, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 1 },
+  { fn: O.clamp, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 1 },
 ];
 /**
  * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
@@ -747,7 +747,7 @@ export function clone(self: any, options?: any): any {
 }
 
 const T__columnStack: A.Overload[] = [
-  { fn: O.column_stack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: true },
+  { fn: O.column_stack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
 ];
 /**
  * Tensors side by side, vectors as columns.
@@ -763,7 +763,7 @@ export function columnStack(...args: any[]): any {
 }
 
 const T__concat: A.Overload[] = [
-  { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: true },
+  { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
 ];
 /**
  * The tensors one after another along a dimension that they have. Dtypes promote; empty vectors are
@@ -784,7 +784,7 @@ export function concat(...args: any[]): any {
 }
 
 const T__concatenate: A.Overload[] = [
-  { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: true },
+  { fn: O.cat, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
 ];
 /**
  * The tensors one after another along a dimension that they have. Dtypes promote; empty vectors are
@@ -805,7 +805,7 @@ export function concatenate(...args: any[]): any {
 }
 
 const T__conj: A.Overload[] = [
-  { fn: O.conj, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.conj, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
 /**
  * The conjugate, as a view with the conjugate bit; a real tensor is returned itself.
@@ -859,7 +859,7 @@ export function cos(self: any, options?: any): any {
 }
 
 const T__cumprod: A.Overload[] = [
-  { fn: O.cumprod, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: true },
+  { fn: O.cumprod, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 1 },
 ];
 /**
  * The running product along a dimension. Integers and bools are multiplied in int64.
@@ -876,7 +876,7 @@ export function cumprod(...args: any[]): any {
 }
 
 const T__cumsum: A.Overload[] = [
-  { fn: O.cumsum, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: true },
+  { fn: O.cumsum, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 1 },
 ];
 /**
  * The running sum along a dimension. Integers and bools are summed in int64.
@@ -893,7 +893,7 @@ export function cumsum(...args: any[]): any {
 }
 
 const T__detach: A.Overload[] = [
-  { fn: O.detach, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.detach, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
 /**
  * The same elements and version without history.
@@ -910,7 +910,7 @@ export function detach(...args: any[]): any {
 }
 
 const T__diagonal: A.Overload[] = [
-  { fn: O.diagonal, args: [["self","Tensor",REQUIRED], ["offset","Int",0], ["dim1","Dim",0], ["dim2","Dim",1]], positional: 4, out: false },
+  { fn: O.diagonal, args: [["self","Tensor",REQUIRED], ["offset","Int",0], ["dim1","Dim",0], ["dim2","Dim",1]], positional: 4, out: 0 },
 ];
 /**
  * The diagonal of two dimensions, as the last dimension.
@@ -997,7 +997,7 @@ export function dot(self: any, tensor: any, options?: any): any {
 }
 
 const T__dstack: A.Overload[] = [
-  { fn: O.dstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: true },
+  { fn: O.dstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
 ];
 /**
  * Tensors behind each other: along the third dimension.
@@ -1013,7 +1013,7 @@ export function dstack(...args: any[]): any {
 }
 
 const T__empty: A.Overload[] = [
-  { fn: O.empty, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: true },
+  { fn: O.empty, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 1 },
 ];
 /**
  * A tensor whose elements are not set, of the default dtype unless one is given.
@@ -1034,7 +1034,7 @@ export function empty(...args: any[]): any {
 }
 
 const T__emptyLike: A.Overload[] = [
-  { fn: O.empty_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.empty_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * A tensor with the shape, dtype and layout of another whose elements are not set.
@@ -1051,7 +1051,7 @@ export function emptyLike(...args: any[]): any {
 }
 
 const T__emptyPermuted: A.Overload[] = [
-  { fn: O.empty_permuted, args: [["size","Size",REQUIRED], ["physicalLayout","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: false },
+  { fn: O.empty_permuted, args: [["size","Size",REQUIRED], ["physicalLayout","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0 },
 ];
 /**
  * A dense tensor whose dimensions lie in memory in the given order, outermost first; its elements are
@@ -1069,7 +1069,7 @@ export function emptyPermuted(...args: any[]): any {
 }
 
 const T__emptyStrided: A.Overload[] = [
-  { fn: O.empty_strided, args: [["size","Size",REQUIRED], ["stride","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: false },
+  { fn: O.empty_strided, args: [["size","Size",REQUIRED], ["stride","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0 },
 ];
 /**
  * A tensor with the given sizes and strides whose elements are not set.
@@ -1139,8 +1139,8 @@ export function exp(self: any, options?: any): any {
 }
 
 const T__eye: A.Overload[] = [
-  { fn: O.eye, args: [["n","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: true },
-  { fn: O.eye_m, args: [["n","Int",REQUIRED], ["m","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: true },
+  { fn: O.eye, args: [["n","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1 },
+  { fn: O.eye_m, args: [["n","Int",REQUIRED], ["m","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 1 },
 ];
 /**
  * A square matrix with ones on the diagonal and zeros elsewhere.
@@ -1163,8 +1163,8 @@ export function eye(...args: any[]): any {
 }
 
 const T__fill: A.Overload[] = [
-  { fn: O.fill, args: [["self","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 2, out: false },
-  { fn: O.fill_Tensor, args: [["self","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 2, out: false },
+  { fn: O.fill, args: [["self","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 2, out: 0 },
+  { fn: O.fill_Tensor, args: [["self","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * Every element set to a number.
@@ -1185,7 +1185,7 @@ export function fill(...args: any[]): any {
 }
 
 const T__flatten: A.Overload[] = [
-  { fn: O.flatten, args: [["self","Tensor",REQUIRED], ["startDim","Dim",0], ["endDim","Dim",-1]], positional: 3, out: false },
+  { fn: O.flatten, args: [["self","Tensor",REQUIRED], ["startDim","Dim",0], ["endDim","Dim",-1]], positional: 3, out: 0 },
 ];
 /**
  * A range of dimensions made one.
@@ -1210,7 +1210,7 @@ export function flatten(...args: any[]): any {
 }
 
 const T__flip: A.Overload[] = [
-  { fn: O.flip, args: [["self","Tensor",REQUIRED], ["dims","Size",REQUIRED]], positional: 2, out: false },
+  { fn: O.flip, args: [["self","Tensor",REQUIRED], ["dims","Size",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * The elements in reverse order along the given dimensions, as a new tensor.
@@ -1270,7 +1270,7 @@ export function fmod(self: any, other: any, options?: any): any {
 }
 
 const T__full: A.Overload[] = [
-  { fn: O.full, args: [["size","Size",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: true },
+  { fn: O.full, args: [["size","Size",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 1 },
 ];
 /**
  * A tensor filled with one number. A plain number gives the default dtype, `1n` or `int(1)` int64, a
@@ -1288,7 +1288,7 @@ export function full(...args: any[]): any {
 }
 
 const T__fullLike: A.Overload[] = [
-  { fn: O.full_like, args: [["self","Tensor",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: false },
+  { fn: O.full_like, args: [["self","Tensor",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0 },
 ];
 /**
  * A tensor filled with one number, with the shape, dtype and layout of another.
@@ -1305,7 +1305,7 @@ export function fullLike(...args: any[]): any {
 }
 
 const T__gather: A.Overload[] = [
-  { fn: O.gather, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["sparseGrad","Bool",false]], positional: 3, out: true },
+  { fn: O.gather, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["sparseGrad","Bool",false]], positional: 3, out: 1 },
 ];
 /**
  * For each element of `index`, the element of self at that place along `dim` and at the same place
@@ -1343,7 +1343,7 @@ export function ge(self: any, other: any, options?: any): any {
 }
 
 const T__ger: A.Overload[] = [
-  { fn: O.outer, args: [["self","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED]], positional: 2, out: true },
+  { fn: O.outer, args: [["self","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED]], positional: 2, out: 1 },
 ];
 /**
  * The products of all pairs of two vectors' elements.
@@ -1419,7 +1419,7 @@ export function gt(self: any, other: any, options?: any): any {
 }
 
 const T__hstack: A.Overload[] = [
-  { fn: O.hstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: true },
+  { fn: O.hstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
 ];
 /**
  * Tensors side by side: along the second dimension, vectors along their own.
@@ -1435,7 +1435,7 @@ export function hstack(...args: any[]): any {
 }
 
 const T__imag: A.Overload[] = [
-  { fn: O.imag, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.imag, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
 /**
  * The imaginary parts, as a view.
@@ -1453,7 +1453,7 @@ export function imag(...args: any[]): any {
 }
 
 const T__indexAdd: A.Overload[] = [
-  { fn: O.index_add, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["alpha","Scalar",1]], positional: 4, out: true },
+  { fn: O.index_add, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["alpha","Scalar",1]], positional: 4, out: 1 },
 ];
 /**
  * The tensor with alpha * source added at the parts along a dimension that a vector of positions names.
@@ -1471,7 +1471,7 @@ export function indexAdd(...args: any[]): any {
 }
 
 const T__indexCopy: A.Overload[] = [
-  { fn: O.index_copy, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED]], positional: 4, out: true },
+  { fn: O.index_copy, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED]], positional: 4, out: 1 },
 ];
 /**
  * The tensor with the parts along a dimension that a vector of positions names replaced by those of
@@ -1490,8 +1490,8 @@ export function indexCopy(...args: any[]): any {
 }
 
 const T__indexFill: A.Overload[] = [
-  { fn: O.index_fill_int_Tensor, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Tensor",REQUIRED]], positional: 4, out: false },
-  { fn: O.index_fill, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: false },
+  { fn: O.index_fill_int_Tensor, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Tensor",REQUIRED]], positional: 4, out: 0 },
+  { fn: O.index_fill, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 0 },
 ];
 /**
  * The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's
@@ -1512,7 +1512,7 @@ export function indexFill(...args: any[]): any {
 }
 
 const T__indexPut: A.Overload[] = [
-  { fn: O.index_put, args: [["self","Tensor",REQUIRED], ["indices","Tensor?[]",REQUIRED], ["values","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: false },
+  { fn: O.index_put, args: [["self","Tensor",REQUIRED], ["indices","Tensor?[]",REQUIRED], ["values","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
 ];
 /**
  * The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; with
@@ -1533,7 +1533,7 @@ export function indexPut(...args: any[]): any {
 }
 
 const T__indexSelect: A.Overload[] = [
-  { fn: O.index_select, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED]], positional: 3, out: true },
+  { fn: O.index_select, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED]], positional: 3, out: 1 },
 ];
 /**
  * The parts along a dimension that a vector of positions names, in its order.
@@ -1550,7 +1550,7 @@ export function indexSelect(...args: any[]): any {
 }
 
 const T__inner: A.Overload[] = [
-  { fn: O.inner, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: true },
+  { fn: O.inner, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
 ];
 /**
  * The dot products along the last dimensions; with a 0-dim tensor, the product.
@@ -1568,7 +1568,7 @@ export function inner(...args: any[]): any {
 }
 
 const T__isclose: A.Overload[] = [
-  { fn: O.isclose, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["rtol","Float",0.00001], ["atol","Float",1e-8], ["equalNan","Bool",false]], positional: 5, out: false },
+  { fn: O.isclose, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["rtol","Float",0.00001], ["atol","Float",1e-8], ["equalNan","Bool",false]], positional: 5, out: 0 },
 ];
 /**
  * True where |self - other| <= atol + rtol * |other|, or both are equal; with `equalNan` also where
@@ -1687,7 +1687,7 @@ export function lessEqual(self: any, other: any, options?: any): any {
 }
 
 const T__linspace: A.Overload[] = [
-  { fn: O.linspace, args: [["start","Tensor|Scalar",REQUIRED], ["end","Tensor|Scalar",REQUIRED], ["steps","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: true },
+  { fn: O.linspace, args: [["start","Tensor|Scalar",REQUIRED], ["end","Tensor|Scalar",REQUIRED], ["steps","Int",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1 },
 ];
 /**
  * So many evenly spaced numbers from `start` to `end`, both included.
@@ -1741,7 +1741,7 @@ export function log1p(self: any, options?: any): any {
 }
 
 const T__logSoftmax: A.Overload[] = [
-  { fn: O.log_softmax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 3, out: true },
+  { fn: O.log_softmax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 3, out: 1 },
 ];
 /**
  * The logarithm of softmax, computed without overflow. With `dtype` the input is converted first.
@@ -1814,7 +1814,7 @@ export function logicalOr(self: any, other: any, options?: any): any {
 }
 
 const T__logspace: A.Overload[] = [
-  { fn: O.logspace, args: [["start","Tensor|Scalar",REQUIRED], ["end","Tensor|Scalar",REQUIRED], ["steps","Int",REQUIRED], ["base","Float",10], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 4, out: true },
+  { fn: O.logspace, args: [["start","Tensor|Scalar",REQUIRED], ["end","Tensor|Scalar",REQUIRED], ["steps","Int",REQUIRED], ["base","Float",10], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 4, out: 1 },
 ];
 /**
  * `base` to the power of evenly spaced numbers from `start` to `end`, both included.
@@ -1852,8 +1852,8 @@ export function lt(self: any, other: any, options?: any): any {
 }
 
 const T__maskedFill: A.Overload[] = [
-  { fn: O.masked_fill_Tensor, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 3, out: false },
-  { fn: O.masked_fill, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 3, out: false },
+  { fn: O.masked_fill_Tensor, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 3, out: 0 },
+  { fn: O.masked_fill, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 3, out: 0 },
 ];
 /**
  * The tensor with a 0-dim tensor's value where the mask is true; the mask broadcasts.
@@ -1911,7 +1911,7 @@ export function maskedSelect(self: any, mask: any, options?: any): any {
 }
 
 const T__matmul: A.Overload[] = [
-  { fn: O.matmul, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: true },
+  { fn: O.matmul, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
 ];
 /**
  * The matrix product: of vectors (dot), matrices, and of batches of matrices, whose batch dimensions
@@ -1930,9 +1930,9 @@ export function matmul(...args: any[]): any {
 }
 
 const T__max: A.Overload[] = [
-  { fn: O.max, args: [["self","Tensor",REQUIRED]], positional: 1, out: true },
-  { fn: O.max_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: true },
-  { fn: O.max_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: true },
+  { fn: O.max, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+  { fn: O.max_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+  { fn: O.max_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
 ];
 /**
  * The largest element; NaN if there is one.
@@ -1980,8 +1980,8 @@ export function maximum(self: any, other: any, options?: any): any {
 }
 
 const T__mean: A.Overload[] = [
-  { fn: O.mean, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: true },
-  { fn: O.mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: true },
+  { fn: O.mean, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: 1 },
+  { fn: O.mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
 ];
 /**
  * The mean of all elements, which must be floating or complex.
@@ -2008,9 +2008,9 @@ export function mean(...args: any[]): any {
 }
 
 const T__min: A.Overload[] = [
-  { fn: O.min, args: [["self","Tensor",REQUIRED]], positional: 1, out: true },
-  { fn: O.min_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: true },
-  { fn: O.min_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: true },
+  { fn: O.min, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+  { fn: O.min_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+  { fn: O.min_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false]], positional: 3, out: 2 },
 ];
 /**
  * The smallest element; NaN if there is one.
@@ -2076,7 +2076,7 @@ export function mm(self: any, mat2: any, options?: any): any {
 }
 
 const T__moveaxis: A.Overload[] = [
-  { fn: O.movedim, args: [["self","Tensor",REQUIRED], ["source","Dims",REQUIRED], ["destination","Dims",REQUIRED]], positional: 3, out: false },
+  { fn: O.movedim, args: [["self","Tensor",REQUIRED], ["source","Dims",REQUIRED], ["destination","Dims",REQUIRED]], positional: 3, out: 0 },
 ];
 /**
  * Dimensions moved to other places; the others keep their order.
@@ -2093,7 +2093,7 @@ export function moveaxis(...args: any[]): any {
 }
 
 const T__movedim: A.Overload[] = [
-  { fn: O.movedim, args: [["self","Tensor",REQUIRED], ["source","Dims",REQUIRED], ["destination","Dims",REQUIRED]], positional: 3, out: false },
+  { fn: O.movedim, args: [["self","Tensor",REQUIRED], ["source","Dims",REQUIRED], ["destination","Dims",REQUIRED]], positional: 3, out: 0 },
 ];
 /**
  * Dimensions moved to other places; the others keep their order.
@@ -2129,7 +2129,7 @@ export function mul(self: any, other: any, options?: any): any {
 }
 
 const T__multinomial: A.Overload[] = [
-  { fn: O.multinomial, args: [["self","Tensor",REQUIRED], ["numSamples","Int",REQUIRED], ["replacement","Bool",false], ["generator","Generator?",null]], positional: 3, out: true },
+  { fn: O.multinomial, args: [["self","Tensor",REQUIRED], ["numSamples","Int",REQUIRED], ["replacement","Bool",false], ["generator","Generator?",null]], positional: 3, out: 1 },
 ];
 /**
  * Positions drawn with the weights of each row, as int64.
@@ -2187,8 +2187,8 @@ export function mv(self: any, vec: any, options?: any): any {
 }
 
 const T__narrow: A.Overload[] = [
-  { fn: O.narrow, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["start","Int",REQUIRED], ["length","Int",REQUIRED]], positional: 4, out: false },
-  { fn: O.narrow_Tensor, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["start","Tensor",REQUIRED], ["length","Int",REQUIRED]], positional: 4, out: false },
+  { fn: O.narrow, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["start","Int",REQUIRED], ["length","Int",REQUIRED]], positional: 4, out: 0 },
+  { fn: O.narrow_Tensor, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["start","Tensor",REQUIRED], ["length","Int",REQUIRED]], positional: 4, out: 0 },
 ];
 /**
  * `length` positions of a dimension from `start` on.
@@ -2262,8 +2262,8 @@ export function negative(self: any, options?: any): any {
 }
 
 const T__nonzero: A.Overload[] = [
-  { fn: O.nonzero, args: [["self","Tensor",REQUIRED]], positional: 1, out: true },
-  { fn: O.nonzero_as_tuple, args: [["self","Tensor",REQUIRED], ["asTuple","Bool",REQUIRED]], positional: 1, out: false },
+  { fn: O.nonzero, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+  { fn: O.nonzero_as_tuple, args: [["self","Tensor",REQUIRED], ["asTuple","Bool",REQUIRED]], positional: 1, out: 0 },
 ];
 /**
  * Coordinates of the elements that are not zero: int64, one row for each.
@@ -2284,10 +2284,10 @@ export function nonzero(...args: any[]): any {
 }
 
 const T__normal: A.Overload[] = [
-  { fn: O.normal, args: [["mean","Tensor",REQUIRED], ["std","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: true },
-  { fn: O.normal_Tensor_float, args: [["mean","Tensor",REQUIRED], ["std","Float",1], ["generator","Generator?",null]], positional: 2, out: true },
-  { fn: O.normal_float_Tensor, args: [["mean","Float",REQUIRED], ["std","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: true },
-  { fn: O.normal_float_float, args: [["mean","Float",REQUIRED], ["std","Float",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: true },
+  { fn: O.normal, args: [["mean","Tensor",REQUIRED], ["std","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 1 },
+  { fn: O.normal_Tensor_float, args: [["mean","Tensor",REQUIRED], ["std","Float",1], ["generator","Generator?",null]], positional: 2, out: 1 },
+  { fn: O.normal_float_Tensor, args: [["mean","Float",REQUIRED], ["std","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 1 },
+  { fn: O.normal_float_float, args: [["mean","Float",REQUIRED], ["std","Float",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1 },
 ];
 /**
  * Normal random numbers with the means and standard deviations of two tensors, which broadcast.
@@ -2337,7 +2337,7 @@ export function notEqual(self: any, other: any, options?: any): any {
 }
 
 const T__ones: A.Overload[] = [
-  { fn: O.ones, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: true },
+  { fn: O.ones, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1 },
 ];
 /**
  * A tensor of ones, of the default dtype unless one is given.
@@ -2358,7 +2358,7 @@ export function ones(...args: any[]): any {
 }
 
 const T__onesLike: A.Overload[] = [
-  { fn: O.ones_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.ones_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * A tensor of ones with the shape, dtype and layout of another.
@@ -2375,7 +2375,7 @@ export function onesLike(...args: any[]): any {
 }
 
 const T__outer: A.Overload[] = [
-  { fn: O.outer, args: [["self","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED]], positional: 2, out: true },
+  { fn: O.outer, args: [["self","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED]], positional: 2, out: 1 },
 ];
 /**
  * The products of all pairs of two vectors' elements.
@@ -2394,7 +2394,7 @@ export function outer(...args: any[]): any {
 }
 
 const T__permute: A.Overload[] = [
-  { fn: O.permute, args: [["self","Tensor",REQUIRED], ["dims","Size",REQUIRED]], positional: 2, out: false },
+  { fn: O.permute, args: [["self","Tensor",REQUIRED], ["dims","Size",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * The dimensions in another order.
@@ -2415,9 +2415,9 @@ export function permute(...args: any[]): any {
 }
 
 const T__pow: A.Overload[] = [
-  { fn: O.pow_Tensor, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: true },
-  { fn: O.pow, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: true },
-  { fn: O.pow_Scalar, args: [["self","Scalar",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: true },
+  { fn: O.pow_Tensor, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 1 },
+  { fn: O.pow, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: 1 },
+  { fn: O.pow_Scalar, args: [["self","Scalar",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 1 },
 ];
 /**
  * self to the power of a tensor, with broadcasting and type promotion.
@@ -2442,8 +2442,8 @@ export function pow(...args: any[]): any {
 }
 
 const T__prod: A.Overload[] = [
-  { fn: O.prod, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: true },
-  { fn: O.prod_dim_int, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: true },
+  { fn: O.prod, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: 1 },
+  { fn: O.prod_dim_int, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
 ];
 /**
  * The product of all elements. Integers and bools are multiplied in int64.
@@ -2467,7 +2467,7 @@ export function prod(...args: any[]): any {
 }
 
 const T__put: A.Overload[] = [
-  { fn: O.put, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: false },
+  { fn: O.put, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
 ];
 /**
  * The tensor with the elements at positions of it read row by row replaced by those of `source`, or
@@ -2487,7 +2487,7 @@ export function put(...args: any[]): any {
 }
 
 const T__rand: A.Overload[] = [
-  { fn: O.rand, args: [["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: true },
+  { fn: O.rand, args: [["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1 },
 ];
 /**
  * Uniform random numbers in [0, 1).
@@ -2508,7 +2508,7 @@ export function rand(...args: any[]): any {
 }
 
 const T__randLike: A.Overload[] = [
-  { fn: O.rand_like, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.rand_like, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * Uniform random numbers in [0, 1), with the shape, dtype and layout of another tensor.
@@ -2525,8 +2525,8 @@ export function randLike(...args: any[]): any {
 }
 
 const T__randint: A.Overload[] = [
-  { fn: O.randint, args: [["high","Scalar",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: true },
-  { fn: O.randint_low, args: [["low","Scalar",REQUIRED], ["high","Scalar",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: true },
+  { fn: O.randint, args: [["high","Scalar",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 1 },
+  { fn: O.randint_low, args: [["low","Scalar",REQUIRED], ["high","Scalar",REQUIRED], ["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 1 },
 ];
 /**
  * Random integers from 0 to `high`, which is left out; int64 unless a dtype is given.
@@ -2550,8 +2550,8 @@ export function randint(...args: any[]): any {
 }
 
 const T__randintLike: A.Overload[] = [
-  { fn: O.randint_like, args: [["self","Tensor",REQUIRED], ["high","Scalar",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: false },
-  { fn: O.randint_like_low, args: [["self","Tensor",REQUIRED], ["low","Scalar",REQUIRED], ["high","Scalar",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 3, out: false },
+  { fn: O.randint_like, args: [["self","Tensor",REQUIRED], ["high","Scalar",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0 },
+  { fn: O.randint_like_low, args: [["self","Tensor",REQUIRED], ["low","Scalar",REQUIRED], ["high","Scalar",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 3, out: 0 },
 ];
 /**
  * Random integers from 0 to `high`, which is left out, with the shape, dtype and layout of another
@@ -2572,7 +2572,7 @@ export function randintLike(...args: any[]): any {
 }
 
 const T__randn: A.Overload[] = [
-  { fn: O.randn, args: [["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: true },
+  { fn: O.randn, args: [["size","Size",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1 },
 ];
 /**
  * Normal random numbers with mean 0 and standard deviation 1.
@@ -2593,7 +2593,7 @@ export function randn(...args: any[]): any {
 }
 
 const T__randnLike: A.Overload[] = [
-  { fn: O.randn_like, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.randn_like, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * Normal random numbers, with the shape, dtype and layout of another tensor.
@@ -2610,7 +2610,7 @@ export function randnLike(...args: any[]): any {
 }
 
 const T__randperm: A.Overload[] = [
-  { fn: O.randperm, args: [["n","Int",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: true },
+  { fn: O.randperm, args: [["n","Int",REQUIRED], ["generator","Generator?",null], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1 },
 ];
 /**
  * A random permutation of the numbers from 0 to n - 1; int64 unless a dtype is given.
@@ -2628,7 +2628,7 @@ export function randperm(...args: any[]): any {
 }
 
 const T__ravel: A.Overload[] = [
-  { fn: O.ravel, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.ravel, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
 /**
  * All elements in one dimension.
@@ -2646,7 +2646,7 @@ export function ravel(...args: any[]): any {
 }
 
 const T__real: A.Overload[] = [
-  { fn: O.real, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.real, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
 /**
  * The real parts, as a view; a real tensor is returned itself.
@@ -2701,9 +2701,9 @@ export function remainder(self: any, other: any, options?: any): any {
 }
 
 const T__repeatInterleave: A.Overload[] = [
-  { fn: O.repeat_interleave_self_int, args: [["self","Tensor",REQUIRED], ["repeats","Int",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: false },
-  { fn: O.repeat_interleave_self_Tensor, args: [["self","Tensor",REQUIRED], ["repeats","Tensor|Index",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: false },
-  { fn: O.repeat_interleave_Tensor, args: [["repeats","Tensor",REQUIRED], ["outputSize","Int?",null]], positional: 1, out: false },
+  { fn: O.repeat_interleave_self_int, args: [["self","Tensor",REQUIRED], ["repeats","Int",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
+  { fn: O.repeat_interleave_self_Tensor, args: [["self","Tensor",REQUIRED], ["repeats","Tensor|Index",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
+  { fn: O.repeat_interleave_Tensor, args: [["repeats","Tensor",REQUIRED], ["outputSize","Int?",null]], positional: 1, out: 0 },
 ];
 /**
  * Each part along a dimension several times in a row; without a dimension, of the tensor read row by
@@ -2733,7 +2733,7 @@ export function repeatInterleave(...args: any[]): any {
 }
 
 const T__reshape: A.Overload[] = [
-  { fn: O.reshape, args: [["self","Tensor",REQUIRED], ["shape","Size",REQUIRED]], positional: 2, out: false },
+  { fn: O.reshape, args: [["self","Tensor",REQUIRED], ["shape","Size",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * The same elements with another shape.
@@ -2755,7 +2755,7 @@ export function reshape(...args: any[]): any {
 }
 
 const T__resolveConj: A.Overload[] = [
-  { fn: O.resolve_conj, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.resolve_conj, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
 /**
  * A copy without the conjugate bit; the tensor itself when it has none.
@@ -2772,7 +2772,7 @@ export function resolveConj(...args: any[]): any {
 }
 
 const T__resolveNeg: A.Overload[] = [
-  { fn: O.resolve_neg, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.resolve_neg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
 /**
  * A copy without the negative bit; the tensor itself when it has none.
@@ -2789,7 +2789,7 @@ export function resolveNeg(...args: any[]): any {
 }
 
 const T__rowStack: A.Overload[] = [
-  { fn: O.vstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: true },
+  { fn: O.vstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
 ];
 /**
  * Tensors on top of each other: along the first dimension, vectors as rows.
@@ -2824,7 +2824,7 @@ export function rsub(self: any, other: any, options?: any): any {
 }
 
 const T__scalarTensor: A.Overload[] = [
-  { fn: O.scalar_tensor, args: [["s","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: false },
+  { fn: O.scalar_tensor, args: [["s","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 0 },
 ];
 /**
  * A 0-dim tensor of the default dtype unless one is given.
@@ -2840,10 +2840,10 @@ export function scalarTensor(...args: any[]): any {
 }
 
 const T__scatter: A.Overload[] = [
-  { fn: O.scatter, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: true },
-  { fn: O.scatter_value, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: true },
-  { fn: O.scatter_reduce, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: true },
-  { fn: O.scatter_value_reduce, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: true },
+  { fn: O.scatter, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 1 },
+  { fn: O.scatter_value, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 1 },
+  { fn: O.scatter_reduce, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 1 },
+  { fn: O.scatter_value_reduce, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 1 },
 ];
 /**
  * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
@@ -2871,7 +2871,7 @@ export function scatter(...args: any[]): any {
 }
 
 const T__scatterAdd: A.Overload[] = [
-  { fn: O.scatter_add, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: true },
+  { fn: O.scatter_add, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 1 },
 ];
 /**
  * The tensor with each element of `src` added to the element that `index` names along `dim`.
@@ -2888,7 +2888,7 @@ export function scatterAdd(...args: any[]): any {
 }
 
 const T__select: A.Overload[] = [
-  { fn: O.select, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Int",REQUIRED]], positional: 3, out: false },
+  { fn: O.select, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Int",REQUIRED]], positional: 3, out: 0 },
 ];
 /**
  * One position of a dimension, which goes away.
@@ -2943,7 +2943,7 @@ export function sin(self: any, options?: any): any {
 }
 
 const T__softmax: A.Overload[] = [
-  { fn: O.softmax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 3, out: true },
+  { fn: O.softmax, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 3, out: 1 },
 ];
 /**
  * exp(x) divided by its sum along a dimension. With `dtype` the input is converted first.
@@ -2963,8 +2963,8 @@ export function softmax(...args: any[]): any {
 }
 
 const T__sort: A.Overload[] = [
-  { fn: O.sort, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false]], positional: 3, out: true },
-  { fn: O.sort_stable, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false], ["stable","Bool?",null]], positional: 1, out: true },
+  { fn: O.sort, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false]], positional: 3, out: 2 },
+  { fn: O.sort_stable, args: [["self","Tensor",REQUIRED], ["dim","Dim",-1], ["descending","Bool",false], ["stable","Bool?",null]], positional: 1, out: 2 },
 ];
 /**
  * The elements in order along a dimension, and where each was. NaN is the greatest value. Equal
@@ -2992,8 +2992,8 @@ export function sort(...args: any[]): any {
 }
 
 const T__split: A.Overload[] = [
-  { fn: O.split, args: [["self","Tensor",REQUIRED], ["splitSize","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: false },
-  { fn: O.split_sizes, args: [["self","Tensor",REQUIRED], ["splitSize","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: false },
+  { fn: O.split, args: [["self","Tensor",REQUIRED], ["splitSize","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
+  { fn: O.split_sizes, args: [["self","Tensor",REQUIRED], ["splitSize","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
 ];
 /**
  * Consecutive parts of a size; the last may be smaller.
@@ -3019,7 +3019,7 @@ export function split(...args: any[]): any {
 }
 
 const T__splitWithSizes: A.Overload[] = [
-  { fn: O.split_with_sizes, args: [["self","Tensor",REQUIRED], ["splitSizes","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: false },
+  { fn: O.split_with_sizes, args: [["self","Tensor",REQUIRED], ["splitSizes","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
 ];
 /**
  * Consecutive parts of the given sizes.
@@ -3057,7 +3057,7 @@ export function sqrt(self: any, options?: any): any {
 }
 
 const T__square: A.Overload[] = [
-  { fn: O.square, args: [["self","Tensor",REQUIRED]], positional: 1, out: true },
+  { fn: O.square, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
 ];
 /**
  * Each element times itself.
@@ -3074,9 +3074,9 @@ export function square(...args: any[]): any {
 }
 
 const T__squeeze: A.Overload[] = [
-  { fn: O.squeeze, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
-  { fn: O.squeeze_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: false },
-  { fn: O.squeeze_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims",REQUIRED]], positional: 2, out: false },
+  { fn: O.squeeze, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+  { fn: O.squeeze_dim, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
+  { fn: O.squeeze_dims, args: [["self","Tensor",REQUIRED], ["dim","Dims",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * Without its dimensions of size one.
@@ -3101,7 +3101,7 @@ export function squeeze(...args: any[]): any {
 }
 
 const T__stack: A.Overload[] = [
-  { fn: O.stack, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: true },
+  { fn: O.stack, args: [["tensors","TensorList",REQUIRED], ["dim","Dim",0]], positional: 2, out: 1 },
 ];
 /**
  * Tensors of one shape one after another along a new dimension. Dtypes promote.
@@ -3121,9 +3121,9 @@ export function stack(...args: any[]): any {
 }
 
 const T__std: A.Overload[] = [
-  { fn: O.std_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: true },
-  { fn: O.std_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: true },
-  { fn: O.std_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: true },
+  { fn: O.std_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 1 },
+  { fn: O.std_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 1 },
+  { fn: O.std_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 1 },
 ];
 /**
  * The standard deviation over one or several dimensions; `unbiased: false` divides by the count itself.
@@ -3160,9 +3160,9 @@ export function std(...args: any[]): any {
 }
 
 const T__stdMean: A.Overload[] = [
-  { fn: O.std_mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: false },
-  { fn: O.std_mean_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: false },
-  { fn: O.std_mean_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: false },
+  { fn: O.std_mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 0 },
+  { fn: O.std_mean_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 0 },
+  { fn: O.std_mean_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 0 },
 ];
 /**
  * The standard deviation and the mean over one or several dimensions.
@@ -3236,8 +3236,8 @@ export function subtract(self: any, other: any, options?: any): any {
 }
 
 const T__sum: A.Overload[] = [
-  { fn: O.sum, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: true },
-  { fn: O.sum_dim_IntList, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: true },
+  { fn: O.sum, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null]], positional: 1, out: 1 },
+  { fn: O.sum_dim_IntList, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["keepdim","Bool",false], ["dtype","DType?",null]], positional: 3, out: 1 },
 ];
 /**
  * The sum of all elements. Integers and bools are summed in int64; `dtype` converts the elements first.
@@ -3265,7 +3265,7 @@ export function sum(...args: any[]): any {
 }
 
 const T__swapaxes: A.Overload[] = [
-  { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: false },
+  { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
 ];
 /**
  * Two dimensions exchanged.
@@ -3283,7 +3283,7 @@ export function swapaxes(...args: any[]): any {
 }
 
 const T__swapdims: A.Overload[] = [
-  { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: false },
+  { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
 ];
 /**
  * Two dimensions exchanged.
@@ -3319,7 +3319,7 @@ export function t(self: any, options?: any): any {
 }
 
 const T__take: A.Overload[] = [
-  { fn: O.take, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED]], positional: 2, out: true },
+  { fn: O.take, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED]], positional: 2, out: 1 },
 ];
 /**
  * The elements at positions of the tensor read row by row; the result has the shape of `index`.
@@ -3336,7 +3336,7 @@ export function take(...args: any[]): any {
 }
 
 const T__takeAlongDim: A.Overload[] = [
-  { fn: O.take_along_dim, args: [["self","Tensor",REQUIRED], ["indices","Tensor|Index",REQUIRED], ["dim","Dim?",null]], positional: 3, out: true },
+  { fn: O.take_along_dim, args: [["self","Tensor",REQUIRED], ["indices","Tensor|Index",REQUIRED], ["dim","Dim?",null]], positional: 3, out: 1 },
 ];
 /**
  * The elements at the places that `indices` names along a dimension, the other dimensions broadcasting;
@@ -3374,9 +3374,9 @@ export function tanh(self: any, options?: any): any {
 }
 
 const T__tensorSplit: A.Overload[] = [
-  { fn: O.tensor_split, args: [["self","Tensor",REQUIRED], ["sections","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: false },
-  { fn: O.tensor_split_indices, args: [["self","Tensor",REQUIRED], ["indices","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: false },
-  { fn: O.tensor_split_tensor, args: [["self","Tensor",REQUIRED], ["tensorIndicesOrSections","Tensor",REQUIRED], ["dim","Dim",0]], positional: 3, out: false },
+  { fn: O.tensor_split, args: [["self","Tensor",REQUIRED], ["sections","Int",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
+  { fn: O.tensor_split_indices, args: [["self","Tensor",REQUIRED], ["indices","Sizes",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
+  { fn: O.tensor_split_tensor, args: [["self","Tensor",REQUIRED], ["tensorIndicesOrSections","Tensor",REQUIRED], ["dim","Dim",0]], positional: 3, out: 0 },
 ];
 /**
  * So many parts; the first ones are one longer when the size does not divide.
@@ -3406,7 +3406,7 @@ export function tensorSplit(...args: any[]): any {
 }
 
 const T__tile: A.Overload[] = [
-  { fn: O.tile, args: [["self","Tensor",REQUIRED], ["dims","Sizes",REQUIRED]], positional: 2, out: false },
+  { fn: O.tile, args: [["self","Tensor",REQUIRED], ["dims","Sizes",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * A copy of the tensor repeated along its last dimensions.
@@ -3426,7 +3426,7 @@ export function tile(...args: any[]): any {
 }
 
 const T__topk: A.Overload[] = [
-  { fn: O.topk, args: [["self","Tensor",REQUIRED], ["k","Int",REQUIRED], ["dim","Dim",-1], ["largest","Bool",true], ["sorted","Bool",true]], positional: 5, out: true },
+  { fn: O.topk, args: [["self","Tensor",REQUIRED], ["k","Int",REQUIRED], ["dim","Dim",-1], ["largest","Bool",true], ["sorted","Bool",true]], positional: 5, out: 2 },
 ];
 /**
  * The `k` largest (or smallest) elements along a dimension in order, and where they are; of equal ones
@@ -3455,7 +3455,7 @@ export function topk(...args: any[]): any {
 }
 
 const T__transpose: A.Overload[] = [
-  { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: false },
+  { fn: O.transpose, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
 ];
 /**
  * Two dimensions exchanged.
@@ -3473,7 +3473,7 @@ export function transpose(...args: any[]): any {
 }
 
 const T__trilIndices: A.Overload[] = [
-  { fn: O.tril_indices, args: [["row","Int",REQUIRED], ["col","Int",REQUIRED], ["offset","Int",0], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: false },
+  { fn: O.tril_indices, args: [["row","Int",REQUIRED], ["col","Int",REQUIRED], ["offset","Int",0], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0 },
 ];
 /**
  * The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64
@@ -3496,7 +3496,7 @@ export function trilIndices(...args: any[]): any {
 }
 
 const T__triuIndices: A.Overload[] = [
-  { fn: O.triu_indices, args: [["row","Int",REQUIRED], ["col","Int",REQUIRED], ["offset","Int",0], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: false },
+  { fn: O.triu_indices, args: [["row","Int",REQUIRED], ["col","Int",REQUIRED], ["offset","Int",0], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0 },
 ];
 /**
  * The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64
@@ -3538,7 +3538,7 @@ export function trueDivide(self: any, other: any, options?: any): any {
 }
 
 const T__unbind: A.Overload[] = [
-  { fn: O.unbind, args: [["self","Tensor",REQUIRED], ["dim","Dim",0]], positional: 2, out: false },
+  { fn: O.unbind, args: [["self","Tensor",REQUIRED], ["dim","Dim",0]], positional: 2, out: 0 },
 ];
 /**
  * All positions of a dimension, as a list of views.
@@ -3559,7 +3559,7 @@ export function unbind(...args: any[]): any {
 }
 
 const T__unflatten: A.Overload[] = [
-  { fn: O.unflatten, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["sizes","Sizes",REQUIRED]], positional: 3, out: false },
+  { fn: O.unflatten, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["sizes","Sizes",REQUIRED]], positional: 3, out: 0 },
 ];
 /**
  * One dimension made several; one size may be -1.
@@ -3579,7 +3579,7 @@ export function unflatten(...args: any[]): any {
 }
 
 const T__unsqueeze: A.Overload[] = [
-  { fn: O.unsqueeze, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: false },
+  { fn: O.unsqueeze, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * With a new dimension of size one.
@@ -3597,9 +3597,9 @@ export function unsqueeze(...args: any[]): any {
 }
 
 const T__var: A.Overload[] = [
-  { fn: O.var_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: true },
-  { fn: O.var_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: true },
-  { fn: O.var_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: true },
+  { fn: O.var_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 1 },
+  { fn: O.var_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 1 },
+  { fn: O.var_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 1 },
 ];
 /**
  * The variance over one or several dimensions; `unbiased: false` divides by the count itself.
@@ -3638,9 +3638,9 @@ function var_of(...args: any[]): any {
 export { var_of as var };
 
 const T__varMean: A.Overload[] = [
-  { fn: O.var_mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: false },
-  { fn: O.var_mean_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: false },
-  { fn: O.var_mean_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: false },
+  { fn: O.var_mean_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 0 },
+  { fn: O.var_mean_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 0 },
+  { fn: O.var_mean_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 0 },
 ];
 /**
  * The variance and the mean over one or several dimensions.
@@ -3676,9 +3676,9 @@ export function varMean(...args: any[]): any {
 }
 
 const T__variance: A.Overload[] = [
-  { fn: O.var_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: true },
-  { fn: O.var_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: true },
-  { fn: O.var_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: true },
+  { fn: O.var_dim, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["unbiased","Bool",true], ["keepdim","Bool",false]], positional: 4, out: 1 },
+  { fn: O.var_correction, args: [["self","Tensor",REQUIRED], ["dim","Dims?",null], ["correction","Scalar?",null], ["keepdim","Bool",false]], positional: 2, out: 1 },
+  { fn: O.var_unbiased, args: [["self","Tensor",REQUIRED], ["unbiased","Bool",true]], positional: 2, out: 1 },
 ];
 /**
  * The variance over one or several dimensions; `unbiased: false` divides by the count itself.
@@ -3768,7 +3768,7 @@ export function viewAsReal(self: any, options?: any): any {
 }
 
 const T__vstack: A.Overload[] = [
-  { fn: O.vstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: true },
+  { fn: O.vstack, args: [["tensors","TensorList",REQUIRED]], positional: 1, out: 1 },
 ];
 /**
  * Tensors on top of each other: along the first dimension, vectors as rows.
@@ -3785,8 +3785,8 @@ export function vstack(...args: any[]): any {
 }
 
 const T__where: A.Overload[] = [
-  { fn: O.where_condition, args: [["condition","Tensor",REQUIRED]], positional: 1, out: false },
-  { fn: O.where, args: [["condition","Tensor",REQUIRED], ["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 3, out: true },
+  { fn: O.where_condition, args: [["condition","Tensor",REQUIRED]], positional: 1, out: 0 },
+  { fn: O.where, args: [["condition","Tensor",REQUIRED], ["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 3, out: 1 },
 ];
 /**
  * With a condition alone, the coordinates of its true elements, one vector for each dimension.
@@ -3806,7 +3806,7 @@ export function where(...args: any[]): any {
 }
 
 const T__zeros: A.Overload[] = [
-  { fn: O.zeros, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: true },
+  { fn: O.zeros, args: [["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 1, out: 1 },
 ];
 /**
  * A tensor of zeros, of the default dtype unless one is given.
@@ -3828,7 +3828,7 @@ export function zeros(...args: any[]): any {
 }
 
 const T__zerosLike: A.Overload[] = [
-  { fn: O.zeros_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.zeros_like, args: [["self","Tensor",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * A tensor of zeros with the shape, dtype and layout of another.

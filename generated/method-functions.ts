@@ -122,7 +122,7 @@ export function addmv_(self: any, mat: any, vec: any, options?: any): any {
 }
 
 const T__addr_: A.Overload[] = [
-  { fn: O.addr_, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: false },
+  { fn: O.addr_, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
 ];
 /**
  * beta * self + alpha * the outer product of two vectors, with type promotion.
@@ -151,7 +151,7 @@ export function arctan2_(self: any, other: any, options?: any): any {
 }
 
 const T__asStrided_: A.Overload[] = [
-  { fn: O.as_strided_, args: [["self","Tensor",REQUIRED], ["size","Sizes",REQUIRED], ["stride","Sizes",REQUIRED], ["storageOffset","Int?",null]], positional: 4, out: false },
+  { fn: O.as_strided_, args: [["self","Tensor",REQUIRED], ["size","Sizes",REQUIRED], ["stride","Sizes",REQUIRED], ["storageOffset","Int?",null]], positional: 4, out: 0 },
 ];
 /**
  * A view with given sizes, strides and offset, in elements, into the storage.
@@ -198,8 +198,8 @@ export function baddbmm_(self: any, batch1: any, batch2: any, options?: any): an
 }
 
 const T__bernoulli_: A.Overload[] = [
-  { fn: O.bernoulli_Tensor_, args: [["self","Tensor",REQUIRED], ["p","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: false },
-  { fn: O.bernoulli_float_, args: [["self","Tensor",REQUIRED], ["p","Float",0.5], ["generator","Generator?",null]], positional: 2, out: false },
+  { fn: O.bernoulli_Tensor_, args: [["self","Tensor",REQUIRED], ["p","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
+  { fn: O.bernoulli_float_, args: [["self","Tensor",REQUIRED], ["p","Float",0.5], ["generator","Generator?",null]], positional: 2, out: 0 },
 ];
 /**
  * Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element.
@@ -220,7 +220,7 @@ export function bernoulli_(...args: any[]): any {
 }
 
 const T__bfloat16: A.Overload[] = [
-  { fn: O.bfloat16, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.bfloat16, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * The tensor as bfloat16.
@@ -299,7 +299,7 @@ export function bitwiseXor_(self: any, other: any, options?: any): any {
 }
 
 const T__bool: A.Overload[] = [
-  { fn: O.bool, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.bool, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * The tensor as bool.
@@ -316,7 +316,7 @@ export function bool(...args: any[]): any {
 }
 
 const T__byte: A.Overload[] = [
-  { fn: O.byte, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.byte, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * The tensor as uint8.
@@ -333,7 +333,7 @@ export function byte(...args: any[]): any {
 }
 
 const T__cauchy_: A.Overload[] = [
-  { fn: O.cauchy_, args: [["self","Tensor",REQUIRED], ["median","Float",0], ["sigma","Float",1], ["generator","Generator?",null]], positional: 3, out: false },
+  { fn: O.cauchy_, args: [["self","Tensor",REQUIRED], ["median","Float",0], ["sigma","Float",1], ["generator","Generator?",null]], positional: 3, out: 0 },
 ];
 /**
  * Fills with Cauchy distributed random numbers.
@@ -352,7 +352,7 @@ export function cauchy_(...args: any[]): any {
 }
 
 const T__cdouble: A.Overload[] = [
-  { fn: O.cdouble, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.cdouble, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * The tensor as complex128.
@@ -369,7 +369,7 @@ export function cdouble(...args: any[]): any {
 }
 
 const T__cfloat: A.Overload[] = [
-  { fn: O.cfloat, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.cfloat, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * The tensor as complex64.
@@ -386,7 +386,7 @@ export function cfloat(...args: any[]): any {
 }
 
 const T__char: A.Overload[] = [
-  { fn: O.char, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.char, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * The tensor as int8.
@@ -403,8 +403,8 @@ export function char(...args: any[]): any {
 }
 
 const T__clamp_: A.Overload[] = [
-  { fn: O.clamp_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: false },
-  { fn: O.clamp_, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: false },
+  { fn: O.clamp_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 0 },
+  { fn: O.clamp_, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 0 },
 ];
 /**
  * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
@@ -430,8 +430,8 @@ export function clamp_(...args: any[]): any {
 }
 
 const T__clip_: A.Overload[] = [
-  { fn: O.clamp_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: false },
-  { fn: O.clamp_, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: false },
+  { fn: O.clamp_Tensor_, args: [["self","Tensor",REQUIRED], ["min","Tensor?",null], ["max","Tensor?",null]], positional: 3, out: 0 },
+  { fn: O.clamp_, args: [["self","Tensor",REQUIRED], ["min","Scalar?",null], ["max","Scalar?",null]], positional: 3, out: 0 },
 ];
 /**
  * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
@@ -457,7 +457,7 @@ export function clip_(...args: any[]): any {
 }
 
 const T__contiguous: A.Overload[] = [
-  { fn: O.contiguous, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.contiguous, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * The tensor itself when it is contiguous, else a contiguous copy.
@@ -474,7 +474,7 @@ export function contiguous(...args: any[]): any {
 }
 
 const T__copy_: A.Overload[] = [
-  { fn: O.copy_, args: [["self","Tensor",REQUIRED], ["src","Tensor",REQUIRED], ["nonBlocking","Bool",false]], positional: 3, out: false },
+  { fn: O.copy_, args: [["self","Tensor",REQUIRED], ["src","Tensor",REQUIRED], ["nonBlocking","Bool",false]], positional: 3, out: 0 },
 ];
 /**
  * Takes the elements of another tensor, broadcast and converted.
@@ -519,7 +519,7 @@ export function cos_(self: any, options?: any): any {
 }
 
 const T__cpu: A.Overload[] = [
-  { fn: O.cpu, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.cpu, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * The tensor on the CPU.
@@ -536,7 +536,7 @@ export function cpu(...args: any[]): any {
 }
 
 const T__cumprod_: A.Overload[] = [
-  { fn: O.cumprod_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: false },
+  { fn: O.cumprod_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 0 },
 ];
 /**
  * The running product along a dimension. Integers and bools are multiplied in int64.
@@ -550,7 +550,7 @@ export function cumprod_(...args: any[]): any {
 }
 
 const T__cumsum_: A.Overload[] = [
-  { fn: O.cumsum_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: false },
+  { fn: O.cumsum_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["dtype","DType?",null]], positional: 2, out: 0 },
 ];
 /**
  * The running sum along a dimension. Integers and bools are summed in int64.
@@ -564,7 +564,7 @@ export function cumsum_(...args: any[]): any {
 }
 
 const T__detach_: A.Overload[] = [
-  { fn: O.detach_inplace_, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.detach_inplace_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
 /**
  * Forgets the history of the tensor.
@@ -611,7 +611,7 @@ export function divide_(self: any, other: any, options?: any): any {
 }
 
 const T__double: A.Overload[] = [
-  { fn: O.double, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.double, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * The tensor as float64.
@@ -655,7 +655,7 @@ export function exp_(self: any, options?: any): any {
 }
 
 const T__expand: A.Overload[] = [
-  { fn: O.expand, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["implicit","Bool",false]], positional: 2, out: false },
+  { fn: O.expand, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["implicit","Bool",false]], positional: 2, out: 0 },
 ];
 /**
  * A view with dimensions of size one stretched, stride 0; -1 keeps a size.
@@ -677,7 +677,7 @@ export function expand(...args: any[]): any {
 }
 
 const T__expandAs: A.Overload[] = [
-  { fn: O.expand_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: false },
+  { fn: O.expand_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * The tensor expanded to the shape of another.
@@ -695,7 +695,7 @@ export function expandAs(...args: any[]): any {
 }
 
 const T__exponential_: A.Overload[] = [
-  { fn: O.exponential_, args: [["self","Tensor",REQUIRED], ["lambd","Float",1], ["generator","Generator?",null]], positional: 2, out: false },
+  { fn: O.exponential_, args: [["self","Tensor",REQUIRED], ["lambd","Float",1], ["generator","Generator?",null]], positional: 2, out: 0 },
 ];
 /**
  * Fills with exponentially distributed random numbers of the rate `lambd`.
@@ -712,8 +712,8 @@ export function exponential_(...args: any[]): any {
 }
 
 const T__fill_: A.Overload[] = [
-  { fn: O.fill_, args: [["self","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 2, out: false },
-  { fn: O.fill_Tensor_, args: [["self","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 2, out: false },
+  { fn: O.fill_, args: [["self","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 2, out: 0 },
+  { fn: O.fill_Tensor_, args: [["self","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * Every element set to a number.
@@ -731,7 +731,7 @@ export function fill_(...args: any[]): any {
 }
 
 const T__float: A.Overload[] = [
-  { fn: O.float, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.float, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * The tensor as float32.
@@ -793,7 +793,7 @@ export function ge_(self: any, other: any, options?: any): any {
 }
 
 const T__geometric_: A.Overload[] = [
-  { fn: O.geometric_, args: [["self","Tensor",REQUIRED], ["p","Float",REQUIRED], ["generator","Generator?",null]], positional: 2, out: false },
+  { fn: O.geometric_, args: [["self","Tensor",REQUIRED], ["p","Float",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
 ];
 /**
  * Fills with the number of trials up to the first success, for a chance of success of p.
@@ -852,7 +852,7 @@ export function gt_(self: any, other: any, options?: any): any {
 }
 
 const T__half: A.Overload[] = [
-  { fn: O.half, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.half, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * The tensor as float16.
@@ -869,7 +869,7 @@ export function half(...args: any[]): any {
 }
 
 const T__indexAdd_: A.Overload[] = [
-  { fn: O.index_add_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["alpha","Scalar",1]], positional: 4, out: false },
+  { fn: O.index_add_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["alpha","Scalar",1]], positional: 4, out: 0 },
 ];
 /**
  * The tensor with alpha * source added at the parts along a dimension that a vector of positions names.
@@ -884,7 +884,7 @@ export function indexAdd_(...args: any[]): any {
 }
 
 const T__indexCopy_: A.Overload[] = [
-  { fn: O.index_copy_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED]], positional: 4, out: false },
+  { fn: O.index_copy_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED]], positional: 4, out: 0 },
 ];
 /**
  * The tensor with the parts along a dimension that a vector of positions names replaced by those of
@@ -900,8 +900,8 @@ export function indexCopy_(...args: any[]): any {
 }
 
 const T__indexFill_: A.Overload[] = [
-  { fn: O.index_fill_int_Tensor_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Tensor",REQUIRED]], positional: 4, out: false },
-  { fn: O.index_fill_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: false },
+  { fn: O.index_fill_int_Tensor_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Tensor",REQUIRED]], positional: 4, out: 0 },
+  { fn: O.index_fill_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 0 },
 ];
 /**
  * The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's
@@ -919,7 +919,7 @@ export function indexFill_(...args: any[]): any {
 }
 
 const T__indexPut_: A.Overload[] = [
-  { fn: O.index_put_, args: [["self","Tensor",REQUIRED], ["indices","Tensor?[]",REQUIRED], ["values","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: false },
+  { fn: O.index_put_, args: [["self","Tensor",REQUIRED], ["indices","Tensor?[]",REQUIRED], ["values","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
 ];
 /**
  * The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; with
@@ -937,7 +937,7 @@ export function indexPut_(...args: any[]): any {
 }
 
 const T__int: A.Overload[] = [
-  { fn: O.int, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.int, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * The tensor as int32.
@@ -954,7 +954,7 @@ export function int(...args: any[]): any {
 }
 
 const T__isContiguous: A.Overload[] = [
-  { fn: O.is_contiguous, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.is_contiguous, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * True when the elements lie row by row without gaps, or in the given memory format.
@@ -971,7 +971,7 @@ export function isContiguous(...args: any[]): any {
 }
 
 const T__isSetTo: A.Overload[] = [
-  { fn: O.is_set_to, args: [["self","Tensor",REQUIRED], ["tensor","Tensor",REQUIRED]], positional: 2, out: false },
+  { fn: O.is_set_to, args: [["self","Tensor",REQUIRED], ["tensor","Tensor",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * True when both tensors are the same region of the same storage.
@@ -1076,7 +1076,7 @@ export function log1p_(self: any, options?: any): any {
 }
 
 const T__logNormal_: A.Overload[] = [
-  { fn: O.log_normal_, args: [["self","Tensor",REQUIRED], ["mean","Float",1], ["std","Float",2], ["generator","Generator?",null]], positional: 3, out: false },
+  { fn: O.log_normal_, args: [["self","Tensor",REQUIRED], ["mean","Float",1], ["std","Float",2], ["generator","Generator?",null]], positional: 3, out: 0 },
 ];
 /**
  * Fills with random numbers whose logarithms are normal, with the given mean and standard deviation.
@@ -1136,7 +1136,7 @@ export function logicalOr_(self: any, other: any, options?: any): any {
 }
 
 const T__long: A.Overload[] = [
-  { fn: O.long, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.long, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * The tensor as int64.
@@ -1168,8 +1168,8 @@ export function lt_(self: any, other: any, options?: any): any {
 }
 
 const T__maskedFill_: A.Overload[] = [
-  { fn: O.masked_fill_Tensor_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 3, out: false },
-  { fn: O.masked_fill_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 3, out: false },
+  { fn: O.masked_fill_Tensor_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Tensor",REQUIRED]], positional: 3, out: 0 },
+  { fn: O.masked_fill_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["value","Scalar",REQUIRED]], positional: 3, out: 0 },
 ];
 /**
  * The tensor with a 0-dim tensor's value where the mask is true; the mask broadcasts.
@@ -1275,7 +1275,7 @@ export function negative_(self: any, options?: any): any {
 }
 
 const T__newEmpty: A.Overload[] = [
-  { fn: O.new_empty, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: false },
+  { fn: O.new_empty, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0 },
 ];
 /**
  * A tensor of the same dtype and device whose elements are not set.
@@ -1295,7 +1295,7 @@ export function newEmpty(...args: any[]): any {
 }
 
 const T__newEmptyStrided: A.Overload[] = [
-  { fn: O.new_empty_strided, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["stride","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: false },
+  { fn: O.new_empty_strided, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["stride","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0 },
 ];
 /**
  * A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set.
@@ -1311,7 +1311,7 @@ export function newEmptyStrided(...args: any[]): any {
 }
 
 const T__newFull: A.Overload[] = [
-  { fn: O.new_full, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: false },
+  { fn: O.new_full, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["fillValue","Scalar",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 3, out: 0 },
 ];
 /**
  * A tensor filled with one number, of the same dtype and device.
@@ -1328,7 +1328,7 @@ export function newFull(...args: any[]): any {
 }
 
 const T__newOnes: A.Overload[] = [
-  { fn: O.new_ones, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: false },
+  { fn: O.new_ones, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0 },
 ];
 /**
  * A tensor of ones of the same dtype and device.
@@ -1348,7 +1348,7 @@ export function newOnes(...args: any[]): any {
 }
 
 const T__newZeros: A.Overload[] = [
-  { fn: O.new_zeros, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: false },
+  { fn: O.new_zeros, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["dtype","DType?",null], ["device","Device?",null], ["requiresGrad","Bool",false]], positional: 2, out: 0 },
 ];
 /**
  * A tensor of zeros of the same dtype and device.
@@ -1368,7 +1368,7 @@ export function newZeros(...args: any[]): any {
 }
 
 const T__normal_: A.Overload[] = [
-  { fn: O.normal_inplace_, args: [["self","Tensor",REQUIRED], ["mean","Float",0], ["std","Float",1], ["generator","Generator?",null]], positional: 3, out: false },
+  { fn: O.normal_inplace_, args: [["self","Tensor",REQUIRED], ["mean","Float",0], ["std","Float",1], ["generator","Generator?",null]], positional: 3, out: 0 },
 ];
 /**
  * Fills with normal random numbers.
@@ -1401,8 +1401,8 @@ export function notEqual_(self: any, other: any, options?: any): any {
 }
 
 const T__pow: A.Overload[] = [
-  { fn: O.pow_Tensor, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: true },
-  { fn: O.pow, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: true },
+  { fn: O.pow_Tensor, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 1 },
+  { fn: O.pow, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: 1 },
 ];
 /**
  * self to the power of a tensor, with broadcasting and type promotion.
@@ -1424,8 +1424,8 @@ export function pow(...args: any[]): any {
 }
 
 const T__pow_: A.Overload[] = [
-  { fn: O.pow_Tensor_, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: false },
-  { fn: O.pow_, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: false },
+  { fn: O.pow_Tensor_, args: [["self","Tensor",REQUIRED], ["exponent","Tensor",REQUIRED]], positional: 2, out: 0 },
+  { fn: O.pow_, args: [["self","Tensor",REQUIRED], ["exponent","Scalar",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * self to the power of a tensor, with broadcasting and type promotion.
@@ -1443,7 +1443,7 @@ export function pow_(...args: any[]): any {
 }
 
 const T__put_: A.Overload[] = [
-  { fn: O.put_, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: false },
+  { fn: O.put_, args: [["self","Tensor",REQUIRED], ["index","Tensor|Index",REQUIRED], ["source","Tensor",REQUIRED], ["accumulate","Bool",false]], positional: 4, out: 0 },
 ];
 /**
  * The tensor with the elements at positions of it read row by row replaced by those of `source`, or
@@ -1460,9 +1460,9 @@ export function put_(...args: any[]): any {
 }
 
 const T__random_: A.Overload[] = [
-  { fn: O.random_, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 1, out: false },
-  { fn: O.random_to_, args: [["self","Tensor",REQUIRED], ["to","Scalar",REQUIRED], ["generator","Generator?",null]], positional: 2, out: false },
-  { fn: O.random_from_, args: [["self","Tensor",REQUIRED], ["from","Scalar",REQUIRED], ["to","Scalar?",null], ["generator","Generator?",null]], positional: 3, out: false },
+  { fn: O.random_, args: [["self","Tensor",REQUIRED], ["generator","Generator?",null]], positional: 1, out: 0 },
+  { fn: O.random_to_, args: [["self","Tensor",REQUIRED], ["to","Scalar",REQUIRED], ["generator","Generator?",null]], positional: 2, out: 0 },
+  { fn: O.random_from_, args: [["self","Tensor",REQUIRED], ["from","Scalar",REQUIRED], ["to","Scalar?",null], ["generator","Generator?",null]], positional: 3, out: 0 },
 ];
 /**
  * Fills with random integers from 0 to the largest of the dtype, or to 2 to the power of its digits.
@@ -1516,7 +1516,7 @@ export function remainder_(self: any, other: any, options?: any): any {
 }
 
 const T__repeat: A.Overload[] = [
-  { fn: O.repeat, args: [["self","Tensor",REQUIRED], ["repeats","Sizes",REQUIRED]], positional: 2, out: false },
+  { fn: O.repeat, args: [["self","Tensor",REQUIRED], ["repeats","Sizes",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * A copy of the tensor repeated along each dimension; more numbers than dimensions add dimensions in
@@ -1538,8 +1538,8 @@ export function repeat(...args: any[]): any {
 }
 
 const T__repeatInterleave: A.Overload[] = [
-  { fn: O.repeat_interleave_self_int, args: [["self","Tensor",REQUIRED], ["repeats","Int",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: false },
-  { fn: O.repeat_interleave_self_Tensor, args: [["self","Tensor",REQUIRED], ["repeats","Tensor|Index",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: false },
+  { fn: O.repeat_interleave_self_int, args: [["self","Tensor",REQUIRED], ["repeats","Int",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
+  { fn: O.repeat_interleave_self_Tensor, args: [["self","Tensor",REQUIRED], ["repeats","Tensor|Index",REQUIRED], ["dim","Dim?",null], ["outputSize","Int?",null]], positional: 3, out: 0 },
 ];
 /**
  * Each part along a dimension several times in a row; without a dimension, of the tensor read row by
@@ -1565,7 +1565,7 @@ export function repeatInterleave(...args: any[]): any {
 }
 
 const T__reshapeAs: A.Overload[] = [
-  { fn: O.reshape_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: false },
+  { fn: O.reshape_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * The same elements with the shape of another tensor.
@@ -1582,7 +1582,7 @@ export function reshapeAs(...args: any[]): any {
 }
 
 const T__resize_: A.Overload[] = [
-  { fn: O.resize_, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: false },
+  { fn: O.resize_, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0 },
 ];
 /**
  * Changes the shape; the storage grows when it must, new bytes are not cleared.
@@ -1600,7 +1600,7 @@ export function resize_(...args: any[]): any {
 }
 
 const T__resizeAs_: A.Overload[] = [
-  { fn: O.resize_as_, args: [["self","Tensor",REQUIRED], ["theTemplate","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: false },
+  { fn: O.resize_as_, args: [["self","Tensor",REQUIRED], ["theTemplate","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 2, out: 0 },
 ];
 /**
  * Changes the shape to another tensor's.
@@ -1614,10 +1614,10 @@ export function resizeAs_(...args: any[]): any {
 }
 
 const T__scatter_: A.Overload[] = [
-  { fn: O.scatter_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: false },
-  { fn: O.scatter_value_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: false },
-  { fn: O.scatter_reduce_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: false },
-  { fn: O.scatter_value_reduce_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: false },
+  { fn: O.scatter_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 0 },
+  { fn: O.scatter_value_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED]], positional: 4, out: 0 },
+  { fn: O.scatter_reduce_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 0 },
+  { fn: O.scatter_value_reduce_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["value","Scalar",REQUIRED], ["reduce","String",REQUIRED]], positional: 4, out: 0 },
 ];
 /**
  * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
@@ -1642,7 +1642,7 @@ export function scatter_(...args: any[]): any {
 }
 
 const T__scatterAdd_: A.Overload[] = [
-  { fn: O.scatter_add_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: false },
+  { fn: O.scatter_add_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED], ["index","Tensor|Index",REQUIRED], ["src","Tensor",REQUIRED]], positional: 4, out: 0 },
 ];
 /**
  * The tensor with each element of `src` added to the element that `index` names along `dim`.
@@ -1656,7 +1656,7 @@ export function scatterAdd_(...args: any[]): any {
 }
 
 const T__set_: A.Overload[] = [
-  { fn: O.set_, args: [["self","Tensor",REQUIRED], ["source","Any?",null], ["storageOffset","Int",0], ["size","Dims?",null], ["stride","Dims?",null]], positional: 5, out: false },
+  { fn: O.set_, args: [["self","Tensor",REQUIRED], ["source","Any?",null], ["storageOffset","Int",0], ["size","Dims?",null], ["stride","Dims?",null]], positional: 5, out: 0 },
 ];
 /**
  * Makes the tensor a region of another storage or tensor; without arguments, an empty one.
@@ -1678,7 +1678,7 @@ export function set_(...args: any[]): any {
 }
 
 const T__short: A.Overload[] = [
-  { fn: O.short, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: false },
+  { fn: O.short, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
 ];
 /**
  * The tensor as int16.
@@ -1721,7 +1721,7 @@ export function sin_(self: any, options?: any): any {
 }
 
 const T__slice: A.Overload[] = [
-  { fn: O.slice, args: [["self","Tensor",REQUIRED], ["dim","Dim",0], ["start","Int?",null], ["end","Int?",null], ["step","Int",1]], positional: 5, out: false },
+  { fn: O.slice, args: [["self","Tensor",REQUIRED], ["dim","Dim",0], ["start","Int?",null], ["end","Int?",null], ["step","Int",1]], positional: 5, out: 0 },
 ];
 /**
  * A range of positions of a dimension; bounds are clamped.
@@ -1762,7 +1762,7 @@ export function sqrt_(self: any, options?: any): any {
 }
 
 const T__square_: A.Overload[] = [
-  { fn: O.square_, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.square_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
 /**
  * Each element times itself.
@@ -1776,9 +1776,9 @@ export function square_(...args: any[]): any {
 }
 
 const T__squeeze_: A.Overload[] = [
-  { fn: O.squeeze_, args: [["self","Tensor",REQUIRED]], positional: 1, out: false },
-  { fn: O.squeeze_dim_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: false },
-  { fn: O.squeeze_dims_, args: [["self","Tensor",REQUIRED], ["dim","Dims",REQUIRED]], positional: 2, out: false },
+  { fn: O.squeeze_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+  { fn: O.squeeze_dim_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
+  { fn: O.squeeze_dims_, args: [["self","Tensor",REQUIRED], ["dim","Dims",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * Without its dimensions of size one.
@@ -1830,7 +1830,7 @@ export function subtract_(self: any, other: any, options?: any): any {
 }
 
 const T__sumToSize: A.Overload[] = [
-  { fn: O.sum_to_size, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: false },
+  { fn: O.sum_to_size, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * Sums the dimensions that broadcasting from `size` would have added.
@@ -1850,7 +1850,7 @@ export function sumToSize(...args: any[]): any {
 }
 
 const T__swapaxes_: A.Overload[] = [
-  { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: false },
+  { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
 ];
 /**
  * Two dimensions exchanged.
@@ -1865,7 +1865,7 @@ export function swapaxes_(...args: any[]): any {
 }
 
 const T__swapdims_: A.Overload[] = [
-  { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: false },
+  { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
 ];
 /**
  * Two dimensions exchanged.
@@ -1907,9 +1907,9 @@ export function tanh_(self: any, options?: any): any {
 }
 
 const T__to: A.Overload[] = [
-  { fn: O.to, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null], ["device","Device?",null]], positional: 4, out: false },
-  { fn: O.to_device, args: [["self","Tensor",REQUIRED], ["device","Device?",null], ["dtype","DType?",null], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 5, out: false },
-  { fn: O.to_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 4, out: false },
+  { fn: O.to, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null], ["device","Device?",null]], positional: 4, out: 0 },
+  { fn: O.to_device, args: [["self","Tensor",REQUIRED], ["device","Device?",null], ["dtype","DType?",null], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 5, out: 0 },
+  { fn: O.to_other, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED], ["nonBlocking","Bool",false], ["copy","Bool",false], ["memoryFormat","MemoryFormat?",null]], positional: 4, out: 0 },
 ];
 /**
  * The tensor in another dtype; itself when it is so already and `copy` is not set.
@@ -1948,7 +1948,7 @@ export function to(...args: any[]): any {
 }
 
 const T__transpose_: A.Overload[] = [
-  { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: false },
+  { fn: O.transpose_, args: [["self","Tensor",REQUIRED], ["dim0","Dim",REQUIRED], ["dim1","Dim",REQUIRED]], positional: 3, out: 0 },
 ];
 /**
  * Two dimensions exchanged.
@@ -1977,7 +1977,7 @@ export function trueDivide_(self: any, other: any, options?: any): any {
 }
 
 const T__type: A.Overload[] = [
-  { fn: O.type, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED]], positional: 2, out: false },
+  { fn: O.type, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * The tensor in another dtype.
@@ -1993,7 +1993,7 @@ export function type(...args: any[]): any {
 }
 
 const T__typeAs: A.Overload[] = [
-  { fn: O.type_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: false },
+  { fn: O.type_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * The tensor in the dtype of another.
@@ -2010,7 +2010,7 @@ export function typeAs(...args: any[]): any {
 }
 
 const T__unfold: A.Overload[] = [
-  { fn: O.unfold, args: [["self","Tensor",REQUIRED], ["dimension","Dim",REQUIRED], ["size","Int",REQUIRED], ["step","Int",REQUIRED]], positional: 4, out: false },
+  { fn: O.unfold, args: [["self","Tensor",REQUIRED], ["dimension","Dim",REQUIRED], ["size","Int",REQUIRED], ["step","Int",REQUIRED]], positional: 4, out: 0 },
 ];
 /**
  * All windows of a size along a dimension, `step` apart, as a new last dimension.
@@ -2030,7 +2030,7 @@ export function unfold(...args: any[]): any {
 }
 
 const T__uniform_: A.Overload[] = [
-  { fn: O.uniform_, args: [["self","Tensor",REQUIRED], ["from","Float",0], ["to","Float",1], ["generator","Generator?",null]], positional: 3, out: false },
+  { fn: O.uniform_, args: [["self","Tensor",REQUIRED], ["from","Float",0], ["to","Float",1], ["generator","Generator?",null]], positional: 3, out: 0 },
 ];
 /**
  * Fills with uniform random numbers in [from, to).
@@ -2049,7 +2049,7 @@ export function uniform_(...args: any[]): any {
 }
 
 const T__unsqueeze_: A.Overload[] = [
-  { fn: O.unsqueeze_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: false },
+  { fn: O.unsqueeze_, args: [["self","Tensor",REQUIRED], ["dim","Dim",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * With a new dimension of size one.
@@ -2064,8 +2064,8 @@ export function unsqueeze_(...args: any[]): any {
 }
 
 const T__view: A.Overload[] = [
-  { fn: O.view, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: false },
-  { fn: O.view_dtype, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED]], positional: 2, out: false },
+  { fn: O.view, args: [["self","Tensor",REQUIRED], ["size","Size",REQUIRED]], positional: 2, out: 0 },
+  { fn: O.view_dtype, args: [["self","Tensor",REQUIRED], ["dtype","DType",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * The same elements with another shape; one size may be -1. No copy is made.
@@ -2092,7 +2092,7 @@ export function view(...args: any[]): any {
 }
 
 const T__viewAs: A.Overload[] = [
-  { fn: O.view_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: false },
+  { fn: O.view_as, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
 ];
 /**
  * A view with the shape of another tensor.

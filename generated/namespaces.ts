@@ -14,7 +14,7 @@ const REQUIRED = A.REQUIRED;
 type StorageLike = any;
 
 const T_nn_functional_dropout: A.Overload[] = [
-  { fn: O.nn_functional_dropout, args: [["input","Tensor",REQUIRED], ["p","Float",0.5], ["training","Bool",true], ["inplace","Bool",false]], positional: 4, out: false },
+  { fn: O.nn_functional_dropout, args: [["input","Tensor",REQUIRED], ["p","Float",0.5], ["training","Bool",true], ["inplace","Bool",false]], positional: 4, out: 0 },
 ];
 /**
  * Zeroes each element with probability p and divides the others by 1 - p, when `training`.
@@ -38,7 +38,7 @@ export function nn_functional_dropout(...args: any[]): any {
 }
 
 const T_nn_functional_layerNorm: A.Overload[] = [
-  { fn: O.nn_functional_layer_norm, args: [["input","Tensor",REQUIRED], ["normalizedShape","Sizes",REQUIRED], ["weight","Tensor?",null], ["bias","Tensor?",null], ["eps","Float",0.00001]], positional: 5, out: false },
+  { fn: O.nn_functional_layer_norm, args: [["input","Tensor",REQUIRED], ["normalizedShape","Sizes",REQUIRED], ["weight","Tensor?",null], ["bias","Tensor?",null], ["eps","Float",0.00001]], positional: 5, out: 0 },
 ];
 /**
  * Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts.
@@ -61,7 +61,7 @@ export function nn_functional_layerNorm(...args: any[]): any {
 }
 
 const T_nn_functional_linear: A.Overload[] = [
-  { fn: O.nn_functional_linear, args: [["input","Tensor",REQUIRED], ["weight","Tensor",REQUIRED], ["bias","Tensor?",null]], positional: 3, out: false },
+  { fn: O.nn_functional_linear, args: [["input","Tensor",REQUIRED], ["weight","Tensor",REQUIRED], ["bias","Tensor?",null]], positional: 3, out: 0 },
 ];
 /**
  * input @ weight^T + bias, for a weight of shape (out, in) or (in).
@@ -81,7 +81,7 @@ export function nn_functional_linear(...args: any[]): any {
 }
 
 const T_nn_functional_logSoftmax: A.Overload[] = [
-  { fn: O.nn_functional_log_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: false },
+  { fn: O.nn_functional_log_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: 0 },
 ];
 /**
  * The logarithm of softmax along `dim`.
@@ -100,7 +100,7 @@ export function nn_functional_logSoftmax(...args: any[]): any {
 }
 
 const T_nn_functional_mseLoss: A.Overload[] = [
-  { fn: O.nn_functional_mse_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["sizeAverage","Bool?",null], ["reduce","Bool?",null], ["reduction","String","mean"], ["weight","Tensor?",null]], positional: 6, out: false },
+  { fn: O.nn_functional_mse_loss, args: [["input","Tensor",REQUIRED], ["target","Tensor",REQUIRED], ["sizeAverage","Bool?",null], ["reduce","Bool?",null], ["reduction","String","mean"], ["weight","Tensor?",null]], positional: 6, out: 0 },
 ];
 /**
  * The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of
@@ -128,7 +128,7 @@ export function nn_functional_mseLoss(...args: any[]): any {
 }
 
 const T_nn_functional_relu: A.Overload[] = [
-  { fn: O.nn_functional_relu, args: [["input","Tensor",REQUIRED], ["inplace","Bool",false]], positional: 2, out: false },
+  { fn: O.nn_functional_relu, args: [["input","Tensor",REQUIRED], ["inplace","Bool",false]], positional: 2, out: 0 },
 ];
 /**
  * Each element, or zero where it is negative.
@@ -148,7 +148,7 @@ export function nn_functional_relu(...args: any[]): any {
 }
 
 const T_nn_functional_relu_: A.Overload[] = [
-  { fn: O.nn_functional_relu_, args: [["input","Tensor",REQUIRED]], positional: 1, out: false },
+  { fn: O.nn_functional_relu_, args: [["input","Tensor",REQUIRED]], positional: 1, out: 0 },
 ];
 /**
  * Replaces the negative elements of a tensor by zero.
@@ -165,7 +165,7 @@ export function nn_functional_relu_(...args: any[]): any {
 }
 
 const T_nn_functional_softmax: A.Overload[] = [
-  { fn: O.nn_functional_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: false },
+  { fn: O.nn_functional_softmax, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: 0 },
 ];
 /**
  * exp(x) divided by its sum along `dim`.
@@ -184,7 +184,7 @@ export function nn_functional_softmax(...args: any[]): any {
 }
 
 const T_nn_functional_softmin: A.Overload[] = [
-  { fn: O.nn_functional_softmin, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: false },
+  { fn: O.nn_functional_softmin, args: [["input","Tensor",REQUIRED], ["dim","Dim?",null], ["dtype","DType?",null]], positional: 2, out: 0 },
 ];
 /**
  * Softmax of the negated input along `dim`.

@@ -75,12 +75,23 @@ pub fn build(b: *std.Build) void {
     // One variant builds three times faster; such a library claims no other.
     const only = b.option([]const u8, "only", "Development: build one variant (v2, v3, v4)");
     query.cpu_model = .{ .explicit = variants[0].model };
-    const lib = b.addLibrary(.{
-        .name = "zensor",
-        .linkage = .dynamic,
+    const empty = b.createModule(.{
+        .target = b.resolveTargetQuery(query),
+        .optimize = optimize,
+        .link_libc = true,
+        .strip = optimize != .Debug,
+        .pic = true,
+    });
+    const lib = b.addLibrary(.{ .name = "zensor", .linkage = .dynamic, .root_module = empty, .use_llvm = true });
+    // An object of its own, so that it compiles beside the others and the library only has to be linked.
+    const root = b.addObject(.{
+        .name = "root",
         .root_module = module(b, "src/root.zig", query, optimize, variants[0], only),
         .use_llvm = true,
     });
+    root.bundle_compiler_rt = false;
+    if (os == .windows) root.dll_export_fns = true;
+    lib.root_module.addObject(root);
     for (variants) |v| {
         if (only) |wanted| if (!std.mem.eql(u8, wanted, v.name)) continue;
         var q = query;

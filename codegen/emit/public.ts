@@ -121,7 +121,7 @@ function table(group: Group, inplace: boolean): string[] {
       });
     const positional = op.args.filter((a) => !a.byName).length;
     const fn = `O.${op.fn}${inplace ? "_" : ""}`;
-    const out = !inplace && has(op, "out");
+    const out = !inplace && has(op, "out") ? (op.results?.length ?? 1) : 0;
     return `  { fn: ${fn}, args: [${args.join(", ")}], positional: ${positional}, out: ${out} },`;
   });
   const id = `${tableName(group)}${inplace ? "_" : ""}`;

@@ -19,7 +19,8 @@ export interface Overload {
   readonly fn: (...args: never[]) => unknown;
   readonly args: readonly ArgRow[];
   readonly positional: number;
-  readonly out: boolean;
+  /** How many results the `out` option takes; 0 without one. */
+  readonly out: number;
 }
 
 /** A refusal that a role gives; another overload may still fit. */
@@ -108,10 +109,16 @@ function isVariadic(role: string): boolean {
   return role === "Size" || role === "Sizes";
 }
 
+/** One tensor, or as many in a list as there are results. */
+function isOut(out: unknown, results: number): boolean {
+  if (results === 1) return out instanceof Tensor;
+  return Array.isArray(out) && out.length === results && out.every((x) => x instanceof Tensor);
+}
+
 /** The overload's argument list, or null when it does not fit. */
 function bind(overload: Overload, args: readonly unknown[], options: Record<string, unknown> | null): unknown[] | null {
   const rows = overload.args;
-  const values = new Array<unknown>(rows.length + (overload.out ? 1 : 0));
+  const values = new Array<unknown>(rows.length + (overload.out > 0 ? 1 : 0));
   const last = overload.positional - 1;
   const variadic = last >= 0 && isVariadic((rows[last] as ArgRow)[1]);
   const gathers = variadic && args.length > last && !Array.isArray(args[last]);
@@ -141,14 +148,18 @@ function bind(overload: Overload, args: readonly unknown[], options: Record<stri
     values[i] = value;
   }
   if (options !== null && !knowsAll(overload, options)) return null;
-  if (overload.out) values[rows.length] = options?.out;
+  if (overload.out > 0) {
+    const out = options?.out ?? undefined;
+    if (out !== undefined && !isOut(out, overload.out)) return null;
+    values[rows.length] = out;
+  }
   return values;
 }
 
 function knowsAll(overload: Overload, options: Record<string, unknown>): boolean {
   for (const key of Object.keys(options)) {
     if (options[key] === undefined) continue;
-    if (key === "out" ? !overload.out : !overload.args.some((a) => a[0] === key)) return false;
+    if (key === "out" ? overload.out === 0 : !overload.args.some((a) => a[0] === key)) return false;
   }
   return true;
 }
@@ -216,7 +227,7 @@ function invalid(
   const got = args.map((a) => (isOptions(a) ? Object.keys(a).map((k) => `${k}=${typeName(a[k])}`) : typeName(a)));
   const forms = overloads.map((o) => {
     const list = o.args.map((a) => `${a[1]} ${a[0]}${a[2] === REQUIRED ? "" : ` = ${String(a[2])}`}`);
-    return `(${list.join(", ")}${o.out ? ", Tensor out = None" : ""})`;
+    return `(${list.join(", ")}${o.out > 0 ? ", Tensor out = None" : ""})`;
   });
   const expected = forms.length === 1 ? forms[0] : `one of:\n * ${forms.join("\n * ")}`;
   return new TypeError(
