@@ -5,6 +5,7 @@ import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { Complex } from "../tensor/complex.ts";
 import { type DType, float32, float64, int64, uint64 } from "../tensor/dtype.ts";
 import { RangeError, RuntimeError, TypeError } from "../tensor/errors.ts";
+import { listText } from "../tensor/size.ts";
 import { CONJ, NEG, type NestedList, type Tensor } from "../tensor/tensor.ts";
 import { checkFile, peek, readNumbers, readWord, readWords } from "../tensor/values.ts";
 
@@ -109,7 +110,15 @@ export function flatValues(t: Tensor, op = "tolist"): Value[] {
 export function tolist(t: Tensor): NestedList {
   const flat = flatValues(t);
   if (t._shape.length === 0) return flat[0] as Value;
+  if (t._numel === 0) requireFewLists(t._shape);
   return t._shape.length === 1 ? flat : nest(flat, t._shape);
+}
+
+/** A tensor without elements may still have more rows than memory holds lists. */
+function requireFewLists(shape: readonly number[]): void {
+  let lists = 1;
+  for (const n of shape.slice(0, shape.indexOf(0))) lists *= n;
+  if (lists > 2 ** 27) throw new RangeError(`tolist(): a tensor of shape ${listText(shape)} has ${lists} empty lists`);
 }
 
 /** Folds a flat list into nested ones. */

@@ -236,3 +236,8 @@ for (const seed of [1, 2]) {
     expect(names).toBeGreaterThan(200);
   }, 120_000);
 }
+
+test("more empty lists than memory holds are refused", () => {
+  const text = evaluate("console.log(JSON.stringify(caught(() => z.zeros([2 ** 40, 0]).tolist())))");
+  expect(text).toMatchObject({ name: "RangeError" });
+});
