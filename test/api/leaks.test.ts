@@ -59,6 +59,16 @@ function leaked({ bytes, maps, blocks }: Use): Partial<Use> {
   return found;
 }
 
+/** What a real leak would show every time; what the collector happened to miss once is not there the next time. */
+async function leak(round: (i: number) => unknown, rounds = ROUNDS): Promise<Partial<Use>> {
+  let found: Partial<Use> = {};
+  for (let attempt = 0; attempt < 4; attempt++) {
+    found = leaked(await growth(round, rounds));
+    if (Object.keys(found).length === 0) break;
+  }
+  return found;
+}
+
 function quietly(body: () => unknown): void {
   let failed = false;
   try {
@@ -102,7 +112,7 @@ describe(`${ROUNDS} rounds leave nothing behind`, () => {
     "errors of memory": () => quietly(() => z.cat([x.add(1), z.zeros(2 ** 46)])),
   };
   for (const [name, round] of Object.entries(rows)) {
-    test(name, async () => expect(leaked(await growth(round))).toEqual({}), 60_000);
+    test(name, async () => expect(await leak(round)).toEqual({}), 60_000);
   }
 });
 
@@ -115,7 +125,7 @@ describe("files", () => {
       td.memmap(path);
       return (z.loadMemmap(path).get("a" as never) as unknown as Tensor).sum().item();
     };
-    expect(leaked(await growth(round, 100))).toEqual({});
+    expect(await leak(round, 100)).toEqual({});
   }, 60_000);
 
   test("safetensors: saved, loaded, read", async () => {
@@ -125,13 +135,13 @@ describe("files", () => {
       const loaded = z.loadSafetensors(path) as unknown as Record<string, Tensor>;
       return Object.values(loaded).length;
     };
-    expect(leaked(await growth(round, 100))).toEqual({});
+    expect(await leak(round, 100)).toEqual({});
   }, 60_000);
 
   test("loads that fail", async () => {
     const path = join(folder, "bad.safetensors");
     await Bun.write(path, "not such a file");
-    expect(leaked(await growth(() => quietly(() => z.loadSafetensors(path)), 300))).toEqual({});
-    expect(leaked(await growth(() => quietly(() => z.loadMemmap(join(folder, "absent"))), 300))).toEqual({});
+    expect(await leak(() => quietly(() => z.loadSafetensors(path)), 300)).toEqual({});
+    expect(await leak(() => quietly(() => z.loadMemmap(join(folder, "absent"))), 300)).toEqual({});
   }, 60_000);
 });
