@@ -79,7 +79,7 @@ export function outOfMemory(op: string | undefined, bytes: Part): OutOfMemoryErr
 }
 
 /** {name}(): argument '{argument}' must be {wanted}, not {got} */
-export function notATensor(op: string | undefined, name: Part, argument: Part, wanted: Part, got: Part): TypeError {
+export function wrongArgument(op: string | undefined, name: Part, argument: Part, wanted: Part, got: Part): TypeError {
   return new TypeError(`${part(name)}(): argument '${part(argument)}' must be ${part(wanted)}, not ${part(got)}`, { op, code: "type" });
 }
 

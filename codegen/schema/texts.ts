@@ -97,7 +97,7 @@ export const texts = [
       "bytes.",
   },
   {
-    name: "notATensor",
+    name: "wrongArgument",
     error: "TypeError",
     code: "type",
     text: "{name}(): argument '{argument}' must be {wanted}, not {got}",

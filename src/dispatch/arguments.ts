@@ -238,13 +238,13 @@ function invalid(
 
 /** Refuses an argument that should have been a tensor. */
 export function bad(op: string, name: string, value: unknown): never {
-  throw new TypeError(`${op}(): argument '${name}' must be Tensor, not ${typeName(value)}`, { op });
+  throw texts.wrongArgument(op, op, name, "Tensor", typeName(value));
 }
 
 /** Accepts a number where a tensor or a number is taken. */
 export function operand(op: string, name: string, value: unknown): void {
   if (!isScalar(value)) {
-    throw new TypeError(`${op}(): argument '${name}' must be Tensor or a number, not ${typeName(value)}`, { op });
+    throw texts.wrongArgument(op, op, name, "Tensor or a number", typeName(value));
   }
 }
 
@@ -275,7 +275,7 @@ export function option(
   loose = true;
   const value = convert(role, given);
   if (value === MISMATCH) {
-    throw new TypeError(`${op}(): argument '${name}' must be ${role}, not ${typeName(given)}`, { op });
+    throw texts.wrongArgument(op, op, name, role, typeName(given));
   }
   return value;
 }

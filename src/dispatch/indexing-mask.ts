@@ -86,14 +86,15 @@ function fillWhere(self: Tensor, mask: Tensor, value: Tensor, inplace: boolean):
     const shape = broadcastShapes(self._shape, mask._shape, "masked_fill_");
     throw texts.broadcastMismatch("masked_fill_", self._shape, shape);
   }
-  if (hasInternalOverlap(self)) {
+  const repeats = hasInternalOverlap(self);
+  if (repeats) {
     warn(
       "Use of masked_fill_ on expanded tensors is deprecated. Please clone() the tensor before performing this " +
         "operation. This also applies to advanced indexing e.g. tensor[mask] = scalar",
     );
   }
   requireNoPartialOverlap(self, mask, "masked_fill_");
-  if (hasInternalOverlap(self)) fillRepeated(self, mask, value);
+  if (repeats) fillRepeated(self, mask, value);
   else run(self, self, mask, value);
   return self;
 }

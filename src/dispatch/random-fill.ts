@@ -6,7 +6,7 @@ import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { bfloat16, type DType, float16, float32, float64, toReal } from "../tensor/dtype.ts";
-import { RuntimeError, TypeError, warn } from "../tensor/errors.ts";
+import { RuntimeError, warn } from "../tensor/errors.ts";
 import { isContiguousGeometry, type Tensor } from "../tensor/tensor.ts";
 import { defaultGenerator, type Generator } from "./generator.ts";
 import type { Kernel } from "./kernel.ts";
@@ -216,7 +216,7 @@ export function bernoulliEach(t: Tensor, p: Tensor, generator: Generator | null)
 export function integerOf(x: Scalar, name: string, op: string): bigint {
   const v = scalarValue(x);
   if (v instanceof Complex || scalarKind(x) !== "int") {
-    throw new TypeError(`${op}(): argument '${name}' must be int, not ${scalarKind(x)}`, { op });
+    throw texts.wrongArgument(op, op, name, "int", scalarKind(x));
   }
   return BigInt(v);
 }

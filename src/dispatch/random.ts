@@ -8,7 +8,6 @@ import type { Scalar } from "../tensor/complex.ts";
 import type { Device } from "../tensor/device.ts";
 import { bool, type DType, float16, float32, float64, getDefaultDtype, int64 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
-import { listText } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { readNumbers } from "../tensor/values.ts";
 import { broadcastShapes, empty } from "./allocate.ts";
@@ -20,6 +19,7 @@ import { prepareOut } from "./out.ts";
 import { binary, RULES } from "./pointwise.ts";
 import * as fills from "./random-fill.ts";
 import { checkFits } from "./storage-ops.ts";
+import { expand } from "./views.ts";
 
 type Out = Tensor | undefined;
 type Source = Generator | null;
@@ -67,31 +67,9 @@ export function bernoulliInto(self: Tensor, p: number, generator: Source): Tenso
 }
 
 export function bernoulliEach(self: Tensor, p: Tensor, generator: Source): Tensor {
-  requireExpandsTo(p, self);
+  // For what it refuses.
+  expand(p, self._shape);
   return fills.bernoulliEach(self, p, generator);
-}
-
-/** Refuses a shape that does not expand to the written tensor's, in `expand`'s words. */
-function requireExpandsTo(p: Tensor, self: Tensor): void {
-  const lead = self._shape.length - p._shape.length;
-  if (lead < 0) {
-    throw new RuntimeError(
-      `expand(torch.${p.dtype.scalarType}Tensor{${listText(p._shape)}}, size=${listText(self._shape)}): the number of` +
-        " " +
-        `sizes provided (${self._shape.length}) must be greater or equal to the number of dimensions in the tensor ` +
-        `(${p._shape.length})`,
-    );
-  }
-  for (let d = p._shape.length - 1; d >= 0; d--) {
-    const n = p._shape[d] as number;
-    if (n !== 1 && n !== self._shape[d + lead]) {
-      throw new RuntimeError(
-        `The expanded size of the tensor (${self._shape[d + lead]}) must match the existing size (${n}) at ` +
-          `non-singleton dimension ${d + lead}.  Target sizes: ${listText(self._shape)}.  ` +
-          `Tensor sizes: ${listText(p._shape)}`,
-      );
-    }
-  }
 }
 
 export function bernoulli(self: Tensor, generator: Source, out?: Out): Tensor {
@@ -108,29 +86,24 @@ function sameShape(self: Tensor): Tensor {
   return empty(self._shape, self.dtype, self._storage.kind === "meta");
 }
 
-export function rand(
-  size: readonly number[],
-  generator: Source,
-  dtype: DType | null,
-  device: Device | null,
-  _rg: boolean,
-  out?: Out,
-): Tensor {
-  const d = outDtype(dtype, out, getDefaultDtype(), "rand");
-  return fills.uniform(target("rand", size, d, device, out), 0, 1, generator);
+type Fill = (t: Tensor, generator: Source) => Tensor;
+const fillUniform: Fill = (t, generator) => fills.uniform(t, 0, 1, generator);
+const fillNormal: Fill = (t, generator) => fills.normal(t, 0, 1, generator);
+
+/** Floating-point numbers of a given size. */
+function drawn(op: string, fill: Fill) {
+  return (
+    size: readonly number[],
+    generator: Source,
+    dtype: DType | null,
+    device: Device | null,
+    _rg: boolean,
+    out?: Out,
+  ): Tensor => fill(target(op, size, outDtype(dtype, out, getDefaultDtype(), op), device, out), generator);
 }
 
-export function randn(
-  size: readonly number[],
-  generator: Source,
-  dtype: DType | null,
-  device: Device | null,
-  _rg: boolean,
-  out?: Out,
-): Tensor {
-  const d = outDtype(dtype, out, getDefaultDtype(), "randn");
-  return fills.normal(target("randn", size, d, device, out), 0, 1, generator);
-}
+export const rand = drawn("rand", fillUniform);
+export const randn = drawn("randn", fillNormal);
 
 export function randint(
   high: Scalar,
@@ -160,27 +133,20 @@ export function randintFrom(
   return fills.randomRange(target("randint", size, d, device, out), from, to, generator);
 }
 
-export function randLike(
-  self: Tensor,
-  generator: Source,
-  dtype: DType | null,
-  device: Device | null,
-  rg: boolean,
-  format: MemoryFormat | null,
-): Tensor {
-  return fills.uniform(emptyLike(self, dtype, device, rg, format), 0, 1, generator);
+/** Floating-point numbers in the form of another tensor. */
+function drawnLike(fill: Fill) {
+  return (
+    self: Tensor,
+    generator: Source,
+    dtype: DType | null,
+    device: Device | null,
+    rg: boolean,
+    format: MemoryFormat | null,
+  ): Tensor => fill(emptyLike(self, dtype, device, rg, format), generator);
 }
 
-export function randnLike(
-  self: Tensor,
-  generator: Source,
-  dtype: DType | null,
-  device: Device | null,
-  rg: boolean,
-  format: MemoryFormat | null,
-): Tensor {
-  return fills.normal(emptyLike(self, dtype, device, rg, format), 0, 1, generator);
-}
+export const randLike = drawnLike(fillUniform);
+export const randnLike = drawnLike(fillNormal);
 
 export function randintLike(
   self: Tensor,
