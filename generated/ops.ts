@@ -26,6 +26,7 @@ import * as $storage_ops from "../src/dispatch/storage-ops.ts";
 import * as $views from "../src/dispatch/views.ts";
 import * as $views_dtype from "../src/dispatch/views-dtype.ts";
 import * as $views_split from "../src/dispatch/views-split.ts";
+import { pressure, relieve } from "../src/dispatch/allocate.ts";
 import { gradMode, requiresGrad } from "../src/dispatch/mode.ts";
 import type { Named } from "../src/dispatch/named.ts";
 import type { Generator } from "../src/dispatch/generator.ts";
@@ -45,6 +46,7 @@ export function zeros(size: readonly number[], dtype: DType | null, device: Devi
   if (out !== undefined) {
     return $T.finishOut(($factories.zeros as $Fn)(size, dtype, device, requiresGrad, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($factories.zeros as $Fn)(size, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
@@ -52,6 +54,7 @@ export function ones(size: readonly number[], dtype: DType | null, device: Devic
   if (out !== undefined) {
     return $T.finishOut(($factories.ones as $Fn)(size, dtype, device, requiresGrad, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($factories.ones as $Fn)(size, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
@@ -59,14 +62,17 @@ export function empty(size: readonly number[], dtype: DType | null, device: Devi
   if (out !== undefined) {
     return $T.finishOut(($factories.empty as $Fn)(size, dtype, device, requiresGrad, memoryFormat, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($factories.empty as $Fn)(size, dtype, device, requiresGrad, memoryFormat, undefined), requiresGrad);
 }
 
 export function empty_strided(size: readonly number[], stride: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($factories.emptyStrided as $Fn)(size, stride, dtype, device, requiresGrad), requiresGrad);
 }
 
 export function empty_permuted(size: readonly number[], physicalLayout: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($factories.emptyPermuted as $Fn)(size, physicalLayout, dtype, device, requiresGrad), requiresGrad);
 }
 
@@ -74,46 +80,57 @@ export function full(size: readonly number[], fillValue: Scalar, dtype: DType | 
   if (out !== undefined) {
     return $T.finishOut(($factories.full as $Fn)(size, fillValue, dtype, device, requiresGrad, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($factories.full as $Fn)(size, fillValue, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 export function scalar_tensor(s: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($factories.scalarTensor as $Fn)(s, dtype, device, requiresGrad), requiresGrad);
 }
 
 export function empty_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($factories.emptyLike as $Fn)(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 export function zeros_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($factories.zerosLike as $Fn)(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 export function ones_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($factories.onesLike as $Fn)(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 export function full_like(self: Tensor, fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($factories.fullLike as $Fn)(self, fillValue, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 export function new_empty(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($factories.newEmpty as $Fn)(self, size, dtype, device, requiresGrad), requiresGrad);
 }
 
 export function new_zeros(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($factories.newZeros as $Fn)(self, size, dtype, device, requiresGrad), requiresGrad);
 }
 
 export function new_ones(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($factories.newOnes as $Fn)(self, size, dtype, device, requiresGrad), requiresGrad);
 }
 
 export function new_full(self: Tensor, size: readonly number[], fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($factories.newFull as $Fn)(self, size, fillValue, dtype, device, requiresGrad), requiresGrad);
 }
 
 export function new_empty_strided(self: Tensor, size: readonly number[], stride: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($factories.newEmptyStrided as $Fn)(self, size, stride, dtype, device, requiresGrad), requiresGrad);
 }
 
@@ -121,6 +138,7 @@ export function eye(n: number, dtype: DType | null, device: Device | null, requi
   if (out !== undefined) {
     return $T.finishOut(($factories.eye as $Fn)(n, dtype, device, requiresGrad, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($factories.eye as $Fn)(n, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
@@ -128,6 +146,7 @@ export function eye_m(n: number, m: number, dtype: DType | null, device: Device 
   if (out !== undefined) {
     return $T.finishOut(($factories.eyeOf as $Fn)(n, m, dtype, device, requiresGrad, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($factories.eyeOf as $Fn)(n, m, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
@@ -135,6 +154,7 @@ export function arange(end: Scalar, dtype: DType | null, device: Device | null, 
   if (out !== undefined) {
     return $T.finishOut(($ranges.arange as $Fn)(end, dtype, device, requiresGrad, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($ranges.arange as $Fn)(end, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
@@ -142,6 +162,7 @@ export function arange_start_step(start: Scalar, end: Scalar, step: Scalar, dtyp
   if (out !== undefined) {
     return $T.finishOut(($ranges.arangeFrom as $Fn)(start, end, step, dtype, device, requiresGrad, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($ranges.arangeFrom as $Fn)(start, end, step, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
@@ -149,6 +170,7 @@ export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: nu
   if (out !== undefined) {
     return $T.finishOut(($ranges.linspace as $Fn)(start, end, steps, dtype, device, requiresGrad, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($ranges.linspace as $Fn)(start, end, steps, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
@@ -156,18 +178,22 @@ export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: nu
   if (out !== undefined) {
     return $T.finishOut(($ranges.logspace as $Fn)(start, end, steps, base, dtype, device, requiresGrad, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($ranges.logspace as $Fn)(start, end, steps, base, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 export function tril_indices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($ranges.trilIndices as $Fn)(row, col, offset, dtype, device, requiresGrad), requiresGrad);
 }
 
 export function triu_indices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($ranges.triuIndices as $Fn)(row, col, offset, dtype, device, requiresGrad), requiresGrad);
 }
 
 export function index(self: Tensor, indices: readonly (Tensor | null)[]): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.index as $Fn)(self, indices, undefined, false);
   const node = new $N.index_Backward();
   $T.connect(node, [self]);
@@ -178,6 +204,7 @@ export function index(self: Tensor, indices: readonly (Tensor | null)[]): Tensor
 }
 
 export function index_put(self: Tensor, indices: readonly (Tensor | null)[], values: Tensor, accumulate: boolean): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) return ($indexing.indexPut as $Fn)(self, indices, values, accumulate, undefined, false);
   const node = new $N.index_put_Backward();
   $T.connect(node, [self, values]);
@@ -209,6 +236,7 @@ export function index_select(self: Tensor, dim: number, index: Tensor, out?: Ten
     $T.checkOut("index_select", out, [self, index]);
     return $T.finishOut(($indexing.indexSelect as $Fn)(self, dim, index, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.indexSelect as $Fn)(self, dim, index, undefined, false);
   const node = new $N.index_select_Backward();
   $T.connect(node, [self]);
@@ -224,6 +252,7 @@ export function index_add(self: Tensor, dim: number, index: Tensor, source: Tens
     $T.checkOut("index_add", out, [self, index, source]);
     return $T.finishOut(($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, undefined, false);
   const node = new $N.index_add_Backward();
   $T.connect(node, [self, source]);
@@ -257,6 +286,7 @@ export function index_copy(self: Tensor, dim: number, index: Tensor, source: Ten
     $T.checkOut("index_copy", out, [self, index, source]);
     return $T.finishOut(($indexing.indexCopy as $Fn)(self, dim, index, source, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.indexCopy as $Fn)(self, dim, index, source, undefined, false);
   const node = new $N.index_copy_Backward();
   $T.connect(node, [self, source]);
@@ -284,6 +314,7 @@ export function index_copy_(self: Tensor, dim: number, index: Tensor, source: Te
 }
 
 export function index_fill_int_Tensor(self: Tensor, dim: number, index: Tensor, value: Tensor): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return ($indexing.indexFillTensor as $Fn)(self, dim, index, value, undefined, false);
   const node = new $N.index_fill_int_Tensor_Backward();
   $T.connect(node, [self, value]);
@@ -311,6 +342,7 @@ export function index_fill_int_Tensor_(self: Tensor, dim: number, index: Tensor,
 }
 
 export function index_fill(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.indexFill as $Fn)(self, dim, index, value, undefined, false);
   const node = new $N.index_fill_Backward();
   $T.connect(node, [self]);
@@ -342,6 +374,7 @@ export function gather(self: Tensor, dim: number, index: Tensor, sparseGrad: boo
     $T.checkOut("gather", out, [self, index]);
     return $T.finishOut(($indexing.gather as $Fn)(self, dim, index, sparseGrad, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.gather as $Fn)(self, dim, index, sparseGrad, undefined, false);
   const node = new $N.gather_Backward();
   $T.connect(node, [self]);
@@ -357,6 +390,7 @@ export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, o
     $T.checkOut("scatter", out, [self, index, src]);
     return $T.finishOut(($indexing.scatter as $Fn)(self, dim, index, src, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return ($indexing.scatter as $Fn)(self, dim, index, src, undefined, false);
   const node = new $N.scatter_Backward();
   $T.connect(node, [self, src]);
@@ -390,6 +424,7 @@ export function scatter_value(self: Tensor, dim: number, index: Tensor, value: S
     $T.checkOut("scatter", out, [self, index]);
     return $T.finishOut(($indexing.scatterValue as $Fn)(self, dim, index, value, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.scatterValue as $Fn)(self, dim, index, value, undefined, false);
   const node = new $N.scatter_value_Backward();
   $T.connect(node, [self]);
@@ -420,6 +455,7 @@ export function scatter_reduce(self: Tensor, dim: number, index: Tensor, src: Te
   if (out !== undefined) {
     return $T.finishOut(($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return ($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, undefined, false);
   const node = new $N.scatter_reduce_Backward();
   $T.connect(node, [self, src]);
@@ -446,6 +482,7 @@ export function scatter_value_reduce(self: Tensor, dim: number, index: Tensor, v
   if (out !== undefined) {
     return $T.finishOut(($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, undefined, false);
   const node = new $N.scatter_value_reduce_Backward();
   $T.connect(node, [self]);
@@ -473,6 +510,7 @@ export function scatter_add(self: Tensor, dim: number, index: Tensor, src: Tenso
     $T.checkOut("scatter_add", out, [self, index, src]);
     return $T.finishOut(($indexing.scatterAdd as $Fn)(self, dim, index, src, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return ($indexing.scatterAdd as $Fn)(self, dim, index, src, undefined, false);
   const node = new $N.scatter_add_Backward();
   $T.connect(node, [self, src]);
@@ -502,6 +540,7 @@ export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tens
 }
 
 export function masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return ($indexing.maskedFillTensor as $Fn)(self, mask, value, undefined, false);
   const node = new $N.masked_fill_Tensor_Backward();
   $T.connect(node, [self, value]);
@@ -527,6 +566,7 @@ export function masked_fill_Tensor_(self: Tensor, mask: Tensor, value: Tensor): 
 }
 
 export function masked_fill(self: Tensor, mask: Tensor, value: Scalar): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.maskedFill as $Fn)(self, mask, value, undefined, false);
   const node = new $N.masked_fill_Backward();
   $T.connect(node, [self]);
@@ -556,6 +596,7 @@ export function masked_select(self: Tensor, mask: Tensor, out?: Tensor): Tensor 
     $T.checkOut("masked_select", out, [self, mask]);
     return $T.finishOut(($indexing.maskedSelect as $Fn)(self, mask, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.maskedSelect as $Fn)(self, mask, undefined, false);
   const node = new $N.masked_select_Backward();
   $T.connect(node, [self]);
@@ -566,6 +607,7 @@ export function masked_select(self: Tensor, mask: Tensor, out?: Tensor): Tensor 
 }
 
 export function masked_scatter(self: Tensor, mask: Tensor, source: Tensor): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.maskedScatter as $Fn)(self, mask, source, undefined, false);
   const node = new $N.masked_scatter_Backward();
   $T.connect(node, [self, source]);
@@ -597,6 +639,7 @@ export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
     $T.checkOut("take", out, [self, index]);
     return $T.finishOut(($indexing.take as $Fn)(self, index, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.take as $Fn)(self, index, undefined, false);
   const node = new $N.take_Backward();
   $T.connect(node, [self]);
@@ -607,6 +650,7 @@ export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
 }
 
 export function put(self: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.put as $Fn)(self, index, source, accumulate, undefined, false);
   const node = new $N.put_Backward();
   $T.connect(node, [self, source]);
@@ -639,6 +683,7 @@ export function nonzero(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     return $T.finishOut(($indexing.nonzero as $Fn)(self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return ($indexing.nonzero as $Fn)(self, undefined, false);
 }
 
@@ -663,6 +708,7 @@ export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tens
     $T.checkOut("cat", out, [tensors]);
     return $T.finishOut(($joining.cat as $Fn)(tensors, dim, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && ($T.tracks(tensors)))) return ($joining.cat as $Fn)(tensors, dim, undefined, false);
   const node = new $N.cat_Backward();
   $T.connect(node, [tensors]);
@@ -677,6 +723,7 @@ export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Te
     $T.checkOut("stack", out, [tensors]);
     return $T.finishOut(($joining.stack as $Fn)(tensors, dim, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && ($T.tracks(tensors)))) return ($joining.stack as $Fn)(tensors, dim, undefined, false);
   const node = new $N.stack_Backward();
   $T.connect(node, [tensors]);
@@ -702,6 +749,7 @@ export function column_stack(tensors: readonly Tensor[], out?: Tensor): Tensor {
 }
 
 export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($joining.repeat as $Fn)(self, repeats, undefined, false);
   const node = new $N.repeat_Backward();
   $T.connect(node, [self]);
@@ -716,6 +764,7 @@ export function tile(self: Tensor, dims: readonly number[]): Tensor {
 }
 
 export function _repeat_each(self: Tensor, count: number, dim: number): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($joining.repeatEach as $Fn)(self, count, dim, undefined, false);
   const node = new $N._repeat_each_Backward();
   $T.connect(node, [self]);
@@ -739,6 +788,7 @@ export function repeat_interleave_Tensor(repeats: Tensor, outputSize: number | n
 }
 
 export function flip(self: Tensor, dims: readonly number[]): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($flip.flip as $Fn)(self, dims, undefined, false);
   const node = new $N.flip_Backward();
   $T.connect(node, [self]);
@@ -752,6 +802,7 @@ export function mm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
     $T.checkOut("mm", out, [self, mat2]);
     return $T.finishOut(($matrix.mm as $Fn)(self, mat2, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat2)))) return ($matrix.mm as $Fn)(self, mat2, undefined, false);
   const node = new $N.mm_Backward();
   $T.connect(node, [self, mat2]);
@@ -766,6 +817,7 @@ export function bmm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
     $T.checkOut("bmm", out, [self, mat2]);
     return $T.finishOut(($matrix.bmm as $Fn)(self, mat2, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat2)))) return ($matrix.bmm as $Fn)(self, mat2, undefined, false);
   const node = new $N.bmm_Backward();
   $T.connect(node, [self, mat2]);
@@ -780,6 +832,7 @@ export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, al
     $T.checkOut("addmm", out, [self, mat1, mat2]);
     return $T.finishOut(($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat1) || requiresGrad(mat2)))) return ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, undefined, false);
   const node = new $N.addmm_Backward();
   $T.connect(node, [self, mat1, mat2]);
@@ -815,6 +868,7 @@ export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scal
     $T.checkOut("baddbmm", out, [self, batch1, batch2]);
     return $T.finishOut(($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
   const node = new $N.baddbmm_Backward();
   $T.connect(node, [self, batch1, batch2]);
@@ -850,6 +904,7 @@ export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scala
     $T.checkOut("addbmm", out, [self, batch1, batch2]);
     return $T.finishOut(($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
   const node = new $N.addbmm_Backward();
   $T.connect(node, [self, batch1, batch2]);
@@ -885,6 +940,7 @@ export function mv(self: Tensor, vec: Tensor, out?: Tensor): Tensor {
     $T.checkOut("mv", out, [self, vec]);
     return $T.finishOut(($matrix_vector.mv as $Fn)(self, vec, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec)))) return ($matrix_vector.mv as $Fn)(self, vec, undefined, false);
   const node = new $N.mv_Backward();
   $T.connect(node, [self, vec]);
@@ -899,6 +955,7 @@ export function addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alph
     $T.checkOut("addmv", out, [self, mat, vec]);
     return $T.finishOut(($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat) || requiresGrad(vec)))) return ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, undefined, false);
   const node = new $N.addmv_Backward();
   $T.connect(node, [self, mat, vec]);
@@ -934,6 +991,7 @@ export function dot(self: Tensor, tensor: Tensor, out?: Tensor): Tensor {
     $T.checkOut("dot", out, [self, tensor]);
     return $T.finishOut(($matrix_vector.dot as $Fn)(self, tensor, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor)))) return ($matrix_vector.dot as $Fn)(self, tensor, undefined, false);
   const node = new $N.dot_Backward();
   $T.connect(node, [self, tensor]);
@@ -948,6 +1006,7 @@ export function vdot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
     $T.checkOut("vdot", out, [self, other]);
     return $T.finishOut(($matrix_vector.vdot as $Fn)(self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return ($matrix_vector.vdot as $Fn)(self, other, undefined, false);
   const node = new $N.vdot_Backward();
   $T.connect(node, [self, other]);
@@ -982,6 +1041,7 @@ export function _softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
     $T.checkOut("_softmax", out, [self]);
     return $T.finishOut(($softmax.softmax as $Fn)(self, dim, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($softmax.softmax as $Fn)(self, dim, undefined, false);
   const node = new $N._softmax_Backward();
   $T.connect(node, [self]);
@@ -997,6 +1057,7 @@ export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
     $T.checkOut("_log_softmax", out, [self]);
     return $T.finishOut(($softmax.logSoftmax as $Fn)(self, dim, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($softmax.logSoftmax as $Fn)(self, dim, undefined, false);
   const node = new $N._log_softmax_Backward();
   $T.connect(node, [self]);
@@ -1008,6 +1069,7 @@ export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
 }
 
 export function _softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: number, inputDtype: DType): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return ($softmax.softmaxBackward as $Fn)(gradOutput, output, dim, inputDtype, undefined, false);
   const node = new $N._softmax_backward_data_Backward();
   $T.connect(node, [gradOutput, output]);
@@ -1019,6 +1081,7 @@ export function _softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: 
 }
 
 export function _log_softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: number, inputDtype: DType): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return ($softmax.logSoftmaxBackward as $Fn)(gradOutput, output, dim, inputDtype, undefined, false);
   const node = new $N._log_softmax_backward_data_Backward();
   $T.connect(node, [gradOutput, output]);
@@ -1066,6 +1129,7 @@ export function nn_functional_relu_(input: Tensor): Tensor {
 }
 
 export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return ($losses.mseLoss as $Fn)(self, target, reduction, undefined, false);
   const node = new $N._mse_loss_Backward();
   $T.connect(node, [self, target]);
@@ -1090,6 +1154,7 @@ export function eq(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_eq, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $pointwise.binary(P_eq, self, other, undefined, false);
 }
 
@@ -1123,6 +1188,7 @@ export function ne(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_ne, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $pointwise.binary(P_ne, self, other, undefined, false);
 }
 
@@ -1156,6 +1222,7 @@ export function lt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_lt, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $pointwise.binary(P_lt, self, other, undefined, false);
 }
 
@@ -1189,6 +1256,7 @@ export function le(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_le, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $pointwise.binary(P_le, self, other, undefined, false);
 }
 
@@ -1222,6 +1290,7 @@ export function gt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_gt, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $pointwise.binary(P_gt, self, other, undefined, false);
 }
 
@@ -1255,6 +1324,7 @@ export function ge(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_ge, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $pointwise.binary(P_ge, self, other, undefined, false);
 }
 
@@ -1288,6 +1358,7 @@ export function logical_and(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_logical_and, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $pointwise.binary(P_logical_and, self, other, undefined, false);
 }
 
@@ -1306,6 +1377,7 @@ export function logical_or(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_logical_or, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $pointwise.binary(P_logical_or, self, other, undefined, false);
 }
 
@@ -1324,6 +1396,7 @@ export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?:
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_bitwise_and, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $pointwise.binary(P_bitwise_and, self, other, undefined, false);
 }
 
@@ -1343,6 +1416,7 @@ export function bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, out?: 
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_bitwise_or, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $pointwise.binary(P_bitwise_or, self, other, undefined, false);
 }
 
@@ -1362,6 +1436,7 @@ export function bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, out?:
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_bitwise_xor, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $pointwise.binary(P_bitwise_xor, self, other, undefined, false);
 }
 
@@ -1380,6 +1455,7 @@ export function abs(self: Tensor, out?: Tensor): Tensor {
     $T.checkOut("abs", out, [self]);
     return $T.finishOut(($arith.abs as $Fn)(self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.abs as $Fn)(self, undefined, false);
   const node = new $N.abs_Backward();
   $T.connect(node, [self]);
@@ -1417,6 +1493,7 @@ export function neg(self: Tensor, out?: Tensor): Tensor {
     $T.checkOut("neg", out, [self]);
     return $T.finishOut($pointwise.unary(P_neg, self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_neg, self, undefined, false);
   const node = new $N.neg_Backward();
   $T.connect(node, [self]);
@@ -1452,6 +1529,7 @@ export function exp(self: Tensor, out?: Tensor): Tensor {
     $T.checkOut("exp", out, [self]);
     return $T.finishOut($pointwise.unary(P_exp, self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_exp, self, undefined, false);
   const node = new $N.exp_Backward();
   $T.connect(node, [self]);
@@ -1489,6 +1567,7 @@ export function log(self: Tensor, out?: Tensor): Tensor {
     $T.checkOut("log", out, [self]);
     return $T.finishOut($pointwise.unary(P_log, self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_log, self, undefined, false);
   const node = new $N.log_Backward();
   $T.connect(node, [self]);
@@ -1526,6 +1605,7 @@ export function log1p(self: Tensor, out?: Tensor): Tensor {
     $T.checkOut("log1p", out, [self]);
     return $T.finishOut($pointwise.unary(P_log1p, self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_log1p, self, undefined, false);
   const node = new $N.log1p_Backward();
   $T.connect(node, [self]);
@@ -1563,6 +1643,7 @@ export function sqrt(self: Tensor, out?: Tensor): Tensor {
     $T.checkOut("sqrt", out, [self]);
     return $T.finishOut($pointwise.unary(P_sqrt, self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sqrt, self, undefined, false);
   const node = new $N.sqrt_Backward();
   $T.connect(node, [self]);
@@ -1600,6 +1681,7 @@ export function tanh(self: Tensor, out?: Tensor): Tensor {
     $T.checkOut("tanh", out, [self]);
     return $T.finishOut($pointwise.unary(P_tanh, self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_tanh, self, undefined, false);
   const node = new $N.tanh_Backward();
   $T.connect(node, [self]);
@@ -1637,6 +1719,7 @@ export function sigmoid(self: Tensor, out?: Tensor): Tensor {
     $T.checkOut("sigmoid", out, [self]);
     return $T.finishOut($pointwise.unary(P_sigmoid, self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sigmoid, self, undefined, false);
   const node = new $N.sigmoid_Backward();
   $T.connect(node, [self]);
@@ -1674,6 +1757,7 @@ export function sin(self: Tensor, out?: Tensor): Tensor {
     $T.checkOut("sin", out, [self]);
     return $T.finishOut($pointwise.unary(P_sin, self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_sin, self, undefined, false);
   const node = new $N.sin_Backward();
   $T.connect(node, [self]);
@@ -1711,6 +1795,7 @@ export function cos(self: Tensor, out?: Tensor): Tensor {
     $T.checkOut("cos", out, [self]);
     return $T.finishOut($pointwise.unary(P_cos, self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_cos, self, undefined, false);
   const node = new $N.cos_Backward();
   $T.connect(node, [self]);
@@ -1748,6 +1833,7 @@ export function relu(self: Tensor, out?: Tensor): Tensor {
     $T.checkOut("relu", out, [self]);
     return $T.finishOut($pointwise.unary(P_relu, self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return $pointwise.unary(P_relu, self, undefined, false);
   const node = new $N.relu_Backward();
   $T.connect(node, [self]);
@@ -1773,6 +1859,7 @@ export function relu_(self: Tensor): Tensor {
 }
 
 export function isnan(self: Tensor): Tensor {
+  if (pressure.due) relieve();
   return ($arith.isnan as $Fn)(self, undefined, false);
 }
 
@@ -1782,6 +1869,7 @@ export function bitwise_not(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     return $T.finishOut($pointwise.unary(P_bitwise_not, self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $pointwise.unary(P_bitwise_not, self, undefined, false);
 }
 
@@ -1801,6 +1889,7 @@ export function logical_not(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     return $T.finishOut($pointwise.unary(P_logical_not, self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $pointwise.unary(P_logical_not, self, undefined, false);
 }
 
@@ -1818,6 +1907,7 @@ export function add(self: Tensor, other: Tensor | Scalar, alpha: Scalar, out?: T
     $T.checkOut("add", out, [self, other]);
     return $T.finishOut(($arith.add as $Fn)(self, other, alpha, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.add as $Fn)(self, other, alpha, undefined, false);
   const node = new $N.add_Backward();
   $T.connect(node, [self, other]);
@@ -1853,6 +1943,7 @@ export function sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar, out?: T
     $T.checkOut("sub", out, [self, other]);
     return $T.finishOut(($arith.sub as $Fn)(self, other, alpha, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.sub as $Fn)(self, other, alpha, undefined, false);
   const node = new $N.sub_Backward();
   $T.connect(node, [self, other]);
@@ -1884,6 +1975,7 @@ export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
 }
 
 export function rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.rsub as $Fn)(self, other, alpha, undefined, false);
   const node = new $N.rsub_Backward();
   if ($T.isTensor(other)) node.special = true;
@@ -1900,6 +1992,7 @@ export function mul(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor 
     $T.checkOut("mul", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_mul, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $pointwise.binary(P_mul, self, other, undefined, false);
   const node = new $N.mul_Backward();
   $T.connect(node, [self, other]);
@@ -1937,6 +2030,7 @@ export function div(self: Tensor, other: Tensor | Scalar, roundingMode: string |
     $T.checkOut("div", out, [self, other]);
     return $T.finishOut(($arith.div as $Fn)(self, other, roundingMode, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.div as $Fn)(self, other, roundingMode, undefined, false);
   const node = new $N.div_Backward();
   if (roundingMode !== null) node.special = true;
@@ -1978,6 +2072,7 @@ export function true_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor):
     $T.checkOut("true_divide", out, [self, other]);
     return $T.finishOut(($arith.trueDivide as $Fn)(self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.trueDivide as $Fn)(self, other, undefined, false);
   const node = new $N.true_divide_Backward();
   $T.connect(node, [self, other]);
@@ -2014,6 +2109,7 @@ export function floor_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor)
   if (out !== undefined) {
     return $T.finishOut(($arith.floorDivide as $Fn)(self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.floorDivide as $Fn)(self, other, undefined, false);
   const node = new $N.floor_divide_Backward();
   $T.connect(node, [self, other]);
@@ -2049,6 +2145,7 @@ export function remainder(self: Tensor | Scalar, other: Tensor | Scalar, out?: T
     $T.checkOut("remainder", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_remainder, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $pointwise.binary(P_remainder, self, other, undefined, false);
   const node = new $N.remainder_Backward();
   if ($T.isTensor(other)) node.special = true;
@@ -2090,6 +2187,7 @@ export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor
     $T.checkOut("fmod", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_fmod, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $pointwise.binary(P_fmod, self, other, undefined, false);
   const node = new $N.fmod_Backward();
   if ($T.isTensor(other)) node.special = true;
@@ -2129,6 +2227,7 @@ export function pow_Tensor(self: Tensor, exponent: Tensor, out?: Tensor): Tensor
     $T.checkOut("pow", out, [self, exponent]);
     return $T.finishOut(($arith.pow as $Fn)(self, exponent, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) return ($arith.pow as $Fn)(self, exponent, undefined, false);
   const node = new $N.pow_Tensor_Backward();
   $T.connect(node, [self, exponent]);
@@ -2168,6 +2267,7 @@ export function pow(self: Tensor, exponent: Scalar, out?: Tensor): Tensor {
     $T.checkOut("pow", out, [self]);
     return $T.finishOut(($arith.pow as $Fn)(self, exponent, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.pow as $Fn)(self, exponent, undefined, false);
   const node = new $N.pow_Backward();
   $T.connect(node, [self]);
@@ -2205,6 +2305,7 @@ export function pow_Scalar(self: Scalar, exponent: Tensor, out?: Tensor): Tensor
     $T.checkOut("pow", out, [exponent]);
     return $T.finishOut(($arith.pow as $Fn)(self, exponent, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(exponent)))) return ($arith.pow as $Fn)(self, exponent, undefined, false);
   const node = new $N.pow_Scalar_Backward();
   $T.connect(node, [exponent]);
@@ -2230,6 +2331,7 @@ export function maximum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
     $T.checkOut("maximum", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_maximum, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_maximum, self, other, undefined, false);
   const node = new $N.maximum_Backward();
   $T.connect(node, [self, other]);
@@ -2246,6 +2348,7 @@ export function minimum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
     $T.checkOut("minimum", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_minimum, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_minimum, self, other, undefined, false);
   const node = new $N.minimum_Backward();
   $T.connect(node, [self, other]);
@@ -2262,6 +2365,7 @@ export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
     $T.checkOut("atan2", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_atan2, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $pointwise.binary(P_atan2, self, other, undefined, false);
   const node = new $N.atan2_Backward();
   $T.connect(node, [self, other]);
@@ -2301,6 +2405,7 @@ export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Te
     $T.checkOut("copysign", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_copysign, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $pointwise.binary(P_copysign, self, other, undefined, false);
   const node = new $N.copysign_Backward();
   if ($T.isTensor(other)) node.special = true;
@@ -2342,6 +2447,7 @@ export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: T
     $T.checkOut("lerp", out, [self, end, weight]);
     return $T.finishOut(($arith.lerp as $Fn)(self, end, weight, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) return ($arith.lerp as $Fn)(self, end, weight, undefined, false);
   const node = new $N.lerp_Backward();
   if ($T.isTensor(weight)) node.special = true;
@@ -2385,6 +2491,7 @@ export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: S
     $T.checkOut("addcmul", out, [self, tensor1, tensor2]);
     return $T.finishOut($pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], undefined, false);
   const node = new $N.addcmul_Backward();
   $T.connect(node, [self, tensor1, tensor2]);
@@ -2426,6 +2533,7 @@ export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: S
     $T.checkOut("addcdiv", out, [self, tensor1, tensor2]);
     return $T.finishOut($pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], undefined, false);
   const node = new $N.addcdiv_Backward();
   $T.connect(node, [self, tensor1, tensor2]);
@@ -2465,6 +2573,7 @@ export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | nul
     $T.checkOut("clamp", out, [self, min, max]);
     return $T.finishOut(($arith.clamp as $Fn)(self, min, max, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) return ($arith.clamp as $Fn)(self, min, max, undefined, false);
   const node = new $N.clamp_Tensor_Backward();
   $T.connect(node, [self, min, max]);
@@ -2498,6 +2607,7 @@ export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?
     $T.checkOut("clamp", out, [self]);
     return $T.finishOut(($arith.clamp as $Fn)(self, min, max, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.clamp as $Fn)(self, min, max, undefined, false);
   const node = new $N.clamp_Backward();
   $T.connect(node, [self]);
@@ -2531,6 +2641,7 @@ export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | 
     $T.checkOut("where", out, [condition, self, other]);
     return $T.finishOut(($arith.where as $Fn)(condition, self, other, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.where as $Fn)(condition, self, other, undefined, false);
   const node = new $N.where_Backward();
   $T.connect(node, [self, other]);
@@ -2543,6 +2654,7 @@ export function rand(size: readonly number[], generator: Generator | null, dtype
   if (out !== undefined) {
     return $T.finishOut(($random.rand as $Fn)(size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($random.rand as $Fn)(size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
@@ -2550,6 +2662,7 @@ export function randn(size: readonly number[], generator: Generator | null, dtyp
   if (out !== undefined) {
     return $T.finishOut(($random.randn as $Fn)(size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($random.randn as $Fn)(size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
@@ -2557,6 +2670,7 @@ export function randint(high: Scalar, size: readonly number[], generator: Genera
   if (out !== undefined) {
     return $T.finishOut(($random.randint as $Fn)(high, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($random.randint as $Fn)(high, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
@@ -2564,6 +2678,7 @@ export function randint_low(low: Scalar, high: Scalar, size: readonly number[], 
   if (out !== undefined) {
     return $T.finishOut(($random.randintFrom as $Fn)(low, high, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($random.randintFrom as $Fn)(low, high, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
@@ -2571,22 +2686,27 @@ export function randperm(n: number, generator: Generator | null, dtype: DType | 
   if (out !== undefined) {
     return $T.finishOut(($random.randperm as $Fn)(n, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($random.randperm as $Fn)(n, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 export function rand_like(self: Tensor, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($random.randLike as $Fn)(self, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 export function randn_like(self: Tensor, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($random.randnLike as $Fn)(self, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 export function randint_like(self: Tensor, high: Scalar, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($random.randintLike as $Fn)(self, high, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 export function randint_like_low(self: Tensor, low: Scalar, high: Scalar, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
+  if (pressure.due) relieve();
   return $T.leaf(($random.randintLikeFrom as $Fn)(self, low, high, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
@@ -2595,6 +2715,7 @@ export function normal(mean: Tensor, std: Tensor, generator: Generator | null, o
     $T.checkOut("normal", out, [mean, std]);
     return $T.finishOut(($random.normalTensorTensor as $Fn)(mean, std, generator, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(mean) || requiresGrad(std)))) return ($random.normalTensorTensor as $Fn)(mean, std, generator, undefined, false);
   const node = new $N.normal_Backward();
   $T.connect(node, [mean, std]);
@@ -2607,6 +2728,7 @@ export function normal_Tensor_float(mean: Tensor, std: number, generator: Genera
     $T.checkOut("normal", out, [mean]);
     return $T.finishOut(($random.normalTensorFloat as $Fn)(mean, std, generator, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(mean)))) return ($random.normalTensorFloat as $Fn)(mean, std, generator, undefined, false);
   const node = new $N.normal_Tensor_float_Backward();
   $T.connect(node, [mean]);
@@ -2619,6 +2741,7 @@ export function normal_float_Tensor(mean: number, std: Tensor, generator: Genera
     $T.checkOut("normal", out, [std]);
     return $T.finishOut(($random.normalFloatTensor as $Fn)(mean, std, generator, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(std)))) return ($random.normalFloatTensor as $Fn)(mean, std, generator, undefined, false);
   const node = new $N.normal_float_Tensor_Backward();
   $T.connect(node, [std]);
@@ -2630,6 +2753,7 @@ export function normal_float_float(mean: number, std: number, size: readonly num
   if (out !== undefined) {
     return $T.finishOut(($random.normalFloats as $Fn)(mean, std, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return $T.leaf(($random.normalFloats as $Fn)(mean, std, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
@@ -2804,6 +2928,7 @@ export function bernoulli(self: Tensor, generator: Generator | null, out?: Tenso
     $T.checkOut("bernoulli", out, [self]);
     return $T.finishOut(($random.bernoulli as $Fn)(self, generator, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($random.bernoulli as $Fn)(self, generator, undefined, false);
   const node = new $N.bernoulli_Backward();
   $T.connect(node, [self]);
@@ -2812,6 +2937,7 @@ export function bernoulli(self: Tensor, generator: Generator | null, out?: Tenso
 }
 
 export function bernoulli_p(self: Tensor, p: number, generator: Generator | null): Tensor {
+  if (pressure.due) relieve();
   return ($random.bernoulliP as $Fn)(self, p, generator, undefined, false);
 }
 
@@ -2819,6 +2945,7 @@ export function multinomial(self: Tensor, numSamples: number, replacement: boole
   if (out !== undefined) {
     return $T.finishOut(($random.multinomial as $Fn)(self, numSamples, replacement, generator, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return ($random.multinomial as $Fn)(self, numSamples, replacement, generator, undefined, false);
 }
 
@@ -2827,6 +2954,7 @@ export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
     $T.checkOut("sum", out, [self]);
     return $T.finishOut(($reduce.sum as $Fn)(self, dtype, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.sum as $Fn)(self, dtype, undefined, false);
   const node = new $N.sum_Backward();
   $T.connect(node, [self]);
@@ -2840,6 +2968,7 @@ export function sum_dim_IntList(self: Tensor, dim: number | readonly number[] | 
     $T.checkOut("sum", out, [self]);
     return $T.finishOut(($reduce.sumDims as $Fn)(self, dim, keepdim, dtype, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.sumDims as $Fn)(self, dim, keepdim, dtype, undefined, false);
   const node = new $N.sum_dim_IntList_Backward();
   $T.connect(node, [self]);
@@ -2855,6 +2984,7 @@ export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
     $T.checkOut("mean", out, [self]);
     return $T.finishOut(($reduce.mean as $Fn)(self, dtype, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.mean as $Fn)(self, dtype, undefined, false);
   const node = new $N.mean_Backward();
   $T.connect(node, [self]);
@@ -2868,6 +2998,7 @@ export function mean_dim(self: Tensor, dim: number | readonly number[] | null, k
     $T.checkOut("mean", out, [self]);
     return $T.finishOut(($reduce.meanDims as $Fn)(self, dim, keepdim, dtype, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.meanDims as $Fn)(self, dim, keepdim, dtype, undefined, false);
   const node = new $N.mean_dim_Backward();
   $T.connect(node, [self]);
@@ -2883,6 +3014,7 @@ export function prod(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
     $T.checkOut("prod", out, [self]);
     return $T.finishOut(($reduce.prod as $Fn)(self, dtype, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.prod as $Fn)(self, dtype, undefined, false);
   const node = new $N.prod_Backward();
   $T.connect(node, [self]);
@@ -2896,6 +3028,7 @@ export function prod_dim_int(self: Tensor, dim: number, keepdim: boolean, dtype:
     $T.checkOut("prod", out, [self]);
     return $T.finishOut(($reduce.prodDim as $Fn)(self, dim, keepdim, dtype, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.prodDim as $Fn)(self, dim, keepdim, dtype, undefined, false);
   const node = new $N.prod_dim_int_Backward();
   $T.connect(node, [self]);
@@ -2911,6 +3044,7 @@ export function max(self: Tensor, out?: Tensor): Tensor {
     $T.checkOut("max", out, [self]);
     return $T.finishOut(($reduce_extremes.max as $Fn)(self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.max as $Fn)(self, undefined, false);
   const node = new $N.max_Backward();
   $T.connect(node, [self]);
@@ -2929,6 +3063,7 @@ export function max_dim(self: Tensor, dim: number, keepdim: boolean, out?: reado
     $T.checkOut("max", out, [self]);
     return $T.finishOut(($reduce_extremes.maxDim as $Fn)(self, dim, keepdim, out, false), out) as Named<["values","indices"]>;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.maxDim as $Fn)(self, dim, keepdim, undefined, false);
   const node = new $N.max_dim_Backward();
   $T.connect(node, [self]);
@@ -2945,6 +3080,7 @@ export function min(self: Tensor, out?: Tensor): Tensor {
     $T.checkOut("min", out, [self]);
     return $T.finishOut(($reduce_extremes.min as $Fn)(self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.min as $Fn)(self, undefined, false);
   const node = new $N.min_Backward();
   $T.connect(node, [self]);
@@ -2963,6 +3099,7 @@ export function min_dim(self: Tensor, dim: number, keepdim: boolean, out?: reado
     $T.checkOut("min", out, [self]);
     return $T.finishOut(($reduce_extremes.minDim as $Fn)(self, dim, keepdim, out, false), out) as Named<["values","indices"]>;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.minDim as $Fn)(self, dim, keepdim, undefined, false);
   const node = new $N.min_dim_Backward();
   $T.connect(node, [self]);
@@ -2979,6 +3116,7 @@ export function amax(self: Tensor, dim: number | readonly number[] | null, keepd
     $T.checkOut("amax", out, [self]);
     return $T.finishOut(($reduce_extremes.amax as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.amax as $Fn)(self, dim, keepdim, undefined, false);
   const node = new $N.amax_Backward();
   $T.connect(node, [self]);
@@ -2995,6 +3133,7 @@ export function amin(self: Tensor, dim: number | readonly number[] | null, keepd
     $T.checkOut("amin", out, [self]);
     return $T.finishOut(($reduce_extremes.amin as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.amin as $Fn)(self, dim, keepdim, undefined, false);
   const node = new $N.amin_Backward();
   $T.connect(node, [self]);
@@ -3010,6 +3149,7 @@ export function argmax(self: Tensor, dim: number | null, keepdim: boolean, out?:
   if (out !== undefined) {
     return $T.finishOut(($reduce_extremes.argmax as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return ($reduce_extremes.argmax as $Fn)(self, dim, keepdim, undefined, false);
 }
 
@@ -3017,6 +3157,7 @@ export function argmin(self: Tensor, dim: number | null, keepdim: boolean, out?:
   if (out !== undefined) {
     return $T.finishOut(($reduce_extremes.argmin as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return ($reduce_extremes.argmin as $Fn)(self, dim, keepdim, undefined, false);
 }
 
@@ -3024,6 +3165,7 @@ export function all(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     return $T.finishOut(($reduce.all as $Fn)(self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return ($reduce.all as $Fn)(self, undefined, false);
 }
 
@@ -3031,6 +3173,7 @@ export function all_dims(self: Tensor, dim: number | readonly number[] | null, k
   if (out !== undefined) {
     return $T.finishOut(($reduce.allDims as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return ($reduce.allDims as $Fn)(self, dim, keepdim, undefined, false);
 }
 
@@ -3038,6 +3181,7 @@ export function any(self: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) {
     return $T.finishOut(($reduce.any as $Fn)(self, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return ($reduce.any as $Fn)(self, undefined, false);
 }
 
@@ -3045,18 +3189,22 @@ export function any_dims(self: Tensor, dim: number | readonly number[] | null, k
   if (out !== undefined) {
     return $T.finishOut(($reduce.anyDims as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   return ($reduce.anyDims as $Fn)(self, dim, keepdim, undefined, false);
 }
 
 export function equal(self: Tensor, other: Tensor): boolean {
+  if (pressure.due) relieve();
   return ($reduce_close.equal as $Fn)(self, other, undefined, false);
 }
 
 export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor {
+  if (pressure.due) relieve();
   return ($reduce_close.isclose as $Fn)(self, other, rtol, atol, equalNan, undefined, false);
 }
 
 export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean {
+  if (pressure.due) relieve();
   return ($reduce_close.allclose as $Fn)(self, other, rtol, atol, equalNan, undefined, false);
 }
 
@@ -3065,6 +3213,7 @@ export function cumsum(self: Tensor, dim: number, dtype: DType | null, out?: Ten
     $T.checkOut("cumsum", out, [self]);
     return $T.finishOut(($reduce_scan.cumsum as $Fn)(self, dim, dtype, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_scan.cumsum as $Fn)(self, dim, dtype, undefined, false);
   const node = new $N.cumsum_Backward();
   $T.connect(node, [self]);
@@ -3094,6 +3243,7 @@ export function cumprod(self: Tensor, dim: number, dtype: DType | null, out?: Te
     $T.checkOut("cumprod", out, [self]);
     return $T.finishOut(($reduce_scan.cumprod as $Fn)(self, dim, dtype, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_scan.cumprod as $Fn)(self, dim, dtype, undefined, false);
   const node = new $N.cumprod_Backward();
   $T.connect(node, [self]);
@@ -3127,6 +3277,7 @@ export function var_dim(self: Tensor, dim: number | readonly number[] | null, un
     $T.checkOut("var", out, [self]);
     return $T.finishOut(($reduce_moments.variDims as $Fn)(self, dim, unbiased, keepdim, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.variDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
   const node = new $N.var_dim_Backward();
   $T.connect(node, [self]);
@@ -3143,6 +3294,7 @@ export function var_correction(self: Tensor, dim: number | readonly number[] | n
     $T.checkOut("var", out, [self]);
     return $T.finishOut(($reduce_moments.vari as $Fn)(self, dim, correction, keepdim, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.vari as $Fn)(self, dim, correction, keepdim, undefined, false);
   const node = new $N.var_correction_Backward();
   $T.connect(node, [self]);
@@ -3159,6 +3311,7 @@ export function var_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Ten
     $T.checkOut("var", out, [self]);
     return $T.finishOut(($reduce_moments.variUnbiased as $Fn)(self, unbiased, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.variUnbiased as $Fn)(self, unbiased, undefined, false);
   const node = new $N.var_unbiased_Backward();
   $T.connect(node, [self]);
@@ -3173,6 +3326,7 @@ export function std_dim(self: Tensor, dim: number | readonly number[] | null, un
     $T.checkOut("std", out, [self]);
     return $T.finishOut(($reduce_moments.stdDims as $Fn)(self, dim, unbiased, keepdim, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.stdDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
   const node = new $N.std_dim_Backward();
   $T.connect(node, [self]);
@@ -3190,6 +3344,7 @@ export function std_correction(self: Tensor, dim: number | readonly number[] | n
     $T.checkOut("std", out, [self]);
     return $T.finishOut(($reduce_moments.std as $Fn)(self, dim, correction, keepdim, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.std as $Fn)(self, dim, correction, keepdim, undefined, false);
   const node = new $N.std_correction_Backward();
   $T.connect(node, [self]);
@@ -3207,6 +3362,7 @@ export function std_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Ten
     $T.checkOut("std", out, [self]);
     return $T.finishOut(($reduce_moments.stdUnbiased as $Fn)(self, unbiased, out, false), out) as Tensor;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.stdUnbiased as $Fn)(self, unbiased, undefined, false);
   const node = new $N.std_unbiased_Backward();
   $T.connect(node, [self]);
@@ -3218,6 +3374,7 @@ export function std_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Ten
 }
 
 export function var_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<["var","mean"]> {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.varMeanDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
   const node = new $N.var_mean_dim_Backward();
   $T.connect(node, [self]);
@@ -3230,6 +3387,7 @@ export function var_mean_dim(self: Tensor, dim: number | readonly number[] | nul
 }
 
 export function var_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<["var","mean"]> {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.varMean as $Fn)(self, dim, correction, keepdim, undefined, false);
   const node = new $N.var_mean_correction_Backward();
   $T.connect(node, [self]);
@@ -3242,6 +3400,7 @@ export function var_mean_correction(self: Tensor, dim: number | readonly number[
 }
 
 export function var_mean_unbiased(self: Tensor, unbiased: boolean): Named<["var","mean"]> {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.varMeanUnbiased as $Fn)(self, unbiased, undefined, false);
   const node = new $N.var_mean_unbiased_Backward();
   $T.connect(node, [self]);
@@ -3252,6 +3411,7 @@ export function var_mean_unbiased(self: Tensor, unbiased: boolean): Named<["var"
 }
 
 export function std_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<["std","mean"]> {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.stdMeanDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
   const node = new $N.std_mean_dim_Backward();
   $T.connect(node, [self]);
@@ -3265,6 +3425,7 @@ export function std_mean_dim(self: Tensor, dim: number | readonly number[] | nul
 }
 
 export function std_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<["std","mean"]> {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.stdMean as $Fn)(self, dim, correction, keepdim, undefined, false);
   const node = new $N.std_mean_correction_Backward();
   $T.connect(node, [self]);
@@ -3278,6 +3439,7 @@ export function std_mean_correction(self: Tensor, dim: number | readonly number[
 }
 
 export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<["std","mean"]> {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.stdMeanUnbiased as $Fn)(self, unbiased, undefined, false);
   const node = new $N.std_mean_unbiased_Backward();
   $T.connect(node, [self]);
@@ -3293,6 +3455,7 @@ export function sort(self: Tensor, dim: number, descending: boolean, out?: reado
     $T.checkOut("sort", out, [self]);
     return $T.finishOut(($sorting.sort as $Fn)(self, dim, descending, out, false), out) as Named<["values","indices"]>;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($sorting.sort as $Fn)(self, dim, descending, undefined, false);
   const node = new $N.sort_Backward();
   $T.connect(node, [self]);
@@ -3308,6 +3471,7 @@ export function sort_stable(self: Tensor, dim: number, descending: boolean, stab
     $T.checkOut("sort", out, [self]);
     return $T.finishOut(($sorting.sortStable as $Fn)(self, dim, descending, stable, out, false), out) as Named<["values","indices"]>;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($sorting.sortStable as $Fn)(self, dim, descending, stable, undefined, false);
   const node = new $N.sort_stable_Backward();
   $T.connect(node, [self]);
@@ -3319,10 +3483,12 @@ export function sort_stable(self: Tensor, dim: number, descending: boolean, stab
 }
 
 export function argsort(self: Tensor, dim: number, descending: boolean): Tensor {
+  if (pressure.due) relieve();
   return ($sorting.argsort as $Fn)(self, dim, descending, undefined, false);
 }
 
 export function argsort_stable(self: Tensor, dim: number, descending: boolean, stable: boolean): Tensor {
+  if (pressure.due) relieve();
   return ($sorting.argsortStable as $Fn)(self, dim, descending, stable, undefined, false);
 }
 
@@ -3331,6 +3497,7 @@ export function topk(self: Tensor, k: number, dim: number, largest: boolean, sor
     $T.checkOut("topk", out, [self]);
     return $T.finishOut(($sorting.topk as $Fn)(self, k, dim, largest, sorted, out, false), out) as Named<["values","indices"]>;
   }
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($sorting.topk as $Fn)(self, k, dim, largest, sorted, undefined, false);
   const node = new $N.topk_Backward();
   $T.connect(node, [self]);
@@ -3342,6 +3509,7 @@ export function topk(self: Tensor, k: number, dim: number, largest: boolean, sor
 }
 
 export function clone(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($copy.clone as $Fn)(self, memoryFormat, undefined, false);
   const node = new $N.clone_Backward();
   $T.connect(node, [self]);
@@ -3369,6 +3537,7 @@ export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor {
 }
 
 export function fill(self: Tensor, value: Scalar): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($storage_ops.fill as $Fn)(self, value, undefined, false);
   const node = new $N.fill_Backward();
   $T.connect(node, [self]);
@@ -3393,6 +3562,7 @@ export function fill_(self: Tensor, value: Scalar): Tensor {
 }
 
 export function fill_Tensor(self: Tensor, value: Tensor): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return ($storage_ops.fillTensor as $Fn)(self, value, undefined, false);
   const node = new $N.fill_Tensor_Backward();
   $T.connect(node, [self, value]);
@@ -3432,6 +3602,7 @@ export function zero_(self: Tensor): Tensor {
 }
 
 export function _to_copy(self: Tensor, dtype: DType, memoryFormat: MemoryFormat | null): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($storage_ops.toCopy as $Fn)(self, dtype, memoryFormat, undefined, false);
   const node = new $N._to_copy_Backward();
   $T.connect(node, [self]);
@@ -3627,6 +3798,7 @@ export function reshape_as(self: Tensor, other: Tensor): Tensor {
 }
 
 export function _unsafe_view(self: Tensor, size: readonly number[]): Tensor {
+  if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.unsafeView as $Fn)(self, size, undefined, false);
   const node = new $N._unsafe_view_Backward();
   $T.connect(node, [self]);

@@ -32,6 +32,8 @@ export const SYMBOLS = {
   zs_release_mapping_function: { args: [], returns: "f64" },
   /** Returns cached blocks to the system. */
   zs_empty_cache: { args: [], returns: "void" },
+  /** Overwrites what finished calls left on the stack. */
+  zs_clear_stack: { args: [], returns: "void" },
   /** Bytes in use, in rounded blocks. */
   zs_live_bytes: { args: [], returns: "f64" },
   /** Allocator statistic: 0 live, 1 peak, 2 cached, 3 allocations, 4 frees, 5 requested live. */

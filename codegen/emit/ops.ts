@@ -158,6 +158,7 @@ function emitPlain(op: Op, plan: NodePlan | null): string[] {
     lines.push(`    return $T.finishOut(${forward(op, "out", false)}, out) as ${type};`, "  }");
   }
   const call = forward(op, op.kind === "composite" ? outName : "undefined", false);
+  if (op.kind !== "composite" && op.kind !== "view") lines.push("  if (pressure.due) relieve();");
   if (plan === null) {
     const leaf = op.kind === "factory" && op.args.some((a) => a.name === "requiresGrad");
     lines.push(leaf ? `  return $T.leaf(${call}, requiresGrad);` : `  return ${call};`);
@@ -274,6 +275,7 @@ export function emitOps(model: Model): string {
     'import * as $S from "../src/autograd/saved.ts";',
     'import * as $T from "../src/autograd/tracking.ts";',
     ...[...modules].sort().map((m) => `import * as $${m} from "../src/dispatch/${m.replaceAll("_", "-")}.ts";`),
+    'import { pressure, relieve } from "../src/dispatch/allocate.ts";',
     'import { gradMode, requiresGrad } from "../src/dispatch/mode.ts";',
     'import type { Named } from "../src/dispatch/named.ts";',
     'import type { Generator } from "../src/dispatch/generator.ts";',

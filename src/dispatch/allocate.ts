@@ -6,6 +6,8 @@ import { contiguousStrides, listText, numelOf } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
 import { isContiguousGeometry, makeStrided, Tensor, VersionCounter } from "../tensor/tensor.ts";
 
+export { pressure, relieve } from "../ffi/memory.ts";
+
 const MAX_BYTES = 2 ** 47;
 
 function bytesFor(numel: number, dtype: DType): number {

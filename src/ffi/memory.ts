@@ -31,8 +31,16 @@ export function allocateTiny(nbytes: number): Float64Array {
 const COUNTED_BLOCK = 64 * 2 ** 10;
 /** Allocated bytes between two collections of young objects: so much stays in the processor's caches. */
 const YOUNG_BYTES = 24 * 2 ** 20;
+/** As many when the program keeps what it makes. */
+const MOST_YOUNG_BYTES = 192 * 2 ** 20;
 /** Growth since the last full collection that is worth another one. */
-const OLD_BYTES = 192 * 2 ** 20;
+const OLD_BYTES = 64 * 2 ** 20;
+
+/**
+ * Whether a collection is worth its time. Operators look before they begin: from within one, the collector would find
+ * what its frames hold of the last call's result, take it for alive and keep it until the next full collection.
+ */
+export const pressure = { due: false };
 
 let young = 0;
 let patience = YOUNG_BYTES;
@@ -46,6 +54,7 @@ let nextFull = 0;
  * often, and full collections may take a twentieth of the time at most.
  */
 function collect(): void {
+  pressure.due = false;
   edenGC();
   let live = native.zs_live_bytes();
   if (live > oldLimit) {
@@ -58,16 +67,24 @@ function collect(): void {
       oldLimit = Math.max(live + OLD_BYTES, 2 * live);
     }
   }
-  patience = live - liveBefore < 0.75 * young ? YOUNG_BYTES : Math.min(2 * patience, OLD_BYTES);
+  patience = live - liveBefore < 0.75 * young ? YOUNG_BYTES : Math.min(2 * patience, MOST_YOUNG_BYTES);
   liveBefore = live;
   young = 0;
+}
+
+/** What operators call before they begin when a collection is due. */
+export function relieve(): void {
+  native.zs_clear_stack();
+  collect();
 }
 
 /** Address of a fresh native block, 0 when memory cannot be had. */
 export function allocateBlock(nbytes: number): number {
   if (nbytes >= COUNTED_BLOCK) {
+    // Code that allocates without operators sees to it here.
+    if (young > 2 * patience) relieve();
     young += nbytes;
-    if (young > patience) collect();
+    if (young > patience) pressure.due = true;
   }
   let address = native.zs_alloc(nbytes);
   if (address === 0) {

@@ -132,6 +132,13 @@ export fn zs_empty_cache() void {
     alloc.empty_cache();
 }
 
+/// The collector takes any word on the stack for a pointer, and its own frames leave much of theirs unwritten: what
+/// calls before it left there would keep dead tensors.
+export fn zs_clear_stack() void {
+    var stale: [16384]u8 = undefined;
+    @memset(@as(*volatile [16384]u8, &stale), 0);
+}
+
 export fn zs_live_bytes() f64 {
     return @floatFromInt(alloc.stat(0));
 }

@@ -18,8 +18,8 @@ const Header = extern struct {
     rounded: usize,
     requested: usize,
     next: ?*Header,
-    /// Blocks freed with no allocation between them share a number.
-    batch: u64,
+    /// Number of the allocation that handed the block out last.
+    stamp: u64,
 };
 const magic_live: u64 = 0x7a656e736f72_0001;
 const magic_free: u64 = 0x7a656e736f72_0002;
@@ -29,10 +29,8 @@ const large_slots = 256;
 
 var lock: std.atomic.Value(u32) = .init(0);
 var small: [small_classes]?*Header = @splat(null);
-/// In the order in which they were freed.
 var large: [large_slots]*Header = undefined;
 var large_count: usize = 0;
-var batch: u64 = 0;
 
 var live: usize = 0;
 var requested_live: usize = 0;
@@ -69,7 +67,6 @@ pub fn alloc(n: usize) ?[*]u8 {
         }
     }
     const reused = take(rounded);
-    batch += 1;
     release();
     const header = reused orelse fresh(rounded) orelse return null;
     header.magic = magic_live;
@@ -79,6 +76,7 @@ pub fn alloc(n: usize) ?[*]u8 {
     requested_live += n;
     peak = @max(peak, live);
     allocations += 1;
+    header.stamp = allocations;
     release();
     return @as([*]u8, @ptrCast(header)) + header_size;
 }
@@ -91,20 +89,17 @@ fn take(rounded: usize) ?*Header {
         cached -= h.rounded;
         return h;
     }
-    // Large blocks are few. Those freed last serve first, the processor's caches still hold more of them; among
-    // blocks that the collector freed together the oldest does, so that each waits equally long for its next use.
+    // Large blocks are few. The one handed out last serves first: the processor's caches still hold most of it.
     var found: ?usize = null;
-    var i = large_count;
-    while (i > 0) {
-        i -= 1;
-        if (large[i].rounded != rounded) continue;
-        if (found) |j| if (large[i].batch != large[j].batch) break;
+    for (large[0..large_count], 0..) |h, i| {
+        if (h.rounded != rounded) continue;
+        if (found) |j| if (large[j].stamp > h.stamp) continue;
         found = i;
     }
     const chosen = found orelse return null;
     const h = large[chosen];
     large_count -= 1;
-    for (chosen..large_count) |k| large[k] = large[k + 1];
+    large[chosen] = large[large_count];
     cached -= h.rounded;
     return h;
 }
@@ -178,7 +173,6 @@ fn keep(h: *Header) bool {
         return true;
     }
     if (large_count == large_slots) return false;
-    h.batch = batch;
     large[large_count] = h;
     large_count += 1;
     cached += h.rounded;

@@ -120,6 +120,7 @@ inline fn loop(
     const unroll = if (lanes == 1) 1 else 4;
     while (i + unroll * lanes <= n) : (i += unroll * lanes) {
         inline for (0..unroll) |u| {
+            if (lanes > 1 and u * lanes * @sizeOf(Out) % 64 == 0) fetch_for_write(out + i + u * lanes);
             const r = one(Body, c, lanes, p, in, i + u * lanes);
             put(Out, lanes, out, i + u * lanes, r);
         }
@@ -139,6 +140,12 @@ inline fn loop(
 /// Long bodies are not compiled again for the shorter vectors of a tail.
 fn is_heavy(comptime Body: type) bool {
     return @hasDecl(Body, "heavy") and Body.heavy;
+}
+
+/// Asks for the line that will be written a little later. A fresh result has left the caches; stores wait in order,
+/// and too few of them to keep the memory busy.
+pub inline fn fetch_for_write(p: anytype) void {
+    @prefetch(@as([*]const u8, @ptrCast(p)) + 2048, .{ .rw = .write, .locality = 3 });
 }
 
 inline fn put(comptime Out: type, comptime lanes: usize, out: [*]Out, i: usize, r: Value(Out, lanes)) void {

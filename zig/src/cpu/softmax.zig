@@ -78,6 +78,8 @@ fn Kernel(comptime mode: Mode, comptime d: dt.DType) type {
     const F = if (d == .float64) f64 else f32;
     const lanes = cfg.lanes * 4 / @sizeOf(F);
     return struct {
+        const V = @Vector(lanes, F);
+
         fn run(l: *const Layout) void {
             if (l.inner == 1) {
                 return parallel.parallel_for(l.outer, @max(1, grain / l.size), l, rows);
@@ -116,45 +118,74 @@ fn Kernel(comptime mode: Mode, comptime d: dt.DType) type {
             for (at..n) |i| store(1, p + i, .{some[i - at]});
         }
 
+        /// Softmax of floats keeps the powers in the result; the others compute them again.
+        const keeps = mode == .softmax and S == F;
+
         fn row(to: [*]S, from: [*]const S, n: usize) void {
-            const V = @Vector(lanes, F);
-            const low = -std.math.inf(F);
-            var top: [2]V = @splat(@splat(low));
+            if (n < lanes) return short_row(to, from, n);
+            // The last vector of a row reaches back over elements that are done already. It is read before they are
+            // written, since the result may be the input.
+            const whole = n - n % lanes;
+            const last = load(lanes, from + n - lanes);
+            const maxes: V = @splat(greatest(to, from, whole, last));
+            var sums: [2]V = @splat(@splat(0));
             var i: usize = 0;
-            while (i + 2 * lanes <= n) : (i += 2 * lanes) {
-                inline for (0..2) |u| top[u] = larger(top[u], load(lanes, from + i + u * lanes));
+            while (i + 2 * lanes <= whole) : (i += 2 * lanes) {
+                inline for (0..2) |u| sums[u] += power(to, i + u * lanes, load(lanes, from + i + u * lanes), maxes);
             }
-            while (i < n) : (i += lanes) top[0] = larger(top[0], get(from, i, n, low));
-            const max = @reduce(.Max, larger(top[0], top[1]));
-            const maxes: V = @splat(max);
-            // Padding gives exp(-inf) = 0, or NaN where the sum is NaN anyway.
-            var sums: V = @splat(0);
+            if (i < whole) sums[0] += power(to, i, load(lanes, from + i), maxes);
+            if (whole < n) {
+                const e = power(to, n - lanes, last, maxes);
+                const old: @Vector(lanes, u32) = @splat(@intCast(lanes - (n - whole)));
+                const new = std.simd.iota(u32, lanes) >= old;
+                sums[1] += @select(F, new, e, @as(V, @splat(0)));
+            }
+            const sum = @reduce(.Add, sums[0] + sums[1]);
+            const scale: V = @splat(if (mode == .softmax) 1 / sum else vmath.log(sum));
+            const final = if (keeps) load(lanes, to + n - lanes) else last;
             i = 0;
-            while (i < n) : (i += lanes) {
-                const e = vmath.exp(get(from, i, n, low) - maxes);
-                if (mode == .softmax and S == F) put(to, i, n, e);
-                sums += e;
+            while (i < whole) : (i += lanes) {
+                store(lanes, to + i, scaled(load(lanes, if (keeps) to + i else from + i), maxes, scale));
             }
-            finish(to, from, n, maxes, @reduce(.Add, sums));
+            if (whole < n) store(lanes, to + n - lanes, scaled(final, maxes, scale));
         }
 
-        inline fn finish(to: [*]S, from: [*]const S, n: usize, maxes: @Vector(lanes, F), sum: F) void {
-            const V = @Vector(lanes, F);
+        /// A row of less than a vector.
+        fn short_row(to: [*]S, from: [*]const S, n: usize) void {
+            // Padding gives exp(-inf) = 0, or NaN where the sum is NaN anyway.
+            const x = get(from, 0, n, -std.math.inf(F));
+            const maxes: V = @splat(@reduce(.Max, x));
+            const e = vmath.exp(x - maxes);
+            const sum = @reduce(.Add, e);
             const scale: V = @splat(if (mode == .softmax) 1 / sum else vmath.log(sum));
+            put(to, 0, n, scaled(if (keeps) e else x, maxes, scale));
+        }
+
+        inline fn greatest(to: [*]S, from: [*]const S, whole: usize, last: V) F {
+            var top: [2]V = @splat(last);
             var i: usize = 0;
-            while (i < n) : (i += lanes) {
-                const y = if (mode == .log_softmax)
-                    get(from, i, n, 0) - maxes - scale
-                else if (S == F)
-                    get(to, i, n, 0) * scale
-                else
-                    vmath.exp(get(from, i, n, 0) - maxes) * scale;
-                put(to, i, n, y);
+            while (i + 2 * lanes <= whole) : (i += 2 * lanes) {
+                @prefetch(to + i, .{ .rw = .write, .locality = 3 });
+                @prefetch(to + i + lanes, .{ .rw = .write, .locality = 3 });
+                inline for (0..2) |u| top[u] = larger(top[u], load(lanes, from + i + u * lanes));
             }
+            if (i < whole) top[0] = larger(top[0], load(lanes, from + i));
+            return @reduce(.Max, larger(top[0], top[1]));
+        }
+
+        inline fn power(to: [*]S, at: usize, x: V, maxes: V) V {
+            const e = vmath.exp(x - maxes);
+            if (keeps) store(lanes, to + at, e);
+            return e;
+        }
+
+        /// The result from the power where that was kept, else from the input.
+        inline fn scaled(x: V, maxes: V, scale: V) V {
+            if (keeps) return x * scale;
+            return if (mode == .log_softmax) x - maxes - scale else vmath.exp(x - maxes) * scale;
         }
 
         fn row_backward(to: [*]S, grad: [*]const S, result: [*]const S, n: usize) void {
-            const V = @Vector(lanes, F);
             var sums: V = @splat(0);
             var i: usize = 0;
             while (i < n) : (i += lanes) {
@@ -168,7 +199,7 @@ fn Kernel(comptime mode: Mode, comptime d: dt.DType) type {
             }
         }
 
-        inline fn gradient(comptime V: type, g: V, y: V, sum: V) V {
+        inline fn gradient(comptime T: type, g: T, y: T, sum: T) T {
             return if (mode == .softmax_backward) (g - sum) * y else g - vmath.exp(y) * sum;
         }
 
@@ -185,10 +216,10 @@ fn Kernel(comptime mode: Mode, comptime d: dt.DType) type {
         }
 
         fn column(comptime w: usize, l: *const Layout, at: usize) void {
-            const V = @Vector(w, F);
+            const W = @Vector(w, F);
             const to = base(l, 0) + at;
             const from = base(l, 1) + at;
-            var sum: V = @splat(0);
+            var sum: W = @splat(0);
             if (mode == .softmax_backward or mode == .log_softmax_backward) {
                 const result = base(l, 2) + at;
                 for (0..l.size) |i| {
@@ -197,18 +228,18 @@ fn Kernel(comptime mode: Mode, comptime d: dt.DType) type {
                 }
                 for (0..l.size) |i| {
                     const o = i * l.inner;
-                    store(w, to + o, gradient(V, load(w, from + o), load(w, result + o), sum));
+                    store(w, to + o, gradient(W, load(w, from + o), load(w, result + o), sum));
                 }
                 return;
             }
-            var max: V = @splat(-std.math.inf(F));
+            var max: W = @splat(-std.math.inf(F));
             for (0..l.size) |i| max = larger(max, load(w, from + i * l.inner));
             for (0..l.size) |i| {
                 const e = vmath.exp(load(w, from + i * l.inner) - max);
                 if (mode == .softmax and S == F) store(w, to + i * l.inner, e);
                 sum += e;
             }
-            const scale: V = if (mode == .softmax) @as(V, @splat(1)) / sum else vmath.log(sum);
+            const scale: W = if (mode == .softmax) @as(W, @splat(1)) / sum else vmath.log(sum);
             for (0..l.size) |i| {
                 const o = i * l.inner;
                 store(w, to + o, if (mode == .log_softmax)
