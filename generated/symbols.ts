@@ -26,6 +26,8 @@ export const SYMBOLS = {
   zs_alloc: { args: ["f64"], returns: "f64" },
   /** Returns a block. */
   zs_free: { args: ["f64"], returns: "void" },
+  /** One more owner of a block: each returns it once. */
+  zs_keep: { args: ["f64"], returns: "void" },
   /** Address of the collector's callback for blocks. */
   zs_release_function: { args: [], returns: "f64" },
   /** Address of the collector's callback for mappings; its context is the mapped length. */

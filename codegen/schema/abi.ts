@@ -201,6 +201,7 @@ export const natives = [
   { name: "zs_frame_destroy", args: ["f64", "u32"], returns: "void", doc: "Gives a frame back." },
   { name: "zs_alloc", args: ["f64"], returns: "f64", doc: "A block from the caching allocator, 0 without memory." },
   { name: "zs_free", args: ["f64"], returns: "void", doc: "Returns a block." },
+  { name: "zs_keep", args: ["f64"], returns: "void", doc: "One more owner of a block: each returns it once." },
   { name: "zs_release_function", args: [], returns: "f64", doc: "Address of the collector's callback for blocks." },
   {
     name: "zs_release_mapping_function",

@@ -51,7 +51,7 @@ let nextFull = 0;
 /**
  * Collects before results that nobody uses any more pile up: memory that was written a while ago has left the
  * processor's caches and costs half as much again to write. A program that keeps what it makes is asked ever less
- * often, and full collections may take a twentieth of the time at most.
+ * often, and full collections may take a twentieth of the time at most while memory grows slowly.
  */
 function collect(): void {
   pressure.due = false;
@@ -59,7 +59,7 @@ function collect(): void {
   let live = native.zs_live_bytes();
   if (live > oldLimit) {
     const start = performance.now();
-    if (start >= nextFull) {
+    if (start >= nextFull || live > 4 * oldLimit) {
       fullGC();
       const end = performance.now();
       nextFull = end + 20 * (end - start);
@@ -95,10 +95,19 @@ export function allocateBlock(nbytes: number): number {
   return address;
 }
 
-/** Makes the collector own a native block: it counts the bytes and returns the block when unreachable. */
+/**
+ * Makes the collector own a native block: it returns the block when unreachable. Of the blocks that are counted here
+ * it sees a part only, so that it does not collect on its own account as well.
+ */
 export function ownBlock(address: number, nbytes: number): ArrayBuffer {
-  const length = Math.min(nbytes, MAX_BUFFER);
-  return adopt(address, 0, length, address, releaseBlock);
+  const seen = nbytes >= COUNTED_BLOCK ? Math.ceil(nbytes / 16) : nbytes;
+  return adopt(address, 0, Math.min(seen, MAX_BUFFER), address, releaseBlock);
+}
+
+/** A buffer over a whole block that owns it too: the block goes back when all its owners have gone. */
+export function shareBlock(address: number, nbytes: number): ArrayBuffer {
+  native.zs_keep(address);
+  return adopt(address, 0, Math.min(nbytes, MAX_BUFFER), address, releaseBlock);
 }
 
 /**
@@ -118,6 +127,12 @@ export function shareMapping(address: number, nbytes: number): ArrayBuffer {
 /** Gives the bytes back at once and detaches every typed array over them. */
 export function releaseAnchor(anchor: Anchor): void {
   if (anchor instanceof ArrayBuffer && !anchor.detached) anchor.transfer(0);
+}
+
+/** Gives a block back at once: nothing is left of it for the collector to find. */
+export function returnBlock(anchor: Anchor, nbytes: number): void {
+  if (nbytes >= COUNTED_BLOCK) young = Math.max(0, young - nbytes);
+  releaseAnchor(anchor);
 }
 
 /** A window on native bytes, at most 4 GiB. The caller keeps the owner reachable. */

@@ -10,6 +10,8 @@ import {
   ownBlock,
   peek,
   releaseAnchor,
+  returnBlock,
+  shareBlock,
   shareMapping,
   TINY_BYTES,
   windowOn,
@@ -166,9 +168,9 @@ export class Storage {
     }
     if (this.lent !== null) return this.lent as ArrayBuffer;
     this.exported = true;
-    if (this.kind === "mapped" && (this.anchor as ArrayBuffer).byteLength < this.nbytes) {
-      const owner = this.anchor;
-      this.anchor = shareMapping(this.ptr, this.nbytes);
+    const owner = this.anchor;
+    if ((this.kind === "mapped" || this.kind === "heap") && (owner as ArrayBuffer).byteLength < this.nbytes) {
+      this.anchor = this.kind === "mapped" ? shareMapping(this.ptr, this.nbytes) : shareBlock(this.ptr, this.nbytes);
       releaseAnchor(owner);
     }
     if (this.anchor instanceof ArrayBuffer) {
@@ -188,13 +190,14 @@ export class Storage {
   }
 
   private free(): void {
-    const anchor = this.anchor;
+    const { anchor, capacity } = this;
     this.anchor = null;
     this.nbytes = 0;
     this.capacity = 0;
     this.ptr = 0;
     this.resizable = false;
-    if (this.kind === "heap" || this.kind === "mapped") releaseAnchor(anchor);
+    if (this.kind === "heap") returnBlock(anchor, capacity);
+    else if (this.kind === "mapped") releaseAnchor(anchor);
     this.kind = "tiny";
   }
 }

@@ -14,6 +14,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const ROUNDS = 1000;
 /** Above the size of tensors that live in JavaScript's memory. */
 const N = 4096;
+/** Of a size whose blocks are counted apart from the collector. */
+const LARGE = 20_000;
 
 interface Use {
   bytes: number;
@@ -25,6 +27,7 @@ interface Use {
 async function settled(): Promise<Use> {
   let use: Use = { bytes: 0, maps: 0, blocks: 0 };
   for (let i = 0; i < 8; i++) {
+    native.zs_clear_stack();
     Bun.gc(true);
     await Bun.sleep(1);
     const stats = cpu.memoryStats();
@@ -81,6 +84,7 @@ function quietly(body: () => unknown): void {
 
 describe(`${ROUNDS} rounds leave nothing behind`, () => {
   const x = randn(N);
+  const large = randn(LARGE);
   const rows: Record<string, (i: number) => unknown> = {
     operators: () => x.add(1).mul(x).exp().sum(),
     views: () => x.view(64, 64).t().narrow(0, 3, 9).select(1, 2).contiguous(),
@@ -98,6 +102,14 @@ describe(`${ROUNDS} rounds leave nothing behind`, () => {
       return z.autograd.grad((g as Tensor).sum(), w);
     },
     "typed arrays": () => x.clone().typedArray(),
+    "large results": () => large.add(1).mul(2),
+    "large typed arrays": (i) => {
+      const y = large.clone();
+      const a = y.typedArray();
+      if (i % 3 === 0) y.resize_(2 * LARGE);
+      if (i % 3 === 1) y.dispose();
+      return a;
+    },
     resize: (i) => x.clone().resize_(N + (i % 7) * 512),
     scope: () => z.scope(() => x.add(1).mul(2)),
     dispose: () => x.add(1).dispose(),

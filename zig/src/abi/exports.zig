@@ -119,6 +119,11 @@ export fn zs_free(address: f64) void {
     if (a != 0) alloc.dealloc(@ptrFromInt(a));
 }
 
+export fn zs_keep(address: f64) void {
+    const a: usize = @intFromFloat(address);
+    if (a != 0) alloc.keep_alive(@ptrFromInt(a));
+}
+
 /// Called by the collector, from any thread; `block` is the block itself.
 fn release_block(_: ?*anyopaque, block: ?*anyopaque) callconv(.c) void {
     if (block) |b| alloc.dealloc(@ptrCast(b));

@@ -20,6 +20,9 @@ const Header = extern struct {
     next: ?*Header,
     /// Number of the allocation that handed the block out last.
     stamp: u64,
+    owners: u32,
+    /// What the block was cut from, if anything.
+    chunk: ?*Chunk,
 };
 const magic_live: u64 = 0x7a656e736f72_0001;
 const magic_free: u64 = 0x7a656e736f72_0002;
@@ -71,6 +74,7 @@ pub fn alloc(n: usize) ?[*]u8 {
     const header = reused orelse fresh(rounded) orelse return null;
     header.magic = magic_live;
     header.requested = n;
+    header.owners = 1;
     acquire();
     live += header.rounded;
     requested_live += n;
@@ -106,11 +110,48 @@ fn take(rounded: usize) ?*Header {
 
 fn fresh(rounded: usize) ?*Header {
     const total = rounded + header_size;
-    const raw = if (total < huge_page) from_system(total, alignment) else from_huge_pages(total);
+    var source: ?*Chunk = null;
+    const raw = (if (total >= cut_from and total <= cut_to) cut(total, &source) else null) orelse
+        (if (total < huge_page) from_system(total, alignment) else from_huge_pages(total));
     const header: *Header = @ptrCast(@alignCast(raw orelse return null));
     header.rounded = rounded;
     header.next = null;
+    header.chunk = source;
     return header;
+}
+
+/// Middle-sized blocks are cut from huge pages: one at a time they would lie on small ones, and a loop over fresh
+/// results would wait for the processor's tables. A chunk goes back to the system when its last block does.
+const Chunk = extern struct { live: usize, used: usize };
+const cut_from = 32 << 10;
+const cut_to = small_limit + header_size;
+const chunk_size = 8 << 20;
+var current: ?*Chunk = null;
+
+fn cut(total: usize, source: *?*Chunk) ?[*]u8 {
+    acquire();
+    defer release();
+    if (current == null or current.?.used + total > chunk_size) {
+        const c: *Chunk = @ptrCast(@alignCast(from_huge_pages(chunk_size) orelse return null));
+        c.* = .{ .live = 0, .used = header_size };
+        const full = current;
+        current = c;
+        if (full) |f| if (f.live == 0) to_system(f);
+    }
+    const c = current.?;
+    const p = @as([*]u8, @ptrCast(c)) + c.used;
+    c.used += total;
+    c.live += 1;
+    source.* = c;
+    return p;
+}
+
+fn uncut(c: *Chunk) void {
+    acquire();
+    defer release();
+    c.live -= 1;
+    if (c.live > 0) return;
+    if (c == current) c.used = header_size else to_system(c);
 }
 
 fn from_system(total: usize, at: usize) ?[*]u8 {
@@ -143,14 +184,31 @@ extern "c" fn free(p: *anyopaque) void;
 
 fn give_back(h: *Header) void {
     h.magic = 0;
-    if (builtin.os.tag == .windows) _aligned_free(@ptrCast(h)) else free(@ptrCast(h));
+    if (h.chunk) |c| uncut(c) else to_system(h);
 }
 
-/// Takes a block back. A second release of the same block is ignored.
+fn to_system(p: *anyopaque) void {
+    if (builtin.os.tag == .windows) _aligned_free(p) else free(p);
+}
+
+/// One more owner, who releases the block too.
+pub fn keep_alive(block: [*]u8) void {
+    const h: *Header = @ptrCast(@alignCast(block - header_size));
+    acquire();
+    defer release();
+    if (h.magic == magic_live) h.owners += 1;
+}
+
+/// Takes a block back from an owner. A release after the last is ignored.
 pub fn dealloc(block: [*]u8) void {
     const h: *Header = @ptrCast(@alignCast(block - header_size));
     acquire();
     if (h.magic != magic_live) {
+        release();
+        return;
+    }
+    h.owners -= 1;
+    if (h.owners > 0) {
         release();
         return;
     }
@@ -240,8 +298,23 @@ test "blocks are reused and counted" {
     const b = alloc(300).?;
     const c = alloc(1001).?;
     try std.testing.expectEqual(a, c);
+    keep_alive(b);
+    dealloc(b);
+    try std.testing.expectEqual(before + 1536, stat(0));
     dealloc(b);
     dealloc(c);
+}
+
+test "middle-sized blocks share chunks, which go when their last block does" {
+    var blocks: [200][*]u8 = undefined;
+    for (&blocks) |*b| b.* = alloc(100_000).?;
+    for (blocks) |b| @memset(b[0..100_000], 7);
+    for (blocks) |b| dealloc(b);
+    empty_cache();
+    try std.testing.expect(current != null and current.?.live == 0);
+    const again = alloc(100_000).?;
+    try std.testing.expectEqual(1, current.?.live);
+    dealloc(again);
 }
 
 test "sizes round as torch rounds them" {
