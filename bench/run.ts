@@ -12,7 +12,8 @@ import { type Result, table, writeTable } from "./compare.ts";
 import { findPython, Peer } from "./peer.ts";
 
 const FAMILIES = ["overhead", "kernels", "matmul", "io", "import"] as const;
-const SAMPLE_SECONDS = 0.008;
+/** Long enough that filling the caches again after the other side's turn counts little. */
+const SAMPLE_SECONDS = 0.04;
 
 async function otherSide(one: Case, peer: Peer | null, clock: Clock): Promise<{ side: Side; label: string } | string> {
   if (one.theirs !== undefined) return { side: one.theirs.side(), label: one.theirs.label };

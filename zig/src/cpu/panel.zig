@@ -75,6 +75,7 @@ fn band(spec: *const pw.Spec, f: *fr.Frame, space: *const iter.Space, plane: usi
     var col: usize = 0;
     while (col < space.sizes[0]) : (col += width) {
         const n = @min(width, space.sizes[0] - col);
+        for (0..rows) |r| fetch(at(out, step_by(r, space.strides[0][1]) + step_by(col, 1), size), n * size);
         var sources: [3]Source = undefined;
         for (0..spec.arity) |k| {
             const w = convert.width_of(spec.types[k + 1]);
@@ -87,6 +88,12 @@ fn band(spec: *const pw.Spec, f: *fr.Frame, space: *const iter.Space, plane: usi
             spec.loop(p, @ptrFromInt(at(out, step_by(r, space.strides[0][1]) + step_by(col, 1), size)), &in, n);
         }
     }
+}
+
+/// Asks for the lines that a row of the panel will be written to; they come while the operands are turned.
+fn fetch(start: usize, bytes: usize) void {
+    var i: usize = 0;
+    while (i < bytes) : (i += 64) @prefetch(@as([*]const u8, @ptrFromInt(start + i)), .{ .rw = .write, .locality = 3 });
 }
 
 /// Columns [col, col + n) of an input whose band begins at `first`.
