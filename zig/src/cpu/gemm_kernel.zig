@@ -83,7 +83,7 @@ pub fn Tile(comptime T: type) type {
             return struct {
                 fn run(s: *const Shared, a: [*]const T, b: [*]const T, c: [*]T, lo: usize, hi: usize) void {
                     var acc: [h][nv]V = @splat(@splat(@splat(0)));
-                    prefetch_c(h, s, c);
+                    prefetch_c(h, nv, s, c);
                     accumulate(packed_a, h, nv, s, a, b, &acc);
                     if (s.csc == 1 and lo == 0 and hi == nv * lanes) {
                         store_rows(h, nv, s, &acc, c);
@@ -92,8 +92,15 @@ pub fn Tile(comptime T: type) type {
             }.run;
         }
 
-        inline fn prefetch_c(comptime h: usize, s: *const Shared, c: [*]T) void {
-            inline for (0..h) |r| @prefetch(at(c, span(r, s.rsc)), .{ .rw = .write, .locality = 3 });
+        /// Every line of the tile: a fresh result lies far from the processor.
+        inline fn prefetch_c(comptime h: usize, comptime nv: usize, s: *const Shared, c: [*]T) void {
+            const step = comptime @max(1, 64 / @sizeOf(V));
+            inline for (0..h) |r| {
+                comptime var u = 0;
+                inline while (u < nv) : (u += step) {
+                    @prefetch(at(c, span(r, s.rsc)) + u * lanes, .{ .rw = .write, .locality = 3 });
+                }
+            }
         }
 
         inline fn accumulate(
