@@ -34,7 +34,7 @@ const YOUNG_BYTES = 24 * 2 ** 20;
 /** As many when the program keeps what it makes. */
 const MOST_YOUNG_BYTES = 192 * 2 ** 20;
 /** Growth since the last full collection that is worth another one. */
-const OLD_BYTES = 64 * 2 ** 20;
+const OLD_BYTES = 128 * 2 ** 20;
 
 /**
  * Whether a collection is worth its time. Operators look before they begin: from within one, the collector would find
