@@ -30,7 +30,7 @@ export function allocateTiny(nbytes: number): Float64Array {
 /** Smaller blocks are left to the collector's own pace. */
 const COUNTED_BLOCK = 64 * 2 ** 10;
 /** Allocated bytes between two collections of young objects: so much stays in the processor's caches. */
-const YOUNG_BYTES = 24 * 2 ** 20;
+const YOUNG_BYTES = 32 * 2 ** 20;
 /** As many when the program keeps what it makes. */
 const MOST_YOUNG_BYTES = 192 * 2 ** 20;
 /** Growth since the last full collection that is worth another one. */
