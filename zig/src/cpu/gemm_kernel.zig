@@ -83,8 +83,7 @@ pub fn Tile(comptime T: type) type {
             return struct {
                 fn run(s: *const Shared, a: [*]const T, b: [*]const T, c: [*]T, lo: usize, hi: usize) void {
                     var acc: [h][nv]V = @splat(@splat(@splat(0)));
-                    prefetch_c(h, nv, s, c);
-                    accumulate(packed_a, h, nv, s, a, b, &acc);
+                    accumulate(packed_a, h, nv, s, a, b, c, &acc);
                     if (s.csc == 1 and lo == 0 and hi == nv * lanes) {
                         store_rows(h, nv, s, &acc, c);
                     } else store_part(h, nv, s, &acc, c, lo, hi);
@@ -92,15 +91,11 @@ pub fn Tile(comptime T: type) type {
             }.run;
         }
 
-        /// Every line of the tile: a fresh result lies far from the processor.
-        inline fn prefetch_c(comptime h: usize, comptime nv: usize, s: *const Shared, c: [*]T) void {
+        /// A row of the tile. A fresh result lies far from the processor, and all rows at once would hold up A and B.
+        inline fn prefetch_row(comptime nv: usize, c: [*]T) void {
             const step = comptime @max(1, 64 / @sizeOf(V));
-            inline for (0..h) |r| {
-                comptime var u = 0;
-                inline while (u < nv) : (u += step) {
-                    @prefetch(at(c, span(r, s.rsc)) + u * lanes, .{ .rw = .write, .locality = 3 });
-                }
-            }
+            comptime var u = 0;
+            inline while (u < nv) : (u += step) @prefetch(c + u * lanes, .{ .rw = .write, .locality = 3 });
         }
 
         inline fn accumulate(
@@ -110,6 +105,7 @@ pub fn Tile(comptime T: type) type {
             s: *const Shared,
             a: [*]const T,
             b: [*]const T,
+            c: [*]T,
             acc: *[h][nv]V,
         ) void {
             const ldb = s.ldb;
@@ -117,7 +113,8 @@ pub fn Tile(comptime T: type) type {
             const csa = s.csa;
             var pa = a;
             var pb = b;
-            for (0..s.k) |_| {
+            for (0..s.k) |i| {
+                if (i < h) prefetch_row(nv, at(c, span(i, s.rsc)));
                 var bv: [nv]V = undefined;
                 inline for (0..nv) |u| bv[u] = load(pb + u * lanes);
                 if (cfg.lanes == 16) inline for (0..nv) |u| {
