@@ -78,6 +78,12 @@ export function relieve(): void {
   collect();
 }
 
+/** Collects what became unreachable since the last collection. */
+export function collectYoung(): void {
+  native.zs_clear_stack();
+  edenGC();
+}
+
 /** Address of a fresh native block, 0 when memory cannot be had. */
 export function allocateBlock(nbytes: number): number {
   if (nbytes >= COUNTED_BLOCK) {

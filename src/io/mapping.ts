@@ -1,7 +1,7 @@
 // Mapped files as storages: bytes that the operating system reads when they are touched and writes back by itself.
 import { resolve } from "node:path";
 import { native } from "../ffi/library.ts";
-import { ownMapping } from "../ffi/memory.ts";
+import { collectYoung, ownMapping } from "../ffi/memory.ts";
 import { Storage } from "../tensor/storage.ts";
 import { FileJobs, JobFlag, type JobResult, jobError } from "./file-jobs.ts";
 
@@ -17,8 +17,10 @@ let mapsAfterCollection = 0;
 
 function collectIfMany(more: number): void {
   const live = native.zs_io_live_maps();
-  if (live + more <= Math.max(MANY_MAPS, 2 * mapsAfterCollection)) return;
-  Bun.gc(true);
+  const limit = Math.max(MANY_MAPS, 2 * mapsAfterCollection);
+  if (live + more <= limit) return;
+  collectYoung();
+  if (native.zs_io_live_maps() + more > limit) Bun.gc(true);
   mapsAfterCollection = native.zs_io_live_maps();
 }
 
