@@ -13,7 +13,7 @@ import { findPython, Peer } from "./peer.ts";
 
 const FAMILIES = ["overhead", "kernels", "matmul", "io", "import"] as const;
 /** Long enough that filling the caches again after the other side's turn counts little. */
-const SAMPLE_SECONDS = 0.04;
+const SAMPLE_SECONDS = 0.1;
 
 async function otherSide(one: Case, peer: Peer | null, clock: Clock): Promise<{ side: Side; label: string } | string> {
   if (one.theirs !== undefined) return { side: one.theirs.side(), label: one.theirs.label };
