@@ -2,17 +2,9 @@
 export { type DirectoryTreeOptions, directoryTree, printDirectoryTree } from "./directory-tree.ts";
 export { FileNotFoundError, FormatError, OSError } from "./errors.ts";
 export type { BackgroundOptions } from "./file-jobs.ts";
-export { decodeKey, encodeKey } from "./keys.ts";
 export type { MapMode } from "./mapping.ts";
 export { type DirectoryNode, type LeafNode, type ReadOptions, readDirectory } from "./memmap-read.ts";
-export {
-  type PythonJson,
-  PythonJsonError,
-  type PythonJsonLimits,
-  type PythonJsonStyle,
-  parsePythonJson,
-  pythonJsonStringify,
-} from "./python-json.ts";
+export type { PythonJson } from "./python-json.ts";
 export {
   loadSafetensors,
   type NamedTensors,

@@ -129,3 +129,48 @@ describe("conversion", () => {
     expect(run("tree", directory, "--branches").out).toContain("├── layer\n");
   });
 });
+
+describe("interrupted", () => {
+  const ROWS = 20_000;
+  const many = join(dir, "many.safetensors");
+  const row = zeros(8);
+  saveSafetensors(Object.fromEntries(Array.from({ length: ROWS }, (_, i) => [`t${i}`, row])) as never, many);
+
+  /** Starts a conversion and interrupts it as soon as it has written beside its target. */
+  async function interrupt(folder: string, ...args: string[]): Promise<{ code: number; err: string }> {
+    const child = Bun.spawn([process.execPath, MAIN, ...args], {
+      stderr: "pipe",
+      env: { ...process.env, NO_COLOR: "1" },
+    });
+    const before = readdirSync(folder).length;
+    while (readdirSync(folder).length === before && child.exitCode === null) await Bun.sleep(1);
+    child.kill("SIGINT");
+    return { code: await child.exited, err: await new Response(child.stderr).text() };
+  }
+
+  test("a conversion into a directory leaves the old one and nothing beside it", async () => {
+    const folder = mkdtempSync(join(dir, "stop-"));
+    const to = join(folder, "out");
+    new TensorDict({ old: tensor([1, 2]) }, []).memmap(to);
+    const { code, err } = await interrupt(folder, "convert", many, to, "--force");
+    expect({ code, err }).toMatchObject({ code: 130, err: expect.stringContaining("interrupted") });
+    expect(readdirSync(folder)).toEqual(["out"]);
+    expect(TensorDict.loadMemmap(to).get("old").tolist()).toEqual([1, 2]);
+  }, 60_000);
+
+  test("a conversion into a file leaves the old one and nothing beside it", async () => {
+    const folder = mkdtempSync(join(dir, "stop-"));
+    const from = mkdtempSync(join(dir, "from-"));
+    const big = zeros(1_000_000);
+    new TensorDict(
+      Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`t${i}`, big.expand(1_000_000)])),
+      [],
+    ).memmap(from);
+    const to = join(folder, "out.safetensors");
+    writeFileSync(to, "old");
+    const { code, err } = await interrupt(folder, "convert", from, to, "--force");
+    expect({ code, err }).toMatchObject({ code: 130, err: expect.stringContaining("interrupted") });
+    expect(readdirSync(folder)).toEqual(["out.safetensors"]);
+    expect(readFileSync(to, "utf8")).toBe("old");
+  }, 60_000);
+});
