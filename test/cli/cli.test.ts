@@ -133,7 +133,7 @@ describe("conversion", () => {
 describe("interrupted", () => {
   const ROWS = 20_000;
   const many = join(dir, "many.safetensors");
-  const row = zeros(8);
+  const row = zeros([8]);
   saveSafetensors(Object.fromEntries(Array.from({ length: ROWS }, (_, i) => [`t${i}`, row])) as never, many);
 
   /** Starts a conversion and interrupts it as soon as it has written beside its target. */
@@ -161,7 +161,7 @@ describe("interrupted", () => {
   test("a conversion into a file leaves the old one and nothing beside it", async () => {
     const folder = mkdtempSync(join(dir, "stop-"));
     const from = mkdtempSync(join(dir, "from-"));
-    const big = zeros(1_000_000);
+    const big = zeros([1_000_000]);
     new TensorDict(
       Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`t${i}`, big.expand(1_000_000)])),
       [],
