@@ -48,25 +48,27 @@ export const LOST_KEYS: ReadonlySet<string> = new Set(["shape", "device", "_type
 export const MAX_META_BYTES = 256 * 1024 * 1024;
 
 function isSizes(value: unknown): value is number[] {
-  return (
-    Array.isArray(value) &&
-    value.length <= 64 &&
-    value.every((n) => typeof n === "number" && Number.isSafeInteger(n) && n >= 0)
-  );
+  if (!Array.isArray(value) || value.length > 64) return false;
+  for (const n of value) if (typeof n !== "number" || !Number.isSafeInteger(n) || n < 0) return false;
+  return true;
+}
+
+function badEntry(key: string, what: string, path: string): FormatError {
+  return new FormatError(`entry ${JSON.stringify(key)}: ${what}`, path);
 }
 
 function readLeaf(key: string, value: PythonJsonObject, path: string): LeafMeta {
-  const bad = (what: string) => new FormatError(`entry ${JSON.stringify(key)}: ${what}`, path);
   const name = value.get("dtype");
   const dtype = typeof name === "string" && name.startsWith("torch.") ? dtypeByName(name) : undefined;
   if (dtype === undefined)
-    throw bad(`unsupported dtype ${name === undefined ? "undefined" : pythonJsonStringify(name)}`);
+    throw badEntry(key, `unsupported dtype ${name === undefined ? "undefined" : pythonJsonStringify(name)}`, path);
   const shape = value.get("shape");
-  if (!isSizes(shape)) throw bad("its shape is not a list of at most 64 sizes");
-  const nbytes = shape.reduce((product, n) => product * n, dtype.itemsize);
-  if (!Number.isSafeInteger(nbytes)) throw bad(`shape [${shape.join(", ")}] is too large`);
+  if (!isSizes(shape)) throw badEntry(key, "its shape is not a list of at most 64 sizes", path);
+  let nbytes = dtype.itemsize;
+  for (const n of shape) nbytes *= n;
+  if (!Number.isSafeInteger(nbytes)) throw badEntry(key, `shape [${shape.join(", ")}] is too large`, path);
   const device = value.get("device") ?? "cpu";
-  if (typeof device !== "string") throw bad("its device is not a string");
+  if (typeof device !== "string") throw badEntry(key, "its device is not a string", path);
   return { kind: "leaf", dtype, shape, device, isNested: value.get("is_nested") === true };
 }
 

@@ -157,12 +157,13 @@ function readLevelNode(
   budget: Budget,
 ): TensorDictNode {
   const inner = budget.deeper(path);
-  const leaves = new Map<string, LeafNode>();
-  const collections = new Map<string, DirectoryNode>();
+  // Python loads all tensors first, then what has a directory of its own.
+  const entries = new Map<string, LeafNode | DirectoryNode>();
+  const collections: string[] = [];
   inner.spend(meta.entries.size, path);
   for (const [key, entry] of meta.entries) {
     if (entry.kind === "collection") {
-      collections.set(key, readNode(childDirectory(path, key), inner));
+      collections.push(key);
       continue;
     }
     if (entry.isNested) {
@@ -170,10 +171,9 @@ function readLevelNode(
     }
     let nbytes = entry.dtype.itemsize;
     for (const n of entry.shape) nbytes *= n;
-    leaves.set(key, { kind: "leaf", path: leafPath(path, key), meta: entry, nbytes });
+    entries.set(key, { kind: "leaf", path: leafPath(path, key), meta: entry, nbytes });
   }
-  // Python loads all tensors first, then what has a directory of its own.
-  const entries = new Map<string, LeafNode | DirectoryNode>([...leaves, ...collections]);
+  for (const key of collections) entries.set(key, readNode(childDirectory(path, key), inner));
   const { className, batchSize, device, names } = meta;
   return { kind: "tensordict", path, className, batchSize, device, names, entries };
 }

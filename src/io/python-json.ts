@@ -237,6 +237,20 @@ const WORDS: readonly (readonly [string, PythonJson])[] = [
   ["-Infinity", Number.NEGATIVE_INFINITY],
 ];
 
+// Metadata says the same few words again and again: they are found rather than made. A kept string may hold on to the
+// text that it comes from, so these are short.
+const KEPT_LENGTH = 40;
+const KEPT_TEXT = 4096;
+const kept: string[] = new Array(256).fill("");
+
+function keptString(text: string, start: number, end: number, hash: number): string {
+  const known = kept[hash & 255] as string;
+  if (known.length === end - start && text.startsWith(known, start)) return known;
+  const found = text.slice(start, end);
+  kept[hash & 255] = found;
+  return found;
+}
+
 class Parser {
   private at = 0;
 
@@ -332,13 +346,17 @@ class Parser {
     const { text } = this;
     const start = this.at + 1;
     let end = start;
+    let hash = 0;
     for (;;) {
       const unit = text.charCodeAt(end);
       if (unit === QUOTE) {
         this.at = end + 1;
-        return text.slice(start, end);
+        return end - start <= KEPT_LENGTH && text.length <= KEPT_TEXT
+          ? keptString(text, start, end, hash)
+          : text.slice(start, end);
       }
       if (unit === BACKSLASH || !(unit >= 32)) return this.stringWithEscapes();
+      hash = (hash * 31 + unit) | 0;
       end++;
     }
   }
