@@ -32,6 +32,8 @@ export const SYMBOLS = {
   zs_release_function: { args: [], returns: "f64" },
   /** Address of the collector's callback for mappings; its context is the mapped length. */
   zs_release_mapping_function: { args: [], returns: "f64" },
+  /** Address of the collector's callback for a part of a mapping; its context is where the mapping begins. */
+  zs_release_window_function: { args: [], returns: "f64" },
   /** Returns cached blocks to the system. */
   zs_empty_cache: { args: [], returns: "void" },
   /** Overwrites what finished calls left on the stack. */

@@ -209,6 +209,12 @@ export const natives = [
     returns: "f64",
     doc: "Address of the collector's callback for mappings; its context is the mapped length.",
   },
+  {
+    name: "zs_release_window_function",
+    args: [],
+    returns: "f64",
+    doc: "Address of the collector's callback for a part of a mapping; its context is where the mapping begins.",
+  },
   { name: "zs_empty_cache", args: [], returns: "void", doc: "Returns cached blocks to the system." },
   { name: "zs_clear_stack", args: [], returns: "void", doc: "Overwrites what finished calls left on the stack." },
   { name: "zs_live_bytes", args: [], returns: "f64", doc: "Bytes in use, in rounded blocks." },

@@ -193,7 +193,8 @@ export function typedArray(t: Tensor): NodeJS.TypedArray {
     });
   }
   t._address();
-  const array = new Maker(t._storage.buffer(), t._storage.lentOffset + t._offset * t.dtype.itemsize, t._numel * parts);
+  const { buffer, byteOffset } = t._storage.part(t._offset * t.dtype.itemsize, t.nbytes);
+  const array = new Maker(buffer, byteOffset, t._numel * parts);
   owners.set(array, t._storage);
   return array;
 }

@@ -17,7 +17,9 @@ const adopt = toArrayBuffer as unknown as (
 
 const releaseBlock = native.zs_release_function();
 const releaseMap = native.zs_release_mapping_function();
-const MAX_BUFFER = 2 ** 32;
+const releaseWindow = native.zs_release_window_function();
+/** Bytes of the largest ArrayBuffer. */
+export const MAX_BUFFER = 2 ** 32;
 
 /** Bytes up to this many live in JavaScript memory. */
 export const TINY_BYTES = 512;
@@ -128,6 +130,18 @@ export function ownMapping(address: number, nbytes: number, counted = nbytes): A
 export function shareMapping(address: number, nbytes: number): ArrayBuffer {
   if (native.zs_io_keep(address) !== 0) return windowOn(address, nbytes);
   return adopt(address, 0, Math.min(nbytes, MAX_BUFFER), nbytes, releaseMap);
+}
+
+/** A buffer over a part of a block that owns the block too. */
+export function shareBlockPart(block: number, offset: number, nbytes: number): ArrayBuffer {
+  native.zs_keep(block);
+  return adopt(block + offset, 0, nbytes, block, releaseBlock);
+}
+
+/** A buffer over a part of a mapping that owns the mapping too. */
+export function shareMappingPart(start: number, offset: number, nbytes: number): ArrayBuffer {
+  if (native.zs_io_keep(start) !== 0) return windowOn(start + offset, nbytes);
+  return adopt(start + offset, 0, nbytes, start, releaseWindow);
 }
 
 /** Gives the bytes back at once and detaches every typed array over them. */

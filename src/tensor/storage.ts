@@ -7,12 +7,15 @@ import {
   allocateTiny,
   copyBytes,
   fillBytes,
+  MAX_BUFFER,
   ownBlock,
   peek,
   releaseAnchor,
   returnBlock,
   shareBlock,
+  shareBlockPart,
   shareMapping,
+  shareMappingPart,
   TINY_BYTES,
   windowOn,
 } from "../ffi/memory.ts";
@@ -169,7 +172,8 @@ export class Storage {
     if (this.lent !== null) return this.lent as ArrayBuffer;
     this.exported = true;
     const owner = this.anchor;
-    if ((this.kind === "mapped" || this.kind === "heap") && (owner as ArrayBuffer).byteLength < this.nbytes) {
+    const length = Math.min(this.nbytes, MAX_BUFFER);
+    if ((this.kind === "mapped" || this.kind === "heap") && (owner as ArrayBuffer).byteLength < length) {
       this.anchor = this.kind === "mapped" ? shareMapping(this.ptr, this.nbytes) : shareBlock(this.ptr, this.nbytes);
       releaseAnchor(owner);
     }
@@ -178,6 +182,16 @@ export class Storage {
       return this.anchor;
     }
     return this.nbytes === 0 ? new ArrayBuffer(0) : windowOn(this.ptr, this.nbytes);
+  }
+
+  /** Some bytes: a buffer, and where in it they begin. Bytes that one buffer cannot reach get one of their own. */
+  part(offset: number, nbytes: number): { buffer: ArrayBuffer; byteOffset: number } {
+    if (this.nbytes <= MAX_BUFFER) return { buffer: this.buffer(), byteOffset: this.lentOffset + offset };
+    if (nbytes > MAX_BUFFER) {
+      throw new RuntimeError(`a typed array holds at most ${MAX_BUFFER} bytes, not ${nbytes}: take it of a part`);
+    }
+    const share = this.kind === "mapped" ? shareMappingPart : shareBlockPart;
+    return { buffer: share(this.ptr, offset, nbytes), byteOffset: 0 };
   }
 
   claim(): void {

@@ -140,6 +140,17 @@ describe("files", () => {
     expect(await leak(round, 100)).toEqual({});
   }, 60_000);
 
+  test("typed arrays over parts of a mapping that no buffer can hold", async () => {
+    const filename = join(folder, "huge.memmap");
+    const round = (i: number) => {
+      const huge = z.MemoryMappedTensor.empty([1200, 1024, 1024], { filename, existsok: true });
+      const [first, last] = [huge.at(0).typedArray(), huge.at(1199).typedArray()];
+      if (i % 2 === 0) huge.dispose();
+      return [first, last];
+    };
+    expect(await leak(round, 100)).toEqual({});
+  }, 60_000);
+
   test("safetensors: saved, loaded, read", async () => {
     const path = join(folder, "x.safetensors");
     const round = () => {

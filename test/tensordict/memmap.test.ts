@@ -207,6 +207,20 @@ describe("MemoryMappedTensor", () => {
     expect((again.at(700_009, 2, 479, 479) as Tensor).item()).toBe(7);
     expect((again.at(999_999) as Tensor).sum().item()).toBe(0);
   });
+  test("typed arrays over parts of what no buffer can hold", () => {
+    const huge = MemoryMappedTensor.empty([1200, 1024, 1024], { filename: fresh() });
+    const [first, second, last] = [0, 1, 1199].map((i) => huge.at(i).typedArray() as Float32Array);
+    for (const [i, part] of [first, second, last].entries()) {
+      expect(part?.length).toBe(1024 * 1024);
+      (part as Float32Array)[7] = i + 1;
+    }
+    expect([0, 1, 1199].map((i) => huge.at(i, 0, 7).item())).toEqual([1, 2, 3]);
+    expect(() => huge.typedArray()).toThrow("a typed array holds at most 4294967296 bytes, not 5033164800");
+    expect(huge.untypedStorage().dataPtr()).toBeGreaterThan(0);
+    // Each part owns the mapping as well.
+    huge.dispose();
+    expect([first, second, last].map((part) => part?.[7])).toEqual([1, 2, 3]);
+  });
   test("files", () => {
     const path = fresh();
     const t = MemoryMappedTensor.fromTensor(tensor([1, 2, 3]), { filename: path });

@@ -375,6 +375,16 @@ fn releaseMapping(bytes: ?*anyopaque, ctx: ?*anyopaque) callconv(.c) void {
     _ = unmap(@intFromPtr(bytes), @intFromPtr(ctx));
 }
 
+/// For buffers over a part of a mapping: the context is where the mapping begins.
+fn releaseWindow(_: ?*anyopaque, ctx: ?*anyopaque) callconv(.c) void {
+    if (posix_host) mappings.dropWhole(@intFromPtr(ctx));
+}
+
+/// Address of the function that a collector calls to drop a part: (first byte, where the mapping begins).
+pub fn zs_release_window_function() callconv(.c) f64 {
+    return @floatFromInt(@intFromPtr(&releaseWindow));
+}
+
 /// Adds an owner to a mapping: one release more is needed. Returns 0, or -1 when it is no mapping of ours.
 pub fn zs_io_keep(address: f64) callconv(.c) i32 {
     return if (mappings.keep(whole(address) orelse return -1)) 0 else -1;

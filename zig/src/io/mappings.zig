@@ -111,6 +111,14 @@ pub fn drop(start: usize, length: usize) i32 {
     return 0;
 }
 
+/// As `drop`, for an owner that `keep` made: such a mapping is in the table, which knows its length.
+pub fn dropWhole(start: usize) void {
+    acquire();
+    const length = if (find(start)) |entry| entry.length else 0;
+    release();
+    if (length > 0) _ = drop(start, length);
+}
+
 /// Mappings made here that are still alive.
 pub fn maps() f64 {
     return @floatFromInt(live_maps.load(.monotonic));
