@@ -180,7 +180,7 @@ fn Kernel(comptime mode: Mode, comptime d: dt.DType) type {
         }
 
         /// The result from the power where that was kept, else from the input.
-        inline fn scaled(x: V, maxes: V, scale: V) V {
+        inline fn scaled(x: anytype, maxes: @TypeOf(x), scale: @TypeOf(x)) @TypeOf(x) {
             if (keeps) return x * scale;
             return if (mode == .log_softmax) x - maxes - scale else vmath.exp(x - maxes) * scale;
         }
@@ -236,18 +236,13 @@ fn Kernel(comptime mode: Mode, comptime d: dt.DType) type {
             for (0..l.size) |i| max = larger(max, load(w, from + i * l.inner));
             for (0..l.size) |i| {
                 const e = vmath.exp(load(w, from + i * l.inner) - max);
-                if (mode == .softmax and S == F) store(w, to + i * l.inner, e);
+                if (keeps) store(w, to + i * l.inner, e);
                 sum += e;
             }
             const scale: W = if (mode == .softmax) @as(W, @splat(1)) / sum else vmath.log(sum);
             for (0..l.size) |i| {
                 const o = i * l.inner;
-                store(w, to + o, if (mode == .log_softmax)
-                    load(w, from + o) - max - scale
-                else if (S == F)
-                    load(w, to + o) * scale
-                else
-                    vmath.exp(load(w, from + o) - max) * scale);
+                store(w, to + o, scaled(load(w, if (keeps) to + o else from + o), max, scale));
             }
         }
 
