@@ -112,10 +112,10 @@ export function ownBlock(address: number, nbytes: number): ArrayBuffer {
   return adopt(address, 0, Math.min(seen, MAX_BUFFER), address, releaseBlock);
 }
 
-/** A buffer over a whole block that owns it too: the block goes back when all its owners have gone. */
-export function shareBlock(address: number, nbytes: number): ArrayBuffer {
-  native.zs_keep(address);
-  return adopt(address, 0, Math.min(nbytes, MAX_BUFFER), address, releaseBlock);
+/** A buffer over a part of a block that owns the block too: it goes back when all its owners have gone. */
+export function shareBlock(block: number, offset: number, nbytes: number): ArrayBuffer {
+  native.zs_keep(block);
+  return adopt(block + offset, 0, nbytes, block, releaseBlock);
 }
 
 /**
@@ -126,20 +126,8 @@ export function ownMapping(address: number, nbytes: number, counted = nbytes): A
   return adopt(address, 0, Math.min(counted, MAX_BUFFER), nbytes, releaseMap);
 }
 
-/** A buffer over a whole mapping that owns it too: the mapping goes when all its owners have gone. */
-export function shareMapping(address: number, nbytes: number): ArrayBuffer {
-  if (native.zs_io_keep(address) !== 0) return windowOn(address, nbytes);
-  return adopt(address, 0, Math.min(nbytes, MAX_BUFFER), nbytes, releaseMap);
-}
-
-/** A buffer over a part of a block that owns the block too. */
-export function shareBlockPart(block: number, offset: number, nbytes: number): ArrayBuffer {
-  native.zs_keep(block);
-  return adopt(block + offset, 0, nbytes, block, releaseBlock);
-}
-
-/** A buffer over a part of a mapping that owns the mapping too. */
-export function shareMappingPart(start: number, offset: number, nbytes: number): ArrayBuffer {
+/** A buffer over a part of a mapping that owns the mapping too: it goes when all its owners have gone. */
+export function shareMapping(start: number, offset: number, nbytes: number): ArrayBuffer {
   if (native.zs_io_keep(start) !== 0) return windowOn(start + offset, nbytes);
   return adopt(start + offset, 0, nbytes, start, releaseWindow);
 }

@@ -13,9 +13,7 @@ import {
   releaseAnchor,
   returnBlock,
   shareBlock,
-  shareBlockPart,
   shareMapping,
-  shareMappingPart,
   TINY_BYTES,
   windowOn,
 } from "../ffi/memory.ts";
@@ -174,14 +172,14 @@ export class Storage {
     const owner = this.anchor;
     const length = Math.min(this.nbytes, MAX_BUFFER);
     if ((this.kind === "mapped" || this.kind === "heap") && (owner as ArrayBuffer).byteLength < length) {
-      this.anchor = this.kind === "mapped" ? shareMapping(this.ptr, this.nbytes) : shareBlock(this.ptr, this.nbytes);
+      this.anchor = this.share(0, length);
       releaseAnchor(owner);
     }
     if (this.anchor instanceof ArrayBuffer) {
       this.guard(this.anchor);
       return this.anchor;
     }
-    return this.nbytes === 0 ? new ArrayBuffer(0) : windowOn(this.ptr, this.nbytes);
+    return this.nbytes === 0 ? new ArrayBuffer(0) : this.share(0, length);
   }
 
   /** Some bytes: a buffer, and where in it they begin. Bytes that one buffer cannot reach get one of their own. */
@@ -190,8 +188,14 @@ export class Storage {
     if (nbytes > MAX_BUFFER) {
       throw new RuntimeError(`a typed array holds at most ${MAX_BUFFER} bytes, not ${nbytes}: take it of a part`);
     }
-    const share = this.kind === "mapped" ? shareMappingPart : shareBlockPart;
-    return { buffer: share(this.ptr, offset, nbytes), byteOffset: 0 };
+    return { buffer: this.share(offset, nbytes), byteOffset: 0 };
+  }
+
+  /** A buffer that owns the bytes as well; of borrowed bytes a window, whose user keeps this storage reachable. */
+  private share(offset: number, nbytes: number): ArrayBuffer {
+    if (this.kind === "mapped") return shareMapping(this.ptr, offset, nbytes);
+    if (this.kind === "heap") return shareBlock(this.ptr, offset, nbytes);
+    return windowOn(this.ptr + offset, nbytes);
   }
 
   claim(): void {

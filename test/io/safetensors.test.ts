@@ -1,13 +1,23 @@
 // Safetensors: the same bytes as the Python library, and a reader that checks everything.
 import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FormatError } from "../../src/io/errors.ts";
 import { loadSafetensors, SafetensorsFile, saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors.ts";
 import { layoutOrder, writeHeader } from "../../src/io/safetensors-header.ts";
 import { type DType, dtypeByName } from "../../src/tensor/dtype.ts";
+import type { Tensor } from "../../src/tensor/tensor.ts";
 import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "zensor-st-"));
@@ -200,4 +210,24 @@ describe("hostile files", () => {
     expect(() => loadSafetensors(join(dir, "missing"))).toThrow("[Errno 2] No such file or directory");
     expect(() => loadSafetensors(dir)).toThrow();
   });
+});
+
+test("typed arrays over parts of a tensor beyond 4 GiB leave what lies before it alone", () => {
+  // The bytes before the tensor look like the head of one of the allocator's blocks.
+  const head = Buffer.alloc(64);
+  head.writeBigUInt64LE(0x7a656e736f72_0001n);
+  const bytes = 1200 * 1024 * 1024 * 4;
+  const text = JSON.stringify({
+    a: { dtype: "U8", shape: [64], data_offsets: [0, 64] },
+    b: { dtype: "F32", shape: [1200, 1024, 1024], data_offsets: [64, 64 + bytes] },
+  });
+  const header = text.padEnd(Math.ceil(text.length / 8) * 8);
+  const path = file("huge.safetensors", header);
+  writeFileSync(path, Buffer.concat([readFileSync(path), head]));
+  truncateSync(path, 8 + header.length + 64 + bytes);
+  const { a, b } = loadSafetensors(path) as unknown as { a: Tensor; b: Tensor };
+  const [first, last] = [0, 1199].map((i) => b.at(i).typedArray() as Float32Array);
+  expect([first?.length, last?.length, first?.[0], last?.[7]]).toEqual([1024 * 1024, 1024 * 1024, 0, 0]);
+  expect(() => b.typedArray()).toThrow("a typed array holds at most 4294967296 bytes");
+  expect(a.tolist()).toEqual([...head]);
 });

@@ -377,7 +377,8 @@ fn releaseMapping(bytes: ?*anyopaque, ctx: ?*anyopaque) callconv(.c) void {
 
 /// For buffers over a part of a mapping: the context is where the mapping begins.
 fn releaseWindow(_: ?*anyopaque, ctx: ?*anyopaque) callconv(.c) void {
-    if (posix_host) mappings.dropWhole(@intFromPtr(ctx));
+    // What has a window was found in the table, which knows its length.
+    _ = mappings.drop(@intFromPtr(ctx), 0);
 }
 
 /// Address of the function that a collector calls to drop a part: (first byte, where the mapping begins).

@@ -90,9 +90,11 @@ pub fn keep(start: usize) bool {
     return true;
 }
 
-/// Gives a mapping back when this was its last owner. Returns 0 or -errno.
-pub fn drop(start: usize, length: usize) i32 {
+/// Gives a mapping back when this was its last owner. `fallback` is its length where the table had no room for it.
+/// Returns 0 or -errno.
+pub fn drop(start: usize, fallback: usize) i32 {
     if (!posix_host) return 0;
+    var length = fallback;
     acquire();
     if (find(start)) |entry| {
         if (entry.extra_owners > 0) {
@@ -100,6 +102,7 @@ pub fn drop(start: usize, length: usize) i32 {
             release();
             return 0;
         }
+        length = entry.length;
         entry.start.store(removed, .release);
         if (entry.path) |p| std.heap.c_allocator.free(std.mem.span(p));
         entry.path = null;
@@ -109,14 +112,6 @@ pub fn drop(start: usize, length: usize) i32 {
     _ = live_maps.fetchSub(1, .monotonic);
     _ = live_bytes.fetchSub(@intCast(length), .monotonic);
     return 0;
-}
-
-/// As `drop`, for an owner that `keep` made: such a mapping is in the table, which knows its length.
-pub fn dropWhole(start: usize) void {
-    acquire();
-    const length = if (find(start)) |entry| entry.length else 0;
-    release();
-    if (length > 0) _ = drop(start, length);
 }
 
 /// Mappings made here that are still alive.
