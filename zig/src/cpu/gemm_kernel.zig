@@ -91,7 +91,8 @@ pub fn Tile(comptime T: type) type {
             }.run;
         }
 
-        /// A row of the tile. A fresh result lies far from the processor, and all rows at once would hold up A and B.
+        /// A row of the tile. A fresh result lies far from the processor, and its rows would hold up A and B if they were
+        /// asked for in one go: a row is due every eighth step, or at every step of a short product.
         inline fn prefetch_row(comptime nv: usize, c: [*]T) void {
             const step = comptime @max(1, 64 / @sizeOf(V));
             comptime var u = 0;
@@ -113,8 +114,10 @@ pub fn Tile(comptime T: type) type {
             const csa = s.csa;
             var pa = a;
             var pb = b;
+            const pace: u6 = if (s.k >= 8 * h) 3 else 0;
+            const pause = (@as(usize, 1) << pace) - 1;
             for (0..s.k) |i| {
-                if (i < h) prefetch_row(nv, at(c, span(i, s.rsc)));
+                if (i & pause == 0 and i >> pace < h) prefetch_row(nv, at(c, span(i >> pace, s.rsc)));
                 var bv: [nv]V = undefined;
                 inline for (0..nv) |u| bv[u] = load(pb + u * lanes);
                 if (cfg.lanes == 16) inline for (0..nv) |u| {
