@@ -1,5 +1,5 @@
 // Operators on a million elements and more, where memory and arithmetic decide.
-import { add, randn, type Tensor } from "zensor";
+import { add, exp, randn, type Tensor } from "zensor";
 import { type Case, loop } from "./case.ts";
 
 const N = 1_000_000;
@@ -30,6 +30,13 @@ export const cases: readonly Case[] = [
     },
   },
   unary("exp 1e6", (x) => x.exp()),
+  {
+    name: "exp 1e6, out",
+    ours() {
+      const [x, out] = [randn(N), randn(N)];
+      return loop(() => exp(x, { out }));
+    },
+  },
   unary("tanh 1e6", (x) => x.tanh()),
   unary("sum 1e6", (x) => x.sum()),
   {
@@ -54,10 +61,24 @@ export const cases: readonly Case[] = [
     },
   },
   {
+    name: "add a row 1000x1000, out",
+    ours() {
+      const [x, row, out] = [randn(1000, 1000), randn(1000), randn(1000, 1000)];
+      return loop(() => add(x, row, { out }));
+    },
+  },
+  {
     name: "add a column 1000x1000",
     ours() {
       const [x, column] = [randn(1000, 1000), randn(1000, 1)];
       return loop(() => x.add(column));
+    },
+  },
+  {
+    name: "add a column 1000x1000, out",
+    ours() {
+      const [x, column, out] = [randn(1000, 1000), randn(1000, 1), randn(1000, 1000)];
+      return loop(() => add(x, column, { out }));
     },
   },
   {

@@ -35,12 +35,21 @@ CASES = {
         "torch.add(x, y, out=out)",
     ),
     "exp 1e6": ("x = torch.randn(1000000)", "x.exp()"),
+    "exp 1e6, out": ("x, out = torch.randn(1000000), torch.randn(1000000)", "torch.exp(x, out=out)"),
     "tanh 1e6": ("x = torch.randn(1000000)", "x.tanh()"),
     "sum 1e6": ("x = torch.randn(1000000)", "x.sum()"),
     "softmax 1000x1000": ("x = torch.randn(1000, 1000)", "x.softmax(1)"),
     "transpose, contiguous 1000x1000": ("x = torch.randn(1000, 1000)", "x.t().contiguous()"),
     "add a row 1000x1000": ("x, row = torch.randn(1000, 1000), torch.randn(1000)", "x + row"),
     "add a column 1000x1000": ("x, column = torch.randn(1000, 1000), torch.randn(1000, 1)", "x + column"),
+    "add a row 1000x1000, out": (
+        "x, row, out = torch.randn(1000, 1000), torch.randn(1000), torch.randn(1000, 1000)",
+        "torch.add(x, row, out=out)",
+    ),
+    "add a column 1000x1000, out": (
+        "x, column, out = torch.randn(1000, 1000), torch.randn(1000, 1), torch.randn(1000, 1000)",
+        "torch.add(x, column, out=out)",
+    ),
     "add a transpose 1000x1000": ("x, y = torch.randn(1000, 1000), torch.randn(1000, 1000).t()", "x + y"),
     "add 1e7, allocating": ("x, y = torch.randn(10000000), torch.randn(10000000)", "x + y"),
     "argmax 1e6": ("x = torch.randn(1000000)", "x.argmax()"),
@@ -60,7 +69,9 @@ for case, x, y, statement in (
     CASES[case] = (f"x, y = torch.randn({x}), {y}", statement)
     CASES[f"{case}, requires grad"] = (f"x, y = torch.randn({x}).requires_grad_(), {y}", statement)
 for size in (64, 128, 256, 512, 1024):
-    CASES[f"matmul {size}"] = (f"x, y = torch.randn({size}, {size}), torch.randn({size}, {size})", "x @ y")
+    operands = f"x, y, out = (torch.randn({size}, {size}) for _ in range(3))"
+    CASES[f"matmul {size}"] = (operands, "x @ y")
+    CASES[f"matmul {size}, out"] = (operands, "torch.matmul(x, y, out=out)")
 
 
 class Expression:

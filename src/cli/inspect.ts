@@ -48,8 +48,8 @@ function collect(node: DirectoryNode, prefix: string, listing: Listing): void {
       for (const [key, entry] of node.entries) {
         if (entry.kind !== "leaf") collect(entry, under(key), listing);
         else {
-          const { meta, nbytes } = entry;
-          listing.rows.push({ name: under(key), dtype: meta.dtype.name, shape: meta.shape, nbytes });
+          const { dtype, shape, nbytes } = entry.meta;
+          listing.rows.push({ name: under(key), dtype: dtype.name, shape, nbytes });
         }
       }
       return;

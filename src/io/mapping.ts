@@ -10,7 +10,7 @@ export type MapMode = "r+" | "r" | "c";
 
 const ENOMEM = -12;
 /** Bytes that a shared mapping of a file counts for the collector. */
-const SHARED_COUNT = 4096;
+const SHARED_COUNT = 512;
 /** Linux allows a process 65530 mappings: unreachable ones are collected long before. */
 const MANY_MAPS = 4096;
 let mapsAfterCollection = 0;

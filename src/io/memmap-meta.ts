@@ -16,6 +16,12 @@ export interface LeafMeta {
   isNested: boolean;
 }
 
+/** A tensor that was found in a file: its size is a number that can be computed with. */
+export interface FoundLeaf extends LeafMeta {
+  /** Bytes of its elements. */
+  nbytes: number;
+}
+
 /** An entry that is a directory of its own. */
 export interface CollectionMeta {
   kind: "collection";
@@ -24,8 +30,8 @@ export interface CollectionMeta {
 }
 
 /** What `meta.json` of a plain TensorDict holds. */
-export interface LevelMeta {
-  entries: Map<string, LeafMeta | CollectionMeta>;
+export interface LevelMeta<Leaf extends LeafMeta = LeafMeta> {
+  entries: Map<string, Leaf | CollectionMeta>;
   batchSize: readonly number[];
   device: string | null;
   names: readonly (string | null)[] | null;
@@ -33,7 +39,7 @@ export interface LevelMeta {
 
 /** Any directory's `meta.json`, by what it describes. */
 export type DirectoryMeta =
-  | ({ kind: "tensordict"; className: string } & LevelMeta)
+  | ({ kind: "tensordict"; className: string } & LevelMeta<FoundLeaf>)
   | { kind: "lazy"; stackDim: number; stackDimName: string | null }
   | { kind: "tensorclass"; className: string; qualified: string; extras: PythonJsonObject }
   | { kind: "nonTensor"; className: "NonTensorData" | "MetaData"; hasData: boolean; data: PythonJson }
@@ -57,7 +63,7 @@ function badEntry(key: string, what: string, path: string): FormatError {
   return new FormatError(`entry ${JSON.stringify(key)}: ${what}`, path);
 }
 
-function readLeaf(key: string, value: PythonJsonObject, path: string): LeafMeta {
+function readLeaf(key: string, value: PythonJsonObject, path: string): FoundLeaf {
   const name = value.get("dtype");
   const dtype = typeof name === "string" && name.startsWith("torch.") ? dtypeByName(name) : undefined;
   if (dtype === undefined)
@@ -69,7 +75,7 @@ function readLeaf(key: string, value: PythonJsonObject, path: string): LeafMeta 
   if (!Number.isSafeInteger(nbytes)) throw badEntry(key, `shape [${shape.join(", ")}] is too large`, path);
   const device = value.get("device") ?? "cpu";
   if (typeof device !== "string") throw badEntry(key, "its device is not a string", path);
-  return { kind: "leaf", dtype, shape, device, isNested: value.get("is_nested") === true };
+  return { kind: "leaf", dtype, shape, nbytes, device, isNested: value.get("is_nested") === true };
 }
 
 function readNames(value: PythonJson | undefined, rank: number, path: string): (string | null)[] | null {
@@ -87,8 +93,8 @@ function readDevice(value: PythonJson | undefined, path: string): string | null 
   return value;
 }
 
-function readLevel(root: PythonJsonObject, path: string): LevelMeta {
-  const entries: LevelMeta["entries"] = new Map();
+function readLevel(root: PythonJsonObject, path: string): LevelMeta<FoundLeaf> {
+  const entries: LevelMeta<FoundLeaf>["entries"] = new Map();
   for (const [key, value] of root) {
     if (!(value instanceof Map)) {
       if (METADATA_KEYS.has(key)) continue;
@@ -138,8 +144,29 @@ function stackDimOf(root: PythonJsonObject, path: string): number {
   return dim;
 }
 
-/** Parses and checks a `meta.json`. */
+/** Longest text that is remembered, in bytes, and how many such texts are. */
+const REMEMBERED_BYTES = 8192;
+const REMEMBERED_TEXTS = 512;
+const remembered = new Map<number, { bytes: Uint8Array; meta: DirectoryMeta }>();
+
+/**
+ * Parses and checks a `meta.json`. The layers of a model have the same text, letter for letter, so the levels read last
+ * are remembered; what is returned must not be changed.
+ */
 export function readMeta(bytes: Uint8Array, path: string): DirectoryMeta {
+  if (bytes.length > REMEMBERED_BYTES) return parseMeta(bytes, path);
+  const hash = Bun.hash.crc32(bytes);
+  const known = remembered.get(hash);
+  if (known !== undefined && Buffer.compare(known.bytes, bytes) === 0) return known.meta;
+  const meta = parseMeta(bytes, path);
+  // Values may be changed by whoever gets them.
+  if (meta.kind !== "tensordict" && meta.kind !== "lazy") return meta;
+  if (remembered.size === REMEMBERED_TEXTS) remembered.clear();
+  remembered.set(hash, { bytes: bytes.slice(), meta });
+  return meta;
+}
+
+function parseMeta(bytes: Uint8Array, path: string): DirectoryMeta {
   const root = ((): PythonJsonObject => {
     try {
       return parsePythonJsonObject(bytes, { maxLength: MAX_META_BYTES });

@@ -5,7 +5,7 @@ import { join, resolve, sep } from "node:path";
 import { ValueError } from "../tensor/errors.ts";
 import { FileNotFoundError, FormatError } from "./errors.ts";
 import { encodeKey, isSafeRawName } from "./keys.ts";
-import type { DirectoryMeta, LeafMeta } from "./memmap-meta.ts";
+import type { DirectoryMeta, FoundLeaf } from "./memmap-meta.ts";
 import { MAX_META_BYTES, readMeta } from "./memmap-meta.ts";
 import type { PythonJson, PythonJsonObject } from "./python-json.ts";
 import { readSmallFile } from "./small-file.ts";
@@ -14,8 +14,7 @@ import { readSmallFile } from "./small-file.ts";
 export interface LeafNode {
   kind: "leaf";
   path: string;
-  meta: LeafMeta;
-  nbytes: number;
+  meta: FoundLeaf;
 }
 
 /** A directory that holds a TensorDict. */
@@ -169,9 +168,7 @@ function readLevelNode(
     if (entry.isNested) {
       throw new FormatError(`entry ${JSON.stringify(key)} is a nested tensor, which zensor does not have`, path);
     }
-    let nbytes = entry.dtype.itemsize;
-    for (const n of entry.shape) nbytes *= n;
-    entries.set(key, { kind: "leaf", path: leafPath(path, key), meta: entry, nbytes });
+    entries.set(key, { kind: "leaf", path: leafPath(path, key), meta: entry });
   }
   for (const key of collections) entries.set(key, readNode(childDirectory(path, key), inner));
   const { className, batchSize, device, names } = meta;

@@ -56,7 +56,7 @@ interface Context {
 }
 
 function mapLeaves(leaves: readonly LeafNode[], options: LoadOptions): Storage[] {
-  const requests = leaves.map((leaf) => ({ path: leaf.path, nbytes: leaf.nbytes }));
+  const requests = leaves.map((leaf) => ({ path: leaf.path, nbytes: leaf.meta.nbytes }));
   const threads = options.numThreads ?? 1;
   if (options.mode !== undefined) return mapFiles(requests, options.mode, threads);
   try {
@@ -76,15 +76,15 @@ export function loadTree(prefix: string, options: LoadOptions = {}): Td {
   const tensors = new Map<LeafNode, Tensor>();
   if (device.type === "meta") {
     for (const leaf of leaves)
-      tensors.set(leaf, makeContiguous(Storage.meta(leaf.nbytes), leaf.meta.shape, leaf.meta.dtype));
+      tensors.set(leaf, makeContiguous(Storage.meta(leaf.meta.nbytes), leaf.meta.shape, leaf.meta.dtype));
   } else {
-    const filled = leaves.filter((leaf) => leaf.nbytes > 0);
+    const filled = leaves.filter((leaf) => leaf.meta.nbytes > 0);
     for (const [i, storage] of mapLeaves(filled, options).entries()) {
       const leaf = filled[i] as LeafNode;
       tensors.set(leaf, MemoryMappedTensor._over(storage, leaf.meta.shape, leaf.meta.dtype));
     }
     for (const leaf of leaves) {
-      if (leaf.nbytes === 0)
+      if (leaf.meta.nbytes === 0)
         tensors.set(leaf, MemoryMappedTensor._over(Storage.allocate(0), leaf.meta.shape, leaf.meta.dtype));
     }
   }

@@ -38,6 +38,21 @@ describe("saving and loading", () => {
     expect(loaded.at("s")).toBe("text" as never);
     expect(() => loaded.savedPath).toThrow(`The tensordict has no saved path (memmap=False, path=${path}).`);
   });
+  test("directories with the same metadata, letter for letter, stay apart", () => {
+    const path = fresh();
+    const layer = (n: number) => new TensorDict({ w: tensor([n, n]) }, []);
+    new TensorDict({ l0: layer(0), l1: layer(1) }, []).memmap(path);
+    expect(readFileSync(join(path, "l0", "meta.json"))).toEqual(readFileSync(join(path, "l1", "meta.json")));
+    const loaded = TensorDict.loadMemmap(path) as unknown as Td;
+    (loaded.at("l0") as unknown as Td).set("more", tensor([5]));
+    (loaded.at("l0") as unknown as Td).at("w").unsqueeze_(0);
+    const again = TensorDict.loadMemmap(path) as unknown as Td;
+    for (const td of [again.at("l0"), again.at("l1"), loaded.at("l1")] as unknown as Td[]) {
+      expect([...td.keys()]).toEqual(["w"]);
+      expect(td.at("w").shape).toEqual([2] as never);
+    }
+    expect((again.at("l1") as unknown as Td).at("w").tolist()).toEqual([1, 1]);
+  });
   test("memmap_ replaces the entries", () => {
     const td = sample();
     expect(td.memmap_(fresh())).toBe(td);

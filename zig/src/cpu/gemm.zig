@@ -160,7 +160,7 @@ fn is_dots(comptime T: type, p: *const Problem(T)) bool {
 fn is_direct(comptime T: type, p: *const Problem(T)) bool {
     const tile = Tile(T);
     if (@min(p.m, p.n) <= tile.columns) return true;
-    return p.work() <= 160 * 160 * 160 and p.m * p.k * @sizeOf(T) <= 256 * 1024;
+    return p.work() <= 320 * 320 * 320 and p.m * p.k * @sizeOf(T) <= 400 * 1024;
 }
 
 test {

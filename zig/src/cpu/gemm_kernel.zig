@@ -91,8 +91,8 @@ pub fn Tile(comptime T: type) type {
             }.run;
         }
 
-        /// A row of the tile. A fresh result lies far from the processor, and its rows would hold up A and B if they were
-        /// asked for in one go: a row is due every eighth step, or at every step of a short product.
+        /// A row of the tile. A fresh result lies far from the processor, and its rows would hold up A and B if they
+        /// were asked for in one go: they are spread over the steps.
         inline fn prefetch_row(comptime nv: usize, c: [*]T) void {
             const step = comptime @max(1, 64 / @sizeOf(V));
             comptime var u = 0;
@@ -113,26 +113,50 @@ pub fn Tile(comptime T: type) type {
             const rsa = s.rsa;
             const csa = s.csa;
             var pa = a;
+            var starts = far_rows(h, a, rsa);
             var pb = b;
-            const pace: u6 = if (s.k >= 8 * h) 3 else 0;
-            const pause = (@as(usize, 1) << pace) - 1;
-            for (0..s.k) |i| {
-                if (i & pause == 0 and i >> pace < h) prefetch_row(nv, at(c, span(i >> pace, s.rsc)));
-                var bv: [nv]V = undefined;
-                inline for (0..nv) |u| bv[u] = load(pb + u * lanes);
-                if (cfg.lanes == 16) inline for (0..nv) |u| {
-                    @prefetch(at(pb, 8 *% ldb) + u * lanes, .{ .locality = 3 });
-                };
-                if (cfg.lanes == 16 and packed_a) inline for (0..(h * @sizeOf(T) - 1) / 64 + 1) |u| {
-                    @prefetch(pa + 8 * h + u * 64 / @sizeOf(T), .{ .locality = 3 });
-                };
-                inline for (0..h) |r| {
-                    const av: V = @splat(if (packed_a) pa[r] else at(pa, span(r, rsa))[0]);
-                    inline for (0..nv) |u| acc[r][u] = mul_add(av, bv[u], acc[r][u]);
+            const steps = (s.k - 1) / h + 1;
+            var left = s.k;
+            var row: usize = 0;
+            while (left > 0) : (row += 1) {
+                prefetch_row(nv, at(c, span(row, s.rsc)));
+                const now = @min(left, steps);
+                left -= now;
+                for (0..now) |_| {
+                    var bv: [nv]V = undefined;
+                    inline for (0..nv) |u| bv[u] = load(pb + u * lanes);
+                    if (cfg.lanes == 16 and packed_a) inline for (0..nv) |u| {
+                        @prefetch(at(pb, 8 *% ldb) + u * lanes, .{ .locality = 3 });
+                    };
+                    if (cfg.lanes == 16 and packed_a) inline for (0..(h * @sizeOf(T) - 1) / 64 + 1) |u| {
+                        @prefetch(pa + 8 * h + u * 64 / @sizeOf(T), .{ .locality = 3 });
+                    };
+                    inline for (0..h) |r| {
+                        const av: V = @splat(if (packed_a) pa[r] else at(starts[r / 4], span(r % 4, rsa))[0]);
+                        inline for (0..nv) |u| acc[r][u] = mul_add(av, bv[u], acc[r][u]);
+                    }
+                    if (packed_a) pa += h else inline for (&starts) |*p| {
+                        p.* = opaque_address(at(p.*, csa));
+                    }
+                    pb = at(pb, ldb);
                 }
-                pa = if (packed_a) pa + h else at(pa, csa);
-                pb = at(pb, ldb);
             }
+        }
+
+        /// Every fourth row of A.
+        inline fn far_rows(comptime h: usize, a: [*]const T, rsa: isize) [(h + 3) / 4][*]const T {
+            var starts: [(h + 3) / 4][*]const T = undefined;
+            inline for (&starts, 0..) |*p, g| p.* = opaque_address(at(a, span(4 * g, rsa)));
+            return starts;
+        }
+
+        /// An address of which the compiler knows nothing. It would keep one for each row, more than there are
+        /// registers, or add up each from the last one's, so that a step waits for fourteen additions in a row.
+        inline fn opaque_address(p: [*]const T) [*]const T {
+            return asm volatile (""
+                : [out] "=r" (-> [*]const T),
+                : [in] "0" (p),
+            );
         }
 
         inline fn store_rows(comptime h: usize, comptime nv: usize, s: *const Shared, acc: *[h][nv]V, c: [*]T) void {
