@@ -1,9 +1,10 @@
 // `zensor inspect`: the tensors of a file or a directory, without reading their bytes.
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type DirectoryNode, readDirectory } from "../io/memmap-read.ts";
+import { readDirectory } from "../io/memmap-read.ts";
 import { pythonJsonStringify, toPlain } from "../io/python-json.ts";
 import { readSafetensorsHeader } from "../io/safetensors.ts";
+import type { TreeNode } from "../io/tree.ts";
 import { CliError } from "./errors.ts";
 import type { CliOptions } from "./main.ts";
 
@@ -41,7 +42,7 @@ function fromSafetensors(path: string): Listing {
   };
 }
 
-function collect(node: DirectoryNode, prefix: string, listing: Listing): void {
+function collect(node: TreeNode, prefix: string, listing: Listing): void {
   const under = (key: string) => (prefix === "" ? key : `${prefix}.${key}`);
   switch (node.kind) {
     case "tensordict":

@@ -3,7 +3,7 @@ export { type DirectoryTreeOptions, directoryTree, printDirectoryTree } from "./
 export { FileNotFoundError, FormatError, OSError } from "./errors.ts";
 export type { BackgroundOptions } from "./file-jobs.ts";
 export type { MapMode } from "./mapping.ts";
-export { type DirectoryNode, type LeafNode, type ReadOptions, readDirectory } from "./memmap-read.ts";
+export { type ReadOptions, readDirectory } from "./memmap-read.ts";
 export type { PythonJson } from "./python-json.ts";
 export {
   loadSafetensors,
@@ -17,3 +17,4 @@ export {
 export type { SafetensorsEntry, SafetensorsHeader } from "./safetensors-header.ts";
 export { type AppState, Snapshot, StateDict, type Stateful } from "./snapshot.ts";
 export type { Manifest, ManifestEntry } from "./snapshot-manifest.ts";
+export type { LeafNode, TreeNode } from "./tree.ts";

@@ -5,70 +5,10 @@ import { join, resolve, sep } from "node:path";
 import { ValueError } from "../tensor/errors.ts";
 import { FileNotFoundError, FormatError } from "./errors.ts";
 import { encodeKey, isSafeRawName } from "./keys.ts";
-import type { DirectoryMeta, FoundLeaf } from "./memmap-meta.ts";
+import type { DirectoryMeta } from "./memmap-meta.ts";
 import { MAX_META_BYTES, readMeta } from "./memmap-meta.ts";
-import type { PythonJson, PythonJsonObject } from "./python-json.ts";
 import { readSmallFile } from "./small-file.ts";
-
-/** A tensor on disk. */
-export interface LeafNode {
-  kind: "leaf";
-  path: string;
-  meta: FoundLeaf;
-}
-
-/** A directory that holds a TensorDict. */
-export interface TensorDictNode {
-  kind: "tensordict";
-  path: string;
-  className: string;
-  batchSize: readonly number[];
-  device: string | null;
-  names: readonly (string | null)[] | null;
-  entries: Map<string, LeafNode | DirectoryNode>;
-}
-
-/** A directory with one sub-directory per stacked TensorDict. */
-export interface LazyNode {
-  kind: "lazy";
-  path: string;
-  stackDim: number;
-  stackDimName: string | null;
-  members: DirectoryNode[];
-}
-
-/** A directory of a tensorclass: its fields are in `_tensordict`. */
-export interface TensorClassNode {
-  kind: "tensorclass";
-  path: string;
-  className: string;
-  /** Python's module and class name. */
-  qualified: string;
-  extras: PythonJsonObject;
-  inner: TensorDictNode;
-}
-
-/** A value that is no tensor. `pickle` names the file that holds it when JSON could not. */
-export interface NonTensorNode {
-  kind: "nonTensor";
-  path: string;
-  className: "NonTensorData" | "MetaData";
-  data: PythonJson;
-  pickle: string | null;
-}
-
-/** A stack of values. */
-export interface NonTensorStackNode {
-  kind: "nonTensorStack";
-  path: string;
-  stackDim: number;
-  device: string | null;
-  data: PythonJson;
-  pickle: string | null;
-}
-
-/** What a directory holds. */
-export type DirectoryNode = TensorDictNode | LazyNode | TensorClassNode | NonTensorNode | NonTensorStackNode;
+import type { LazyNode, LeafNode, TensorDictNode, TreeNode } from "./tree.ts";
 
 /** How to read. */
 export interface ReadOptions {
@@ -112,17 +52,17 @@ export function subtreePath(prefix: string, subpath: string | readonly string[])
 }
 
 /** Reads the whole structure below `prefix`; no tensor is mapped yet. */
-export function readDirectory(prefix: string, options: ReadOptions = {}): DirectoryNode {
+export function readDirectory(prefix: string, options: ReadOptions = {}): TreeNode {
   const path = options.subpath === undefined ? resolve(prefix) : subtreePath(prefix, options.subpath);
   return readNode(path, new Budget({ entries: options.maxEntries ?? 10_000_000 }, options.maxDepth ?? 128));
 }
 
-function readNode(path: string, budget: Budget): DirectoryNode {
+function readNode(path: string, budget: Budget): TreeNode {
   const metaPath = within(path, "meta.json");
   return build(path, readMeta(readSmallFile(metaPath, MAX_META_BYTES), metaPath), budget);
 }
 
-function build(path: string, meta: DirectoryMeta, budget: Budget): DirectoryNode {
+function build(path: string, meta: DirectoryMeta, budget: Budget): TreeNode {
   switch (meta.kind) {
     case "tensordict":
       return readLevelNode(path, meta, budget);
@@ -157,7 +97,7 @@ function readLevelNode(
 ): TensorDictNode {
   const inner = budget.deeper(path);
   // Python loads all tensors first, then what has a directory of its own.
-  const entries = new Map<string, LeafNode | DirectoryNode>();
+  const entries = new Map<string, LeafNode | TreeNode>();
   const collections: string[] = [];
   inner.spend(meta.entries.size, path);
   for (const [key, entry] of meta.entries) {
@@ -168,7 +108,7 @@ function readLevelNode(
     if (entry.isNested) {
       throw new FormatError(`entry ${JSON.stringify(key)} is a nested tensor, which zensor does not have`, path);
     }
-    entries.set(key, { kind: "leaf", path: leafPath(path, key), meta: entry });
+    entries.set(key, { kind: "leaf", path: leafPath(path, key), offset: 0, meta: entry });
   }
   for (const key of collections) entries.set(key, readNode(childDirectory(path, key), inner));
   const { className, batchSize, device, names } = meta;
@@ -205,7 +145,7 @@ function isDirectory(path: string): boolean {
 }
 
 function readLazy(path: string, meta: Extract<DirectoryMeta, { kind: "lazy" }>, budget: Budget): LazyNode {
-  const members: DirectoryNode[] = [];
+  const members: TreeNode[] = [];
   const inner = budget.deeper(path);
   while (isDirectory(join(path, String(members.length)))) {
     members.push(readNode(join(path, String(members.length)), inner));
@@ -216,26 +156,6 @@ function readLazy(path: string, meta: Extract<DirectoryMeta, { kind: "lazy" }>, 
   const next = join(path, String(members.length + 1));
   if (isDirectory(next)) throw new FileNotFoundError(join(path, String(members.length)));
   return { kind: "lazy", path, stackDim: meta.stackDim, stackDimName: meta.stackDimName, members };
-}
-
-/** Every tensor below a node. */
-export function leavesOf(node: DirectoryNode, found: LeafNode[] = []): LeafNode[] {
-  switch (node.kind) {
-    case "tensordict":
-      for (const entry of node.entries.values()) {
-        if (entry.kind === "leaf") found.push(entry);
-        else leavesOf(entry, found);
-      }
-      break;
-    case "lazy":
-      for (const member of node.members) leavesOf(member, found);
-      break;
-    case "tensorclass":
-      leavesOf(node.inner, found);
-      break;
-    default:
-  }
-  return found;
 }
 
 /** True when the file or directory itself is a symbolic link. */

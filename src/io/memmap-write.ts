@@ -2,7 +2,6 @@
 import { existsSync, lstatSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { addressOf } from "../ffi/library.ts";
-import type { DType } from "../tensor/dtype.ts";
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import { guarded, OSError } from "./errors.ts";
@@ -19,68 +18,7 @@ import {
   nonTensorText,
   tensorclassText,
 } from "./memmap-meta.ts";
-import type { PythonJson, PythonJsonObject } from "./python-json.ts";
-import type { TensorBytes } from "./tensor-bytes.ts";
-
-/** A tensor to be saved. */
-export interface LeafWrite {
-  kind: "leaf";
-  dtype: DType;
-  shape: readonly number[];
-  /** Device of the source, kept for information. */
-  device: string;
-  /** What to write; null makes a zero-filled sparse file, or maps an existing one as it is. */
-  bytes: TensorBytes | null;
-  /** Receives the mapped bytes. */
-  onMapped?: (storage: Storage) => void;
-}
-
-/** A directory to be written. */
-export type DirectoryWrite =
-  | {
-      kind: "tensordict";
-      typeName: string;
-      batchSize: readonly number[];
-      device: string | null;
-      names: readonly (string | null)[] | null;
-      entries: Map<string, LeafWrite | DirectoryWrite>;
-      /** Keys that were added after the first save. */
-      late?: ReadonlySet<string>;
-    }
-  | {
-      kind: "lazy";
-      typeName: string;
-      stackDim: number;
-      stackDimName: string | null;
-      members: DirectoryWrite[];
-    }
-  | {
-      kind: "tensorclass";
-      typeName: string;
-      qualified: string;
-      extras: PythonJsonObject;
-      inner: DirectoryWrite;
-    }
-  | {
-      kind: "nonTensor";
-      typeName: "NonTensorData" | "MetaData";
-      data: PythonJson | undefined;
-      files?: ExtraFile[];
-    }
-  | {
-      kind: "nonTensorStack";
-      typeName: "NonTensorStack";
-      data: PythonJson;
-      stackDim: number;
-      device: string | null;
-      files?: ExtraFile[];
-    };
-
-/** A file written beside `meta.json`. */
-export interface ExtraFile {
-  name: string;
-  bytes: Uint8Array;
-}
+import type { LeafWrite, TreeWrite } from "./tree.ts";
 
 /** How to write. */
 export interface WriteOptions {
@@ -104,7 +42,7 @@ export class DirectoryWriter {
   private readonly root: string;
 
   constructor(
-    root: DirectoryWrite,
+    root: TreeWrite,
     prefix: string,
     private readonly options: WriteOptions = {},
   ) {
@@ -148,7 +86,7 @@ export class DirectoryWriter {
     for (const done of this.ready) done();
   }
 
-  private node(node: DirectoryWrite, path: string): void {
+  private node(node: TreeWrite, path: string): void {
     switch (node.kind) {
       case "tensordict":
         this.level(node, path);
@@ -182,7 +120,7 @@ export class DirectoryWriter {
     }
   }
 
-  private child(node: DirectoryWrite, path: string): void {
+  private child(node: TreeWrite, path: string): void {
     this.directories.push(path);
     this.node(node, path);
   }
@@ -191,7 +129,7 @@ export class DirectoryWriter {
     this.metas.push({ path: join(path, "meta.json"), bytes: new TextEncoder().encode(text) });
   }
 
-  private level(node: Extract<DirectoryWrite, { kind: "tensordict" }>, path: string): void {
+  private level(node: Extract<TreeWrite, { kind: "tensordict" }>, path: string): void {
     const names = new Map<string, string>([["meta.json", ""]]);
     const entries = new Map<string, LeafMeta | CollectionMeta>();
     for (const [key, entry] of node.entries) {

@@ -1,12 +1,9 @@
 // Safetensors files: lazy reading through one mapping, and writing the bytes that Python's safetensors writes.
-import { closeSync, fstatSync, openSync, readSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
-import { copyBytes } from "../ffi/memory.ts";
-import { Storage } from "../tensor/storage.ts";
-import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { FormatError, guarded } from "./errors.ts";
-import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
-import { mapFile } from "./mapping.ts";
+import type { BackgroundOptions } from "./file-jobs.ts";
 import {
   headerLength,
   layoutOrder,
@@ -16,7 +13,9 @@ import {
   safetensorsCode,
   writeHeader,
 } from "./safetensors-header.ts";
+import { FileWrite, type FileWriteOptions, type Piece } from "./single-file.ts";
 import { nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
+import { TensorFile } from "./tensor-file.ts";
 
 /** Reads and checks the header of a file without touching its data. */
 export function readSafetensorsHeader(path: string): SafetensorsHeader {
@@ -44,7 +43,7 @@ export function readSafetensorsHeader(path: string): SafetensorsHeader {
 export class SafetensorsFile {
   readonly path: string;
   readonly header: SafetensorsHeader;
-  private storage: Storage | null = null;
+  private file: TensorFile | null = null;
 
   constructor(path: string) {
     this.path = resolve(path);
@@ -70,18 +69,8 @@ export class SafetensorsFile {
   /** One tensor. Its bytes are read when they are used; writing to it does not change the file. */
   tensor(name: string): Tensor {
     const entry = this.entry(name);
-    const nbytes = entry.end - entry.begin;
-    if (nbytes === 0) return makeContiguous(Storage.allocate(0), entry.shape, entry.dtype);
-    this.storage ??= mapFile(this.path, "c", this.size());
-    const address = this.storage.ptr + this.header.dataStart + entry.begin;
-    // Files of other writers may put wide elements at odd addresses; kernels want them aligned.
-    const alignment = entry.dtype.isComplex ? entry.dtype.itemsize / 2 : entry.dtype.itemsize;
-    if (address % alignment !== 0) {
-      const copy = Storage.allocate(nbytes);
-      copyBytes(copy.ptr, address, nbytes);
-      return makeContiguous(copy, entry.shape, entry.dtype);
-    }
-    return makeContiguous(Storage.borrow(address, nbytes, this.storage), entry.shape, entry.dtype);
+    this.file ??= new TensorFile(this.path, this.size());
+    return this.file.tensor(entry.dtype, entry.shape, this.header.dataStart + entry.begin);
   }
 
   /** All tensors by name. */
@@ -107,26 +96,16 @@ export function loadSafetensors(path: string): Record<string, Tensor> {
 }
 
 /** What may be said about a save. */
-export interface SaveOptions {
+export interface SaveOptions extends FileWriteOptions {
   /** Strings kept in the header. */
   metadata?: Readonly<Record<string, string>> | ReadonlyMap<string, string> | null;
-  /** Threads that write. */
-  numThreads?: number;
-  /** Flush to the disk before returning. */
-  fsync?: boolean;
-}
-
-interface Plan {
-  jobs: FileJobs;
-  temporary: string;
-  path: string;
 }
 
 function pairs<T>(named: Readonly<Record<string, T>> | ReadonlyMap<string, T>): [string, T][] {
   return named instanceof Map ? [...named] : Object.entries(named as Record<string, T>);
 }
 
-function plan(tensors: NamedTensors, path: string, options: SaveOptions): Plan {
+function plan(tensors: NamedTensors, path: string, options: SaveOptions): FileWrite {
   const items = pairs<Tensor>(tensors).map(([name, tensor]) => {
     if (name === "__metadata__") throw new FormatError("a tensor cannot be named __metadata__", path);
     if (safetensorsCode(tensor.dtype) === undefined) {
@@ -137,44 +116,18 @@ function plan(tensors: NamedTensors, path: string, options: SaveOptions): Plan {
   });
   const ordered = layoutOrder(items);
   const header = writeHeader(ordered, options.metadata == null ? null : pairs(options.metadata));
-  const full = resolve(path);
-  // Written beside the target and renamed: readers that mapped the old file keep it whole.
-  const temporary = `${full}.tmp-${process.pid}-${Math.random().toString(36).slice(2, 10)}`;
-  const jobs = new FileJobs();
-  const fsync = options.fsync ? JobFlag.fsync : 0;
-  const flags = JobFlag.write | JobFlag.noFollow;
-  guarded(temporary, () => writeFileSync(temporary, header, { flag: "wx" }));
+  const pieces: Piece[] = [{ offset: 0, data: header }];
   let at = header.length;
   for (const item of ordered) {
-    if (item.nbytes > 0) {
-      jobs.add({
-        path: temporary,
-        data: item.bytes.address,
-        nbytes: item.nbytes,
-        offset: at,
-        flags: flags | fsync,
-        keep: item.bytes.keep,
-      });
-    }
+    pieces.push({ offset: at, data: item.bytes });
     at += item.nbytes;
   }
-  return { jobs, temporary, path: full };
-}
-
-function finish({ jobs, temporary, path }: Plan, failed: number): void {
-  try {
-    if (failed !== 0) jobs.throwFirstFailure();
-    guarded(path, () => renameSync(temporary, path));
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  }
+  return new FileWrite(path, pieces, options);
 }
 
 /** Writes tensors to one file, which is replaced when it is complete. @torch safetensors.torch.save_file */
 export function saveSafetensors(tensors: NamedTensors, path: string, options: SaveOptions = {}): void {
-  const work = plan(tensors, path, options);
-  finish(work, work.jobs.run(options.numThreads ?? 1));
+  plan(tensors, path, options).run();
 }
 
 /** Like `saveSafetensors`, in the background; the tensors must not change until it is done. */
@@ -183,13 +136,5 @@ export async function saveSafetensorsAsync(
   path: string,
   options: SaveOptions & BackgroundOptions = {},
 ): Promise<void> {
-  const work = plan(tensors, path, options);
-  let failed = 0;
-  try {
-    failed = await work.jobs.runInBackground(options.numThreads ?? 1, options);
-  } catch (error) {
-    rmSync(work.temporary, { force: true });
-    throw error;
-  }
-  finish(work, failed);
+  await plan(tensors, path, options).runInBackground(options);
 }

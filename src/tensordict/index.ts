@@ -19,7 +19,7 @@ export {
   MemoryMappedTensor as MemmapTensor,
   MemoryMappedTensor,
 } from "./mapped-tensor.ts";
-export { type LoadOptions, PickledData } from "./memmap-load.ts";
+export type { LoadOptions } from "./memmap-load.ts";
 export type { MemmapOptions } from "./memmap-save.ts";
 export { fromModule, type ModuleLike, toModule } from "./module.ts";
 export { MetaData, NonTensorData, NonTensorStack } from "./non-tensor.ts";
@@ -47,6 +47,7 @@ export {
   TensorClassBase,
   tensorclass,
 } from "./tensorclass.ts";
+export { PickledData } from "./tree-load.ts";
 export type {
   CollectionOptions,
   Entry,

@@ -5,9 +5,10 @@ import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { encodeKey } from "../io/keys.ts";
 import { anonymousStorage, mappedFileOf } from "../io/mapping.ts";
 import { type CollectionMeta, type LeafMeta, levelText, nonTensorStackText, nonTensorText } from "../io/memmap-meta.ts";
-import { type DirectoryWrite, DirectoryWriter, type LeafWrite } from "../io/memmap-write.ts";
+import { DirectoryWriter } from "../io/memmap-write.ts";
 import { isPythonJson, type PythonJson } from "../io/python-json.ts";
 import { nativeBytes } from "../io/tensor-bytes.ts";
+import type { LeafWrite, TreeWrite } from "../io/tree.ts";
 import { CPU } from "../tensor/device.ts";
 import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import type { Storage } from "../tensor/storage.ts";
@@ -36,7 +37,7 @@ export interface MemmapOptions {
 
 /** What is to be written, and how the result is made once it is. */
 interface Plan {
-  write: DirectoryWrite;
+  write: TreeWrite;
   build(): Td;
 }
 
@@ -75,8 +76,8 @@ function planEntries(
   td: Td,
   path: string,
   context: Context,
-): { entries: Map<string, LeafWrite | DirectoryWrite>; build(): Map<string, Entry> } {
-  const entries = new Map<string, LeafWrite | DirectoryWrite>();
+): { entries: Map<string, LeafWrite | TreeWrite>; build(): Map<string, Entry> } {
+  const entries = new Map<string, LeafWrite | TreeWrite>();
   const builders: [string, () => Entry][] = [];
   const robust = context.options.robustKey !== false;
   for (const [key, entry] of entriesOf(td)) {
@@ -107,7 +108,7 @@ function planTree(td: Td, path: string, context: Context): Plan {
       const lazy = td as unknown as LazyLike;
       const members = lazy.members.map((member, i) => planTree(member, join(path, String(i)), context));
       const { stackDim, stackDimName } = lazy;
-      const write: DirectoryWrite = {
+      const write: TreeWrite = {
         kind: "lazy",
         typeName: td._className,
         stackDim,
@@ -131,7 +132,7 @@ function planTree(td: Td, path: string, context: Context): Plan {
     case "tensorclass": {
       const inner = planEntries(td, join(path, "_tensordict"), context);
       const qualified = (td as unknown as { _qualifiedName: string })._qualifiedName;
-      const level: DirectoryWrite = {
+      const level: TreeWrite = {
         kind: "tensordict",
         typeName: "TensorDict",
         batchSize: td._batchSize,
@@ -139,7 +140,7 @@ function planTree(td: Td, path: string, context: Context): Plan {
         names: td._names,
         entries: inner.entries,
       };
-      const write: DirectoryWrite = {
+      const write: TreeWrite = {
         kind: "tensorclass",
         typeName: td._className,
         qualified,
@@ -150,7 +151,7 @@ function planTree(td: Td, path: string, context: Context): Plan {
     }
     default: {
       const inner = planEntries(td, path, context);
-      const write: DirectoryWrite = {
+      const write: TreeWrite = {
         kind: "tensordict",
         typeName: "TensorDict",
         batchSize: td._batchSize,
@@ -206,7 +207,7 @@ function valueText(td: Td): string {
 
 function planValue(td: Td, path: string, context: Context): Plan {
   const data = valueJson(td);
-  const write: DirectoryWrite =
+  const write: TreeWrite =
     td._kind === "nonTensorStack"
       ? {
           kind: "nonTensorStack",

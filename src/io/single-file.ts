@@ -1,0 +1,75 @@
+// Files written whole: beside the target under another name, which takes its place when everything is there.
+import { rmSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { addressOf } from "../ffi/library.ts";
+import { replaceFile, syncPath, temporaryBeside } from "./durable.ts";
+import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
+import type { TensorBytes } from "./tensor-bytes.ts";
+
+/** Bytes of a file: a header that was made here, or those of a tensor. */
+export interface Piece {
+  /** Where in the file they begin. Between pieces the file has zeros. */
+  offset: number;
+  data: Uint8Array | TensorBytes;
+}
+
+/** How a file is written. */
+export interface FileWriteOptions {
+  /** Threads that write. */
+  numThreads?: number;
+  /** Flush file and directory to the disk before the old file is replaced. */
+  fsync?: boolean;
+}
+
+/** A file that is laid out, but not yet written. Readers of an older file keep it whole. */
+export class FileWrite {
+  readonly path: string;
+  private readonly temporary: string;
+  private readonly jobs = new FileJobs();
+
+  constructor(
+    path: string,
+    pieces: readonly Piece[],
+    private readonly options: FileWriteOptions = {},
+  ) {
+    this.path = resolve(path);
+    this.temporary = temporaryBeside(this.path);
+    const flags = JobFlag.write | JobFlag.create | JobFlag.writable | JobFlag.noFollow;
+    for (const { offset, data } of pieces) {
+      const own = data instanceof Uint8Array;
+      const nbytes = own ? data.length : data.nbytes;
+      if (nbytes === 0) continue;
+      const address = own ? addressOf(data) : data.address;
+      this.jobs.add({ path: this.temporary, offset, nbytes, data: address, flags, keep: own ? data : data.keep });
+    }
+  }
+
+  /** Writes everything and puts the file in place. */
+  run(): void {
+    this.finish(() => this.jobs.run(this.options.numThreads ?? 1));
+  }
+
+  /** The same while the program goes on. The sources must not change until then. */
+  async runInBackground(options: BackgroundOptions = {}): Promise<void> {
+    let failed = 0;
+    try {
+      failed = await this.jobs.runInBackground(this.options.numThreads ?? 1, options);
+    } catch (error) {
+      rmSync(this.temporary, { force: true });
+      throw error;
+    }
+    this.finish(() => failed);
+  }
+
+  private finish(run: () => number): void {
+    try {
+      if (run() !== 0) this.jobs.throwFirstFailure();
+      if (this.options.fsync) syncPath(this.temporary);
+      replaceFile(this.temporary, this.path);
+      if (this.options.fsync) syncPath(dirname(this.path));
+    } catch (error) {
+      rmSync(this.temporary, { force: true });
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,150 @@
+// Trees of tensors and values: what every format of TensorDicts is read into, and what it is written from.
+import type { DType } from "../tensor/dtype.ts";
+import type { Storage } from "../tensor/storage.ts";
+import type { FoundLeaf } from "./memmap-meta.ts";
+import type { PythonJson, PythonJsonObject } from "./python-json.ts";
+import type { TensorBytes } from "./tensor-bytes.ts";
+
+/** A tensor on disk. */
+export interface LeafNode {
+  kind: "leaf";
+  /** The file that holds its bytes. */
+  path: string;
+  /** Where in the file they begin. */
+  offset: number;
+  meta: FoundLeaf;
+}
+
+/** A TensorDict. */
+export interface TensorDictNode {
+  kind: "tensordict";
+  /** Its directory, or its place in an archive; for messages. */
+  path: string;
+  className: string;
+  batchSize: readonly number[];
+  device: string | null;
+  names: readonly (string | null)[] | null;
+  entries: Map<string, LeafNode | TreeNode>;
+}
+
+/** A stack of TensorDicts that are kept apart. */
+export interface LazyNode {
+  kind: "lazy";
+  path: string;
+  stackDim: number;
+  stackDimName: string | null;
+  members: TreeNode[];
+}
+
+/** A tensorclass: its fields are those of `inner`. */
+export interface TensorClassNode {
+  kind: "tensorclass";
+  path: string;
+  className: string;
+  /** Python's module and class name. */
+  qualified: string;
+  extras: PythonJsonObject;
+  inner: TensorDictNode;
+}
+
+/** A value that is no tensor. `pickle` names the file that holds it when JSON could not. */
+export interface NonTensorNode {
+  kind: "nonTensor";
+  path: string;
+  className: "NonTensorData" | "MetaData";
+  data: PythonJson;
+  pickle: string | null;
+}
+
+/** A stack of values. */
+export interface NonTensorStackNode {
+  kind: "nonTensorStack";
+  path: string;
+  stackDim: number;
+  device: string | null;
+  data: PythonJson;
+  pickle: string | null;
+}
+
+/** What a directory or a file holds. */
+export type TreeNode = TensorDictNode | LazyNode | TensorClassNode | NonTensorNode | NonTensorStackNode;
+
+/** Every tensor below a node. */
+export function leavesOf(node: TreeNode, found: LeafNode[] = []): LeafNode[] {
+  switch (node.kind) {
+    case "tensordict":
+      for (const entry of node.entries.values()) {
+        if (entry.kind === "leaf") found.push(entry);
+        else leavesOf(entry, found);
+      }
+      break;
+    case "lazy":
+      for (const member of node.members) leavesOf(member, found);
+      break;
+    case "tensorclass":
+      leavesOf(node.inner, found);
+      break;
+    default:
+  }
+  return found;
+}
+
+/** A tensor to be saved. */
+export interface LeafWrite {
+  kind: "leaf";
+  dtype: DType;
+  shape: readonly number[];
+  /** Device of the source, kept for information. */
+  device: string;
+  /** What to write; null makes a zero-filled sparse file, or maps an existing one as it is. */
+  bytes: TensorBytes | null;
+  /** Receives the mapped bytes. */
+  onMapped?: (storage: Storage) => void;
+}
+
+/** What is to be written, into directories or into one file. */
+export type TreeWrite =
+  | {
+      kind: "tensordict";
+      typeName: string;
+      batchSize: readonly number[];
+      device: string | null;
+      names: readonly (string | null)[] | null;
+      entries: Map<string, LeafWrite | TreeWrite>;
+      /** Keys that were added after the first save. */
+      late?: ReadonlySet<string>;
+    }
+  | {
+      kind: "lazy";
+      typeName: string;
+      stackDim: number;
+      stackDimName: string | null;
+      members: TreeWrite[];
+    }
+  | {
+      kind: "tensorclass";
+      typeName: string;
+      qualified: string;
+      extras: PythonJsonObject;
+      inner: TreeWrite;
+    }
+  | {
+      kind: "nonTensor";
+      typeName: "NonTensorData" | "MetaData";
+      data: PythonJson | undefined;
+      files?: ExtraFile[];
+    }
+  | {
+      kind: "nonTensorStack";
+      typeName: "NonTensorStack";
+      data: PythonJson;
+      stackDim: number;
+      device: string | null;
+      files?: ExtraFile[];
+    };
+
+/** A file written beside `meta.json`. */
+export interface ExtraFile {
+  name: string;
+  bytes: Uint8Array;
+}

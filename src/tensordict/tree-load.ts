@@ -1,0 +1,150 @@
+// Builds TensorDicts, lazy stacks, tensorclasses and values from the tree that a reader found.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { FormatError, guarded } from "../io/errors.ts";
+import { toPlain } from "../io/python-json.ts";
+import type { LeafNode, NonTensorNode, NonTensorStackNode, TreeNode } from "../io/tree.ts";
+import type { Device } from "../tensor/device.ts";
+import { RuntimeError } from "../tensor/errors.ts";
+import { SCALAR_SIZE, Size } from "../tensor/size.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { classByName } from "./class-registry.ts";
+import { startsWith } from "./convert.ts";
+import { followFile } from "./memmap-save.ts";
+import { make, type NewState, type Td, toNames } from "./state.ts";
+import type { Entry } from "./types.ts";
+import { regularValues } from "./values.ts";
+
+/** Bytes of a Python pickle that were kept but not interpreted. */
+export class PickledData {
+  constructor(
+    readonly bytes: Uint8Array,
+    readonly path: string,
+  ) {}
+}
+
+/** What building a tree needs to know. */
+export interface BuildContext {
+  /** The tensor of every leaf. */
+  tensors: ReadonlyMap<LeafNode, Tensor>;
+  device: Device | null;
+  pickles: "refuse" | "keep";
+  /** The tree is a directory: what is built remembers its place, and values write themselves there. */
+  onDisk: boolean;
+}
+
+/** The collection that a tree describes. */
+export function buildTree(node: TreeNode, context: BuildContext, parent: NewState | null = null): Td {
+  switch (node.kind) {
+    case "tensordict": {
+      const state = levelState(node.batchSize, node.names, context);
+      const td = make.tensordict(entriesOf(node.entries, context, state, node.path), state);
+      return placed(td, node.path, context);
+    }
+    case "lazy": {
+      const td = make.lazy(
+        node.members.map((member) => buildTree(member, context)),
+        node.stackDim,
+        node.stackDimName,
+      );
+      return placed(td, node.path, context);
+    }
+    case "tensorclass": {
+      const found = classByName(node.className);
+      if (found === undefined) {
+        throw new RuntimeError(
+          `Could not find the class ${node.className} saved in ${node.path}. Import the module that defines it, ` +
+            `or call ${node.className}.loadMemmap() instead of TensorDict.loadMemmap().`,
+        );
+      }
+      const state = levelState(node.inner.batchSize, node.inner.names, context);
+      const td = found._wrap(entriesOf(node.inner.entries, context, state, node.inner.path), state, node.qualified);
+      return placed(td, node.path, context);
+    }
+    case "nonTensor":
+      return buildValue(node, context, parent);
+    case "nonTensorStack":
+      return buildStack(node, context);
+  }
+}
+
+function placed(td: Td, path: string, context: BuildContext): Td {
+  if (context.onDisk) td._disk = { path, late: new Set(), robustKey: true };
+  return td;
+}
+
+function levelState(
+  batchSize: readonly number[],
+  names: readonly (string | null)[] | null,
+  context: BuildContext,
+): NewState {
+  return {
+    batchSize: batchSize.length === 0 ? SCALAR_SIZE : Size.fromList(batchSize),
+    device: context.device,
+    names: toNames(names, batchSize.length),
+  };
+}
+
+function entriesOf(
+  nodes: ReadonlyMap<string, LeafNode | TreeNode>,
+  context: BuildContext,
+  state: NewState,
+  path: string,
+): Map<string, Entry> {
+  const entries = new Map<string, Entry>();
+  for (const [key, node] of nodes) {
+    const entry = node.kind === "leaf" ? (context.tensors.get(node) as Tensor) : buildTree(node, context, state);
+    const shape = node.kind === "leaf" ? node.meta.shape : (entry as Td)._batchSize;
+    if (!startsWith(shape, state.batchSize)) {
+      throw new FormatError(
+        `entry ${JSON.stringify(key)} of shape [${shape.join(", ")}] does not begin with the batch ` +
+          `size ${state.batchSize}`,
+        join(path, "meta.json"),
+      );
+    }
+    entries.set(key, entry);
+  }
+  return entries;
+}
+
+function readPickle(path: string, context: BuildContext): PickledData {
+  if (context.pickles === "refuse") {
+    throw new RuntimeError(
+      `Refusing to load pickled non-tensor data from ${path}: only Python can read it. ` +
+        'Pass { pickles: "keep" } to load everything else and keep its bytes unread.',
+      { code: "pickle" },
+    );
+  }
+  return new PickledData(
+    guarded(path, () => readFileSync(path)),
+    path,
+  );
+}
+
+function buildValue(node: NonTensorNode, context: BuildContext, parent: NewState | null): Td {
+  const state = { batchSize: parent?.batchSize ?? Size.fromList([]), device: context.device, names: null };
+  const value = node.pickle === null ? toPlain(node.data) : readPickle(node.pickle, context);
+  const td = make.nonTensor(value, state, node.className);
+  const held = td as unknown as { _raw: unknown; _rawFor: unknown };
+  held._raw = node.pickle === null ? node.data : undefined;
+  held._rawFor = value;
+  if (context.onDisk) followFile(td, node.path);
+  return td;
+}
+
+function buildStack(node: NonTensorStackNode, context: BuildContext): Td {
+  if (node.pickle !== null) {
+    const kept = readPickle(node.pickle, context);
+    return make.nonTensor(kept, { batchSize: Size.fromList([]), device: context.device, names: null }, "NonTensorData");
+  }
+  if (!Array.isArray(node.data))
+    throw new FormatError("data of a NonTensorStack is not a list", join(node.path, "meta.json"));
+  // The file does not tell nested stacks from values that are lists: regular lists are stacks, as in Python.
+  const { values, shape } = regularValues(toPlain(node.data));
+  const td = make.nonTensorStack(values, { batchSize: shape, device: context.device, names: null }, node.stackDim);
+  const held = td as unknown as { _raw: unknown; _rawFor: unknown; values_: unknown };
+  held._raw = node.data;
+  held._rawFor = held.values_;
+  if (context.onDisk) followFile(td, node.path);
+  return td;
+}
