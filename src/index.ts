@@ -80,6 +80,7 @@ export { UntypedStorage } from "./tensor/storage.ts";
 export { type BackwardOptions, type GradientNode, type HookHandle, type NestedList, Tensor } from "./tensor/tensor.ts";
 export * as tensordict from "./tensordict/index.ts";
 export {
+  fromSafetensors,
   isTensorCollection,
   isTensorclass,
   LazyStackedTensorDict,
@@ -94,5 +95,6 @@ export {
   TensorDict,
   TensorDictBase,
   tensorclass,
+  toSafetensors,
 } from "./tensordict/index.ts";
 export { cat, stack } from "./tensordict/joining.ts";

@@ -24,6 +24,7 @@ export type { MemmapOptions } from "./memmap-save.ts";
 export { fromModule, type ModuleLike, toModule } from "./module.ts";
 export { MetaData, NonTensorData, NonTensorStack } from "./non-tensor.ts";
 export type { ApplyOptions } from "./pointwise.ts";
+export { fromSafetensors, toSafetensors, toSafetensorsAsync } from "./safetensors.ts";
 export {
   getDefaultsToNull,
   getTensorDictPrintoptions,
