@@ -4,6 +4,7 @@ export { FileNotFoundError, FormatError, OSError } from "./errors.ts";
 export type { BackgroundOptions } from "./file-jobs.ts";
 export type { MapMode } from "./mapping.ts";
 export { type ReadOptions, readDirectory } from "./memmap-read.ts";
+export { readPlainPickle } from "./plain-pickle.ts";
 export type { PythonJson } from "./python-json.ts";
 export {
   loadSafetensors,

@@ -1,0 +1,176 @@
+// Plain values in pickles: what they may name, and how the machine's values become JavaScript's.
+import { Complex } from "../tensor/complex.ts";
+import { FormatError } from "./errors.ts";
+import { GlobalReference, OrderedPairs, PickledObject, type PickleGlobal, runPickle } from "./pickle.ts";
+
+const MAX_DEPTH = 1000;
+
+function only(name: string, args: readonly unknown[], count: number): void {
+  if (args.length > count) throw new FormatError(`the pickle gives ${name} ${args.length} arguments`);
+}
+
+function membersOf(name: string, args: readonly unknown[]): Set<unknown> {
+  only(name, args, 1);
+  const [items = []] = args;
+  if (!Array.isArray(items)) throw new FormatError(`the pickle makes a ${name} of something that is no list`);
+  return new Set(items);
+}
+
+/** Bytes as text in which every character is one byte: so Python writes bytes for old protocols. */
+function latin1Bytes(text: unknown, encoding: unknown): Uint8Array {
+  if (typeof text !== "string" || (encoding !== "latin1" && encoding !== "latin-1")) {
+    throw new FormatError("the pickle encodes something else than bytes");
+  }
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code > 255) throw new FormatError("the pickle has bytes above 255");
+    bytes[i] = code;
+  }
+  return bytes;
+}
+
+function byteArray(name: string, args: readonly unknown[]): Uint8Array {
+  only(name, args, 2);
+  const [source] = args;
+  if (source === undefined) return new Uint8Array(0);
+  if (source instanceof Uint8Array) return source.slice();
+  return latin1Bytes(source, args[1]);
+}
+
+function orderedPairs(args: readonly unknown[]): OrderedPairs {
+  only("OrderedDict", args, 1);
+  const result = new OrderedPairs();
+  const [pairs = []] = args;
+  if (!Array.isArray(pairs)) throw new FormatError("the pickle makes an OrderedDict of something that is no list");
+  for (const pair of pairs) {
+    if (!Array.isArray(pair) || pair.length !== 2) throw new FormatError("the pickle has a pair that is none");
+    result.set(pair[0], pair[1]);
+  }
+  return result;
+}
+
+function complex(args: readonly unknown[]): Complex {
+  const [re = 0, im = 0] = args;
+  if (typeof re !== "number" || typeof im !== "number" || args.length > 2) {
+    throw new FormatError("the pickle has a complex number that is none");
+  }
+  return new Complex(re, im);
+}
+
+/** The names that plain data needs. */
+const PLAIN: Record<string, PickleGlobal> = {
+  "builtins.set": { call: (args) => membersOf("set", args) },
+  "builtins.frozenset": { call: (args) => membersOf("frozenset", args) },
+  "builtins.bytearray": { call: (args) => byteArray("bytearray", args) },
+  "builtins.bytes": { call: (args) => byteArray("bytes", args) },
+  "builtins.complex": { call: complex },
+  "collections.OrderedDict": { call: orderedPairs, make: orderedPairs },
+  "_codecs.encode": { call: ([text, encoding]) => latin1Bytes(text, encoding) },
+};
+
+/** What plain data may name. */
+export function plainGlobal(name: string): PickleGlobal | undefined {
+  return Object.hasOwn(PLAIN, name) ? PLAIN[name] : undefined;
+}
+
+/** Turns the machine's values into JavaScript's; what it does not know itself, it asks `other` for. */
+export class PlainValues {
+  private readonly done = new Map<object, unknown>();
+  private readonly open = new Set<object>();
+  private depth = 0;
+
+  constructor(
+    readonly path: string,
+    private readonly other?: (value: object, values: PlainValues) => unknown,
+  ) {}
+
+  /** The value; what was shared or contains itself still does. */
+  of(value: unknown): unknown {
+    if (typeof value !== "object" || value === null) return value;
+    const known = this.done.get(value);
+    if (known !== undefined) return known;
+    if (++this.depth > MAX_DEPTH) throw new FormatError("the pickle is nested too deeply", this.path);
+    const result = this.convert(value);
+    this.done.set(value, result);
+    this.depth--;
+    return result;
+  }
+
+  private convert(value: object): unknown {
+    if (value instanceof Map) return this.pairs(value);
+    const special = this.once(value);
+    if (special !== undefined) return special;
+    if (Array.isArray(value)) {
+      const items: unknown[] = [];
+      this.done.set(value, items);
+      for (const item of value) items.push(this.of(item));
+      return Object.isFrozen(value) ? Object.freeze(items) : items;
+    }
+    if (value instanceof Set) {
+      const members = new Set<unknown>();
+      this.done.set(value, members);
+      for (const item of value) members.add(this.of(item));
+      return members;
+    }
+    if (value instanceof GlobalReference) {
+      if (value.meaning.value !== undefined) return value.meaning.value;
+      throw new FormatError(`the pickle holds ${value.name} itself, which is no data`, this.path);
+    }
+    if (value instanceof PickledObject) throw new FormatError(`a ${value.className} is no data`, this.path);
+    return value;
+  }
+
+  /** What the caller makes of a value. Nothing of this kind can contain itself. */
+  private once(value: object): unknown {
+    if (this.other === undefined) return undefined;
+    if (this.open.has(value)) throw new FormatError("the pickle has an object that contains itself", this.path);
+    this.open.add(value);
+    const result = this.other(value, this);
+    this.open.delete(value);
+    return result;
+  }
+
+  /** An object, unless a key is no string or one that objects would put into another place. */
+  private pairs(source: Map<unknown, unknown>): unknown {
+    const keys = [...source.keys()];
+    if (!keys.every((key) => typeof key === "string" && !/^\d+$/.test(key))) {
+      const result = new Map<unknown, unknown>();
+      this.done.set(source, result);
+      for (const [key, item] of source) result.set(this.of(key), this.of(item));
+      return result;
+    }
+    const result: Record<string, unknown> = {};
+    this.done.set(source, result);
+    for (const [key, item] of source) {
+      const value = this.of(item);
+      if (key !== "__proto__") result[key as string] = value;
+      else Object.defineProperty(result, key, { value, writable: true, enumerable: true, configurable: true });
+    }
+    return result;
+  }
+}
+
+/** Adds the file to errors that know only the pickle. */
+export function inFile<T>(path: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof FormatError && error.path === undefined) throw new FormatError(error.message, path, error);
+    throw error;
+  }
+}
+
+/**
+ * The value of a pickle that holds plain data: None, booleans, numbers, strings, bytes, lists, tuples (frozen arrays),
+ * sets, dicts (objects, or Maps where a key is no string) and OrderedDicts. Nothing of it is ever run.
+ * @throws FormatError for anything else, naming it
+ * @example
+ * ```ts
+ * io.readPlainPickle(new Uint8Array([0x80, 4, 0x5d, 0x4b, 1, 0x61, 0x2e]), "one.pickle") // [1]
+ * ```
+ * @torch pickle.loads
+ */
+export function readPlainPickle(bytes: Uint8Array, path: string): unknown {
+  return inFile(path, () => new PlainValues(path).of(runPickle(bytes, path, { globals: plainGlobal }).value));
+}
