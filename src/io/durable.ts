@@ -1,6 +1,6 @@
 // Putting finished files in place, so that a reader finds the old content or the new one, whole.
-import { closeSync, fsyncSync, openSync, renameSync } from "node:fs";
-import { resolve } from "node:path";
+import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { guarded } from "./errors.ts";
 
 /** A name beside a path that nothing has yet. */
@@ -13,6 +13,18 @@ export function replaceFile(made: string, path: string): void {
   guarded(path, () => renameSync(made, path));
 }
 
+/** Writes a small file beside `path` and gives it that name: who reads meanwhile finds the old text or the new one. */
+export function replaceText(path: string, text: string): void {
+  const made = temporaryBeside(path);
+  try {
+    guarded(made, () => writeFileSync(made, text, { flag: "wx" }));
+    replaceFile(made, path);
+  } catch (error) {
+    rmSync(made, { force: true });
+    throw error;
+  }
+}
+
 /** Waits until the disk has a file, or the names in a directory. */
 export function syncPath(path: string): void {
   if (process.platform === "win32") return;
@@ -22,4 +34,12 @@ export function syncPath(path: string): void {
   } finally {
     closeSync(fd);
   }
+}
+
+/** Waits until the disk has the names in a directory and in all directories below it. */
+export function syncDirectories(path: string): void {
+  for (const entry of guarded(path, () => readdirSync(path, { withFileTypes: true }))) {
+    if (entry.isDirectory()) syncDirectories(join(path, entry.name));
+  }
+  syncPath(path);
 }

@@ -1,13 +1,14 @@
 // Writes memory-mapped directories: one file per tensor, one `meta.json` per level, all files in one native batch.
 import { existsSync, lstatSync, mkdirSync, rmSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { addressOf } from "../ffi/library.ts";
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
+import { AtomicDirectory } from "./atomic-directory.ts";
 import { guarded, OSError } from "./errors.ts";
 import { type BackgroundOptions, type FileJob, FileJobs, JobFlag } from "./file-jobs.ts";
 import { encodeKey, isSafeRawName, keyProblem } from "./keys.ts";
-import { mapFlags, mappedFileOf, storageOf } from "./mapping.ts";
+import { mapFiles, mapFlags, mappedFileOf, storageOf } from "./mapping.ts";
 import {
   type CollectionMeta,
   type LeafMeta,
@@ -28,25 +29,29 @@ export interface WriteOptions {
   existsok?: boolean;
   /** Flush every file to the disk. */
   fsync?: boolean;
+  /** Replace the directory in one step, after everything is on the disk. */
+  atomic?: boolean;
   numThreads?: number;
 }
 
 /** A batch that is laid out and checked, but not yet run. */
 export class DirectoryWriter {
   private readonly jobs = new FileJobs();
-  private readonly mapped: { job: number; leaf: LeafWrite; path: string }[] = [];
+  private readonly mapped: { job: number; leaf: LeafWrite; path: string; nbytes: number }[] = [];
   private readonly metas: { path: string; bytes: Uint8Array }[] = [];
   private readonly ready: (() => void)[] = [];
   private readonly stale: string[] = [];
   private readonly directories: string[] = [];
   private readonly root: string;
+  private readonly atomic: AtomicDirectory | null;
 
   constructor(
     root: TreeWrite,
     prefix: string,
     private readonly options: WriteOptions = {},
   ) {
-    this.root = resolve(prefix);
+    this.atomic = options.atomic ? new AtomicDirectory(prefix, options) : null;
+    this.root = this.atomic?.path ?? resolve(prefix);
     this.node(root, this.root);
     // Metadata comes last, so that it never names a tensor that was not written yet.
     for (const { path: file, bytes } of this.metas) this.small(file, bytes);
@@ -59,19 +64,30 @@ export class DirectoryWriter {
 
   /** Writes and maps everything. */
   run(): void {
-    this.prepare();
-    this.finish(this.jobs.run(this.options.numThreads ?? 1));
+    try {
+      this.prepare();
+      this.finish(this.jobs.run(this.options.numThreads ?? 1));
+    } catch (error) {
+      this.atomic?.abandon();
+      throw error;
+    }
   }
 
   /** Writes and maps everything while the program goes on. The sources must not change until then. */
   async runInBackground(options: BackgroundOptions = {}): Promise<void> {
-    this.prepare();
-    this.finish(await this.jobs.runInBackground(this.options.numThreads ?? 1, options));
+    try {
+      this.prepare();
+      this.finish(await this.jobs.runInBackground(this.options.numThreads ?? 1, options));
+    } catch (error) {
+      this.atomic?.abandon();
+      throw error;
+    }
   }
 
   // Whatever is in the way is found before the first change.
   private prepare(): void {
-    if (existsSync(this.root)) {
+    this.atomic?.begin();
+    if (this.atomic === null && existsSync(this.root)) {
       for (const path of this.directories) checkPlace(path);
       for (let i = 0; i < this.jobs.length; i++) checkFile(this.jobs.job(i));
     }
@@ -82,7 +98,14 @@ export class DirectoryWriter {
   private finish(failed: number): void {
     if (failed !== 0) this.jobs.throwFirstFailure();
     for (const path of this.stale) rmSync(path, { recursive: true, force: true });
-    for (const { job, leaf, path } of this.mapped) leaf.onMapped?.(storageOf(this.jobs.result(job), path, "r+"));
+    if (this.atomic === null) {
+      for (const { job, leaf, path } of this.mapped) leaf.onMapped?.(storageOf(this.jobs.result(job), path, "r+"));
+    } else {
+      this.atomic.commit();
+      // Mapped under the names that stay.
+      const storages = mapFiles(this.mapped, "r+", this.options.numThreads ?? 1);
+      for (const [i, { leaf }] of this.mapped.entries()) leaf.onMapped?.(storages[i] as Storage);
+    }
     for (const done of this.ready) done();
   }
 
@@ -185,8 +208,9 @@ export class DirectoryWriter {
       this.ready.push(() => leaf.onMapped?.(storage as Storage));
       return;
     }
-    const common = JobFlag.create | JobFlag.noFollow | exclusive | (leaf.onMapped ? mapFlags("r+") : JobFlag.writable);
-    const fsync = this.options.fsync ? JobFlag.fsync : 0;
+    const mapNow = leaf.onMapped !== undefined && this.atomic === null;
+    const common = JobFlag.create | JobFlag.noFollow | exclusive | (mapNow ? mapFlags("r+") : JobFlag.writable);
+    const fsync = this.syncs() ? JobFlag.fsync : 0;
     const work = bytes === null ? JobFlag.grow : JobFlag.write | JobFlag.replace;
     const job = this.jobs.add({
       path,
@@ -195,11 +219,16 @@ export class DirectoryWriter {
       data: bytes?.address ?? 0,
       keep: bytes?.keep,
     });
-    if (leaf.onMapped) this.mapped.push({ job, leaf, path });
+    const place = this.atomic === null ? path : join(this.atomic.target, relative(this.root, path));
+    if (leaf.onMapped) this.mapped.push({ job, leaf, path: place, nbytes });
+  }
+
+  private syncs(): boolean {
+    return this.options.fsync === true || this.atomic !== null;
   }
 
   private small(path: string, bytes: Uint8Array): void {
-    const fsync = this.options.fsync ? JobFlag.fsync : 0;
+    const fsync = this.syncs() ? JobFlag.fsync : 0;
     const flags = JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | JobFlag.writable | fsync;
     this.jobs.add({ path, nbytes: bytes.length, flags, data: addressOf(bytes), keep: bytes });
   }

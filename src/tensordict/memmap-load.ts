@@ -1,4 +1,5 @@
 // Loads memory-mapped directories: the structure is read at once, the bytes of tensors when they are used.
+import { statSync } from "node:fs";
 import { OSError } from "../io/errors.ts";
 import { type MapMode, mapFiles } from "../io/mapping.ts";
 import { readDirectory } from "../io/memmap-read.ts";
@@ -39,8 +40,30 @@ function mapLeaves(leaves: readonly LeafNode[], options: LoadOptions): Storage[]
   }
 }
 
-/** Loads what `prefix` holds. */
+/** How often a directory may be replaced while it is read. */
+const MAX_ATTEMPTS = 50;
+
+/** What tells a directory from the one that takes its place. */
+function identityOf(prefix: string): string {
+  const stat = statSync(prefix, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? "" : `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`;
+}
+
+/** Loads what `prefix` holds. A directory that is replaced meanwhile (see `atomic`) is read again. */
 export function loadTree(prefix: string, options: LoadOptions = {}): Td {
+  for (let attempt = 1; ; attempt++) {
+    const before = identityOf(prefix);
+    try {
+      const td = loadOnce(prefix, options);
+      if (identityOf(prefix) === before) return options.out === undefined ? td : loadInto(options.out, td);
+      if (attempt === MAX_ATTEMPTS) throw new OSError(`${prefix} was replaced again and again`, { path: prefix });
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS || identityOf(prefix) === before) throw error;
+    }
+  }
+}
+
+function loadOnce(prefix: string, options: LoadOptions): Td {
   const node = readDirectory(prefix, options.subpath === undefined ? {} : { subpath: options.subpath });
   const device = options.device === undefined || options.device === null ? CPU : toDevice(options.device);
   const leaves = leavesOf(node);
@@ -65,8 +88,7 @@ export function loadTree(prefix: string, options: LoadOptions = {}): Td {
     pickles: options.pickles ?? "refuse",
     onDisk: true,
   });
-  const placed = device.type === "cuda" ? td.to(device) : td;
-  return options.out === undefined ? placed : loadInto(options.out, placed);
+  return device.type === "cuda" ? td.to(device) : td;
 }
 
 function loadInto(out: Td, td: Td): Td {

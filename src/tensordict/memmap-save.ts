@@ -1,6 +1,6 @@
 // Saves collections as memory-mapped directories, or moves them into anonymous shared memory.
-import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { replaceText } from "../io/durable.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { encodeKey } from "../io/keys.ts";
 import { anonymousStorage, mappedFileOf } from "../io/mapping.ts";
@@ -10,7 +10,7 @@ import { isPythonJson, type PythonJson } from "../io/python-json.ts";
 import { nativeBytes } from "../io/tensor-bytes.ts";
 import type { LeafWrite, TreeWrite } from "../io/tree.ts";
 import { CPU } from "../tensor/device.ts";
-import { RuntimeError, TypeError } from "../tensor/errors.ts";
+import { NotImplementedError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import type { Storage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { LazyLike } from "./lazy.ts";
@@ -33,6 +33,13 @@ export interface MemmapOptions {
   robustKey?: boolean;
   /** Flush every file to the disk before it counts as written. */
   fsync?: boolean;
+  /**
+   * Write the whole directory beside the old one, flush it to the disk, and let the two trade places: a reader finds the
+   * old content or the new one, and a crash leaves one of them. What else lay in the old directory goes with it. Tensors
+   * that are mapped from any file need `copyExisting`. On a file system that cannot exchange names nothing has the name
+   * for a moment.
+   */
+  atomic?: boolean;
 }
 
 /** What is to be written, and how the result is made once it is. */
@@ -53,7 +60,8 @@ function planLeaf(t: Tensor, path: string, context: Context): { write: LeafWrite
   let storage: Storage | null = null;
   if (t instanceof MemoryMappedTensor && !context.like) {
     const own = mappedFileOf(t._storage)?.path ?? null;
-    if (own !== null && own !== path && context.options.copyExisting !== true) throw otherFile(own);
+    const elsewhere = own !== path || context.options.atomic === true;
+    if (own !== null && elsewhere && context.options.copyExisting !== true) throw otherFile(own);
   }
   const write: LeafWrite = {
     kind: "leaf",
@@ -227,7 +235,7 @@ function planValue(td: Td, path: string, context: Context): Plan {
 
 /** Keeps the file of a wrapped value current when the value is replaced in place. */
 export function followFile(td: Td, path: string): void {
-  (td as unknown as ValueLike)._onChange = () => writeFileSync(join(path, "meta.json"), valueText(td));
+  (td as unknown as ValueLike)._onChange = () => replaceText(join(path, "meta.json"), valueText(td));
 }
 
 /** Moves a tree into anonymous shared memory. */
@@ -256,6 +264,12 @@ function requireSavable(td: Td): void {
   if (td._device?.type === "meta") throw new RuntimeError("tensors on the meta device have no bytes to save");
 }
 
+function requireAtomic(path: string | null, like: boolean): void {
+  if (path === null) throw new ValueError("atomic=True needs a prefix to write the directory to.");
+  if (like) throw new ValueError("memmapLike keeps the content of existing files: it cannot replace them with atomic.");
+  if (process.platform === "win32") throw new NotImplementedError("atomic=True is not supported on Windows.");
+}
+
 /** A save that is laid out but not yet begun. */
 export class Save {
   private readonly plan: Plan | null;
@@ -271,6 +285,7 @@ export class Save {
     requireSavable(td);
     this.context = { options, ...mode };
     const path = prefix ?? td._disk?.path ?? null;
+    if (options.atomic) requireAtomic(path, mode.like);
     if (path === null) {
       this.plan = null;
       this.writer = null;
@@ -315,5 +330,5 @@ export function rewriteMeta(td: Td): void {
     } else entries.set(key, { kind: "collection", type: entry._className });
   }
   const text = levelText({ entries, batchSize: td._batchSize, device: "cpu", names: td._names }, disk.late);
-  writeFileSync(join(disk.path, "meta.json"), text);
+  replaceText(join(disk.path, "meta.json"), text);
 }

@@ -1,0 +1,151 @@
+// Directories written whole: beside the target under another name, with which they trade places when every byte is on
+// the disk. Whoever opens the target finds the old directory or the new one.
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { hostname } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import { exchangeNames } from "../ffi/exchange.ts";
+import { RuntimeError } from "../tensor/errors.ts";
+import { syncDirectories, syncPath } from "./durable.ts";
+import { guarded, OSError } from "./errors.ts";
+
+const MARK = ".tdtmp-";
+
+function shortHash(text: string): string {
+  return Bun.hash(text).toString(36);
+}
+
+/** What the working directories for one target begin with, when they were made on this machine. */
+function workPrefix(target: string): string {
+  return `${MARK}${shortHash(basename(target))}-${shortHash(hostname())}-`;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as { code?: string }).code !== "ESRCH";
+  }
+}
+
+/** Working directories that processes left behind beside a target when they ended in the middle of a save. */
+export function abandonedSaves(target: string): string[] {
+  const path = realTarget(target);
+  const prefix = workPrefix(path);
+  return guarded(path, () => readdirSync(dirname(path)))
+    .filter((name) => {
+      if (!name.startsWith(prefix)) return false;
+      const pid = /^(\d{1,10})-[a-z0-9]+$/.exec(name.slice(prefix.length))?.[1];
+      return pid !== undefined && Number(pid) !== process.pid && !isAlive(Number(pid));
+    })
+    .map((name) => join(dirname(path), name));
+}
+
+/** The directory itself where the target is a link to one: the link stays. */
+function realTarget(target: string): string {
+  const path = resolve(target);
+  const link = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+  return link ? guarded(path, () => realpathSync(path)) : path;
+}
+
+/** How a directory is replaced. */
+export interface ReplaceOptions {
+  /** False: a target that is not empty is an error. */
+  existsok?: boolean;
+  /** Lets two directories trade names; false where that cannot be done. */
+  exchange?: (a: string, b: string) => boolean;
+}
+
+/** A directory that takes the place of another one in one step. */
+export class AtomicDirectory {
+  /** What will be replaced. */
+  readonly target: string;
+  /** Where the new directory is written. */
+  readonly path: string;
+  private readonly work: string;
+
+  constructor(
+    target: string,
+    private readonly options: ReplaceOptions = {},
+  ) {
+    this.target = realTarget(target);
+    const name = `${workPrefix(this.target)}${process.pid}-${Math.random().toString(36).slice(2, 12)}`;
+    this.work = join(dirname(this.target), name);
+    this.path = join(this.work, "new");
+  }
+
+  /** Makes the empty new directory, after a check that the target may be replaced. */
+  begin(): void {
+    this.check();
+    const parent = dirname(this.target);
+    guarded(parent, () => mkdirSync(parent, { recursive: true }));
+    guarded(this.work, () => mkdirSync(this.work));
+    guarded(this.path, () => mkdirSync(this.path));
+  }
+
+  /** Puts the new directory in place. All its files must be on the disk. */
+  commit(): void {
+    this.check();
+    const { target, path } = this;
+    const old = statSync(target, { throwIfNoEntry: false });
+    if (old !== undefined) guarded(path, () => chmodSync(path, old.mode & 0o7777));
+    syncDirectories(path);
+    this.place(old !== undefined);
+    syncPath(dirname(target));
+    rmSync(this.work, { recursive: true, force: true });
+    // Only now: such a directory may hold the last whole content where names cannot be exchanged.
+    for (const left of abandonedSaves(target)) rmSync(left, { recursive: true, force: true });
+  }
+
+  /** Removes what was written so far. */
+  abandon(): void {
+    rmSync(this.work, { recursive: true, force: true });
+  }
+
+  private check(): void {
+    const { target } = this;
+    const stat = guarded(target, () => lstatSync(target, { throwIfNoEntry: false }));
+    if (stat === undefined) return;
+    if (!stat.isDirectory())
+      throw new OSError(`${target} exists and is not a directory.`, { path: target, errno: 20, code: "ENOTDIR" });
+    if (guarded(target, () => readdirSync(target)).length === 0) return;
+    if (this.options.existsok === false) {
+      throw new OSError(`${target} is not empty and existsok=False.`, { path: target, errno: 17, code: "EEXIST" });
+    }
+    if (!existsSync(join(target, "meta.json"))) {
+      throw new RuntimeError(
+        `Refusing to replace ${target} with atomic=True: it is not empty and holds no saved tensordict ` +
+          "(no meta.json).",
+      );
+    }
+  }
+
+  private place(replace: boolean): void {
+    const { target, path } = this;
+    const exchange = this.options.exchange ?? exchangeNames;
+    if (replace && exchange(path, target)) return;
+    if (!replace) {
+      guarded(target, () => renameSync(path, target));
+      return;
+    }
+    // Without such a call nothing has the name between these two steps.
+    const old = join(this.work, "old");
+    guarded(target, () => renameSync(target, old));
+    try {
+      guarded(target, () => renameSync(path, target));
+    } catch (error) {
+      renameSync(old, target);
+      throw error;
+    }
+  }
+}
