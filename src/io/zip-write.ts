@@ -1,0 +1,338 @@
+// Lays out ZIP archives byte for byte as Python's zipfile (for TensorDict archives and .npz) or torch's writer makes
+// them. The layout gives pieces for `FileWrite`; payloads are not copied unless they are small or compressed.
+import { constants, crc32, deflateRawSync } from "node:zlib";
+import { addressOf } from "../ffi/library.ts";
+import { copyBytes, windowOn } from "../ffi/memory.ts";
+import { ValueError } from "../tensor/errors.ts";
+import type { Piece } from "./single-file.ts";
+import type { TensorBytes } from "./tensor-bytes.ts";
+import { FIXED, FLAG, IN_ZIP64, SIGNATURE, ZIP64_BLOCK } from "./zip-directory.ts";
+
+/** A file to be put into an archive. */
+export interface ZipWriteEntry {
+  name: string;
+  data: Uint8Array | TensorBytes;
+  /** Its payload begins at a multiple of this. For "tensordict" none by default, for "torch" 64. */
+  align?: number;
+  /** Compress it: true, or the level from 1 to 9. */
+  deflate?: boolean | number;
+}
+
+/** How an archive is laid out. */
+export interface ZipWriteOptions {
+  /**
+   * "tensordict": zip64 sizes in every local header, padding in an extra block "td"; "numpy": the same without padding,
+   * dated 1980; "torch": sizes after each payload, padding in an extra block "FB".
+   */
+  style: "tensordict" | "numpy" | "torch";
+  /** Time written for each entry ("tensordict" only); by default now, in local time. */
+  modified?: Date;
+  /** Write zip64 end records even when they are not needed. */
+  forceZip64?: boolean;
+}
+
+/** A laid out archive. */
+export interface ZipLayout {
+  pieces: Piece[];
+  /** Bytes of the archive. */
+  size: number;
+}
+
+/** Numbers above this go into zip64 fields in Python. */
+const PYTHON_LIMIT = 2 ** 31 - 1;
+const TD_BLOCK = 0x6474;
+const FB_BLOCK = 0x4246;
+/** Bytes of native memory that are looked at through one window. */
+const CRC_PART = 64 * 2 ** 20;
+const DEFLATE_PART = 2 ** 30;
+/** Payloads up to this many bytes are written together with the headers around them. */
+const SMALL = 16 * 1024;
+const UTF8 = new TextEncoder();
+
+interface Placed {
+  nameBytes: Uint8Array;
+  headerOffset: number;
+  payload: Uint8Array | TensorBytes;
+  method: number;
+  flags: number;
+  crc: number;
+  nbytes: number;
+  compressedBytes: number;
+  /** What the directory repeats of the local extra field. */
+  padding: Uint8Array;
+}
+
+function sizeOf(data: Uint8Array | TensorBytes): number {
+  return data instanceof Uint8Array ? data.length : data.nbytes;
+}
+
+function* windows(data: Uint8Array | TensorBytes, part: number): Generator<Uint8Array> {
+  const nbytes = sizeOf(data);
+  for (let at = 0; at < nbytes; at += part) {
+    const length = Math.min(part, nbytes - at);
+    yield data instanceof Uint8Array
+      ? data.subarray(at, at + length)
+      : new Uint8Array(windowOn(data.address + at, length));
+  }
+}
+
+/** CRC-32 of bytes here or in native memory. */
+export function crcOf(data: Uint8Array | TensorBytes): number {
+  let crc = 0;
+  for (const window of windows(data, CRC_PART)) crc = crc32(window, crc);
+  return crc;
+}
+
+function deflated(data: Uint8Array | TensorBytes, level: boolean | number): Uint8Array {
+  const parts: Uint8Array[] = [];
+  const nbytes = sizeOf(data);
+  const options = level === true || level === false ? {} : { level };
+  if (nbytes === 0) return deflateRawSync(new Uint8Array(0), options);
+  let done = 0;
+  for (const window of windows(data, DEFLATE_PART)) {
+    done += window.length;
+    const finishFlush = done < nbytes ? constants.Z_FULL_FLUSH : constants.Z_FINISH;
+    parts.push(deflateRawSync(window, { ...options, finishFlush }));
+  }
+  return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
+}
+
+/** Writes little-endian fields one after the other. */
+class Fields {
+  readonly bytes: Uint8Array;
+  private readonly view: DataView;
+  private at = 0;
+  constructor(nbytes: number) {
+    this.bytes = new Uint8Array(nbytes);
+    this.view = new DataView(this.bytes.buffer);
+  }
+  u16(...values: number[]): this {
+    for (const value of values) {
+      this.view.setUint16(this.at, value, true);
+      this.at += 2;
+    }
+    return this;
+  }
+  u32(...values: number[]): this {
+    for (const value of values) {
+      this.view.setUint32(this.at, value, true);
+      this.at += 4;
+    }
+    return this;
+  }
+  u64(...values: number[]): this {
+    for (const value of values) {
+      this.view.setBigUint64(this.at, BigInt(value), true);
+      this.at += 8;
+    }
+    return this;
+  }
+  raw(bytes: Uint8Array): this {
+    this.bytes.set(bytes, this.at);
+    this.at += bytes.length;
+    return this;
+  }
+}
+
+function zip64Block(values: readonly number[]): Uint8Array {
+  if (values.length === 0) return new Uint8Array(0);
+  return new Fields(4 + 8 * values.length).u16(ZIP64_BLOCK, 8 * values.length).u64(...values).bytes;
+}
+
+function concat(...parts: Uint8Array[]): Uint8Array {
+  const all = new Fields(parts.reduce((sum, part) => sum + part.length, 0));
+  for (const part of parts) all.raw(part);
+  return all.bytes;
+}
+
+/** Time and date as FAT file systems have them: local, in steps of two seconds, from 1980 on. */
+function dosTime(date: Date): [time: number, day: number] {
+  const year = Math.min(Math.max(date.getFullYear(), 1980), 2107);
+  const time = (date.getHours() << 11) | (date.getMinutes() << 5) | (date.getSeconds() >> 1);
+  return [time, ((year - 1980) << 9) | ((date.getMonth() + 1) << 5) | date.getDate()];
+}
+
+/** Collects pieces; small neighbours become one. */
+class Pieces {
+  readonly pieces: Piece[] = [];
+  size = 0;
+  private pending: Uint8Array[] = [];
+  private start = 0;
+
+  add(data: Uint8Array | TensorBytes): void {
+    const nbytes = sizeOf(data);
+    if (data instanceof Uint8Array && nbytes <= SMALL) this.pending.push(data);
+    else if (nbytes > SMALL) {
+      this.flush();
+      this.pieces.push({ offset: this.size, data });
+      this.start = this.size + nbytes;
+    } else {
+      const copy = new Uint8Array(nbytes);
+      copyBytes(addressOf(copy), (data as TensorBytes).address, nbytes);
+      this.pending.push(copy);
+    }
+    this.size += nbytes;
+  }
+
+  flush(): void {
+    const joined = concat(...this.pending);
+    if (joined.length > 0) this.pieces.push({ offset: this.start, data: joined });
+    this.pending = [];
+    this.start = this.size;
+  }
+}
+
+/** How one kind of program writes the records of an archive. */
+interface Layout {
+  local(entry: Placed, align: number | undefined): { header: Uint8Array; padding: Uint8Array };
+  descriptor(entry: Placed): Uint8Array | null;
+  central(entry: Placed): Uint8Array;
+  end(count: number, size: number, offset: number, force: boolean): Uint8Array;
+  flags(name: string): number;
+}
+
+function endRecords(count: number, size: number, offset: number, wide: boolean, made: number): Uint8Array {
+  const at = offset + size;
+  const short = new Fields(FIXED.end)
+    .u32(SIGNATURE.end)
+    .u16(0, 0, Math.min(count, 0xffff), Math.min(count, 0xffff))
+    .u32(Math.min(size, IN_ZIP64), Math.min(offset, IN_ZIP64))
+    .u16(0).bytes;
+  if (!wide) return short;
+  const record = new Fields(FIXED.end64)
+    .u32(SIGNATURE.end64)
+    .u64(FIXED.end64 - 12)
+    .u16(made, 45)
+    .u32(0, 0)
+    .u64(count, count, size, offset).bytes;
+  const locator = new Fields(FIXED.locator64).u32(SIGNATURE.locator64, 0).u64(at).u32(1).bytes;
+  return concat(record, locator, short);
+}
+
+function pythonLayout(mode: number, [time, day]: [number, number]): Layout {
+  return {
+    flags: (name) => (/^[\0-\x7f]*$/.test(name) ? 0 : FLAG.utf8),
+    local(entry, align = 1) {
+      const start = entry.headerOffset + FIXED.local + entry.nameBytes.length + 20;
+      let gap = (align - (start % align)) % align;
+      while (gap > 0 && gap < 4) gap += align;
+      const padding = gap === 0 ? new Uint8Array(0) : new Fields(gap).u16(TD_BLOCK, gap - 4).bytes;
+      const extra = concat(padding, zip64Block([entry.nbytes, entry.compressedBytes]));
+      const header = new Fields(FIXED.local)
+        .u32(SIGNATURE.local)
+        .u16(45, entry.flags, entry.method, time, day)
+        .u32(entry.crc, IN_ZIP64, IN_ZIP64)
+        .u16(entry.nameBytes.length, extra.length).bytes;
+      return { header: concat(header, entry.nameBytes, extra), padding };
+    },
+    descriptor: () => null,
+    central(entry) {
+      const large = entry.nbytes > PYTHON_LIMIT || entry.compressedBytes > PYTHON_LIMIT;
+      const far = entry.headerOffset > PYTHON_LIMIT;
+      const sizes = large ? [entry.nbytes, entry.compressedBytes] : [];
+      const extra = concat(zip64Block([...sizes, ...(far ? [entry.headerOffset] : [])]), entry.padding);
+      const record = new Fields(FIXED.central)
+        .u32(SIGNATURE.central)
+        .u16((3 << 8) | 45, 45, entry.flags, entry.method, time, day)
+        .u32(entry.crc, large ? IN_ZIP64 : entry.compressedBytes, large ? IN_ZIP64 : entry.nbytes)
+        .u16(entry.nameBytes.length, extra.length, 0, 0, 0)
+        .u32(mode * 0x10000, far ? IN_ZIP64 : entry.headerOffset).bytes;
+      return concat(record, entry.nameBytes, extra);
+    },
+    end: (count, size, offset, force) =>
+      endRecords(count, size, offset, force || count > 0xffff || size > PYTHON_LIMIT || offset > PYTHON_LIMIT, 45),
+  };
+}
+
+/** The zip64 fields that torch's writer needs for an entry. */
+function torchWide(entry: Placed): Uint8Array {
+  const sizes = entry.nbytes >= IN_ZIP64 ? [entry.nbytes, entry.compressedBytes] : [];
+  return zip64Block([...sizes, ...(entry.headerOffset >= IN_ZIP64 ? [entry.headerOffset] : [])]);
+}
+
+const TORCH_LAYOUT: Layout = {
+  flags: () => FLAG.utf8 | FLAG.descriptor,
+  local(entry, align = 64) {
+    const wide = torchWide(entry);
+    const start = entry.headerOffset + FIXED.local + entry.nameBytes.length + wide.length + 4;
+    const gap = (align - (start % align)) % align;
+    const padding = new Fields(4 + gap).u16(FB_BLOCK, gap).raw(new Uint8Array(gap).fill(0x5a)).bytes;
+    const header = new Fields(FIXED.local)
+      .u32(SIGNATURE.local)
+      .u16(0, entry.flags, entry.method, 0, 0)
+      .u32(0, 0, 0)
+      .u16(entry.nameBytes.length, wide.length + padding.length).bytes;
+    return { header: concat(header, entry.nameBytes, wide, padding), padding };
+  },
+  descriptor(entry) {
+    const wide = torchWide(entry).length > 0;
+    const fields = new Fields(wide ? 24 : 16).u32(SIGNATURE.descriptor, entry.crc);
+    if (wide) return fields.u64(entry.compressedBytes, entry.nbytes).bytes;
+    return fields.u32(entry.compressedBytes, entry.nbytes).bytes;
+  },
+  central(entry) {
+    const extra = torchWide(entry);
+    const record = new Fields(FIXED.central)
+      .u32(SIGNATURE.central)
+      .u16(0, 0, entry.flags, entry.method, 0, 0)
+      .u32(entry.crc, Math.min(entry.compressedBytes, IN_ZIP64), Math.min(entry.nbytes, IN_ZIP64))
+      .u16(entry.nameBytes.length, extra.length, 0, 0, 0)
+      .u32(0, Math.min(entry.headerOffset, IN_ZIP64)).bytes;
+    return concat(record, entry.nameBytes, extra);
+  },
+  end: (count, size, offset) => endRecords(count, size, offset, true, 0x031e),
+};
+
+function layoutOf(options: ZipWriteOptions): Layout {
+  switch (options.style) {
+    case "tensordict":
+      return pythonLayout(0o644, dosTime(options.modified ?? new Date()));
+    case "numpy":
+      return pythonLayout(0o600, [0, (1 << 5) | 1]);
+    case "torch":
+      return TORCH_LAYOUT;
+  }
+}
+
+/**
+ * The bytes of an archive as pieces for `FileWrite`. Sources must stay as they are until these are written.
+ * Throws `ValueError` for a name that is empty, too long or used twice.
+ */
+export function zipPieces(entries: readonly ZipWriteEntry[], options: ZipWriteOptions): ZipLayout {
+  const layout = layoutOf(options);
+  const out = new Pieces();
+  const directory: Uint8Array[] = [];
+  const names = new Set<string>();
+  for (const { name, data, align, deflate } of entries) {
+    const nameBytes = UTF8.encode(name);
+    if (name === "" || nameBytes.length > 0xffff || names.has(name)) {
+      throw new ValueError(`${JSON.stringify(name)} is empty, too long or used twice as a name in an archive`);
+    }
+    names.add(name);
+    const payload = deflate ? deflated(data, deflate) : data;
+    const placed: Placed = {
+      nameBytes,
+      headerOffset: out.size,
+      payload,
+      method: deflate ? 8 : 0,
+      flags: layout.flags(name),
+      crc: crcOf(data),
+      nbytes: sizeOf(data),
+      compressedBytes: sizeOf(payload),
+      padding: new Uint8Array(0),
+    };
+    const local = layout.local(placed, align);
+    placed.padding = local.padding;
+    out.add(local.header);
+    out.add(payload);
+    const descriptor = layout.descriptor(placed);
+    if (descriptor !== null) out.add(descriptor);
+    directory.push(layout.central(placed));
+  }
+  const start = out.size;
+  const records = concat(...directory);
+  out.add(records);
+  out.add(layout.end(entries.length, records.length, start, options.forceZip64 === true));
+  out.flush();
+  return { pieces: out.pieces, size: out.size };
+}

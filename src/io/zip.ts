@@ -1,0 +1,91 @@
+// ZIP archives, read by ranges: the directory at the end, then one entry at a time. Entries that overlap, lie outside
+// of the file, have unsafe or repeated names, or whose two headers differ are refused before any of them is read.
+import { crc32, inflateRawSync } from "node:zlib";
+import { FormatError } from "./errors.ts";
+import { FileRanges } from "./file-ranges.ts";
+import { readZipDirectory, type ZipDirectoryLimits } from "./zip-directory.ts";
+
+/** One file of an archive. */
+export interface ZipEntry {
+  readonly name: string;
+  /** Where in the archive its payload begins. */
+  readonly offset: number;
+  /** Bytes of its content. */
+  readonly nbytes: number;
+  /** Bytes of its payload; those of its content when it is stored. */
+  readonly compressedBytes: number;
+  readonly method: "stored" | "deflate";
+  /** CRC-32 of its content, as the archive has it. */
+  readonly crc: number;
+  /** Where in the archive its local header begins. */
+  readonly headerOffset: number;
+  /** Where in the archive its record of the directory begins. */
+  readonly recordOffset: number;
+  /** True when sizes and checksum follow the payload as well. */
+  readonly hasDescriptor: boolean;
+}
+
+/** The largest growth that deflate's coding allows: 258 bytes from two bits. */
+const DEFLATE_RATIO = 1032;
+
+/** An archive whose directory was read and checked. It holds no open file. */
+export class ZipFile {
+  constructor(
+    readonly path: string,
+    /** Bytes of the archive. */
+    readonly size: number,
+    /** Files by name, in the order of the directory. */
+    readonly entries: ReadonlyMap<string, ZipEntry>,
+  ) {}
+
+  /** The entry of this name. Throws `FormatError`. */
+  entry(name: string): ZipEntry {
+    const entry = this.entries.get(name);
+    if (entry === undefined) throw new FormatError(`it has no entry ${JSON.stringify(name)}`, this.path);
+    return entry;
+  }
+
+  /**
+   * The content of an entry of at most `limit` bytes, compared with its checksum. Throws `FormatError` when it is
+   * longer, when it is not what the directory says, or when the archive has changed since it was opened.
+   */
+  read(entry: ZipEntry, limit: number): Uint8Array {
+    if (entry.nbytes > limit) throw this.bad(entry, `its ${entry.nbytes} bytes are more than ${limit}`);
+    const payload = FileRanges.with(this.path, (file) => {
+      if (file.size !== this.size) throw new FormatError("the archive has changed since it was opened", this.path);
+      return file.read(entry.offset, entry.compressedBytes);
+    });
+    const bytes = entry.method === "stored" ? payload : this.inflate(entry, payload);
+    if (crc32(bytes) !== entry.crc) throw this.bad(entry, "its content does not match its checksum");
+    return bytes;
+  }
+
+  private inflate(entry: ZipEntry, payload: Uint8Array): Uint8Array {
+    if (entry.nbytes > payload.length * DEFLATE_RATIO) throw this.bad(entry, "it cannot grow to the size it claims");
+    try {
+      // One byte more than claimed is enough to see that a claim is wrong.
+      const options = { maxOutputLength: entry.nbytes + 1, info: true };
+      const result = inflateRawSync(payload, options) as unknown as {
+        buffer: Uint8Array;
+        engine: { bytesWritten: number };
+      };
+      if (result.buffer.length === entry.nbytes && result.engine.bytesWritten === payload.length) return result.buffer;
+    } catch (error) {
+      const code = (error as { code?: unknown }).code;
+      if (code !== "ERR_BUFFER_TOO_LARGE") throw this.bad(entry, `damaged deflate data (${(error as Error).message})`);
+    }
+    throw this.bad(entry, "its sizes are not those of its content");
+  }
+
+  private bad(entry: ZipEntry, what: string): FormatError {
+    return new FormatError(`entry ${JSON.stringify(entry.name)}: ${what}`, this.path);
+  }
+}
+
+/**
+ * Opens an archive: reads its directory and the header of every entry, no content. Throws `FormatError` for anything
+ * that is not a plain archive: other compression than deflate, encryption, several volumes, unsafe names.
+ */
+export function readZip(path: string, limits: ZipDirectoryLimits = {}): ZipFile {
+  return FileRanges.with(path, (file) => new ZipFile(file.path, file.size, readZipDirectory(file, limits)));
+}
