@@ -1,4 +1,4 @@
-/** Two names of the file system that trade places in one step: the C library's call, which the runtime does not have. */
+/** Two names of the file system that trade places in one step: a call of the C library that the runtime lacks. */
 import { dlopen, ptr } from "bun:ffi";
 
 type Exchange = (a: string, b: string) => boolean;

@@ -34,10 +34,10 @@ export interface MemmapOptions {
   /** Flush every file to the disk before it counts as written. */
   fsync?: boolean;
   /**
-   * Write the whole directory beside the old one, flush it to the disk, and let the two trade places: a reader finds the
-   * old content or the new one, and a crash leaves one of them. What else lay in the old directory goes with it. Tensors
-   * that are mapped from any file need `copyExisting`. On a file system that cannot exchange names nothing has the name
-   * for a moment.
+   * Write the whole directory beside the old one, flush it to the disk, and let the two trade places: a reader finds
+   * the old content or the new one, and a crash leaves one of them. What else lay in the old directory goes with it.
+   * Tensors that are mapped from any file need `copyExisting`. On a file system that cannot exchange names nothing has
+   * the name for a moment.
    */
   atomic?: boolean;
 }
