@@ -70,6 +70,8 @@ export const SYMBOLS = {
   zs_io_unmap: { args: ["f64","f64"], returns: "i32" },
   /** Adds an owner to a mapping. */
   zs_io_keep: { args: ["f64"], returns: "i32" },
+  /** The open descriptor of a mapping, else -1. */
+  zs_io_descriptor: { args: ["f64"], returns: "i32" },
   /** Address of the path of a mapped file that shrank, once; else 0. */
   zs_io_fault: { args: [], returns: "f64" },
   /** Writes a mapping's changes to its file. */

@@ -81,6 +81,7 @@ export { type BackwardOptions, type GradientNode, type HookHandle, type NestedLi
 export * as tensordict from "./tensordict/index.ts";
 export {
   fromSafetensors,
+  fromShared,
   isTensorCollection,
   isTensorclass,
   LazyStackedTensorDict,
@@ -96,5 +97,6 @@ export {
   TensorDictBase,
   tensorclass,
   toSafetensors,
+  toShared,
 } from "./tensordict/index.ts";
 export { cat, stack } from "./tensordict/joining.ts";

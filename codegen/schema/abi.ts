@@ -263,6 +263,7 @@ export const natives = [
   { name: "zs_io_finish", args: ["f64"], returns: "i32", doc: "Waits for a background batch; number of failed jobs." },
   { name: "zs_io_unmap", args: ["f64", "f64"], returns: "i32", doc: "Unmaps." },
   { name: "zs_io_keep", args: ["f64"], returns: "i32", doc: "Adds an owner to a mapping." },
+  { name: "zs_io_descriptor", args: ["f64"], returns: "i32", doc: "The open descriptor of a mapping, else -1." },
   {
     name: "zs_io_fault",
     args: [],

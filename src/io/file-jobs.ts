@@ -16,7 +16,6 @@ export const SLOT = {
   status: 5,
   address: 6,
   fileSize: 7,
-  fd: 8,
   mapped: 9,
 } as const;
 
@@ -62,8 +61,6 @@ export interface JobResult {
   mapped: number;
   /** Size of the file in bytes. */
   fileSize: number;
-  /** Open descriptor, -1 when none was kept. */
-  fd: number;
 }
 
 const STATUS = {
@@ -116,7 +113,6 @@ export function resultAt(table: Float64Array, row: number): JobResult {
     address: table[row + SLOT.address] as number,
     mapped: table[row + SLOT.mapped] as number,
     fileSize: table[row + SLOT.fileSize] as number,
-    fd: table[row + SLOT.fd] as number,
   };
 }
 

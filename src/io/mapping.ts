@@ -35,6 +35,11 @@ export class MappedFile {
     private readonly address: number,
   ) {}
 
+  /** The open descriptor of memory without a file; -1 when there is none. */
+  descriptor(): number {
+    return native.zs_io_descriptor(this.address);
+  }
+
   /** Writes changed pages to the file and waits for the disk. */
   flush(): void {
     if (this.mode === "r+" && this.path !== null) native.zs_io_sync(this.address, this.nbytes);
@@ -97,7 +102,7 @@ export function mapFile(path: string, mode: MapMode, nbytes = -1): Storage {
 export function anonymousStorage(nbytes: number): Storage {
   if (nbytes === 0) return Storage.allocate(0);
   const jobs = new FileJobs();
-  jobs.add({ path: null, nbytes, flags: JobFlag.map | JobFlag.shared | JobFlag.writable });
+  jobs.add({ path: null, nbytes, flags: mapFlags("r+") | JobFlag.keepFd });
   if (jobs.run() !== 0) throw jobError(jobs.job(0), jobs.result(0));
   return storageOf(jobs.result(0), null, "r+");
 }

@@ -37,6 +37,7 @@ export {
   setListToStack,
   setTensorDictPrintoptions,
 } from "./settings.ts";
+export { fromShared, type Shared, toShared } from "./sharing.ts";
 export { catTds as cat, denseStack, stackTds as stack } from "./stacking.ts";
 export { isNonTensor, isTensorCollection } from "./state.ts";
 export type { LoadStateOptions, StateDictOptions, TensorState } from "./state-dict.ts";

@@ -279,7 +279,7 @@ comptime {
     for (.{
         "zs_io_run",                   "zs_io_start", "zs_io_done",    "zs_io_cancel",               "zs_io_finish",
         "zs_io_unmap",                 "zs_io_sync",  "zs_io_reserve", "zs_io_live_maps",            "zs_io_live_bytes",
-        "zs_release_mapping_function", "zs_io_keep",  "zs_io_fault",   "zs_release_window_function",
+        "zs_release_mapping_function", "zs_io_keep",  "zs_io_fault",   "zs_release_window_function", "zs_io_descriptor",
     }) |name| @export(&@field(files, name), .{ .name = name });
     for (.{
         "zs_cuda_open",         "zs_cuda_device_count", "zs_cuda_driver_version", "zs_cuda_device_name",

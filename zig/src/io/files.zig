@@ -31,7 +31,8 @@ const Flag = struct {
     // An existing file of another size is unlinked first, so that old mappings of it stay whole.
     const replace: u32 = 256;
     const grow: u32 = 512; // a shorter file is extended to `nbytes` (sparse)
-    const keep_fd: u32 = 1024; // leave the descriptor open and report it
+    // The descriptor stays open as long as the mapping, so that others can be told of memory that has no path.
+    const keep_fd: u32 = 1024;
     const populate: u32 = 2048; // fault the mapping in at once
     const read: u32 = 4096; // read up to `nbytes` bytes at `offset` into `data`; `mapped` tells how many
 };
@@ -46,7 +47,7 @@ pub const Job = extern struct {
     status: f64,
     address: f64,
     file_size: f64,
-    fd: f64,
+    reserved: f64,
     mapped: f64, // length of the mapping, 0 when nothing was mapped
 };
 
@@ -143,8 +144,8 @@ fn readAll(job: *Job, fd: c_int, data: [*]u8, nbytes: usize, offset: usize) Fail
     job.mapped = @floatFromInt(done);
 }
 
-fn mapDescriptor(job: *Job, fd: c_int, length: usize, flags: u32, offset: usize) Failure!void {
-    if (length == 0) return;
+fn mapDescriptor(job: *Job, fd: c_int, length: usize, flags: u32, offset: usize) Failure!bool {
+    if (length == 0) return false;
     var m: c.MAP = .{ .TYPE = if (flags & Flag.shared != 0) .SHARED else .PRIVATE };
     if (@hasField(c.MAP, "NORESERVE")) m.NORESERVE = true;
     if (@hasField(c.MAP, "POPULATE") and flags & Flag.populate != 0) m.POPULATE = true;
@@ -157,7 +158,16 @@ fn mapDescriptor(job: *Job, fd: c_int, length: usize, flags: u32, offset: usize)
     job.address = @floatFromInt(@intFromPtr(address));
     job.mapped = @floatFromInt(length);
     const path = whole(job.path) orelse 0;
-    mappings.add(@intFromPtr(address), length, if (path == 0) null else @ptrFromInt(path));
+    const kept = flags & Flag.keep_fd != 0 and fd >= 0 and mayKeep(fd);
+    mappings.add(@intFromPtr(address), length, if (path == 0) null else @ptrFromInt(path), if (kept) fd else -1);
+    return kept;
+}
+
+/// Half of the descriptors that the process may have are left to others.
+fn mayKeep(fd: c_int) bool {
+    var limit: c.rlimit = undefined;
+    if (c.getrlimit(.NOFILE, &limit) != 0) return false;
+    return @as(u64, @intCast(fd)) < limit.cur / 2;
 }
 
 fn openForJob(job: *Job, path: [*:0]const u8, flags: u32, wanted: ?usize) Failure!c_int {
@@ -218,11 +228,7 @@ fn runPosix(job: *Job) Failure!void {
     if (fd >= 0) try fillDescriptor(job, fd, flags, wanted, offset, path_address == 0);
     if (flags & Flag.map != 0) {
         const length = wanted orelse (@as(usize, @intFromFloat(job.file_size)) -| offset);
-        try mapDescriptor(job, fd, length, flags, offset);
-    }
-    if (flags & Flag.keep_fd != 0) {
-        keep = true;
-        job.fd = @floatFromInt(fd);
+        keep = try mapDescriptor(job, fd, length, flags, offset);
     }
     job.status = 0;
 }
@@ -256,7 +262,7 @@ fn badJob(job: *Job) Failure {
 fn runJob(job: *Job) bool {
     job.address = 0;
     job.file_size = 0;
-    job.fd = -1;
+    job.reserved = 0;
     job.mapped = 0;
     if (!posix_host) {
         job.status = status_unsupported;
@@ -391,6 +397,11 @@ pub fn zs_io_keep(address: f64) callconv(.c) i32 {
     return if (mappings.keep(whole(address) orelse return -1)) 0 else -1;
 }
 
+/// The open descriptor of a mapping that keeps one, else -1.
+pub fn zs_io_descriptor(address: f64) callconv(.c) i32 {
+    return mappings.descriptor(whole(address) orelse return -1);
+}
+
 /// The path of a mapped file that was found shorter than its mapping, once; 0 when there is none.
 pub fn zs_io_fault() callconv(.c) f64 {
     return @floatFromInt(@intFromPtr(mappings.take() orelse return 0));
@@ -422,7 +433,7 @@ pub fn zs_io_reserve(nbytes: f64) callconv(.c) f64 {
     if (@hasField(c.MAP, "NORESERVE")) m.NORESERVE = true;
     const address = c.mmap(null, n, .{}, m, -1, 0);
     if (address == c.MAP_FAILED) return lastError();
-    mappings.add(@intFromPtr(address), n, null);
+    mappings.add(@intFromPtr(address), n, null, -1);
     return @floatFromInt(@intFromPtr(address));
 }
 

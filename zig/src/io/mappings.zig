@@ -15,6 +15,8 @@ const Entry = struct {
     path: ?[*:0]u8 = null,
     /// Releases that are still to be ignored, because another owner was added.
     extra_owners: u32 = 0,
+    /// A descriptor that is closed with the mapping, -1 for none.
+    fd: c_int = -1,
 };
 
 /// Twice the number of mappings that Linux allows a process by default.
@@ -53,8 +55,8 @@ fn find(start: usize) ?*Entry {
     return null;
 }
 
-/// Notes a new mapping; `path` is null for memory without a file.
-pub fn add(start: usize, length: usize, path: ?[*:0]const u8) void {
+/// Notes a new mapping; `path` is null for memory without a file, `fd` goes with the mapping unless it is -1.
+pub fn add(start: usize, length: usize, path: ?[*:0]const u8, fd: c_int) void {
     _ = live_maps.fetchAdd(1, .monotonic);
     _ = live_bytes.fetchAdd(@intCast(length), .monotonic);
     const copy: ?[*:0]u8 = if (path) |p| copyPath(p) else null;
@@ -68,12 +70,14 @@ pub fn add(start: usize, length: usize, path: ?[*:0]const u8) void {
             entry.length = length;
             entry.path = copy;
             entry.extra_owners = 0;
+            entry.fd = fd;
             entry.start.store(start, .release);
             return;
         }
         i = (i + 1) % slots;
     }
     // More mappings than the table holds: this one works, but is not protected.
+    if (fd >= 0) _ = c.close(fd);
     if (copy) |p| std.heap.c_allocator.free(std.mem.span(p));
 }
 
@@ -95,6 +99,7 @@ pub fn keep(start: usize) bool {
 pub fn drop(start: usize, fallback: usize) i32 {
     if (!posix_host) return 0;
     var length = fallback;
+    var fd: c_int = -1;
     acquire();
     if (find(start)) |entry| {
         if (entry.extra_owners > 0) {
@@ -103,15 +108,25 @@ pub fn drop(start: usize, fallback: usize) i32 {
             return 0;
         }
         length = entry.length;
+        fd = entry.fd;
         entry.start.store(removed, .release);
         if (entry.path) |p| std.heap.c_allocator.free(std.mem.span(p));
         entry.path = null;
     }
     release();
+    if (fd >= 0) _ = c.close(fd);
     if (c.munmap(@ptrFromInt(start), length) != 0) return -@as(i32, @intCast(c._errno().*));
     _ = live_maps.fetchSub(1, .monotonic);
     _ = live_bytes.fetchSub(@intCast(length), .monotonic);
     return 0;
+}
+
+/// The descriptor that goes with a mapping, -1 when there is none.
+pub fn descriptor(start: usize) c_int {
+    acquire();
+    defer release();
+    const entry = find(start) orelse return -1;
+    return entry.fd;
 }
 
 /// Mappings made here that are still alive.
@@ -199,7 +214,7 @@ test "a mapping has as many owners as were added" {
     try std.testing.expect(mapped != c.MAP_FAILED);
     const start = @intFromPtr(mapped);
     const before = maps();
-    add(start, length, null);
+    add(start, length, null, -1);
     try std.testing.expect(keep(start));
     try std.testing.expectEqual(@as(i32, 0), drop(start, length));
     @as(*u8, @ptrCast(mapped)).* = 1;
@@ -220,7 +235,7 @@ test "a file that shrinks gives zeros and its path" {
     try std.testing.expectEqual(@as(c_int, 0), c.ftruncate(fd, @intCast(length)));
     const mapped = c.mmap(null, length, .{ .READ = true, .WRITE = true }, .{ .TYPE = .SHARED }, fd, 0);
     const start = @intFromPtr(mapped);
-    add(start, length, name);
+    add(start, length, name, -1);
     defer _ = drop(start, length);
     const view: [*]volatile u8 = @ptrCast(mapped);
     view[0] = 7;
