@@ -1,7 +1,8 @@
 // Putting finished files in place, so that a reader finds the old content or the new one, whole.
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { open, rename } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { guarded } from "./errors.ts";
+import { guarded, guardedLater } from "./errors.ts";
 
 /** A name beside a path that nothing has yet. */
 export function temporaryBeside(path: string, what = "tmp"): string {
@@ -34,6 +35,24 @@ export function syncPath(path: string): void {
   } finally {
     closeSync(fd);
   }
+}
+
+/** `syncPath` beside the program: a disk may take a second. */
+export async function syncPathLater(path: string): Promise<void> {
+  if (process.platform === "win32") return;
+  await guardedLater(path, async () => {
+    const file = await open(path, "r");
+    try {
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  });
+}
+
+/** `replaceFile` beside the program: giving back the pages of a large old file takes a while. */
+export async function replaceFileLater(made: string, path: string): Promise<void> {
+  await guardedLater(path, () => rename(made, path));
 }
 
 /** Waits until the disk has the names in a directory and in all directories below it. */

@@ -75,13 +75,25 @@ export function systemError(errno: number, path: string): OSError {
   });
 }
 
+function translated(path: string, error: unknown): unknown {
+  const errno = (error as { errno?: unknown }).errno;
+  return typeof errno === "number" && errno !== 0 ? systemError(Math.abs(errno), path) : error;
+}
+
 /** Runs a file system call of the runtime and gives its failures the same classes. */
 export function guarded<T>(path: string, run: () => T): T {
   try {
     return run();
   } catch (error) {
-    const errno = (error as { errno?: unknown }).errno;
-    if (typeof errno === "number" && errno !== 0) throw systemError(Math.abs(errno), path);
-    throw error;
+    throw translated(path, error);
+  }
+}
+
+/** The same for calls that end later. */
+export async function guardedLater<T>(path: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw translated(path, error);
   }
 }

@@ -1,8 +1,9 @@
 // Files written whole: beside the target under another name, which takes its place when everything is there.
 import { rmSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { addressOf } from "../ffi/library.ts";
-import { replaceFile, syncPath, temporaryBeside } from "./durable.ts";
+import { replaceFile, replaceFileLater, syncPath, syncPathLater, temporaryBeside } from "./durable.ts";
 import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
 import type { TensorBytes } from "./tensor-bytes.ts";
 
@@ -46,29 +47,28 @@ export class FileWrite {
 
   /** Writes everything and puts the file in place. */
   run(): void {
-    this.finish(() => this.jobs.run(this.options.numThreads ?? 1));
-  }
-
-  /** The same while the program goes on. The sources must not change until then. */
-  async runInBackground(options: BackgroundOptions = {}): Promise<void> {
-    let failed = 0;
     try {
-      failed = await this.jobs.runInBackground(this.options.numThreads ?? 1, options);
-    } catch (error) {
-      rmSync(this.temporary, { force: true });
-      throw error;
-    }
-    this.finish(() => failed);
-  }
-
-  private finish(run: () => number): void {
-    try {
-      if (run() !== 0) this.jobs.throwFirstFailure();
+      if (this.jobs.run(this.options.numThreads ?? 1) !== 0) this.jobs.throwFirstFailure();
       if (this.options.fsync) syncPath(this.temporary);
       replaceFile(this.temporary, this.path);
       if (this.options.fsync) syncPath(dirname(this.path));
     } catch (error) {
       rmSync(this.temporary, { force: true });
+      throw error;
+    }
+  }
+
+  /** The same while the program goes on. The sources must not change until then. */
+  async runInBackground(options: BackgroundOptions = {}): Promise<void> {
+    try {
+      const failed = await this.jobs.runInBackground(this.options.numThreads ?? 1, options);
+      if (failed !== 0) this.jobs.throwFirstFailure();
+      if (this.options.fsync) await syncPathLater(this.temporary);
+      options.signal?.throwIfAborted();
+      await replaceFileLater(this.temporary, this.path);
+      if (this.options.fsync) await syncPathLater(dirname(this.path));
+    } catch (error) {
+      await rm(this.temporary, { force: true });
       throw error;
     }
   }
