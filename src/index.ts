@@ -80,6 +80,7 @@ export { UntypedStorage } from "./tensor/storage.ts";
 export { type BackwardOptions, type GradientNode, type HookHandle, type NestedList, Tensor } from "./tensor/tensor.ts";
 export * as tensordict from "./tensordict/index.ts";
 export {
+  appendMemmap,
   fromSafetensors,
   fromShared,
   isTensorCollection,

@@ -14,23 +14,26 @@ import type { LazyNode, LeafNode, TensorDictNode, TreeNode } from "./tree.ts";
 export interface ReadOptions {
   /** Only this sub-tree: "a/b" or ["a", "b"]. */
   subpath?: string | readonly string[];
+  /** False: names are the keys as they are, before their encoded forms are tried. */
+  robustKey?: boolean;
   /** Deepest nesting of directories. */
   maxDepth?: number;
   /** Most entries in all directories together. */
   maxEntries?: number;
 }
 
-/** What reading may still use up; `entries` is shared by all directories. */
+/** How names are found, and what reading may still use up; `entries` is shared by all directories. */
 class Budget {
   constructor(
     private readonly total: { entries: number },
     private readonly depth: number,
+    readonly robust: boolean,
   ) {}
 
   /** For the directories inside `path`. */
   deeper(path: string): Budget {
     if (this.depth <= 0) throw new FormatError("directories are nested too deeply", path);
-    return new Budget(this.total, this.depth - 1);
+    return new Budget(this.total, this.depth - 1, this.robust);
   }
 
   spend(entries: number, path: string): void {
@@ -40,11 +43,14 @@ class Budget {
 }
 
 /** The directory of a sub-tree. */
-export function subtreePath(prefix: string, subpath: string | readonly string[]): string {
-  const keys = typeof subpath === "string" ? subpath.split("/") : subpath;
+export function subtreePath(prefix: string, subpath: string | readonly string[], robust = true): string {
+  const keys = typeof subpath === "string" ? subpath.split("/").filter((key) => key !== "") : subpath;
+  if (typeof subpath !== "string" && (keys.length === 0 || !keys.every((key) => typeof key === "string"))) {
+    throw new ValueError("subpath must be a string path or a (nested) tuple of strings.");
+  }
   let path = resolve(prefix);
-  for (const key of keys) path = childDirectory(path, key);
-  if (!existsSync(join(path, "meta.json"))) {
+  for (const key of keys) path = childDirectory(path, key, robust);
+  if (keys.length > 0 && !existsSync(join(path, "meta.json"))) {
     const shown = typeof subpath === "string" ? `'${subpath}'` : `(${keys.map((key) => `'${key}'`).join(", ")})`;
     throw new ValueError(`No tensordict found under subpath ${shown} (missing meta.json in ${path}).`);
   }
@@ -53,8 +59,9 @@ export function subtreePath(prefix: string, subpath: string | readonly string[])
 
 /** Reads the whole structure below `prefix`; no tensor is mapped yet. */
 export function readDirectory(prefix: string, options: ReadOptions = {}): TreeNode {
-  const path = options.subpath === undefined ? resolve(prefix) : subtreePath(prefix, options.subpath);
-  return readNode(path, new Budget({ entries: options.maxEntries ?? 10_000_000 }, options.maxDepth ?? 128));
+  const { subpath, robustKey = true, maxEntries = 10_000_000, maxDepth = 128 } = options;
+  const path = subpath === undefined ? resolve(prefix) : subtreePath(prefix, subpath, robustKey);
+  return readNode(path, new Budget({ entries: maxEntries }, maxDepth, robustKey));
 }
 
 function readNode(path: string, budget: Budget): TreeNode {
@@ -108,9 +115,9 @@ function readLevelNode(
     if (entry.isNested) {
       throw new FormatError(`entry ${JSON.stringify(key)} is a nested tensor, which zensor does not have`, path);
     }
-    entries.set(key, { kind: "leaf", path: leafPath(path, key), offset: 0, meta: entry });
+    entries.set(key, { kind: "leaf", path: leafPath(path, key, budget.robust), offset: 0, meta: entry });
   }
-  for (const key of collections) entries.set(key, readNode(childDirectory(path, key), inner));
+  for (const key of collections) entries.set(key, readNode(childDirectory(path, key, budget.robust), inner));
   const { className, batchSize, device, names } = meta;
   return { kind: "tensordict", path, className, batchSize, device, names, entries };
 }
@@ -120,22 +127,22 @@ function within(path: string, name: string): string {
   return path.endsWith(sep) ? path + name : path + sep + name;
 }
 
-function leafPath(path: string, key: string): string {
+function leafPath(path: string, key: string, robust: boolean): string {
   const encoded = encodeKey(key);
   const usual = within(path, `${encoded}.memmap`);
-  if (encoded !== key && isSafeRawName(key, true) && !existsSync(usual)) {
-    const old = join(path, `${key}.memmap`);
-    if (existsSync(old)) return old;
+  if (encoded !== key && isSafeRawName(key, true) && !(robust && existsSync(usual))) {
+    const raw = join(path, `${key}.memmap`);
+    if (existsSync(raw)) return raw;
   }
   return usual;
 }
 
-function childDirectory(path: string, key: string): string {
+function childDirectory(path: string, key: string, robust: boolean): string {
   const encoded = encodeKey(key);
   const usual = within(path, encoded);
-  if (encoded !== key && isSafeRawName(key) && !existsSync(usual)) {
-    const old = join(path, key);
-    if (existsSync(old)) return old;
+  if (encoded !== key && isSafeRawName(key) && !(robust && existsSync(usual))) {
+    const raw = join(path, key);
+    if (existsSync(raw)) return raw;
   }
   return usual;
 }

@@ -3,9 +3,12 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { encodeKey, keyProblem } from "../io/keys.ts";
+import { mappedFileOf } from "../io/mapping.ts";
 import { LOST_KEYS } from "../io/memmap-meta.ts";
-import type { DTypeLike } from "../tensor/dtype.ts";
+import { type DTypeLike, getDefaultDtype, toDType } from "../tensor/dtype.ts";
 import { AttributeError, KeyError, RuntimeError } from "../tensor/errors.ts";
+import { numelOf } from "../tensor/size.ts";
+import type { UntypedStorage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { startsWith } from "./convert.ts";
 import { keyPath, keyText } from "./keys.ts";
@@ -143,14 +146,7 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
 
   /** Adds a zero-filled tensor to a memory-mapped TensorDict, on disk too. @torch TensorDict.make_memmap */
   makeMemmap(key: NestedKey, shape: readonly number[], options: { dtype?: DTypeLike } = {}): MemoryMappedTensor {
-    const [holder, last] = this.#levelFor(keyPath(key));
-    if (!startsWith(shape, holder._batchSize)) {
-      throw new RuntimeError(
-        `batch dimension mismatch, got self.batch_size=${holder._batchSize} and ` +
-          `value.shape=torch.Size([${shape.join(", ")}]) ` +
-          `for key '${last}'. The leading dimensions of a value must match the batch size.`,
-      );
-    }
+    const [holder, last] = this.#levelFor(keyPath(key), shape);
     const filename = this.#leafFile(holder, last);
     const made = MemoryMappedTensor.empty(shape, { ...options, ...(filename === null ? {} : { filename }) });
     this.#adopt(holder, last, made);
@@ -161,6 +157,41 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
   makeMemmapFromTensor(key: NestedKey, tensor: Tensor, options: { copyData?: boolean } = {}): MemoryMappedTensor {
     const made = this.makeMemmap(key, tensor.shape, { dtype: tensor.dtype });
     if (options.copyData !== false) made.copy_(tensor.detach());
+    return made;
+  }
+
+  /**
+   * Adds the elements of a storage to a memory-mapped TensorDict, on disk too: they are copied into the new file.
+   * Without a directory the storage itself is used. @torch TensorDict.make_memmap_from_storage
+   */
+  makeMemmapFromStorage(
+    key: NestedKey,
+    storage: UntypedStorage,
+    shape: readonly number[],
+    options: { dtype?: DTypeLike } = {},
+  ): MemoryMappedTensor {
+    const dtype = options.dtype === undefined ? getDefaultDtype() : toDType(options.dtype);
+    const nbytes = storage.nbytes();
+    if (numelOf(shape) * dtype.itemsize !== nbytes) {
+      const count = Math.floor(nbytes / dtype.itemsize);
+      throw new RuntimeError(`shape '[${shape.join(", ")}]' is invalid for input of size ${count}`);
+    }
+    storage.dataPtr();
+    const whole = MemoryMappedTensor._over(storage.storage, [...shape], dtype);
+    const [holder, last] = this.#levelFor(keyPath(key), shape);
+    const filename = this.#leafFile(holder, last);
+    const own = mappedFileOf(storage.storage)?.path ?? null;
+    if (filename !== null && own !== null && own !== filename) {
+      throw new RuntimeError(
+        "Providing a storage with an associated filename that differs from the filename argument is not permitted " +
+          `unless filename=None. Got filename=${filename}, storage.filename=${own}`,
+      );
+    }
+    const made =
+      filename === null || own === filename
+        ? whole
+        : MemoryMappedTensor.fromTensor(whole.clone(), { filename, existsok: true });
+    this.#adopt(holder, last, made);
     return made;
   }
 
@@ -179,7 +210,7 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
     return path === null ? null : join(path, `${encodeKey(key)}.memmap`);
   }
 
-  #levelFor(path: readonly string[]): [Td, string] {
+  #levelFor(path: readonly string[], shape: readonly number[]): [Td, string] {
     let at = this as unknown as Td;
     if (!at.isMemmap()) throw new RuntimeError("Can only make a memmap tensor within a memory-mapped tensordict.");
     for (const part of path.slice(0, -1)) {
@@ -203,6 +234,13 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
       throw new RuntimeError(
         `The key ${keyText(path)} already exists within the target tensordict. Delete that entry ` +
           "before overwriting it.",
+      );
+    }
+    if (!startsWith(shape, at._batchSize)) {
+      throw new RuntimeError(
+        `batch dimension mismatch, got self.batch_size=${at._batchSize} and ` +
+          `value.shape=torch.Size([${shape.join(", ")}]) ` +
+          `for key '${last}'. The leading dimensions of a value must match the batch size.`,
       );
     }
     return [at, last];

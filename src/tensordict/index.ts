@@ -19,6 +19,7 @@ export {
   MemoryMappedTensor as MemmapTensor,
   MemoryMappedTensor,
 } from "./mapped-tensor.ts";
+export { appendMemmap } from "./memmap-append.ts";
 export type { LoadOptions } from "./memmap-load.ts";
 export type { MemmapOptions } from "./memmap-save.ts";
 export { fromModule, type ModuleLike, toModule } from "./module.ts";
@@ -49,7 +50,7 @@ export {
   TensorClassBase,
   tensorclass,
 } from "./tensorclass.ts";
-export { PickledData } from "./tree-load.ts";
+export { type PickleChoice, PickledData, PythonClass } from "./tree-load.ts";
 export type {
   CollectionOptions,
   Entry,

@@ -1,15 +1,17 @@
 // Loads memory-mapped directories: the structure is read at once, the bytes of tensors when they are used.
 import { statSync } from "node:fs";
 import { OSError } from "../io/errors.ts";
-import { type MapMode, mapFiles } from "../io/mapping.ts";
+import { mapFiles } from "../io/mapping.ts";
 import { readDirectory } from "../io/memmap-read.ts";
 import { type LeafNode, leavesOf } from "../io/tree.ts";
 import { CPU, type DeviceLike, toDevice } from "../tensor/device.ts";
+import { ValueError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
-import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
+import { makeContiguous, Tensor } from "../tensor/tensor.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
 import type { Td } from "./state.ts";
-import { buildTree } from "./tree-load.ts";
+import { buildTree, type PickleChoice } from "./tree-load.ts";
+import type { Entry } from "./types.ts";
 
 /** How a directory is loaded. */
 export interface LoadOptions {
@@ -18,13 +20,18 @@ export interface LoadOptions {
   /** Load only this sub-tree. */
   subpath?: string | readonly string[];
   /** "r+" writes through, "r" keeps changes private; by default as the files allow. */
-  mode?: MapMode;
+  mode?: "r" | "r+";
+  /** False: file names are the keys as they are, before their encoded forms are tried. */
+  robustKey?: boolean;
   /** Threads that open files. */
   numThreads?: number;
-  /** Receives the entries; what is not on disk is removed from it. */
+  /** Receives the entries, level by level; what is not on disk is removed from it. */
   out?: Td;
-  /** What to do with Python pickles: refuse them (default), or keep their bytes unread. */
-  pickles?: "refuse" | "keep";
+  /**
+   * What to do with values that Python pickled: refuse them (default), keep their bytes unread, or read those that are
+   * plain data (sets, bytes, tuples, dicts of any keys, complex numbers), which runs nothing.
+   */
+  pickles?: PickleChoice;
 }
 
 function mapLeaves(leaves: readonly LeafNode[], options: LoadOptions): Storage[] {
@@ -51,6 +58,8 @@ function identityOf(prefix: string): string {
 
 /** Loads what `prefix` holds. A directory that is replaced meanwhile (see `atomic`) is read again. */
 export function loadTree(prefix: string, options: LoadOptions = {}): Td {
+  const { mode = "r" } = options;
+  if (mode !== "r" && mode !== "r+") throw new ValueError(`mode must be 'r', 'r+' or None, got '${String(mode)}'.`);
   for (let attempt = 1; ; attempt++) {
     const before = identityOf(prefix);
     try {
@@ -64,7 +73,8 @@ export function loadTree(prefix: string, options: LoadOptions = {}): Td {
 }
 
 function loadOnce(prefix: string, options: LoadOptions): Td {
-  const node = readDirectory(prefix, options.subpath === undefined ? {} : { subpath: options.subpath });
+  const { subpath, robustKey = true } = options;
+  const node = readDirectory(prefix, { robustKey, ...(subpath === undefined ? {} : { subpath }) });
   const device = options.device === undefined || options.device === null ? CPU : toDevice(options.device);
   const leaves = leavesOf(node);
   const tensors = new Map<LeafNode, Tensor>();
@@ -91,8 +101,17 @@ function loadOnce(prefix: string, options: LoadOptions): Td {
   return device.type === "cuda" ? td.to(device) : td;
 }
 
+// Levels that are there stay the objects they are; tensors are replaced.
 function loadInto(out: Td, td: Td): Td {
   for (const key of [...out._keys()]) if (td._own(key) === undefined) out.del_(key);
-  for (const key of td._keys()) out.set(key, td._own(key));
+  for (const key of td._keys()) {
+    const [own, entry] = [out._own(key), td._own(key) as Entry];
+    if (isLevel(own) && isLevel(entry)) loadInto(own, entry);
+    else out.set(key, entry);
+  }
   return out;
+}
+
+function isLevel(entry: Entry | undefined): entry is Td {
+  return entry !== undefined && !(entry instanceof Tensor) && entry._kind === "tensordict";
 }

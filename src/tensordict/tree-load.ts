@@ -1,8 +1,11 @@
 // Builds TensorDicts, lazy stacks, tensorclasses and values from the tree that a reader found.
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { FormatError, guarded } from "../io/errors.ts";
-import { toPlain } from "../io/python-json.ts";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { FormatError } from "../io/errors.ts";
+import { MAX_META_BYTES } from "../io/memmap-meta.ts";
+import { readPlainPickle } from "../io/plain-pickle.ts";
+import { parsePythonJsonObject, toPlain } from "../io/python-json.ts";
+import { readSmallFile } from "../io/small-file.ts";
 import type { LeafNode, NonTensorNode, NonTensorStackNode, TreeNode } from "../io/tree.ts";
 import type { Device } from "../tensor/device.ts";
 import { RuntimeError } from "../tensor/errors.ts";
@@ -23,12 +26,23 @@ export class PickledData {
   ) {}
 }
 
+/** A class of Python's that was saved as a value: `dict`, `list`, `tuple` or `OrderedDict` itself. */
+export class PythonClass {
+  constructor(readonly name: string) {}
+  toString(): string {
+    return `<class '${this.name === "OrderedDict" ? "collections." : ""}${this.name}'>`;
+  }
+}
+
+/** What happens to values that Python pickled. */
+export type PickleChoice = "refuse" | "keep" | "plain";
+
 /** What building a tree needs to know. */
 export interface BuildContext {
   /** The tensor of every leaf. */
   tensors: ReadonlyMap<LeafNode, Tensor>;
   device: Device | null;
-  pickles: "refuse" | "keep";
+  pickles: PickleChoice;
   /** The tree is a directory: what is built remembers its place, and values write themselves there. */
   onDisk: boolean;
 }
@@ -107,23 +121,56 @@ function entriesOf(
   return entries;
 }
 
-function readPickle(path: string, context: BuildContext): PickledData {
-  if (context.pickles === "refuse") {
-    throw new RuntimeError(
-      `Refusing to load pickled non-tensor data from ${path}: only Python can read it. ` +
-        'Pass { pickles: "keep" } to load everything else and keep its bytes unread.',
-      { code: "pickle" },
-    );
+const CLASSES = new Set(["dict", "list", "tuple", "OrderedDict"]);
+
+/** The class that `json_types.json` names for a field, as long as it speaks of this very pickle. */
+function savedClass(path: string, bytes: Uint8Array): PythonClass | undefined {
+  const file = join(dirname(path), "json_types.json");
+  if (!existsSync(file)) return undefined;
+  const hash = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+  const root = ((): ReturnType<typeof parsePythonJsonObject> => {
+    try {
+      return parsePythonJsonObject(readSmallFile(file, MAX_META_BYTES));
+    } catch (error) {
+      if ((error as Error).name !== "PythonJsonError") throw error;
+      throw new FormatError((error as Error).message, file, error);
+    }
+  })();
+  const types = root.get("types");
+  const name = types instanceof Map ? types.get("data") : undefined;
+  if (root.get("pickle_sha256") !== hash || typeof name !== "string" || !CLASSES.has(name)) return undefined;
+  return new PythonClass(name);
+}
+
+/** The value in a pickle, which is never run; `field` is the key under which it lies there. */
+function readPickle(path: string, context: BuildContext, field: string | null): unknown {
+  const bytes = readSmallFile(path, MAX_META_BYTES).slice();
+  const known = field === null ? undefined : savedClass(path, bytes);
+  if (known !== undefined) return known;
+  switch (context.pickles) {
+    case "keep":
+      return new PickledData(bytes, path);
+    case "refuse":
+      throw new RuntimeError(
+        `Refusing to load pickled non-tensor data from ${path}. Pass { pickles: "plain" } to read plain values ` +
+          '(sets, bytes, tuples, dicts), or { pickles: "keep" } to load everything else and keep its bytes unread.',
+        { code: "pickle" },
+      );
+    case "plain": {
+      const value = readPlainPickle(bytes, path);
+      if (field === null) return value;
+      const fields = value as Record<string, unknown> | null;
+      if (typeof fields !== "object" || fields === null || !Object.hasOwn(fields, field)) {
+        throw new FormatError(`the pickle has no ${JSON.stringify(field)}`, path);
+      }
+      return fields[field];
+    }
   }
-  return new PickledData(
-    guarded(path, () => readFileSync(path)),
-    path,
-  );
 }
 
 function buildValue(node: NonTensorNode, context: BuildContext, parent: NewState | null): Td {
   const state = { batchSize: parent?.batchSize ?? Size.fromList([]), device: context.device, names: null };
-  const value = node.pickle === null ? toPlain(node.data) : readPickle(node.pickle, context);
+  const value = node.pickle === null ? toPlain(node.data) : readPickle(node.pickle, context, "data");
   const td = make.nonTensor(value, state, node.className);
   const held = td as unknown as { _raw: unknown; _rawFor: unknown };
   held._raw = node.pickle === null ? node.data : undefined;
@@ -133,17 +180,18 @@ function buildValue(node: NonTensorNode, context: BuildContext, parent: NewState
 }
 
 function buildStack(node: NonTensorStackNode, context: BuildContext): Td {
-  if (node.pickle !== null) {
-    const kept = readPickle(node.pickle, context);
-    return make.nonTensor(kept, { batchSize: Size.fromList([]), device: context.device, names: null }, "NonTensorData");
+  const { pickle } = node;
+  const data = pickle === null ? toPlain(node.data) : readPickle(pickle, context, null);
+  if (data instanceof PickledData) {
+    return make.nonTensor(data, { batchSize: Size.fromList([]), device: context.device, names: null }, "NonTensorData");
   }
-  if (!Array.isArray(node.data))
-    throw new FormatError("data of a NonTensorStack is not a list", join(node.path, "meta.json"));
+  if (!Array.isArray(data))
+    throw new FormatError("data of a NonTensorStack is not a list", pickle ?? join(node.path, "meta.json"));
   // The file does not tell nested stacks from values that are lists: regular lists are stacks, as in Python.
-  const { values, shape } = regularValues(toPlain(node.data));
+  const { values, shape } = regularValues(data);
   const td = make.nonTensorStack(values, { batchSize: shape, device: context.device, names: null }, node.stackDim);
   const held = td as unknown as { _raw: unknown; _rawFor: unknown; values_: unknown };
-  held._raw = node.data;
+  held._raw = pickle === null ? node.data : undefined;
   held._rawFor = held.values_;
   if (context.onDisk) followFile(td, node.path);
   return td;

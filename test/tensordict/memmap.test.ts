@@ -191,6 +191,52 @@ describe("preallocating", () => {
   });
 });
 
+describe("makeMemmapFromStorage", () => {
+  const numbers = () => tensor([0, 1, 2, 3, 4, 5]).to("int64").untypedStorage();
+  test("the elements go to a file of their own", () => {
+    const path = fresh();
+    const saved = sample().memmap(path);
+    const made = saved.makeMemmapFromStorage("s2", numbers(), [3, 2], { dtype: "int64" });
+    saved.makeMemmapFromStorage(["k", "j"], numbers(), [3, 2], { dtype: "int64" });
+    made.at(0).fill_(9);
+    const loaded = TensorDict.loadMemmap(path) as unknown as Td;
+    expect((loaded.at("s2") as Tensor).tolist()).toEqual([
+      [9, 9],
+      [2, 3],
+      [4, 5],
+    ]);
+    expect((loaded.at(["k", "j"]) as Tensor).sum().item()).toBe(15);
+    expect((loaded.at("k") as unknown as Td).batchSize).toEqual([3] as never);
+  });
+  test("without a directory the storage itself is used", () => {
+    const saved = sample().memmap();
+    const storage = numbers();
+    saved.makeMemmapFromStorage("s2", storage, [3, 2], { dtype: "int64" });
+    storage.fill_(0);
+    expect((saved.at("s2") as Tensor).sum().item()).toBe(0);
+  });
+  test("refusals", () => {
+    const path = fresh();
+    const saved = sample().memmap(path);
+    const make = (key: string, shape: number[], dtype = "int64") =>
+      saved.makeMemmapFromStorage(key, numbers(), shape, { dtype: dtype as "int64" });
+    expect(() => make("q", [3, 200])).toThrow("shape '[3, 200]' is invalid for input of size 6");
+    expect(() => make("q", [3], "float32")).toThrow("shape '[3]' is invalid for input of size 12");
+    expect(() => make("a", [3, 2])).toThrow("The key a already exists");
+    expect(() => make("q", [2, 3])).toThrow("batch dimension mismatch, got self.batch_size=torch.Size([3])");
+    expect(() => make("shape", [3, 2])).toThrow("cannot be saved");
+    expect(() => sample().makeMemmapFromStorage("q", numbers(), [3, 2])).toThrow("invalid for input");
+    expect(() => sample().makeMemmapFromStorage("q", numbers(), [3, 2], { dtype: "int64" })).toThrow(
+      "Can only make a memmap tensor within a memory-mapped tensordict.",
+    );
+    const own = MemoryMappedTensor.fromTensor(tensor([1, 2, 3]), { filename: fresh() });
+    expect(() => saved.makeMemmapFromStorage("q", own.untypedStorage(), [3], { dtype: own.dtype })).toThrow(
+      `unless filename=None. Got filename=${join(path, "q.memmap")}, storage.filename=${own.filename}`,
+    );
+    expect(readdirSync(path).sort()).toEqual(["a.memmap", "b", "meta.json", "s"]);
+  });
+});
+
 /** Memory of this process that is really there; 0 where the system does not tell. */
 function residentBytes(): number {
   if (process.platform !== "linux") return 0;
