@@ -78,6 +78,7 @@ export { setWarningPolicy } from "./tensor/errors.ts";
 export { Size } from "./tensor/size.ts";
 export { UntypedStorage } from "./tensor/storage.ts";
 export { type BackwardOptions, type GradientNode, type HookHandle, type NestedList, Tensor } from "./tensor/tensor.ts";
+export { load, save } from "./tensordict/files.ts";
 export * as tensordict from "./tensordict/index.ts";
 export {
   appendMemmap,

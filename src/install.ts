@@ -7,7 +7,9 @@ import * as composites from "./autograd/composites.ts";
 import * as formulas from "./autograd/formulas.ts";
 import * as registry from "./autograd/registry.ts";
 import { installCudaCheck } from "./cuda/check.ts";
+import { torchClasses } from "./io/torch-classes.ts";
 import { late, Tensor } from "./tensor/tensor.ts";
+import { torchBridge } from "./tensordict/torch-objects.ts";
 
 Object.assign(registry.composites, composites);
 Object.assign(registry.formulas, formulas);
@@ -16,3 +18,4 @@ installMethods(Tensor.prototype);
 installDataMethods(Tensor.prototype);
 installIndexMethods(Tensor.prototype);
 installCudaCheck();
+Object.assign(torchClasses, torchBridge);

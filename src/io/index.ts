@@ -18,4 +18,6 @@ export {
 export type { SafetensorsEntry, SafetensorsHeader } from "./safetensors-header.ts";
 export { type AppState, Snapshot, StateDict, type Stateful } from "./snapshot.ts";
 export type { Manifest, ManifestEntry } from "./snapshot-manifest.ts";
+export { loadTorch } from "./torch-file.ts";
+export { saveTorch, saveTorchAsync } from "./torch-save.ts";
 export type { LeafNode, TreeNode } from "./tree.ts";

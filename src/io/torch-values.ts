@@ -1,0 +1,267 @@
+// What .pt files hold besides plain data: tensors over storages, parameters, sizes, dtypes, devices. The names that
+// stand for them are listed here; a tensor is described first and made when its storage is known.
+import { CPU, Device, META } from "../tensor/device.ts";
+import { type DType, dtypeByName } from "../tensor/dtype.ts";
+import { ZensorError } from "../tensor/errors.ts";
+import { Size } from "../tensor/size.ts";
+import { Storage } from "../tensor/storage.ts";
+import { bytesNeeded, CONJ, makeStrided, NEG, type Tensor } from "../tensor/tensor.ts";
+import { FormatError } from "./errors.ts";
+import { GlobalReference, PickledObject, type PickleGlobal } from "./pickle.ts";
+import { PlainValues, plainGlobal } from "./plain-pickle.ts";
+import { torchClasses } from "./torch-classes.ts";
+
+const MAX_RANK = 64;
+
+/** torch's typed storages by the names of their classes. */
+export const STORAGE_DTYPES: Record<string, string> = {
+  Float: "float32",
+  Double: "float64",
+  Half: "float16",
+  BFloat16: "bfloat16",
+  Long: "int64",
+  Int: "int32",
+  Short: "int16",
+  Char: "int8",
+  Byte: "uint8",
+  Bool: "bool",
+  ComplexFloat: "complex64",
+  ComplexDouble: "complex128",
+};
+
+/** A storage that a file names. */
+export class SavedStorage {
+  constructor(
+    readonly key: string,
+    /** Type of its elements; null when they are bytes. */
+    readonly dtype: DType | null,
+    /** Bytes that the file should have of it. */
+    readonly nbytes: number,
+    /** Bytes of the storage before this one's first: old files have storages inside of others. */
+    readonly begin: number,
+  ) {}
+}
+
+/** A tensor that a file describes. */
+export class SavedTensor {
+  constructor(
+    /** Null for a tensor without data. */
+    readonly storage: SavedStorage | null,
+    readonly dtype: DType,
+    readonly offset: number,
+    readonly shape: readonly number[],
+    readonly strides: readonly number[],
+    readonly requiresGrad: boolean,
+    readonly bits: number,
+  ) {}
+}
+
+/** A parameter that a file describes. */
+export class SavedParameter {
+  constructor(
+    readonly data: SavedTensor,
+    readonly requiresGrad: boolean,
+  ) {}
+}
+
+function whole(value: unknown, what: string): number {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new FormatError(`${what} of a tensor is ${String(value)}`);
+}
+
+function wholes(value: unknown, what: string): number[] {
+  if (!Array.isArray(value) || value.length > MAX_RANK)
+    throw new FormatError(`the ${what} of a tensor is no such list`);
+  return value.map((item) => whole(item, what));
+}
+
+function dtypeOf(value: unknown): DType {
+  const name = value instanceof GlobalReference ? value.name : "";
+  const dtype = value instanceof GlobalReference ? (value.meaning.value as DType | undefined) : undefined;
+  if (dtype !== undefined && dtypeByName(name) === dtype) return dtype;
+  throw new FormatError("a tensor has something else as its dtype");
+}
+
+function bitsOf(metadata: unknown): number {
+  if (metadata === undefined || metadata === null) return 0;
+  if (!(metadata instanceof Map)) throw new FormatError("a tensor has metadata that is no dict");
+  return (metadata.get("conj") === true ? CONJ : 0) | (metadata.get("neg") === true ? NEG : 0);
+}
+
+function describeTensor(args: readonly unknown[], dtype: DType | null, metadata?: unknown): SavedTensor {
+  const [storage, offset, shape, strides, requiresGrad = false] = args;
+  if (!(storage instanceof SavedStorage)) throw new FormatError("a tensor has something else as its storage");
+  const element = dtype ?? storage.dtype;
+  if (element === null) throw new FormatError("a tensor over bytes has no dtype");
+  return new SavedTensor(
+    storage,
+    element,
+    whole(offset, "the offset"),
+    wholes(shape, "shape"),
+    wholes(strides, "strides"),
+    requiresGrad === true,
+    bitsOf(metadata),
+  );
+}
+
+function describeMeta([dtype, shape, strides, requiresGrad]: readonly unknown[]): SavedTensor {
+  const rule = [wholes(shape, "shape"), wholes(strides, "strides")] as const;
+  return new SavedTensor(null, dtypeOf(dtype), 0, ...rule, requiresGrad === true, 0);
+}
+
+function describeParameter([data, requiresGrad]: readonly unknown[]): SavedParameter {
+  if (!(data instanceof SavedTensor)) throw new FormatError("a parameter of something that is no tensor");
+  return new SavedParameter(data, requiresGrad === true);
+}
+
+/** A tensor with attributes of Python's, which are left out. */
+function describeSubclass([make, type, args]: readonly unknown[]): unknown {
+  const plain = ["torch.Tensor", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer"];
+  const known = type instanceof GlobalReference && plain.includes(type.name);
+  if (!known || !(make instanceof GlobalReference) || make.meaning.call === undefined || !Array.isArray(args)) {
+    throw new FormatError("a tensor of a class that is not known");
+  }
+  return make.meaning.call(args);
+}
+
+function describeDevice([type, index]: readonly unknown[]): Device | string {
+  const text = index === undefined || index === null ? String(type) : `${String(type)}:${String(index)}`;
+  if (text === "cpu" || text === "cpu:0") return CPU;
+  if (text === "meta") return META;
+  const cuda = /^cuda(?::(\d{1,4}))?$/.exec(text);
+  if (cuda !== null) return new Device("cuda", cuda[1] === undefined ? null : Number(cuda[1]));
+  return text.slice(0, 64);
+}
+
+function describeCollection([type, state]: readonly unknown[]): PickledObject {
+  if (!(type instanceof GlobalReference)) throw new FormatError("a TensorDict of a class that is not known");
+  const object = new PickledObject(type.name, []);
+  object.state = state;
+  return object;
+}
+
+const REBUILD: Record<string, PickleGlobal> = {
+  "torch._utils._rebuild_tensor": { call: (args) => describeTensor(args.slice(0, 4), null) },
+  "torch._utils._rebuild_tensor_v2": { call: (args) => describeTensor(args, null, args[6]) },
+  "torch._utils._rebuild_tensor_v3": { call: (args) => describeTensor(args, dtypeOf(args[6]), args[7]) },
+  "torch._utils._rebuild_meta_tensor_no_storage": { call: describeMeta },
+  "torch._utils._rebuild_parameter": { call: describeParameter },
+  "torch._utils._rebuild_parameter_with_state": { call: describeParameter },
+  "torch._tensor._rebuild_from_type_v2": { call: describeSubclass },
+  "torch.Tensor": {},
+  "torch.nn.parameter.Parameter": {},
+  "torch.nn.parameter.Buffer": {},
+  "torch.Size": { call: ([sizes = []]) => Size.fromList(wholes(sizes, "size")) },
+  "torch.device": { call: describeDevice },
+  "torch.storage.UntypedStorage": {},
+  "torch.UntypedStorage": {},
+  "tensordict._reductions._make_td": { call: describeCollection },
+  // Python's TensorDicts have queues of pending work, empty ones.
+  "collections.deque": { call: () => [] },
+};
+
+/** Kinds of tensors that are refused by their own name. */
+const OTHER_TENSORS: [RegExp, string][] = [
+  [/^torch\._utils\._rebuild_sparse/, "sparse tensors"],
+  [/^torch\._utils\._rebuild_q/, "quantized tensors"],
+  [/^torch\._utils\._rebuild_nested/, "nested tensors"],
+  [/^torch\._utils\._rebuild_(device_tensor|wrapper_subclass|xla|maia)/, "tensors of other devices"],
+  [/^torch\.(qu?int\w+|complex32|bits\w+|u?int[1-7]|float8_\w+|float4\w+)$/, "this dtype"],
+  [/^torch\.(Q|Complex32)\w*Storage$/, "storages of this dtype"],
+  [/^numpy\./, "NumPy's arrays and numbers"],
+];
+
+/** What a .pt file may name. */
+export function torchGlobal(name: string): PickleGlobal | undefined {
+  if (Object.hasOwn(REBUILD, name)) return REBUILD[name];
+  const storage = /^torch\.(\w+)Storage$/.exec(name)?.[1];
+  if (storage !== undefined && Object.hasOwn(STORAGE_DTYPES, storage)) {
+    return { value: dtypeByName(STORAGE_DTYPES[storage] as string) };
+  }
+  const dtype = name.startsWith("torch.") ? dtypeByName(name) : undefined;
+  if (dtype !== undefined) return { value: dtype };
+  const refused = OTHER_TENSORS.find(([pattern]) => pattern.test(name));
+  if (refused !== undefined) throw new FormatError(`${refused[1]} (${name}) cannot be read`);
+  if (torchClasses.knows(name)) return { make: () => new PickledObject(name, []) };
+  return plainGlobal(name);
+}
+
+/** A storage from the id by which a pickle refers to it: ("storage", type, key, location, count, view). */
+export function savedStorage(id: unknown): SavedStorage {
+  if (!Array.isArray(id) || id[0] !== "storage" || id.length < 5) {
+    throw new FormatError("the pickle refers to something that is no storage");
+  }
+  const [, type, key, , count, view] = id;
+  if (!(type instanceof GlobalReference) || !/Storage$/.test(type.name)) {
+    throw new FormatError("a storage of a type that is not known");
+  }
+  if (typeof key !== "string" || !/^[\w-]{1,64}$/.test(key)) throw new FormatError("a storage's key is no such key");
+  const dtype = (type.meaning.value as DType | undefined) ?? null;
+  const itemsize = dtype?.itemsize ?? 1;
+  let begin = 0;
+  if (Array.isArray(view)) begin = whole(view[1], "the offset of a view") * itemsize;
+  return new SavedStorage(key, dtype, whole(count, "the storage size") * itemsize, begin);
+}
+
+/** Makes the tensor that a file describes over its storage. */
+function makeTensor(saved: SavedTensor, storageOf: (storage: SavedStorage) => Storage): Tensor {
+  const { dtype, shape, strides } = saved;
+  const fail = (what: string): never => {
+    throw new FormatError(`a tensor of shape [${shape.join(", ")}] and strides [${strides.join(", ")}] ${what}`);
+  };
+  if (shape.length !== strides.length) fail("has not one stride for each dimension");
+  const nbytes = shape.reduce((product, n) => product * n, dtype.itemsize);
+  if (!Number.isSafeInteger(nbytes)) fail("is too large");
+  const needed = bytesNeeded(shape, strides, saved.offset, dtype.itemsize);
+  if (!Number.isSafeInteger(needed)) fail("is too large");
+  let storage: Storage;
+  let offset = saved.offset;
+  if (saved.storage === null) storage = Storage.meta(needed);
+  else {
+    storage = storageOf(saved.storage);
+    if (saved.storage.begin % dtype.itemsize !== 0) fail("begins inside of an element");
+    offset += saved.storage.begin / dtype.itemsize;
+    if (bytesNeeded(shape, strides, offset, dtype.itemsize) > storage.nbytes) {
+      fail(`does not fit into its storage of ${storage.nbytes} bytes`);
+    }
+  }
+  const made = makeStrided(storage, offset, shape, strides, dtype);
+  made._bits = saved.bits;
+  return made;
+}
+
+function wantsGradient(saved: SavedTensor, wanted: boolean): boolean {
+  if (wanted && saved.dtype.category < 2) throw new FormatError(`a tensor of ${saved.dtype} cannot require gradients`);
+  return wanted;
+}
+
+/** Anything that a class has against its state is the file's fault. */
+function ofFile<T>(path: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof FormatError || !(error instanceof ZensorError)) throw error;
+    throw new FormatError(error.message, path, error);
+  }
+}
+
+/** Turns what the machine made of a pickle into values; tensors of one storage share it. */
+export function torchValue(value: unknown, path: string, storageOf: (storage: SavedStorage) => Storage): unknown {
+  const values = new PlainValues(path, (found, all) => {
+    if (found instanceof SavedTensor) {
+      const made = makeTensor(found, storageOf);
+      return wantsGradient(found, found.requiresGrad) ? made.requiresGrad_(true) : made;
+    }
+    if (found instanceof SavedParameter) {
+      const wanted = wantsGradient(found.data, found.requiresGrad);
+      return torchClasses.parameter(makeTensor(found.data, storageOf), wanted);
+    }
+    if (found instanceof PickledObject && torchClasses.knows(found.className)) {
+      const state = all.of(found.state);
+      return ofFile(path, () => torchClasses.make(found.className, state, path));
+    }
+    if (found instanceof SavedStorage) throw new FormatError("a storage without a tensor cannot be read");
+    return found instanceof Size ? found : undefined;
+  });
+  return values.of(value);
+}

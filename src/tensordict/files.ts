@@ -1,0 +1,49 @@
+// save and load as users call them: of TensorDicts in directories, or of anything that .pt files hold.
+import { statSync } from "node:fs";
+import type { FileWriteOptions } from "../io/single-file.ts";
+import { loadTorch } from "../io/torch-file.ts";
+import { saveTorch } from "../io/torch-save.ts";
+import { TypeError } from "../tensor/errors.ts";
+import { type LoadOptions, loadTree } from "./memmap-load.ts";
+import type { MemmapOptions } from "./memmap-save.ts";
+import { isTensorCollection, type Td } from "./state.ts";
+
+const TORCH_FILE = /\.(pt|pth)$/i;
+const OF_TENSORDICTS = /\.tdz$/i;
+
+/**
+ * Saves a value. A TensorDict becomes a directory of mapped files, as tensordict does it, unless the path ends in
+ * `.pt` or `.pth`; anything else becomes a file of torch's.
+ * @param value tensors, parameters, state dicts, plain values, nested as they are (see `io.saveTorch`), or a TensorDict
+ * @throws FormatError for values that such files do not hold
+ * @example
+ * ```ts
+ * save({ weight: ones(2, 2) }, "/tmp/zensor-example.pt")
+ * load("/tmp/zensor-example.pt").weight.sum() // tensor(4.)
+ * ```
+ * @torch torch.save, tensordict.save
+ */
+export function save(value: unknown, path: string, options: MemmapOptions & FileWriteOptions = {}): void {
+  if (typeof path !== "string") throw new TypeError("save() takes a path as its second argument", { op: "save" });
+  if (isTensorCollection(value) && !TORCH_FILE.test(path)) (value as Td).save(path, options);
+  else saveTorch(value, path, options);
+}
+
+/**
+ * Loads what was saved: a file of torch's, or the TensorDict of a directory. Tensors are views of the file, read when
+ * they are used. Nothing in a file is ever run: a pickle that asks for more than data is an error.
+ * @throws FileNotFoundError when there is nothing
+ * @throws FormatError when a file is damaged or holds something else
+ * @example
+ * ```ts
+ * save({ step: 3, state: { bias: zeros(2) } }, "/tmp/zensor-example.pt")
+ * load("/tmp/zensor-example.pt").step // 3
+ * ```
+ * @torch torch.load, tensordict.load
+ */
+// biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
+export function load(path: string, options: LoadOptions = {}): any {
+  if (typeof path !== "string") throw new TypeError("load() takes a path", { op: "load" });
+  const tree = OF_TENSORDICTS.test(path) || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  return tree ? loadTree(path, options) : loadTorch(path);
+}
