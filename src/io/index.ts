@@ -6,6 +6,8 @@ export type { MapMode } from "./mapping.ts";
 export { type ReadOptions, readDirectory } from "./memmap-read.ts";
 export { readPlainPickle } from "./plain-pickle.ts";
 export type { PythonJson } from "./python-json.ts";
+export { RemoteSafetensors, type RowOptions } from "./remote-safetensors.ts";
+export type { RemoteOptions } from "./s3.ts";
 export {
   loadSafetensors,
   type NamedTensors,

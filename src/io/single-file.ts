@@ -3,8 +3,10 @@ import { rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { addressOf } from "../ffi/library.ts";
+import { RuntimeError } from "../tensor/errors.ts";
 import { replaceFile, replaceFileLater, syncPath, syncPathLater, temporaryBeside } from "./durable.ts";
 import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
+import { isRemote, type RemoteOptions, RemotePlace } from "./s3.ts";
 import type { TensorBytes } from "./tensor-bytes.ts";
 
 /** Bytes of a file: a header that was made here, or those of a tensor. */
@@ -20,6 +22,8 @@ export interface FileWriteOptions {
   numThreads?: number;
   /** Flush file and directory to the disk before the old file is replaced. */
   fsync?: boolean;
+  /** For places such as "s3://bucket/file", which are written in the background only. */
+  remote?: RemoteOptions;
 }
 
 /** A file that is laid out, but not yet written. Readers of an older file keep it whole. */
@@ -30,11 +34,12 @@ export class FileWrite {
 
   constructor(
     path: string,
-    pieces: readonly Piece[],
+    private readonly pieces: readonly Piece[],
     private readonly options: FileWriteOptions = {},
   ) {
-    this.path = resolve(path);
+    this.path = isRemote(path) ? path : resolve(path);
     this.temporary = temporaryBeside(this.path);
+    if (isRemote(path)) return;
     const flags = JobFlag.write | JobFlag.create | JobFlag.writable | JobFlag.noFollow;
     for (const { offset, data } of pieces) {
       const own = data instanceof Uint8Array;
@@ -47,6 +52,9 @@ export class FileWrite {
 
   /** Writes everything and puts the file in place. */
   run(): void {
+    if (isRemote(this.path)) {
+      throw new RuntimeError(`${this.path} can only be written in the background: use the form that returns a promise`);
+    }
     try {
       if (this.jobs.run(this.options.numThreads ?? 1) !== 0) this.jobs.throwFirstFailure();
       if (this.options.fsync) syncPath(this.temporary);
@@ -60,6 +68,7 @@ export class FileWrite {
 
   /** The same while the program goes on. The sources must not change until then. */
   async runInBackground(options: BackgroundOptions = {}): Promise<void> {
+    if (isRemote(this.path)) return await this.upload(options);
     try {
       const failed = await this.jobs.runInBackground(this.options.numThreads ?? 1, options);
       if (failed !== 0) this.jobs.throwFirstFailure();
@@ -71,5 +80,12 @@ export class FileWrite {
       await rm(this.temporary, { force: true });
       throw error;
     }
+  }
+
+  private async upload({ onProgress, signal }: BackgroundOptions): Promise<void> {
+    const place = new RemotePlace(this.path, { ...this.options.remote, ...(signal === undefined ? {} : { signal }) });
+    const total = this.pieces.length;
+    await place.write(place.key, this.pieces);
+    onProgress?.(total, total);
   }
 }

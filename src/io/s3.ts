@@ -1,0 +1,221 @@
+// Objects in an S3 store through the runtime's client: places, ranges with retries, listings, uploads in parts.
+import { S3Client, type S3File } from "bun";
+import { windowOn } from "../ffi/memory.ts";
+import { ValueError } from "../tensor/errors.ts";
+import { FileNotFoundError, FormatError, OSError } from "./errors.ts";
+import type { Piece } from "./single-file.ts";
+
+/** How a remote store is reached, and how hard it is tried. */
+export interface RemoteOptions {
+  /** The client; by default one that takes its keys and its endpoint from the environment, as Bun does. */
+  client?: S3Client;
+  /** Requests at the same time. */
+  concurrency?: number;
+  /** How often a request that failed for a passing reason is made again. */
+  retries?: number;
+  /** Called with the bytes that are done and those of the whole. */
+  onProgress?: (done: number, total: number) => void;
+  /** Stops before the next request; what was being written does not appear. */
+  signal?: AbortSignal;
+}
+
+/** Bytes of one request. */
+const RANGE_BYTES = 8 * 2 ** 20;
+/** Bytes of one part of an upload; S3 allows 10,000 parts. */
+const PART_BYTES = 8 * 2 ** 20;
+const MOST_PARTS = 9000;
+const FIRST_DELAY_MS = 100;
+/** What will not go away by trying again. */
+const FINAL = new Set(
+  "NoSuchKey NoSuchBucket AccessDenied InvalidAccessKeyId SignatureDoesNotMatch InvalidRange".split(" "),
+);
+
+/** True for places such as "s3://bucket/folder". */
+export function isRemote(path: string): boolean {
+  return path.startsWith("s3://");
+}
+
+/** A listed object. */
+export interface RemoteObject {
+  key: string;
+  size: number;
+}
+
+/** A bucket, and a prefix in it. */
+export class RemotePlace {
+  readonly bucket: string;
+  readonly key: string;
+  private readonly client: S3Client;
+  private readonly retries: number;
+
+  constructor(
+    readonly url: string,
+    readonly options: RemoteOptions = {},
+  ) {
+    const match = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(url);
+    if (match === null) throw new ValueError(`${url} is no place in an S3 store: write s3://bucket/folder`);
+    this.bucket = match[1] as string;
+    this.key = (match[2] ?? "").replace(/\/+$/, "");
+    this.client = options.client ?? new S3Client();
+    this.retries = options.retries ?? 4;
+  }
+
+  /** The name of an object for messages. */
+  name(key: string): string {
+    return `s3://${this.bucket}/${key}`;
+  }
+
+  private file(key: string): S3File {
+    return this.client.file(key, { bucket: this.bucket });
+  }
+
+  /** Makes a request, again after a pause when it failed for a reason that may pass. */
+  private async attempt<T>(key: string, request: () => Promise<T>): Promise<T> {
+    for (let round = 0; ; round++) {
+      this.options.signal?.throwIfAborted();
+      try {
+        return await request();
+      } catch (error) {
+        const code = (error as { code?: string }).code ?? "";
+        if ((error as { name?: string }).name === "AbortError" || error instanceof OSError) throw error;
+        if (code === "NoSuchKey") throw new FileNotFoundError(this.name(key), error);
+        if (FINAL.has(code) || round >= this.retries) {
+          const message = `${this.name(key)}: ${(error as Error).message}${code === "" ? "" : ` (${code})`}`;
+          throw new OSError(message, { path: this.name(key), code: code || "s3", cause: error });
+        }
+        await Bun.sleep(FIRST_DELAY_MS * 2 ** round);
+      }
+    }
+  }
+
+  /** Bytes of an object. */
+  async size(key: string): Promise<number> {
+    return (await this.attempt(key, () => this.file(key).stat())).size;
+  }
+
+  /** Exactly the bytes [begin, end) of an object. */
+  async range(key: string, begin: number, end: number): Promise<Uint8Array> {
+    if (end <= begin) return new Uint8Array(0);
+    return await this.attempt(key, async () => {
+      const bytes = await this.file(key).slice(begin, end).bytes();
+      if (bytes.length === end - begin) return bytes;
+      throw new FormatError(`${bytes.length} bytes came for the range ${begin} to ${end}`, this.name(key));
+    });
+  }
+
+  /** Reads [begin, end) of an object to an address, in pieces. */
+  async readInto(
+    key: string,
+    begin: number,
+    end: number,
+    address: number,
+    onBytes: (n: number) => void,
+  ): Promise<void> {
+    for (let at = begin; at < end; at += RANGE_BYTES) {
+      const stop = Math.min(end, at + RANGE_BYTES);
+      const bytes = await this.range(key, at, stop);
+      new Uint8Array(windowOn(address + (at - begin), bytes.length)).set(bytes);
+      onBytes(bytes.length);
+    }
+  }
+
+  /** All objects below the prefix, at most `most`. */
+  async list(most = 1_000_000): Promise<RemoteObject[]> {
+    const prefix = this.key === "" ? "" : `${this.key}/`;
+    const found: RemoteObject[] = [];
+    let continuationToken: string | undefined;
+    do {
+      const page = await this.attempt(prefix, () => {
+        const input = { prefix, ...(continuationToken === undefined ? {} : { continuationToken }) };
+        return this.client.list(input, { bucket: this.bucket });
+      });
+      for (const { key, size } of page.contents ?? []) found.push({ key, size: size ?? 0 });
+      if (found.length > most) throw new FormatError(`more than ${most} objects`, this.url);
+      continuationToken = page.isTruncated ? page.nextContinuationToken : undefined;
+    } while (continuationToken !== undefined);
+    return found;
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.attempt(key, () => this.file(key).delete());
+  }
+
+  /**
+   * Writes an object from pieces; where none is, it has zeros. Small objects go in one request, others in parts. The
+   * object appears when all of it is there: until then, and for ever when this fails, the old one stays.
+   */
+  async write(key: string, pieces: readonly Piece[], onBytes: (n: number) => void = () => {}): Promise<void> {
+    const ordered = [...pieces].filter((piece) => pieceBytes(piece) > 0).sort((a, b) => a.offset - b.offset);
+    const total = ordered.reduce((end, piece) => Math.max(end, piece.offset + pieceBytes(piece)), 0);
+    if (total <= PART_BYTES) {
+      const whole = new Uint8Array(total);
+      for (const piece of ordered) for (const [at, bytes] of chunks(piece, PART_BYTES)) whole.set(bytes, at);
+      await this.attempt(key, () => this.file(key).write(whole));
+      onBytes(total);
+      return;
+    }
+    const partSize = Math.max(PART_BYTES, Math.ceil(total / MOST_PARTS / 2 ** 20) * 2 ** 20);
+    const writer = this.file(key).writer({ partSize, queueSize: 4, retry: Math.max(1, this.retries) });
+    let written = 0;
+    const put = async (bytes: Uint8Array) => {
+      // A writer that is not ended leaves the object as it was.
+      this.options.signal?.throwIfAborted();
+      writer.write(bytes);
+      written += bytes.length;
+      await writer.flush();
+      onBytes(bytes.length);
+    };
+    try {
+      for (const piece of ordered) {
+        while (written < piece.offset) await put(new Uint8Array(Math.min(PART_BYTES, piece.offset - written)));
+        for (const [, bytes] of chunks(piece, PART_BYTES)) await put(bytes);
+      }
+      await writer.end();
+    } catch (error) {
+      if ((error as { name?: string }).name === "AbortError") throw error;
+      throw new OSError(`${this.name(key)}: ${(error as Error).message}`, {
+        path: this.name(key),
+        code: "s3",
+        cause: error,
+      });
+    }
+  }
+}
+
+function pieceBytes({ data }: Piece): number {
+  return data instanceof Uint8Array ? data.length : data.nbytes;
+}
+
+/** Parts of a piece with their place in the object. The bytes are copied: the client keeps them for a while. */
+function* chunks(piece: Piece, most: number): Generator<[number, Uint8Array]> {
+  const { data, offset } = piece;
+  const nbytes = pieceBytes(piece);
+  for (let at = 0; at < nbytes; at += most) {
+    const length = Math.min(most, nbytes - at);
+    if (data instanceof Uint8Array) yield [offset + at, data.slice(at, at + length)];
+    else yield [offset + at, new Uint8Array(windowOn(data.address + at, length)).slice()];
+  }
+}
+
+/** Runs tasks, a few at a time; the first failure ends it. */
+export async function together<T>(
+  items: readonly T[],
+  concurrency: number,
+  task: (item: T) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  let failed = false;
+  const worker = async () => {
+    while (next < items.length && !failed) {
+      try {
+        await task(items[next++] as T);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const workers = Array.from({ length: Math.max(1, Math.min(concurrency, items.length)) }, worker);
+  const results = await Promise.allSettled(workers);
+  for (const result of results) if (result.status === "rejected") throw result.reason;
+}
