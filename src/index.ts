@@ -84,6 +84,7 @@ export {
   appendMemmap,
   fromSafetensors,
   fromShared,
+  isMemmapArchive,
   isTensorCollection,
   isTensorclass,
   LazyStackedTensorDict,
@@ -94,11 +95,14 @@ export {
   maybeDenseStack,
   NonTensorData,
   NonTensorStack,
+  packMemmap,
+  refreshArchiveChecksums,
   setLazyLegacy,
   TensorDict,
   TensorDictBase,
   tensorclass,
   toSafetensors,
   toShared,
+  unpackMemmap,
 } from "./tensordict/index.ts";
 export { cat, stack } from "./tensordict/joining.ts";

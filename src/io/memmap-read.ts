@@ -22,9 +22,25 @@ export interface ReadOptions {
   maxEntries?: number;
 }
 
-/** How names are found, and what reading may still use up; `entries` is shared by all directories. */
+/** Where the files of a tree are: in directories, or in an archive. */
+export interface TreeSource {
+  /** The bytes of a `meta.json` or of a file beside it; valid until the next call. */
+  small(path: string): Uint8Array;
+  exists(path: string): boolean;
+  isDirectory(path: string): boolean;
+}
+
+/** Files and directories on disk. */
+export const DIRECTORIES: TreeSource = {
+  small: (path) => readSmallFile(path, MAX_META_BYTES),
+  exists: existsSync,
+  isDirectory: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false,
+};
+
+/** Where is read, how names are found, and what reading may still use up; `entries` is shared by all directories. */
 class Budget {
   constructor(
+    readonly source: TreeSource,
     private readonly total: { entries: number },
     private readonly depth: number,
     readonly robust: boolean,
@@ -33,7 +49,7 @@ class Budget {
   /** For the directories inside `path`. */
   deeper(path: string): Budget {
     if (this.depth <= 0) throw new FormatError("directories are nested too deeply", path);
-    return new Budget(this.total, this.depth - 1, this.robust);
+    return new Budget(this.source, this.total, this.depth - 1, this.robust);
   }
 
   spend(entries: number, path: string): void {
@@ -43,14 +59,14 @@ class Budget {
 }
 
 /** The directory of a sub-tree. */
-export function subtreePath(prefix: string, subpath: string | readonly string[], robust = true): string {
+function subtreePath(budget: Budget, prefix: string, subpath: string | readonly string[]): string {
   const keys = typeof subpath === "string" ? subpath.split("/").filter((key) => key !== "") : subpath;
   if (typeof subpath !== "string" && (keys.length === 0 || !keys.every((key) => typeof key === "string"))) {
     throw new ValueError("subpath must be a string path or a (nested) tuple of strings.");
   }
-  let path = resolve(prefix);
-  for (const key of keys) path = childDirectory(path, key, robust);
-  if (keys.length > 0 && !existsSync(join(path, "meta.json"))) {
+  let path = prefix;
+  for (const key of keys) path = childDirectory(budget, path, key);
+  if (keys.length > 0 && !budget.source.exists(join(path, "meta.json"))) {
     const shown = typeof subpath === "string" ? `'${subpath}'` : `(${keys.map((key) => `'${key}'`).join(", ")})`;
     throw new ValueError(`No tensordict found under subpath ${shown} (missing meta.json in ${path}).`);
   }
@@ -59,14 +75,19 @@ export function subtreePath(prefix: string, subpath: string | readonly string[],
 
 /** Reads the whole structure below `prefix`; no tensor is mapped yet. */
 export function readDirectory(prefix: string, options: ReadOptions = {}): TreeNode {
+  return readTree(DIRECTORIES, resolve(prefix), options);
+}
+
+/** Reads the structure of a tree whose root has the absolute path `root`. */
+export function readTree(source: TreeSource, root: string, options: ReadOptions = {}): TreeNode {
   const { subpath, robustKey = true, maxEntries = 10_000_000, maxDepth = 128 } = options;
-  const path = subpath === undefined ? resolve(prefix) : subtreePath(prefix, subpath, robustKey);
-  return readNode(path, new Budget({ entries: maxEntries }, maxDepth, robustKey));
+  const budget = new Budget(source, { entries: maxEntries }, maxDepth, robustKey);
+  return readNode(subpath === undefined ? root : subtreePath(budget, root, subpath), budget);
 }
 
 function readNode(path: string, budget: Budget): TreeNode {
   const metaPath = within(path, "meta.json");
-  return build(path, readMeta(readSmallFile(metaPath, MAX_META_BYTES), metaPath), budget);
+  return build(path, readMeta(budget.source.small(metaPath), metaPath), budget);
 }
 
 function build(path: string, meta: DirectoryMeta, budget: Budget): TreeNode {
@@ -83,7 +104,7 @@ function build(path: string, meta: DirectoryMeta, budget: Budget): TreeNode {
     }
     case "nonTensor": {
       const pickle = join(path, "other.pickle");
-      if (!meta.hasData && !existsSync(pickle)) throw new FileNotFoundError(pickle);
+      if (!meta.hasData && !budget.source.exists(pickle)) throw new FileNotFoundError(pickle);
       const { className, data } = meta;
       return { kind: "nonTensor", path, className, data, pickle: meta.hasData ? null : pickle };
     }
@@ -91,7 +112,7 @@ function build(path: string, meta: DirectoryMeta, budget: Budget): TreeNode {
       const { data, stackDim, device } = meta;
       // Written by Python when some value is not JSON; an ordinary stack has a list here.
       const pickle = data === "pickle.pkl" ? join(path, "pickle.pkl") : null;
-      if (pickle !== null && !existsSync(pickle)) throw new FileNotFoundError(pickle);
+      if (pickle !== null && !budget.source.exists(pickle)) throw new FileNotFoundError(pickle);
       return { kind: "nonTensorStack", path, stackDim, device, data, pickle };
     }
   }
@@ -115,9 +136,9 @@ function readLevelNode(
     if (entry.isNested) {
       throw new FormatError(`entry ${JSON.stringify(key)} is a nested tensor, which zensor does not have`, path);
     }
-    entries.set(key, { kind: "leaf", path: leafPath(path, key, budget.robust), offset: 0, meta: entry });
+    entries.set(key, { kind: "leaf", path: leafPath(budget, path, key), offset: 0, meta: entry });
   }
-  for (const key of collections) entries.set(key, readNode(childDirectory(path, key, budget.robust), inner));
+  for (const key of collections) entries.set(key, readNode(childDirectory(budget, path, key), inner));
   const { className, batchSize, device, names } = meta;
   return { kind: "tensordict", path, className, batchSize, device, names, entries };
 }
@@ -127,41 +148,38 @@ function within(path: string, name: string): string {
   return path.endsWith(sep) ? path + name : path + sep + name;
 }
 
-function leafPath(path: string, key: string, robust: boolean): string {
+function leafPath({ source, robust }: Budget, path: string, key: string): string {
   const encoded = encodeKey(key);
   const usual = within(path, `${encoded}.memmap`);
-  if (encoded !== key && isSafeRawName(key, true) && !(robust && existsSync(usual))) {
+  if (encoded !== key && isSafeRawName(key, true) && !(robust && source.exists(usual))) {
     const raw = join(path, `${key}.memmap`);
-    if (existsSync(raw)) return raw;
+    if (source.exists(raw)) return raw;
   }
   return usual;
 }
 
-function childDirectory(path: string, key: string, robust: boolean): string {
+function childDirectory({ source, robust }: Budget, path: string, key: string): string {
   const encoded = encodeKey(key);
   const usual = within(path, encoded);
-  if (encoded !== key && isSafeRawName(key) && !(robust && existsSync(usual))) {
+  if (encoded !== key && isSafeRawName(key) && !(robust && source.exists(usual))) {
     const raw = join(path, key);
-    if (existsSync(raw)) return raw;
+    if (source.exists(raw)) return raw;
   }
   return usual;
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 function readLazy(path: string, meta: Extract<DirectoryMeta, { kind: "lazy" }>, budget: Budget): LazyNode {
   const members: TreeNode[] = [];
   const inner = budget.deeper(path);
-  while (isDirectory(join(path, String(members.length)))) {
+  const { source } = budget;
+  while (source.isDirectory(join(path, String(members.length)))) {
     members.push(readNode(join(path, String(members.length)), inner));
     inner.spend(1, path);
   }
   if (members.length === 0) throw new FormatError("a lazy stack without members", path);
   // The format has no count; a gap means that a member was lost.
   const next = join(path, String(members.length + 1));
-  if (isDirectory(next)) throw new FileNotFoundError(join(path, String(members.length)));
+  if (source.isDirectory(next)) throw new FileNotFoundError(join(path, String(members.length)));
   return { kind: "lazy", path, stackDim: meta.stackDim, stackDimName: meta.stackDimName, members };
 }
 

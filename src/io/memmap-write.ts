@@ -2,24 +2,14 @@
 import { existsSync, lstatSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { addressOf } from "../ffi/library.ts";
-import { KeyError, RuntimeError } from "../tensor/errors.ts";
+import { RuntimeError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import { AtomicDirectory } from "./atomic-directory.ts";
 import { guarded, OSError } from "./errors.ts";
 import { type BackgroundOptions, type FileJob, FileJobs, JobFlag } from "./file-jobs.ts";
-import { encodeKey, isSafeRawName, keyProblem } from "./keys.ts";
 import { mapFiles, mapFlags, mappedFileOf, storageOf } from "./mapping.ts";
-import {
-  type CollectionMeta,
-  type LeafMeta,
-  LOST_KEYS,
-  lazyText,
-  levelText,
-  nonTensorStackText,
-  nonTensorText,
-  tensorclassText,
-} from "./memmap-meta.ts";
 import type { LeafWrite, TreeWrite } from "./tree.ts";
+import { layOutTree } from "./tree-layout.ts";
 
 /** How to write. */
 export interface WriteOptions {
@@ -52,7 +42,13 @@ export class DirectoryWriter {
   ) {
     this.atomic = options.atomic ? new AtomicDirectory(prefix, options) : null;
     this.root = this.atomic?.path ?? resolve(prefix);
-    this.node(root, this.root);
+    layOutTree(root, this.root, options.robustKey !== false, {
+      join,
+      directory: (path) => this.directories.push(path),
+      leaf: (leaf, path) => this.leaf(leaf, path),
+      file: (path, bytes) => this.metas.push({ path, bytes }),
+      stack: (path, count) => this.dropStaleMembers(path, count),
+    });
     // Metadata comes last, so that it never names a tensor that was not written yet.
     for (const { path: file, bytes } of this.metas) this.small(file, bytes);
   }
@@ -109,31 +105,6 @@ export class DirectoryWriter {
     for (const done of this.ready) done();
   }
 
-  private node(node: TreeWrite, path: string): void {
-    switch (node.kind) {
-      case "tensordict":
-        this.level(node, path);
-        return;
-      case "lazy":
-        for (const [i, member] of node.members.entries()) this.child(member, join(path, String(i)));
-        this.dropStaleMembers(path, node.members.length);
-        this.meta(path, lazyText(node.stackDim, node.stackDimName));
-        return;
-      case "tensorclass":
-        this.child(node.inner, join(path, "_tensordict"));
-        this.meta(path, tensorclassText(node.qualified, node.extras));
-        return;
-      case "nonTensor":
-        for (const file of node.files ?? []) this.metas.push({ path: join(path, file.name), bytes: file.bytes });
-        this.meta(path, nonTensorText(node.typeName, node.data));
-        return;
-      case "nonTensorStack":
-        for (const file of node.files ?? []) this.metas.push({ path: join(path, file.name), bytes: file.bytes });
-        this.meta(path, nonTensorStackText(node.data, node.stackDim, node.device));
-        return;
-    }
-  }
-
   // The format stores no count of members, so those of an earlier, longer stack would be read back as well.
   private dropStaleMembers(path: string, count: number): void {
     for (let i = count; ; i++) {
@@ -141,55 +112,6 @@ export class DirectoryWriter {
       if (!statSync(join(member, "meta.json"), { throwIfNoEntry: false })) return;
       this.stale.push(member);
     }
-  }
-
-  private child(node: TreeWrite, path: string): void {
-    this.directories.push(path);
-    this.node(node, path);
-  }
-
-  private meta(path: string, text: string): void {
-    this.metas.push({ path: join(path, "meta.json"), bytes: new TextEncoder().encode(text) });
-  }
-
-  private level(node: Extract<TreeWrite, { kind: "tensordict" }>, path: string): void {
-    const names = new Map<string, string>([["meta.json", ""]]);
-    const entries = new Map<string, LeafMeta | CollectionMeta>();
-    for (const [key, entry] of node.entries) {
-      const leaf = entry.kind === "leaf";
-      const name = this.fileName(key, leaf ? ".memmap" : "", names, node.names !== null);
-      if (leaf) {
-        const { dtype, shape, device } = entry;
-        entries.set(key, { kind: "leaf", dtype, shape, device, isNested: false });
-        this.leaf(entry, join(path, name));
-      } else {
-        entries.set(key, { kind: "collection", type: entry.typeName });
-        this.child(entry, join(path, name));
-      }
-    }
-    const { batchSize, device, names: dimNames } = node;
-    this.meta(path, levelText({ entries, batchSize, device, names: dimNames }, node.late));
-  }
-
-  private fileName(key: string, extension: string, used: Map<string, string>, named: boolean): string {
-    if (LOST_KEYS.has(key) || (key === "_names" && named)) {
-      throw new KeyError(`The key '${key}' cannot be saved: meta.json uses this name itself. Rename the entry first.`);
-    }
-    const robust = this.options.robustKey !== false;
-    const problem = keyProblem(key, extension);
-    if (problem !== null) throw new KeyError(`The key ${JSON.stringify(key)} cannot be saved: ${problem}.`);
-    if (!robust && !isSafeRawName(key, extension !== "")) {
-      throw new KeyError(`The key ${JSON.stringify(key)} is no file name; save it with robustKey.`);
-    }
-    const name = (robust ? encodeKey(key) : key) + extension;
-    const folded = process.platform === "linux" ? name : name.normalize("NFC").toLowerCase();
-    const other = used.get(folded);
-    if (other !== undefined) {
-      const whom = other === "" ? "the metadata" : `the key ${JSON.stringify(other)}`;
-      throw new KeyError(`The key ${JSON.stringify(key)} cannot be saved: its file ${name} is that of ${whom}.`);
-    }
-    used.set(folded, key);
-    return name;
   }
 
   private leaf(leaf: LeafWrite, path: string): void {

@@ -8,10 +8,19 @@ import type { Piece } from "./single-file.ts";
 import type { TensorBytes } from "./tensor-bytes.ts";
 import { FIXED, FLAG, IN_ZIP64, SIGNATURE, ZIP64_BLOCK } from "./zip-directory.ts";
 
+/** Zeros that take no room until they are written over. */
+export interface ZeroBytes {
+  zeros: number;
+}
+
+/** Bytes in native memory that somebody else keeps there. */
+type NativeBytes = Pick<TensorBytes, "address" | "nbytes">;
+type Payload = Uint8Array | TensorBytes | ZeroBytes;
+
 /** A file to be put into an archive. */
 export interface ZipWriteEntry {
   name: string;
-  data: Uint8Array | TensorBytes;
+  data: Uint8Array | TensorBytes | ZeroBytes;
   /** Its payload begins at a multiple of this. For "tensordict" none by default, for "torch" 64. */
   align?: number;
   /** Compress it: true, or the level from 1 to 9. */
@@ -52,7 +61,7 @@ const UTF8 = new TextEncoder();
 interface Placed {
   nameBytes: Uint8Array;
   headerOffset: number;
-  payload: Uint8Array | TensorBytes;
+  payload: Payload;
   method: number;
   flags: number;
   crc: number;
@@ -62,12 +71,18 @@ interface Placed {
   padding: Uint8Array;
 }
 
-function sizeOf(data: Uint8Array | TensorBytes): number {
-  return data instanceof Uint8Array ? data.length : data.nbytes;
+function sizeOf(data: Payload | NativeBytes): number {
+  if (data instanceof Uint8Array) return data.length;
+  return "zeros" in data ? data.zeros : data.nbytes;
 }
 
-function* windows(data: Uint8Array | TensorBytes, part: number): Generator<Uint8Array> {
+function* windows(data: Payload | NativeBytes, part: number): Generator<Uint8Array> {
   const nbytes = sizeOf(data);
+  if ("zeros" in data) {
+    const zeros = new Uint8Array(Math.min(nbytes, 2 ** 20));
+    for (let at = 0; at < nbytes; at += zeros.length) yield zeros.subarray(0, Math.min(zeros.length, nbytes - at));
+    return;
+  }
   for (let at = 0; at < nbytes; at += part) {
     const length = Math.min(part, nbytes - at);
     yield data instanceof Uint8Array
@@ -77,13 +92,13 @@ function* windows(data: Uint8Array | TensorBytes, part: number): Generator<Uint8
 }
 
 /** CRC-32 of bytes here or in native memory. */
-export function crcOf(data: Uint8Array | TensorBytes): number {
+export function crcOf(data: Payload | NativeBytes): number {
   let crc = 0;
   for (const window of windows(data, CRC_PART)) crc = crc32(window, crc);
   return crc;
 }
 
-function deflated(data: Uint8Array | TensorBytes, level: boolean | number): Uint8Array {
+function deflated(data: Payload, level: boolean | number): Uint8Array {
   const parts: Uint8Array[] = [];
   const nbytes = sizeOf(data);
   const options = level === true || level === false ? {} : { level };
@@ -159,16 +174,20 @@ class Pieces {
   private pending: Uint8Array[] = [];
   private start = 0;
 
-  add(data: Uint8Array | TensorBytes): void {
+  add(data: Payload): void {
     const nbytes = sizeOf(data);
-    if (data instanceof Uint8Array && nbytes <= SMALL) this.pending.push(data);
-    else if (nbytes > SMALL) {
+    if ("zeros" in data) {
+      this.flush();
+      this.start = this.size + nbytes;
+    } else if (nbytes > SMALL) {
       this.flush();
       this.pieces.push({ offset: this.size, data });
       this.start = this.size + nbytes;
+    } else if (data instanceof Uint8Array) {
+      this.pending.push(data);
     } else {
       const copy = new Uint8Array(nbytes);
-      copyBytes(addressOf(copy), (data as TensorBytes).address, nbytes);
+      copyBytes(addressOf(copy), data.address, nbytes);
       this.pending.push(copy);
     }
     this.size += nbytes;
@@ -212,10 +231,11 @@ function endRecords(count: number, size: number, offset: number, wide: boolean, 
 function pythonLayout(mode: number, [time, day]: [number, number]): Layout {
   return {
     flags: (name) => (/^[\0-\x7f]*$/.test(name) ? 0 : FLAG.utf8),
-    local(entry, align = 1) {
+    local(entry, align) {
       const start = entry.headerOffset + FIXED.local + entry.nameBytes.length + 20;
-      let gap = (align - (start % align)) % align;
-      while (gap > 0 && gap < 4) gap += align;
+      // An aligned entry has a block always, even where its payload would begin at a multiple without one.
+      let gap = align === undefined ? 0 : align - (start % align);
+      while (gap > 0 && gap < 4) gap += align as number;
       const padding = gap === 0 ? new Uint8Array(0) : new Fields(gap).u16(TD_BLOCK, gap - 4).bytes;
       const extra = concat(padding, zip64Block([entry.nbytes, entry.compressedBytes]));
       const header = new Fields(FIXED.local)

@@ -1,4 +1,4 @@
-// Methods that save and load collections as memory-mapped directories.
+// Methods that save and load collections as memory-mapped directories and archives.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
@@ -6,10 +6,11 @@ import { encodeKey, keyProblem } from "../io/keys.ts";
 import { mappedFileOf } from "../io/mapping.ts";
 import { LOST_KEYS } from "../io/memmap-meta.ts";
 import { type DTypeLike, getDefaultDtype, toDType } from "../tensor/dtype.ts";
-import { AttributeError, KeyError, RuntimeError } from "../tensor/errors.ts";
+import { AttributeError, KeyError, NotImplementedError, RuntimeError } from "../tensor/errors.ts";
 import { numelOf } from "../tensor/size.ts";
 import type { UntypedStorage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { ArchiveSave, wantsArchive } from "./archive-save.ts";
 import { startsWith } from "./convert.ts";
 import { keyPath, keyText } from "./keys.ts";
 import { lockTd } from "./locking.ts";
@@ -67,7 +68,8 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
 
   /**
    * Writes all tensors to `prefix` (or into anonymous shared memory) and gives a locked collection over these files;
-   * this one stays as it is. @torch TensorDict.memmap
+   * this one stays as it is. A name that ends with ".tdz" (or `archive`) gives one file, a zip archive; the result is
+   * then what `loadMemmap` gives for it: not locked, and writes do not reach the file. @torch TensorDict.memmap
    */
   memmap(prefix: string | null | undefined, options: EarlyOptions & { returnEarly: true }): TensorDictFuture<this>;
   memmap(prefix?: string | null, options?: MemmapOptions): this;
@@ -89,11 +91,14 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
 
   /** `memmap` in the background, with progress. The tensors must not change until it is done. */
   async memmapAsync(prefix: string | null, options: MemmapOptions & BackgroundOptions = {}): Promise<this> {
-    const save = new Save(this as unknown as Td, prefix, options, { like: false, inplace: false });
+    const self = this as unknown as Td;
+    const save = wantsArchive(prefix, options)
+      ? new ArchiveSave(self, prefix, options, false)
+      : new Save(self, prefix, options, { like: false, inplace: false });
     return (await save.runInBackground(options)) as unknown as this;
   }
 
-  /** Saves to a directory. @torch TensorDict.save */
+  /** Saves to a directory, or to an archive when the name ends with ".tdz". @torch TensorDict.save */
   save(prefix: string, options: MemmapOptions = {}): this {
     return this.#save(prefix, { existsok: true, ...options }, { like: false, inplace: false }) as this;
   }
@@ -103,6 +108,12 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
     options: EarlyOptions,
     mode: { like: boolean; inplace: boolean },
   ): this | TensorDictFuture<this> {
+    if (!mode.inplace && wantsArchive(prefix, options)) {
+      if (options.returnEarly) {
+        throw new NotImplementedError("return_early is not supported when writing a memmap archive.");
+      }
+      return new ArchiveSave(this as unknown as Td, prefix, options, mode.like).run() as unknown as this;
+    }
     const save = new Save(this as unknown as Td, prefix, options, mode);
     if (options.returnEarly) return new TensorDictFuture(save.runInBackground({}) as unknown as Promise<this>);
     return save.run() as unknown as this;

@@ -9,6 +9,8 @@ import { isTensorCollection, loader } from "./state.ts";
 import { TensorDict } from "./tensordict.ts";
 import type { CollectionOptions, Schema } from "./types.ts";
 
+export { type PackOptions, packMemmap, refreshArchiveChecksums, unpackMemmap } from "../io/archive-tools.ts";
+export { type ArchiveCompression, isMemmapArchive } from "../io/memmap-archive.ts";
 export { type EarlyOptions, TensorDictFuture } from "./disk-methods.ts";
 export { InplaceWriteError, KeyThroughLeafError, unravelKey, unravelKeyList } from "./keys.ts";
 export { LazyStackedTensorDict } from "./lazy.ts";

@@ -1,13 +1,15 @@
-// Loads memory-mapped directories: the structure is read at once, the bytes of tensors when they are used.
+// Loads memory-mapped directories and archives of them: the structure is read at once, the bytes of tensors when they
+// are used.
 import { statSync } from "node:fs";
 import { OSError } from "../io/errors.ts";
 import { mapFiles } from "../io/mapping.ts";
 import { readDirectory } from "../io/memmap-read.ts";
 import { type LeafNode, leavesOf } from "../io/tree.ts";
-import { CPU, type DeviceLike, toDevice } from "../tensor/device.ts";
+import { CPU, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
+import { loadArchive } from "./archive-load.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
 import type { Td } from "./state.ts";
 import { buildTree, type PickleChoice } from "./tree-load.ts";
@@ -19,7 +21,10 @@ export interface LoadOptions {
   device?: DeviceLike | null;
   /** Load only this sub-tree. */
   subpath?: string | readonly string[];
-  /** "r+" writes through, "r" keeps changes private; by default as the files allow. */
+  /**
+   * "r+" writes through, "r" keeps changes private; by default as the files of a directory allow, and private for an
+   * archive.
+   */
   mode?: "r" | "r+";
   /** False: file names are the keys as they are, before their encoded forms are tried. */
   robustKey?: boolean;
@@ -73,9 +78,15 @@ export function loadTree(prefix: string, options: LoadOptions = {}): Td {
 }
 
 function loadOnce(prefix: string, options: LoadOptions): Td {
+  const target = options.device === undefined || options.device === null ? CPU : toDevice(options.device);
+  const isFile = statSync(prefix, { throwIfNoEntry: false })?.isDirectory() === false;
+  const td = isFile ? loadArchive(prefix, target, options) : loadDirectory(prefix, target, options);
+  return target.type === "cuda" ? td.to(target) : td;
+}
+
+function loadDirectory(prefix: string, device: Device, options: LoadOptions): Td {
   const { subpath, robustKey = true } = options;
   const node = readDirectory(prefix, { robustKey, ...(subpath === undefined ? {} : { subpath }) });
-  const device = options.device === undefined || options.device === null ? CPU : toDevice(options.device);
   const leaves = leavesOf(node);
   const tensors = new Map<LeafNode, Tensor>();
   if (device.type === "meta") {
@@ -92,13 +103,12 @@ function loadOnce(prefix: string, options: LoadOptions): Td {
         tensors.set(leaf, MemoryMappedTensor._over(Storage.allocate(0), leaf.meta.shape, leaf.meta.dtype));
     }
   }
-  const td = buildTree(node, {
+  return buildTree(node, {
     tensors,
     device: device.type === "meta" ? device : CPU,
     pickles: options.pickles ?? "refuse",
     onDisk: true,
   });
-  return device.type === "cuda" ? td.to(device) : td;
 }
 
 // Levels that are there stay the objects they are; tensors are replaced.

@@ -4,6 +4,7 @@ import { replaceText } from "../io/durable.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { encodeKey } from "../io/keys.ts";
 import { anonymousStorage, mappedFileOf } from "../io/mapping.ts";
+import type { ArchiveCompression } from "../io/memmap-archive.ts";
 import { type CollectionMeta, type LeafMeta, levelText, nonTensorStackText, nonTensorText } from "../io/memmap-meta.ts";
 import { DirectoryWriter } from "../io/memmap-write.ts";
 import { isPythonJson, type PythonJson } from "../io/python-json.ts";
@@ -40,6 +41,10 @@ export interface MemmapOptions {
    * the name for a moment.
    */
   atomic?: boolean;
+  /** Write one file, a zip archive of the directory; by default when the name ends with ".tdz". */
+  archive?: boolean;
+  /** Compression of the tensors of an archive: "stored" (the default) or "deflate". */
+  compression?: ArchiveCompression | null;
 }
 
 /** What is to be written, and how the result is made once it is. */
@@ -48,7 +53,8 @@ interface Plan {
   build(): Td;
 }
 
-interface Context {
+/** What planning a save needs to know. */
+export interface SaveContext {
   options: MemmapOptions;
   /** Only shapes are taken, bytes stay zero. */
   like: boolean;
@@ -56,7 +62,7 @@ interface Context {
 }
 
 /** A tensor's future in a directory. */
-function planLeaf(t: Tensor, path: string, context: Context): { write: LeafWrite; build(): Tensor } {
+function planLeaf(t: Tensor, path: string, context: SaveContext): { write: LeafWrite; build(): Tensor } {
   let storage: Storage | null = null;
   if (t instanceof MemoryMappedTensor && !context.like) {
     const own = mappedFileOf(t._storage)?.path ?? null;
@@ -83,7 +89,7 @@ function planLeaf(t: Tensor, path: string, context: Context): { write: LeafWrite
 function planEntries(
   td: Td,
   path: string,
-  context: Context,
+  context: SaveContext,
 ): { entries: Map<string, LeafWrite | TreeWrite>; build(): Map<string, Entry> } {
   const entries = new Map<string, LeafWrite | TreeWrite>();
   const builders: [string, () => Entry][] = [];
@@ -100,7 +106,7 @@ function planEntries(
   return { entries, build: () => new Map(builders.map(([key, build]) => [key, build()])) };
 }
 
-function settle(td: Td, entries: Map<string, Entry>, path: string | null, context: Context): Td {
+function settle(td: Td, entries: Map<string, Entry>, path: string | null, context: SaveContext): Td {
   const result = context.inplace ? td : td._like(entries, stateOf(td, { device: CPU }));
   if (context.inplace) {
     for (const [key, entry] of entries) td._put(key, entry);
@@ -110,7 +116,8 @@ function settle(td: Td, entries: Map<string, Entry>, path: string | null, contex
   return result;
 }
 
-function planTree(td: Td, path: string, context: Context): Plan {
+/** What is to be written for a collection at `path`, and the collection over it. */
+export function planTree(td: Td, path: string, context: SaveContext): Plan {
   switch (td._kind) {
     case "lazy": {
       const lazy = td as unknown as LazyLike;
@@ -172,7 +179,7 @@ function planTree(td: Td, path: string, context: Context): Plan {
   }
 }
 
-function settleLazy(td: Td, members: Td[], path: string | null, context: Context): Td {
+function settleLazy(td: Td, members: Td[], path: string | null, context: SaveContext): Td {
   const lazy = td as unknown as LazyLike;
   const result = context.inplace ? td : make.lazy(members, lazy.stackDim, lazy.stackDimName);
   result._device = CPU;
@@ -213,7 +220,7 @@ function valueText(td: Td): string {
   return nonTensorText(td._className as "NonTensorData", valueJson(td));
 }
 
-function planValue(td: Td, path: string, context: Context): Plan {
+function planValue(td: Td, path: string, context: SaveContext): Plan {
   const data = valueJson(td);
   const write: TreeWrite =
     td._kind === "nonTensorStack"
@@ -239,7 +246,7 @@ export function followFile(td: Td, path: string): void {
 }
 
 /** Moves a tree into anonymous shared memory. */
-function anonymousTree(td: Td, context: Context): Td {
+function anonymousTree(td: Td, context: SaveContext): Td {
   if (td._kind === "lazy") {
     return settleLazy(
       td,
@@ -259,7 +266,8 @@ function anonymousTree(td: Td, context: Context): Td {
   return settle(td, entries, null, context);
 }
 
-function requireSavable(td: Td): void {
+/** Throws when a collection has no bytes. */
+export function requireSavable(td: Td): void {
   if (td._kind === "nonTensor" || td._kind === "nonTensorStack") return;
   if (td._device?.type === "meta") throw new RuntimeError("tensors on the meta device have no bytes to save");
 }
@@ -274,7 +282,7 @@ function requireAtomic(path: string | null, like: boolean): void {
 export class Save {
   private readonly plan: Plan | null;
   private readonly writer: DirectoryWriter | null;
-  private readonly context: Context;
+  private readonly context: SaveContext;
 
   constructor(
     private readonly td: Td,

@@ -1,11 +1,9 @@
 // Builds TensorDicts, lazy stacks, tensorclasses and values from the tree that a reader found.
-import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { FormatError } from "../io/errors.ts";
-import { MAX_META_BYTES } from "../io/memmap-meta.ts";
+import { DIRECTORIES, type TreeSource } from "../io/memmap-read.ts";
 import { readPlainPickle } from "../io/plain-pickle.ts";
 import { parsePythonJsonObject, toPlain } from "../io/python-json.ts";
-import { readSmallFile } from "../io/small-file.ts";
 import type { LeafNode, NonTensorNode, NonTensorStackNode, TreeNode } from "../io/tree.ts";
 import type { Device } from "../tensor/device.ts";
 import { RuntimeError } from "../tensor/errors.ts";
@@ -45,6 +43,8 @@ export interface BuildContext {
   pickles: PickleChoice;
   /** The tree is a directory: what is built remembers its place, and values write themselves there. */
   onDisk: boolean;
+  /** Where the files are that the tree names; by default on disk. */
+  source?: TreeSource;
 }
 
 /** The collection that a tree describes. */
@@ -124,13 +124,13 @@ function entriesOf(
 const CLASSES = new Set(["dict", "list", "tuple", "OrderedDict"]);
 
 /** The class that `json_types.json` names for a field, as long as it speaks of this very pickle. */
-function savedClass(path: string, bytes: Uint8Array): PythonClass | undefined {
+function savedClass(path: string, bytes: Uint8Array, source: TreeSource): PythonClass | undefined {
   const file = join(dirname(path), "json_types.json");
-  if (!existsSync(file)) return undefined;
+  if (!source.exists(file)) return undefined;
   const hash = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
   const root = ((): ReturnType<typeof parsePythonJsonObject> => {
     try {
-      return parsePythonJsonObject(readSmallFile(file, MAX_META_BYTES));
+      return parsePythonJsonObject(source.small(file));
     } catch (error) {
       if ((error as Error).name !== "PythonJsonError") throw error;
       throw new FormatError((error as Error).message, file, error);
@@ -144,8 +144,9 @@ function savedClass(path: string, bytes: Uint8Array): PythonClass | undefined {
 
 /** The value in a pickle, which is never run; `field` is the key under which it lies there. */
 function readPickle(path: string, context: BuildContext, field: string | null): unknown {
-  const bytes = readSmallFile(path, MAX_META_BYTES).slice();
-  const known = field === null ? undefined : savedClass(path, bytes);
+  const { source = DIRECTORIES } = context;
+  const bytes = source.small(path).slice();
+  const known = field === null ? undefined : savedClass(path, bytes, source);
   if (known !== undefined) return known;
   switch (context.pickles) {
     case "keep":

@@ -1,0 +1,73 @@
+// Saves collections as archives: the files of a memory-mapped directory in one zip file.
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import type { BackgroundOptions } from "../io/file-jobs.ts";
+import { archiveCompression, archiveEntries } from "../io/memmap-archive.ts";
+import { FileWrite } from "../io/single-file.ts";
+import { zipPieces } from "../io/zip-write.ts";
+import { RuntimeError, ValueError } from "../tensor/errors.ts";
+import { loadTree } from "./memmap-load.ts";
+import { type MemmapOptions, planTree, requireSavable } from "./memmap-save.ts";
+import type { Td } from "./state.ts";
+
+/** Whether a save goes into an archive. Throws `ValueError` for options that contradict each other. */
+export function wantsArchive(prefix: string | null | undefined, options: MemmapOptions): prefix is string {
+  const archive = options.archive ?? prefix?.endsWith(".tdz") ?? false;
+  if (archive && (prefix === null || prefix === undefined)) {
+    throw new ValueError("A path is required to write a memmap archive.");
+  }
+  if (!archive && options.compression != null) {
+    throw new ValueError(
+      "compression is only supported when writing a memmap archive (pass archive=True or use a '.tdz' prefix).",
+    );
+  }
+  return archive;
+}
+
+/** An archive that is laid out but not yet written. */
+export class ArchiveSave {
+  private readonly file: FileWrite;
+
+  constructor(
+    td: Td,
+    prefix: string,
+    options: MemmapOptions,
+    /** Only shapes are taken, bytes stay zero, and the result writes into the file. */
+    private readonly like: boolean,
+  ) {
+    requireSavable(td);
+    const path = existsSync(prefix) ? realpathSync(prefix) : resolve(prefix);
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat?.isDirectory()) {
+      throw new ValueError(`Cannot write an archive at ${prefix}: it is an existing directory.`);
+    }
+    if (stat !== undefined && options.existsok === false) {
+      throw new RuntimeError(
+        `A file already exists at ${prefix}, cannot save the tensordict there. Set existsok=True to overwrite.`,
+      );
+    }
+    const compression = archiveCompression(options.compression);
+    // Tensors that are mapped from files are copied: an archive is never the file they came from.
+    const context = { options: { ...options, copyExisting: true }, like, inplace: false };
+    const { write } = planTree(td, path, context);
+    const robustKey = options.robustKey !== false;
+    const entries = archiveEntries(write, { robustKey, compression });
+    this.file = new FileWrite(path, zipPieces(entries, { style: "tensordict" }).pieces, options);
+  }
+
+  /** Writes the archive, and gives what it holds. */
+  run(): Td {
+    this.file.run();
+    return this.loaded();
+  }
+
+  /** The same while the program goes on. The sources must not change until then. */
+  async runInBackground(options: BackgroundOptions): Promise<Td> {
+    await this.file.runInBackground(options);
+    return this.loaded();
+  }
+
+  private loaded(): Td {
+    return loadTree(this.file.path, this.like ? { mode: "r+" } : {});
+  }
+}
