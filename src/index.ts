@@ -95,6 +95,7 @@ export {
   maybeDenseStack,
   NonTensorData,
   NonTensorStack,
+  PersistentTensorDict,
   packMemmap,
   refreshArchiveChecksums,
   setLazyLegacy,

@@ -5,7 +5,17 @@ import { Tensor } from "../tensor/tensor.ts";
 import { isNumberLike, isSource, sourceEntries, toEntry } from "./convert.ts";
 import { InplaceWriteError, KeyThroughLeafError, keyPath, keyText, missingKey } from "./keys.ts";
 import { adoptNames } from "./names.ts";
-import { Collection, entriesOf, isNonTensor, make, requireUnlocked, shapeOf, stateOf, type Td } from "./state.ts";
+import {
+  Collection,
+  entriesOf,
+  isNonTensor,
+  make,
+  outlineOf,
+  requireUnlocked,
+  shapeOf,
+  stateOf,
+  type Td,
+} from "./state.ts";
 import { tensor } from "./tensor-ops.ts";
 import type { Entry, IterationOptions, NestedKey } from "./types.ts";
 
@@ -75,9 +85,19 @@ export function setEntry(td: Td, key: NestedKey, value: unknown): void {
 /** Writes into the storage of an existing entry. */
 export function setInPlace(td: Td, key: NestedKey, value: unknown): void {
   const [holder, last] = resolvePath(td, keyPath(key));
-  const entry = holder._own(last);
+  const entry = outlineOf(holder, last);
   if (entry === undefined) throw missingKey(last, holder._className, holder._keys());
   writeInto(holder, last, entry, value);
+}
+
+/** Writes into part of an existing entry. */
+export function writePart(td: Td, key: NestedKey, value: unknown, index: unknown): void {
+  const [holder, last] = resolvePath(td, keyPath(key));
+  const entry = outlineOf(holder, last);
+  if (entry === undefined) throw missingKey(last, holder._className, holder._keys());
+  if (!(entry instanceof Tensor)) (entry as Td).setAt(index, value);
+  else if (holder._outside !== undefined) holder._outside.write(last, Array.isArray(index) ? index : [index], value);
+  else entry.setAt(index, value as number);
 }
 
 function writeInto(holder: Td, key: string, entry: Entry, value: unknown): void {
@@ -88,7 +108,8 @@ function writeInto(holder: Td, key: string, entry: Entry, value: unknown): void 
   if (entry instanceof Tensor) {
     const source = value instanceof Tensor ? value : tensor(value);
     if (!sameSizes(source._shape, entry._shape)) throw misfit(holder, key, source, entry);
-    entry.copy_(source);
+    if (holder._outside === undefined) entry.copy_(source);
+    else holder._outside.write(key, [], source);
     return;
   }
   if (isNonTensor(entry)) {
@@ -128,7 +149,7 @@ function pairsOf(source: UpdateSource): Iterable<[string, unknown]> {
 export function updateTd(td: Td, source: UpdateSource, clone: boolean): void {
   requireUnlocked(td);
   for (const [key, value] of pairsOf(source)) {
-    const own = td._own(key);
+    const own = outlineOf(td, key);
     const mergeable = own instanceof Collection && !isNonTensor(own);
     if (mergeable && (value instanceof Collection ? !isNonTensor(value) : isSource(value))) {
       updateTd(own, value as UpdateSource, clone);
@@ -146,16 +167,16 @@ export function updateTd(td: Td, source: UpdateSource, clone: boolean): void {
 export function updateInPlace(td: Td, source: UpdateSource): void {
   const pairs = [...pairsOf(source)];
   for (const [key] of pairs) {
-    if (td._own(key) === undefined) throw new KeyError(`The key ${key} was not found in the dest tensordict.`);
+    if (outlineOf(td, key) === undefined) throw new KeyError(`The key ${key} was not found in the dest tensordict.`);
   }
-  for (const [key, value] of pairs) writeInto(td, key, td._own(key) as Entry, value);
+  for (const [key, value] of pairs) writeInto(td, key, outlineOf(td, key) as Entry, value);
 }
 
 /** Removes an entry. */
 export function deleteEntry(td: Td, key: NestedKey): void {
   const [holder, last] = resolvePath(td, keyPath(key));
   requireUnlocked(holder);
-  if (holder._own(last) === undefined) throw missingKey(last, holder._className, holder._keys());
+  if (outlineOf(holder, last) === undefined) throw missingKey(last, holder._className, holder._keys());
   holder._drop(last);
 }
 
@@ -174,25 +195,54 @@ export function renameKey(td: Td, before: NestedKey, after: NestedKey, safe: boo
 /** A path and the entry under it. */
 export type PathEntry = readonly [readonly string[], Entry];
 
-function* walk(td: Td, prefix: readonly string[], nested: boolean, leavesOnly: boolean): Generator<PathEntry> {
-  for (const [key, entry] of entriesOf(td)) {
+/** How the entries of one level are listed: read, or for what they are. */
+type Lister = typeof entriesOf;
+
+function* walk(
+  td: Td,
+  prefix: readonly string[],
+  nested: boolean,
+  leavesOnly: boolean,
+  list: Lister,
+): Generator<PathEntry> {
+  for (const [key, entry] of list(td)) {
     const path = prefix.length === 0 ? [key] : [...prefix, key];
     const branch = entry instanceof Collection && !isNonTensor(entry);
-    // Children come before the TensorDict that holds them.
-    if (branch && nested) yield* walk(entry, path, true, leavesOnly);
-    if (leavesOnly && entry instanceof Collection) continue;
-    yield [path, entry];
+    const shown = !leavesOnly || !(entry instanceof Collection);
+    // Children come before the TensorDict that holds them; a file lists its groups first.
+    const holderFirst = td._outside !== undefined;
+    if (shown && holderFirst) yield [path, entry];
+    if (branch && nested) yield* walk(entry, path, true, leavesOnly, list);
+    if (shown && !holderFirst) yield [path, entry];
   }
 }
 
 /** Paths and entries in the order of insertion, children before their parent. */
-export function listEntries(td: Td, options: IterationOptions): PathEntry[] {
-  const list = [...walk(td, [], options.includeNested === true, options.leavesOnly === true)];
+export function listEntries(td: Td, options: IterationOptions, lister: Lister = entriesOf): PathEntry[] {
+  const list = [...walk(td, [], options.includeNested === true, options.leavesOnly === true, lister)];
   if (options.sort === true) {
     const text = (path: readonly string[]) => path.join(".");
     list.sort(([a], [b]) => (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0));
   }
   return list;
+}
+
+/** Lets `fn` change every tensor of the tree in place; false says that it did not. */
+export function changeTensors(
+  td: Td,
+  fn: (t: Tensor, path: readonly string[]) => Tensor | false,
+  prefix: readonly string[] = [],
+): void {
+  if (td._kind === "lazy") {
+    for (const member of (td as unknown as { members: Td[] }).members) changeTensors(member, fn, prefix);
+    return;
+  }
+  for (const [key, entry] of entriesOf(td)) {
+    const path = [...prefix, key];
+    if (entry instanceof Tensor) {
+      if (fn(entry, path) !== false) td._outside?.write(key, [], entry);
+    } else if (!isNonTensor(entry)) changeTensors(entry, fn, path);
+  }
 }
 
 /** Every tensor of the tree with its path; of a lazy stack those of its members. */

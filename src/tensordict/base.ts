@@ -3,7 +3,7 @@ import type { Device, DeviceLike } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import type { Size } from "../tensor/size.ts";
-import { Tensor } from "../tensor/tensor.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import {
   deleteEntry,
   findEntry,
@@ -16,6 +16,7 @@ import {
   type UpdateSource,
   updateInPlace,
   updateTd,
+  writePart,
 } from "./access.ts";
 import { checkBatch } from "./convert.ts";
 import { indexTd, isSliceText, writeIndex } from "./indexing.ts";
@@ -31,7 +32,7 @@ import { type ApplyOptions, applyLeaves } from "./pointwise.ts";
 import { textOf } from "./printing.ts";
 import { settings } from "./settings.ts";
 import * as shape from "./shape.ts";
-import { isNonTensor, loader, requireUnlocked, stateOf, type Td, toSize } from "./state.ts";
+import { isNonTensor, loader, outlinesOf, requireUnlocked, stateOf, type Td, toSize } from "./state.ts";
 import type {
   AnyPath,
   CollectionOptions,
@@ -232,9 +233,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   }
   /** Writes into part of an existing entry. @torch TensorDict.set_at_ */
   setAt_(key: NestedKey, value: unknown, index: unknown): this {
-    const entry = requireEntry(this, key);
-    if (entry instanceof Tensor) entry.setAt(index, value as number);
-    else (entry as Td).setAt(index, value);
+    writePart(this, key, value, index);
     return this;
   }
   /** The entry, set to `value` first when it is missing. @torch TensorDict.setdefault */
@@ -252,7 +251,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   }
   /** @torch TensorDict.keys */
   keys(options: IterationOptions = {}): (string | string[])[] {
-    return listEntries(this, options).map(([path]) => unravelKey(path));
+    return listEntries(this, options, outlinesOf).map(([path]) => unravelKey(path));
   }
   /** @torch TensorDict.values */
   values(options: IterationOptions = {}): Entry[] {

@@ -7,7 +7,7 @@ import { Tensor } from "../tensor/tensor.ts";
 import { pythonString } from "./keys.ts";
 import { adoptNames, needsNames, refineNames, withPrefix } from "./names.ts";
 import { settings } from "./settings.ts";
-import { Collection, make, type NewState, stateOf, type Td } from "./state.ts";
+import { Collection, make, type NewState, outlinesOf, stateOf, type Td } from "./state.ts";
 import { tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
 
@@ -146,8 +146,7 @@ function isSame(a: Device | null, b: Device): boolean {
 
 /** Checks that every entry fits a batch size that is being set. */
 export function checkBatch(td: Collection, batchSize: Size): void {
-  for (const key of td._keys()) {
-    const entry = td._own(key) as Entry;
+  for (const [key, entry] of outlinesOf(td)) {
     const shape = entry instanceof Tensor ? entry.shape : entry._batchSize;
     if (startsWith(shape, batchSize)) continue;
     if (!(entry instanceof Tensor) && shape.length < batchSize.length && startsWith(batchSize, shape)) {

@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
+import type { Hdf5Layout } from "../io/hdf5-engine.ts";
 import { encodeKey, keyProblem } from "../io/keys.ts";
 import { mappedFileOf } from "../io/mapping.ts";
 import { LOST_KEYS } from "../io/memmap-meta.ts";
@@ -17,7 +18,8 @@ import { lockTd } from "./locking.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
 import { type LoadOptions, loadTree } from "./memmap-load.ts";
 import { type MemmapOptions, rewriteMeta, Save } from "./memmap-save.ts";
-import { Collection, make, stateOf, type Td } from "./state.ts";
+import type { PersistentTensorDict } from "./persistent.ts";
+import { Collection, loader, make, stateOf, type Td } from "./state.ts";
 import {
   type LoadStateOptions,
   loadStateDictInto,
@@ -101,6 +103,14 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
   /** Saves to a directory, or to an archive when the name ends with ".tdz". @torch TensorDict.save */
   save(prefix: string, options: MemmapOptions = {}): this {
     return this.#save(prefix, { existsok: true, ...options }, { like: false, inplace: false }) as this;
+  }
+
+  /**
+   * Writes an HDF5 file, which is replaced when it is complete, and opens it: nested collections become groups, tensors
+   * datasets. The file keeps no batch sizes, names and classes. @torch TensorDict.to_h5
+   */
+  toH5(filename: string, options: Hdf5Layout = {}): PersistentTensorDict<S> {
+    return loader.toH5(this as unknown as Td, filename, options) as unknown as PersistentTensorDict<S>;
   }
 
   #save(

@@ -3,6 +3,7 @@
 import { TypeError } from "../tensor/errors.ts";
 import { TensorDictBase } from "./base.ts";
 import { type LoadOptions, loadTree } from "./memmap-load.ts";
+import { PersistentTensorDict } from "./persistent.ts";
 import { lazyStackTds, maybeDenseStackTds } from "./stacking.ts";
 import type { Td } from "./state.ts";
 import { isTensorCollection, loader } from "./state.ts";
@@ -26,6 +27,7 @@ export type { LoadOptions } from "./memmap-load.ts";
 export type { MemmapOptions } from "./memmap-save.ts";
 export { fromModule, type ModuleLike, toModule } from "./module.ts";
 export { MetaData, NonTensorData, NonTensorStack } from "./non-tensor.ts";
+export type { FromH5Options, Hdf5Group, PersistentOptions } from "./persistent.ts";
 export type { ApplyOptions } from "./pointwise.ts";
 export { fromSafetensors, toSafetensors, toSafetensorsAsync } from "./safetensors.ts";
 export {
@@ -63,7 +65,7 @@ export type {
   Stored,
   StoredAll,
 } from "./types.ts";
-export { TensorDict, TensorDictBase };
+export { PersistentTensorDict, TensorDict, TensorDictBase };
 
 function collections(op: string, list: readonly Td[]): readonly Td[] {
   if (Array.isArray(list) && list.every(isTensorCollection)) return list;
@@ -91,6 +93,8 @@ export function makeTensordict(source: Record<string, unknown>, options: Collect
 }
 
 loader.load = loadTree;
+loader.fromH5 = (filename, options) => PersistentTensorDict.fromH5(filename, options) as unknown as Td;
+loader.toH5 = (td, filename, options) => PersistentTensorDict.fromDict(td, filename, options) as unknown as Td;
 
 export {
   expandAsRight,

@@ -6,7 +6,18 @@ import { Tensor } from "../tensor/tensor.ts";
 import { fromSource, isSource, sourceEntries, toEntry } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { applyShape } from "./shape.ts";
-import { Collection, type DimNames, entriesOf, isNonTensor, make, requireUnlocked, stateOf, type Td } from "./state.ts";
+import {
+  Collection,
+  type DimNames,
+  entriesOf,
+  isNonTensor,
+  make,
+  outlineOf,
+  outlinesOf,
+  requireUnlocked,
+  stateOf,
+  type Td,
+} from "./state.ts";
 import { tensor, zeros } from "./tensor-ops.ts";
 
 // Slices as text: digits, colons, commas and dots, with at least one colon or an ellipsis.
@@ -139,6 +150,7 @@ export function indexTd(td: Td, index: readonly unknown[]): Td {
   const parts = normalize(index, td._batchSize.length);
   return applyShape(td, {
     tensor: (t) => t.at(...parts),
+    outside: (outside, key) => outside.read(key, parts),
     size: (shape) => indexedSize(shape, parts),
     names: (names) => indexedNames(names, parts),
     lazy: (lazy) => lazyIndex(lazy, parts),
@@ -152,6 +164,11 @@ export function writeIndex(td: Td, index: readonly unknown[], value: unknown): v
   else writeFill(td, parts, value);
 }
 
+function writeTensor(td: Td, key: string, own: Tensor, index: readonly unknown[], value: unknown): void {
+  if (td._outside === undefined) own.setAt(tensorIndex(index), value as number);
+  else td._outside.write(key, index, value);
+}
+
 function writeFill(td: Td, index: readonly unknown[], value: unknown): void {
   if (td._kind === "lazy") {
     const part = indexTd(td, index);
@@ -160,8 +177,8 @@ function writeFill(td: Td, index: readonly unknown[], value: unknown): void {
     writeEntries(td, index, part);
     return;
   }
-  for (const [, entry] of entriesOf(td)) {
-    if (entry instanceof Tensor) entry.setAt(tensorIndex(index), value as number);
+  for (const [key, entry] of outlinesOf(td)) {
+    if (entry instanceof Tensor) writeTensor(td, key, entry, index, value);
     else if (!isNonTensor(entry)) writeFill(entry, index, value);
   }
 }
@@ -180,15 +197,15 @@ function writeEntries(td: Td, index: readonly unknown[], value: Td | Record<stri
   }
   const pairs = value instanceof Collection ? [...entriesOf(value)] : sourceEntries(value);
   for (const [key, item] of pairs) {
-    let own = td._own(key);
+    let own = outlineOf(td, key);
     if (own === undefined) {
       // A key that only the source has is made, zero outside of the index.
       requireUnlocked(td);
       own = blankFor(td, index, item, key);
       td._put(key, own);
-      own = td._own(key);
+      own = outlineOf(td, key);
     }
-    if (own instanceof Tensor) own.setAt(tensorIndex(index), item as Tensor);
+    if (own instanceof Tensor) writeTensor(td, key, own, index, item);
     else if (isNonTensor(own)) writeNonTensor(td, key, own as Td, index, item);
     else writeIndex(own as Td, index, item);
   }
@@ -199,7 +216,7 @@ function writeNonTensor(td: Td, key: string, own: Td, index: readonly unknown[],
   const value = toEntry(item, stateOf(td, { batchSize: size, device: null, names: null }), key) as Td;
   const stack = own._kind === "nonTensorStack" ? own : (own as unknown as { toStack(): Td }).toStack();
   (stack as unknown as { _assignAt(index: readonly unknown[], value: Td): void })._assignAt(index, value);
-  if (stack !== own) td._put(key, stack);
+  if (stack !== own || td._outside !== undefined) td._put(key, stack);
 }
 
 function blankFor(td: Td, index: readonly unknown[], item: unknown, key: string): Tensor | Td {

@@ -1,6 +1,6 @@
 // Arithmetic, comparison and reduction methods. They work on every tensor of the tree at once.
 import type { Tensor } from "../tensor/tensor.ts";
-import { requireEntry, tensorsOf } from "./access.ts";
+import { changeTensors, requireEntry } from "./access.ts";
 import { DiskMethods } from "./disk-methods.ts";
 import { keyPath } from "./keys.ts";
 import {
@@ -120,7 +120,7 @@ export abstract class MathMethods<S = Schema> extends DiskMethods<S> {
   }
   /** Sets every element to zero. @torch TensorDict.zero_ */
   zero_(): this {
-    for (const [, t] of tensorsOf(this as unknown as Td)) t.zero_();
+    changeTensors(this as unknown as Td, (t) => t.zero_());
     return this;
   }
   /** Sets one entry (every tensor below it) to a value. @torch TensorDict.fill_ */
@@ -128,7 +128,7 @@ export abstract class MathMethods<S = Schema> extends DiskMethods<S> {
     const path = keyPath(key);
     const below = (at: readonly string[]) => path.every((part, i) => at[i] === part);
     requireEntry(this as unknown as Td, key);
-    for (const [at, t] of tensorsOf(this as unknown as Td)) if (below(at)) t.fill_(value as number);
+    changeTensors(this as unknown as Td, (t, at) => below(at) && t.fill_(value as number));
     return this;
   }
   /** Largest and smallest allowed values. @torch TensorDict.clamp */
@@ -170,7 +170,7 @@ install(
   UNARY,
   (name) =>
     function (this: Td): Td {
-      for (const [, t] of tensorsOf(this)) call(t, `${name}_`, []);
+      changeTensors(this, (t) => call(t, `${name}_`, []));
       return this;
     },
   "_",
@@ -186,7 +186,7 @@ install(
   BINARY,
   (name) =>
     function (this: Td, other: Operand): Td {
-      binaryTd(this, other, binary(`${name}_`));
+      binaryTd(this, other, binary(`${name}_`), { inplace: true });
       return this;
     },
   "_",

@@ -126,14 +126,14 @@ function operand(other: Operand, td: Td): unknown {
 }
 
 /** Arithmetic of a tree with a tree or with one value. Wrapped values stay as they are. */
-export function binaryTd(td: Td, other: Operand, fn: BinaryFunction): Td {
+export function binaryTd(td: Td, other: Operand, fn: BinaryFunction, options: ApplyOptions = {}): Td {
   const right = operand(other, td);
   if (right instanceof Collection) {
     requireSameKeys(td, right as Td);
-    return applyLeaves(td, (t, _path, [b]) => fn(t, b), {}, [right as Td]);
+    return applyLeaves(td, (t, _path, [b]) => fn(t, b), options, [right as Td]);
   }
   const value = right instanceof Tensor ? widen(right, td) : right;
-  return applyLeaves(td, (t) => fn(t, typeof value === "function" ? value(t) : value));
+  return applyLeaves(td, (t) => fn(t, typeof value === "function" ? value(t) : value), options);
 }
 
 // A tensor operand belongs to the batch dimensions; it gets as many trailing dimensions as the entry has.

@@ -8,7 +8,7 @@ import { pythonRepr } from "./python-repr.ts";
 import { settings } from "./settings.ts";
 import { isSharedTensor } from "./shared.ts";
 import { valuesOf } from "./stacking.ts";
-import { Collection, entriesOf, isNonTensor, type Td } from "./state.ts";
+import { Collection, entriesOf, isNonTensor, outlinesOf, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 function deviceText(device: Device | null): string {
@@ -154,7 +154,7 @@ export function detailed(td: Td): string {
     });
     parts.push(`exclusive_fields={\n${members.join(",\n")}}`, ...trailer(td), `stack_dim=${lazy.stackDim}`);
   } else {
-    const fields = sorted([...entriesOf(td)].map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]));
+    const fields = sorted([...outlinesOf(td)].map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]));
     parts.push(block("fields", fields), ...trailer(td));
   }
   return `${td._className}(\n${parts.map((part) => indent(part)).join(",\n")})`;
@@ -209,7 +209,7 @@ function compactToken(entry: Entry | { tensors: Tensor[] }, rank: number, device
   }
   if (entry._kind === "nonTensorStack" || entry._className === "MetaData") return entry._className;
   if (entry._kind === "nonTensor") return typeName((entry as unknown as { value_: unknown }).value_);
-  const name = entry._kind === "tensordict" ? "" : entry._className;
+  const name = entry._className === "TensorDict" ? "" : entry._className;
   const extra = entry._batchSize.slice(outer.length);
   return `${name}${extra.length > 0 ? `[${extra.join(",")}]` : ""}{${compactFields(entry as Td).join(", ")}}`;
 }
@@ -223,7 +223,10 @@ function compactFields(td: Td): string[] {
       .sort(byCodePoints);
   }
   const names = td._kind === "tensorclass" ? (td as unknown as { _fieldNames(): string[] })._fieldNames() : null;
-  const fields = [...entriesOf(td)].map(([key, entry]) => `${key}: ${token(entry)}`).sort(byCodePoints);
+  // Values in files are named, not described: that would mean reading them.
+  const text = (entry: Entry) =>
+    td._outside !== undefined && isNonTensor(entry) ? (entry as Td)._className : token(entry);
+  const fields = [...outlinesOf(td)].map(([key, entry]) => `${key}: ${text(entry)}`).sort(byCodePoints);
   const missing = (names ?? []).filter((key) => td._own(key) === undefined).map((key) => `${key}: None`);
   return [...fields, ...missing];
 }

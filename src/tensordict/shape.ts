@@ -3,7 +3,17 @@ import { IndexError, RuntimeError, ValueError } from "../tensor/errors.ts";
 import { numelOf, Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { LazyLike } from "./lazy.ts";
-import { type Collection, type DimNames, entriesOf, make, stateOf, type Td, wrapBatchDim } from "./state.ts";
+import {
+  type Collection,
+  type DimNames,
+  entriesOf,
+  make,
+  type Outside,
+  outlinesOf,
+  stateOf,
+  type Td,
+  wrapBatchDim,
+} from "./state.ts";
 import { flatNumbers, tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
 
@@ -13,6 +23,8 @@ export interface ShapeOp {
   /** The same change on a size that begins with the batch dimensions. */
   size(shape: readonly number[]): readonly number[];
   names?(names: DimNames): DimNames;
+  /** A shortcut for tensors outside of memory, of which the operation needs a part only. */
+  outside?(outside: Outside, key: string): Tensor;
   /** A shortcut for lazy stacks; null falls back on the dense stack. */
   lazy?(td: LazyLike): Td | null;
 }
@@ -28,8 +40,10 @@ export function applyShape(td: Td, op: ShapeOp): Td {
   const names = td._names === null ? null : (op.names?.(td._names) ?? null);
   const state = stateOf(td, { batchSize: Size.fromList(op.size(td._batchSize)), names });
   const entries = new Map<string, Entry>();
-  for (const [key, entry] of entriesOf(td)) {
-    entries.set(key, entry instanceof Tensor ? op.tensor(entry) : applyShape(entry, op));
+  const outside = op.outside === undefined ? undefined : td._outside;
+  for (const [key, entry] of outside === undefined ? entriesOf(td) : outlinesOf(td)) {
+    if (!(entry instanceof Tensor)) entries.set(key, applyShape(entry, op));
+    else entries.set(key, outside === undefined ? op.tensor(entry) : (op.outside?.(outside, key) as Tensor));
   }
   return td._like(entries, state);
 }

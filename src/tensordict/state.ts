@@ -55,6 +55,20 @@ export abstract class Collection<S extends Schema = Schema> {
   /** @internal */ abstract _drop(key: string): void;
   /** @internal The same kind of collection around other entries. */
   abstract _like(entries: Map<string, Entry>, state: NewState): Td;
+  /** @internal Where tensors are kept outside of memory and `_own` reads copies of them; undefined elsewhere. */
+  get _outside(): Outside | undefined {
+    return undefined;
+  }
+}
+
+/** What a collection does with tensors that it keeps outside of memory. */
+export interface Outside {
+  /** The entry for what it is: shape and dtype of a tensor, whose elements are not read. */
+  outline(key: string): Entry | undefined;
+  /** Writes into a tensor, or the part of it that an index names; the whole when the index has no parts. */
+  write(key: string, index: readonly unknown[], value: unknown): void;
+  /** The part of a tensor that an index names. */
+  read(key: string, index: readonly unknown[]): Tensor;
 }
 
 /** Any collection with its methods. */
@@ -82,6 +96,16 @@ export function isNonTensor(value: unknown): boolean {
 /** Keys and entries of one level, in order. */
 export function* entriesOf(td: Collection): Generator<[string, Entry]> {
   for (const key of td._keys()) yield [key, td._own(key) as Entry];
+}
+
+/** The entry under a key for what it is; tensors that are outside of memory are not read. */
+export function outlineOf(td: Collection, key: string): Entry | undefined {
+  return td._outside === undefined ? td._own(key) : td._outside.outline(key);
+}
+
+/** Keys and entries of one level, for what they are. */
+export function* outlinesOf(td: Collection): Generator<[string, Entry]> {
+  for (const key of td._keys()) yield [key, outlineOf(td, key) as Entry];
 }
 
 /** Batch size, device and names of `td`, some of them replaced. */
@@ -155,4 +179,8 @@ export function shapeOf(entry: Entry): Size {
 }
 
 /** Filled by the index, which knows how to load. */
-export const loader = {} as { load(prefix: string, options: object): Td };
+export const loader = {} as {
+  load(prefix: string, options: object): Td;
+  fromH5(filename: string, options: object): Td;
+  toH5(td: Td, filename: string, options: object): Td;
+};

@@ -6,11 +6,13 @@ import { lockTd } from "./locking.ts";
 import { type LoadOptions, loadTree } from "./memmap-load.ts";
 import { fromModule, type ModuleLike } from "./module.ts";
 import { adoptNames } from "./names.ts";
+import type { FromH5Options, PersistentTensorDict } from "./persistent.ts";
 import { catTds, lazyStackTds, maybeDenseStackTds, stackTds } from "./stacking.ts";
 import {
   Collection,
   type CollectionKind,
   entriesOf,
+  loader,
   make,
   type NewState,
   stateOf,
@@ -89,6 +91,10 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   /** @torch TensorDict.load */
   static load<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<T> {
     return loadTree(prefix, options) as unknown as TensorDict<T>;
+  }
+  /** Opens an HDF5 file; entries are read when they are asked for. @torch TensorDict.from_h5 */
+  static fromH5<T extends Schema = Schema>(filename: string, options: FromH5Options = {}): PersistentTensorDict<T> {
+    return loader.fromH5(filename, options) as unknown as PersistentTensorDict<T>;
   }
   /** Parameters and buffers of a module. @torch TensorDict.from_module */
   static fromModule(module: ModuleLike, options: { lock?: boolean } = {}): TensorDict {
