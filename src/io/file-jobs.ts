@@ -16,6 +16,7 @@ export const SLOT = {
   status: 5,
   address: 6,
   fileSize: 7,
+  sourceOffset: 8,
   mapped: 9,
 } as const;
 
@@ -34,6 +35,7 @@ export const JobFlag = {
   keepFd: 1024,
   populate: 2048,
   read: 4096,
+  copy: 8192,
 } as const;
 
 /** One piece of work on one file. */
@@ -47,6 +49,8 @@ export interface FileJob {
   data?: number;
   /** Where in the file. */
   offset?: number;
+  /** The bytes to write are those of another file: they are not taken into memory. */
+  source?: { path: string; offset: number };
   /** Kept reachable until the work is done. */
   keep?: unknown;
 }
@@ -61,6 +65,8 @@ export interface JobResult {
   mapped: number;
   /** Size of the file in bytes. */
   fileSize: number;
+  /** True when it is the source of a copy that failed. */
+  ofSource: boolean;
 }
 
 const STATUS = {
@@ -71,16 +77,22 @@ const STATUS = {
   unsupported: -10005,
   cancelled: -10006,
   notAFile: -10007,
+  sourceShort: -10008,
 } as const;
 
 /** The error for a job that failed. */
 export function jobError(job: FileJob, result: JobResult): Error {
-  const path = job.path ?? "<anonymous memory>";
+  const path = (result.ofSource ? job.source?.path : job.path) ?? "<anonymous memory>";
   switch (result.status) {
     case STATUS.tooSmall:
       return new OSError(
         `file <${path}> size <${result.fileSize}> is smaller than the required mapping size ` +
           `<${(job.offset ?? 0) + job.nbytes}>`,
+        { path, code: "too_small" },
+      );
+    case STATUS.sourceShort:
+      return new OSError(
+        `${path} has ${result.fileSize} bytes: those to be copied end at ${(job.source?.offset ?? 0) + job.nbytes}`,
         { path, code: "too_small" },
       );
     case STATUS.exists:
@@ -113,6 +125,7 @@ export function resultAt(table: Float64Array, row: number): JobResult {
     address: table[row + SLOT.address] as number,
     mapped: table[row + SLOT.mapped] as number,
     fileSize: table[row + SLOT.fileSize] as number,
+    ofSource: table[row + SLOT.sourceOffset] === -1,
   };
 }
 
@@ -128,7 +141,9 @@ export class FileJobs {
 
   /** Adds a job; its number is its place in `result`. */
   add(job: FileJob): number {
-    if (job.path?.includes("\0")) throw new OSError("embedded null byte in a file name", { path: job.path });
+    for (const path of [job.path, job.source?.path]) {
+      if (path?.includes("\0")) throw new OSError("embedded null byte in a file name", { path });
+    }
     return this.jobs.push(job) - 1;
   }
 
@@ -138,20 +153,30 @@ export class FileJobs {
 
   private layOut(): void {
     const { jobs } = this;
-    const text = jobs.length === 1 ? (jobs[0]?.path ?? "") : jobs.map((job) => job.path ?? "").join("\0");
-    this.paths = UTF8.encode(`${text}\0`);
+    const paths: string[] = [];
+    for (const { path, source } of jobs) {
+      paths.push(path ?? "");
+      if (source !== undefined) paths.push(source.path);
+    }
+    this.paths = UTF8.encode(`${paths.length === 1 ? paths[0] : paths.join("\0")}\0`);
     const base = addressOf(this.paths);
     this.table = new Float64Array(Math.max(jobs.length, 1) * SLOTS);
     let at = 0;
+    const next = () => {
+      const start = base + at;
+      at = this.paths.indexOf(0, at) + 1;
+      return start;
+    };
     for (const [i, job] of jobs.entries()) {
       const row = i * SLOTS;
-      this.table[row + SLOT.path] = job.path === null ? 0 : base + at;
-      this.table[row + SLOT.data] = job.data ?? 0;
+      const path = next();
+      this.table[row + SLOT.path] = job.path === null ? 0 : path;
+      this.table[row + SLOT.data] = job.source === undefined ? (job.data ?? 0) : next();
       this.table[row + SLOT.nbytes] = job.nbytes;
       this.table[row + SLOT.flags] = job.flags;
       this.table[row + SLOT.offset] = job.offset ?? 0;
       this.table[row + SLOT.status] = STATUS.cancelled;
-      at = this.paths.indexOf(0, at) + 1;
+      this.table[row + SLOT.sourceOffset] = job.source?.offset ?? 0;
     }
   }
 

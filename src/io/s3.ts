@@ -3,7 +3,8 @@ import { S3Client, type S3File } from "bun";
 import { windowOn } from "../ffi/memory.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { FileNotFoundError, FormatError, OSError } from "./errors.ts";
-import type { Piece } from "./single-file.ts";
+import { FileRanges } from "./file-ranges.ts";
+import { type Piece, pieceBytes } from "./single-file.ts";
 
 /** How a remote store is reached, and how hard it is tried. */
 export interface RemoteOptions {
@@ -182,10 +183,6 @@ export class RemotePlace {
   }
 }
 
-function pieceBytes({ data }: Piece): number {
-  return data instanceof Uint8Array ? data.length : data.nbytes;
-}
-
 /** Parts of a piece with their place in the object. The bytes are copied: the client keeps them for a while. */
 function* chunks(piece: Piece, most: number): Generator<[number, Uint8Array]> {
   const { data, offset } = piece;
@@ -193,7 +190,8 @@ function* chunks(piece: Piece, most: number): Generator<[number, Uint8Array]> {
   for (let at = 0; at < nbytes; at += most) {
     const length = Math.min(most, nbytes - at);
     if (data instanceof Uint8Array) yield [offset + at, data.slice(at, at + length)];
-    else yield [offset + at, new Uint8Array(windowOn(data.address + at, length)).slice()];
+    else if ("address" in data) yield [offset + at, new Uint8Array(windowOn(data.address + at, length)).slice()];
+    else yield [offset + at, FileRanges.with(data.path, (file) => file.read(data.offset + at, length))];
   }
 }
 

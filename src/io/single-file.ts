@@ -7,13 +7,21 @@ import { RuntimeError } from "../tensor/errors.ts";
 import { replaceFile, replaceFileLater, syncPath, syncPathLater, temporaryBeside } from "./durable.ts";
 import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
 import { isRemote, type RemoteOptions, RemotePlace } from "./s3.ts";
-import type { TensorBytes } from "./tensor-bytes.ts";
+import type { FileBytes, TensorBytes } from "./tensor-bytes.ts";
 
-/** Bytes of a file: a header that was made here, or those of a tensor. */
+/** Bytes of a file: a header that was made here, those of a tensor, or a part of another file. */
 export interface Piece {
   /** Where in the file they begin. Between pieces the file has zeros. */
   offset: number;
-  data: Uint8Array | TensorBytes;
+  data: Uint8Array | TensorBytes | FileBytes;
+}
+
+/** Bytes copied from another file in one go. */
+const COPY_BYTES = 64 * 2 ** 20;
+
+/** Number of bytes of a piece. */
+export function pieceBytes({ data }: Piece): number {
+  return data instanceof Uint8Array ? data.length : data.nbytes;
 }
 
 /** How a file is written. */
@@ -40,13 +48,25 @@ export class FileWrite {
     this.path = isRemote(path) ? path : resolve(path);
     this.temporary = temporaryBeside(this.path);
     if (isRemote(path)) return;
-    const flags = JobFlag.write | JobFlag.create | JobFlag.writable | JobFlag.noFollow;
-    for (const { offset, data } of pieces) {
-      const own = data instanceof Uint8Array;
-      const nbytes = own ? data.length : data.nbytes;
-      if (nbytes === 0) continue;
-      const address = own ? addressOf(data) : data.address;
-      this.jobs.add({ path: this.temporary, offset, nbytes, data: address, flags, keep: own ? data : data.keep });
+    for (const piece of pieces) this.add(piece);
+  }
+
+  private add({ offset, data }: Piece): void {
+    const nbytes = pieceBytes({ offset, data });
+    if (nbytes === 0) return;
+    const path = this.temporary;
+    const flags = JobFlag.create | JobFlag.writable | JobFlag.noFollow;
+    if (data instanceof Uint8Array) {
+      this.jobs.add({ path, offset, nbytes, data: addressOf(data), flags: flags | JobFlag.write, keep: data });
+    } else if ("address" in data) {
+      this.jobs.add({ path, offset, nbytes, data: data.address, flags: flags | JobFlag.write, keep: data.keep });
+    } else {
+      // In parts, between which a signal is looked at.
+      for (let at = 0; at < nbytes; at += COPY_BYTES) {
+        const part = Math.min(COPY_BYTES, nbytes - at);
+        const source = { path: data.path, offset: data.offset + at };
+        this.jobs.add({ path, offset: offset + at, nbytes: part, source, flags: flags | JobFlag.copy });
+      }
     }
   }
 

@@ -9,6 +9,13 @@ export interface TensorBytes {
   keep: Tensor;
 }
 
+/** Bytes that lie in a file: they are copied from there without being taken into memory. */
+export interface FileBytes {
+  path: string;
+  offset: number;
+  nbytes: number;
+}
+
 /** Contiguous bytes of a tensor; only a tensor with gaps or pending conjugation is copied. */
 export function nativeBytes(tensor: Tensor): TensorBytes {
   const plain = tensor._bits === 0 && tensor._contiguous ? tensor : denseCopy(tensor);

@@ -17,6 +17,7 @@ const status_bad_job: f64 = -10004;
 const status_unsupported: f64 = -10005;
 const status_cancelled: f64 = -10006;
 const status_not_a_file: f64 = -10007;
+const status_source_short: f64 = -10008;
 
 /// What a job does, as bits of `Job.flags`.
 const Flag = struct {
@@ -34,6 +35,8 @@ const Flag = struct {
     // The descriptor stays open as long as the mapping, so that others can be told of memory that has no path.
     const keep_fd: u32 = 1024;
     const populate: u32 = 2048; // fault the mapping in at once
+    // Write `nbytes` from the file whose path is at `data`, from `source_offset` on, without taking them into memory.
+    const copy: u32 = 8192;
     const read: u32 = 4096; // read up to `nbytes` bytes at `offset` into `data`; `mapped` tells how many
 };
 
@@ -47,7 +50,7 @@ pub const Job = extern struct {
     status: f64,
     address: f64,
     file_size: f64,
-    reserved: f64,
+    source_offset: f64, // where to copy from; -1 afterwards when it is the source that failed
     mapped: f64, // length of the mapping, 0 when nothing was mapped
 };
 
@@ -129,6 +132,69 @@ fn writeAll(job: *Job, fd: c_int, data: [*]const u8, nbytes: usize, offset: usiz
     job.file_size = @max(job.file_size, @as(f64, @floatFromInt(offset + nbytes)));
 }
 
+fn sourceFailed(job: *Job, status: f64) Failure {
+    job.status = status;
+    job.source_offset = -1;
+    return error.Failed;
+}
+
+fn copyAll(job: *Job, fd: c_int, nbytes: usize, offset: usize) Failure!void {
+    const from = whole(job.source_offset) orelse return badJob(job);
+    const path: [*:0]const u8 = @ptrFromInt(whole(job.data) orelse return badJob(job));
+    if (nbytes == 0) return;
+    const source = openFile(path, 0, false);
+    if (source < 0) return sourceFailed(job, lastError());
+    defer _ = c.close(source);
+    const size = sizeOf(source);
+    if (size < 0 or size == std.math.maxInt(i64)) return sourceFailed(job, status_not_a_file);
+    if (@as(usize, @intCast(size)) < from or @as(usize, @intCast(size)) - from < nbytes) {
+        job.file_size = @floatFromInt(size);
+        return sourceFailed(job, status_source_short);
+    }
+    var done: usize = if (builtin.os.tag == .linux) try copyInKernel(job, source, fd, nbytes, from, offset) else 0;
+    if (done < nbytes) {
+        const room = std.heap.c_allocator.alloc(u8, 1 << 20) catch {
+            job.status = errnoOf(.NOMEM);
+            return error.Failed;
+        };
+        defer std.heap.c_allocator.free(room);
+        while (done < nbytes) {
+            const n = c.pread(source, room.ptr, @min(room.len, nbytes - done), @intCast(from + done));
+            if (n < 0 and c._errno().* == @intFromEnum(c.E.INTR)) continue;
+            if (n < 0) return sourceFailed(job, lastError());
+            if (n == 0) return sourceFailed(job, status_source_short);
+            try writeAll(job, fd, room.ptr, @intCast(n), offset + done);
+            done += @intCast(n);
+        }
+    }
+    job.file_size = @max(job.file_size, @as(f64, @floatFromInt(offset + nbytes)));
+}
+
+/// Bytes copied before the system would not go on this way, as between some file systems.
+fn copyInKernel(job: *Job, source: c_int, fd: c_int, nbytes: usize, from: usize, offset: usize) Failure!usize {
+    const linux = std.os.linux;
+    var done: usize = 0;
+    while (done < nbytes) {
+        var at: i64 = @intCast(from + done);
+        var to: i64 = @intCast(offset + done);
+        const n = linux.copy_file_range(source, &at, fd, &to, @min(nbytes - done, 1 << 30), 0);
+        switch (linux.errno(n)) {
+            .SUCCESS => {
+                // Nothing at all: some file systems say so instead of refusing.
+                if (n == 0) return done;
+                done += n;
+            },
+            .INTR => {},
+            .XDEV, .INVAL, .NOSYS, .OPNOTSUPP, .BADF, .PERM => return done,
+            else => |e| {
+                job.status = errnoOf(e);
+                return error.Failed;
+            },
+        }
+    }
+    return done;
+}
+
 fn readAll(job: *Job, fd: c_int, data: [*]u8, nbytes: usize, offset: usize) Failure!void {
     var done: usize = 0;
     while (done < nbytes) {
@@ -207,7 +273,7 @@ fn runPosix(job: *Job) Failure!void {
     const path_address = whole(job.path) orelse return badJob(job);
     const offset = whole(job.offset) orelse return badJob(job);
     const wanted: ?usize = if (job.nbytes == -1) null else (whole(job.nbytes) orelse return badJob(job));
-    const moves = flags & (Flag.write | Flag.read) != 0;
+    const moves = flags & (Flag.write | Flag.read | Flag.copy) != 0;
     if (moves and (wanted == null or (job.data == 0 and wanted.? > 0))) return badJob(job);
 
     const fd = if (path_address == 0)
@@ -225,6 +291,7 @@ fn runPosix(job: *Job) Failure!void {
         job.status = 0;
         return;
     }
+    if (flags & Flag.copy != 0) try copyAll(job, fd, wanted orelse return badJob(job), offset);
     if (fd >= 0) try fillDescriptor(job, fd, flags, wanted, offset, path_address == 0);
     if (flags & Flag.map != 0) {
         const length = wanted orelse (@as(usize, @intFromFloat(job.file_size)) -| offset);
@@ -262,7 +329,6 @@ fn badJob(job: *Job) Failure {
 fn runJob(job: *Job) bool {
     job.address = 0;
     job.file_size = 0;
-    job.reserved = 0;
     job.mapped = 0;
     if (!posix_host) {
         job.status = status_unsupported;
