@@ -4,7 +4,7 @@ import { windowOn } from "../ffi/memory.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { FileNotFoundError, FormatError, OSError } from "./errors.ts";
 import { FileRanges } from "./file-ranges.ts";
-import { type Piece, pieceBytes } from "./single-file.ts";
+import { type Piece, pieceBytes } from "./pieces.ts";
 
 /** How a remote store is reached, and how hard it is tried. */
 export interface RemoteOptions {

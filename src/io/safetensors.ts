@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import type { Tensor } from "../tensor/tensor.ts";
 import { FormatError, guarded } from "./errors.ts";
 import type { BackgroundOptions } from "./file-jobs.ts";
+import type { Piece } from "./pieces.ts";
 import {
   headerLength,
   layoutOrder,
@@ -13,7 +14,7 @@ import {
   safetensorsCode,
   writeHeader,
 } from "./safetensors-header.ts";
-import { FileWrite, type FileWriteOptions, type Piece } from "./single-file.ts";
+import { FileWrite, type FileWriteOptions } from "./single-file.ts";
 import { nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
 import { TensorFile } from "./tensor-file.ts";
 

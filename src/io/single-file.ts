@@ -6,23 +6,11 @@ import { addressOf } from "../ffi/library.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { replaceFile, replaceFileLater, syncPath, syncPathLater, temporaryBeside } from "./durable.ts";
 import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
+import { type Piece, pieceBytes } from "./pieces.ts";
 import { isRemote, type RemoteOptions, RemotePlace } from "./s3.ts";
-import type { FileBytes, TensorBytes } from "./tensor-bytes.ts";
-
-/** Bytes of a file: a header that was made here, those of a tensor, or a part of another file. */
-export interface Piece {
-  /** Where in the file they begin. Between pieces the file has zeros. */
-  offset: number;
-  data: Uint8Array | TensorBytes | FileBytes;
-}
 
 /** Bytes copied from another file in one go. */
 const COPY_BYTES = 64 * 2 ** 20;
-
-/** Number of bytes of a piece. */
-export function pieceBytes({ data }: Piece): number {
-  return data instanceof Uint8Array ? data.length : data.nbytes;
-}
 
 /** How a file is written. */
 export interface FileWriteOptions {

@@ -4,7 +4,7 @@ import { constants, crc32, deflateRawSync } from "node:zlib";
 import { addressOf } from "../ffi/library.ts";
 import { copyBytes, windowOn } from "../ffi/memory.ts";
 import { ValueError } from "../tensor/errors.ts";
-import type { Piece } from "./single-file.ts";
+import type { Piece } from "./pieces.ts";
 import type { TensorBytes } from "./tensor-bytes.ts";
 import { FIXED, FLAG, IN_ZIP64, SIGNATURE, ZIP64_BLOCK } from "./zip-directory.ts";
 

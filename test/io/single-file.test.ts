@@ -4,7 +4,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ones, type Tensor } from "../../src/index.ts";
-import { FileWrite, type Piece } from "../../src/io/single-file.ts";
+import type { Piece } from "../../src/io/pieces.ts";
+import { FileWrite } from "../../src/io/single-file.ts";
 import { nativeBytes } from "../../src/io/tensor-bytes.ts";
 import { temporaryDirectory } from "../tensordict/helpers.ts";
 

@@ -4,88 +4,27 @@
 //! Addresses and sizes cross the boundary as f64, exact below 2^53, so that the other side never needs a BigInt.
 const std = @import("std");
 const builtin = @import("builtin");
+const jb = @import("job.zig");
 const mappings = @import("mappings.zig");
+const transfer = @import("transfer.zig");
 
 const c = std.c;
 const posix_host = builtin.os.tag != .windows and builtin.os.tag != .wasi;
 
-/// Status codes that are not an errno.
-const status_too_small: f64 = -10001;
-const status_exists: f64 = -10002;
-const status_symlink: f64 = -10003;
-const status_bad_job: f64 = -10004;
-const status_unsupported: f64 = -10005;
-const status_cancelled: f64 = -10006;
-const status_not_a_file: f64 = -10007;
-const status_source_short: f64 = -10008;
-
-/// What a job does, as bits of `Job.flags`.
-const Flag = struct {
-    const write: u32 = 1; // write `nbytes` from `data` at `offset`
-    const create: u32 = 2; // make the file when it is missing
-    const exclusive: u32 = 4; // the file must not exist
-    const no_follow: u32 = 8; // refuse a symbolic link as the last component
-    const map: u32 = 16; // map `nbytes` (or the whole file when -1)
-    const shared: u32 = 32; // the mapping writes through; otherwise it is copy-on-write
-    const writable: u32 = 64; // open for writing
-    const fsync: u32 = 128; // flush before the job counts as done
-    // An existing file of another size is unlinked first, so that old mappings of it stay whole.
-    const replace: u32 = 256;
-    const grow: u32 = 512; // a shorter file is extended to `nbytes` (sparse)
-    // The descriptor stays open as long as the mapping, so that others can be told of memory that has no path.
-    const keep_fd: u32 = 1024;
-    const populate: u32 = 2048; // fault the mapping in at once
-    // Write `nbytes` from the file whose path is at `data`, from `source_offset` on, without taking them into memory.
-    const copy: u32 = 8192;
-    const read: u32 = 4096; // read up to `nbytes` bytes at `offset` into `data`; `mapped` tells how many
-};
-
-/// One job as it lies in memory: ten doubles, the last five written by us.
-pub const Job = extern struct {
-    path: f64, // address of a zero-terminated path; 0 asks for anonymous shared memory
-    data: f64, // address of the bytes to write
-    nbytes: f64, // how many bytes; -1 with `map` means the whole file
-    flags: f64,
-    offset: f64, // where in the file to write, and from where to map (page aligned)
-    status: f64,
-    address: f64,
-    file_size: f64,
-    source_offset: f64, // where to copy from; -1 afterwards when it is the source that failed
-    mapped: f64, // length of the mapping, 0 when nothing was mapped
-};
-
-const Failure = error{Failed};
-
-fn lastError() f64 {
-    return -@as(f64, @floatFromInt(c._errno().*));
-}
-
-fn errnoOf(e: c.E) f64 {
-    return -@as(f64, @floatFromInt(@intFromEnum(e)));
-}
-
-/// A size or an address that came as a double; null when it is no non-negative integer below 2^53.
-fn whole(value: f64) ?usize {
-    if (!(value >= 0) or value > 9007199254740991.0 or @trunc(value) != value) return null;
-    return @intFromFloat(value);
-}
-
-fn openFile(path: [*:0]const u8, flags: u32, exclusive: bool) c_int {
-    var o: c.O = .{ .CLOEXEC = true, .NONBLOCK = true, .NOCTTY = true };
-    o.ACCMODE = if (flags & (Flag.writable | Flag.write) != 0) .RDWR else .RDONLY;
-    if (flags & Flag.create != 0) o.CREAT = true;
-    if (exclusive) o.EXCL = true;
-    if (flags & Flag.no_follow != 0) o.NOFOLLOW = true;
-    while (true) {
-        const fd = c.open(path, o, @as(c_uint, 0o644));
-        if (fd >= 0 or c._errno().* != @intFromEnum(c.E.INTR)) return fd;
-    }
-}
+pub const Job = jb.Job;
+const Flag = jb.Flag;
+const Failure = jb.Failure;
+const lastError = jb.lastError;
+const errnoOf = jb.errnoOf;
+const whole = jb.whole;
+const badJob = jb.badJob;
+const openFile = transfer.openFile;
+const sizeOf = transfer.sizeOf;
 
 fn openStatus(flags: u32) f64 {
     const code = lastError();
-    if (code == errnoOf(.EXIST)) return status_exists;
-    if (flags & Flag.no_follow != 0 and code == errnoOf(.LOOP)) return status_symlink;
+    if (code == errnoOf(.EXIST)) return jb.status_exists;
+    if (flags & Flag.no_follow != 0 and code == errnoOf(.LOOP)) return jb.status_symlink;
     return code;
 }
 
@@ -99,10 +38,6 @@ fn anonymousFile() c_int {
     return -1;
 }
 
-fn sizeOf(fd: c_int) i64 {
-    return c.lseek(fd, 0, c.SEEK.END);
-}
-
 fn resize(job: *Job, fd: c_int, size: usize) Failure!void {
     while (c.ftruncate(fd, @intCast(size)) != 0) {
         if (c._errno().* == @intFromEnum(c.E.INTR)) continue;
@@ -110,104 +45,6 @@ fn resize(job: *Job, fd: c_int, size: usize) Failure!void {
         return error.Failed;
     }
     job.file_size = @floatFromInt(size);
-}
-
-fn writeAll(job: *Job, fd: c_int, data: [*]const u8, nbytes: usize, offset: usize) Failure!void {
-    // Large writes go in pieces so that a signal or a full disk is noticed between them.
-    const piece: usize = 16 << 20;
-    var done: usize = 0;
-    while (done < nbytes) {
-        const n = c.pwrite(fd, data + done, @min(piece, nbytes - done), @intCast(offset + done));
-        if (n < 0) {
-            if (c._errno().* == @intFromEnum(c.E.INTR)) continue;
-            job.status = lastError();
-            return error.Failed;
-        }
-        if (n == 0) {
-            job.status = errnoOf(.NOSPC);
-            return error.Failed;
-        }
-        done += @intCast(n);
-    }
-    job.file_size = @max(job.file_size, @as(f64, @floatFromInt(offset + nbytes)));
-}
-
-fn sourceFailed(job: *Job, status: f64) Failure {
-    job.status = status;
-    job.source_offset = -1;
-    return error.Failed;
-}
-
-fn copyAll(job: *Job, fd: c_int, nbytes: usize, offset: usize) Failure!void {
-    const from = whole(job.source_offset) orelse return badJob(job);
-    const path: [*:0]const u8 = @ptrFromInt(whole(job.data) orelse return badJob(job));
-    if (nbytes == 0) return;
-    const source = openFile(path, 0, false);
-    if (source < 0) return sourceFailed(job, lastError());
-    defer _ = c.close(source);
-    const size = sizeOf(source);
-    if (size < 0 or size == std.math.maxInt(i64)) return sourceFailed(job, status_not_a_file);
-    if (@as(usize, @intCast(size)) < from or @as(usize, @intCast(size)) - from < nbytes) {
-        job.file_size = @floatFromInt(size);
-        return sourceFailed(job, status_source_short);
-    }
-    var done: usize = if (builtin.os.tag == .linux) try copyInKernel(job, source, fd, nbytes, from, offset) else 0;
-    if (done < nbytes) {
-        const room = std.heap.c_allocator.alloc(u8, 1 << 20) catch {
-            job.status = errnoOf(.NOMEM);
-            return error.Failed;
-        };
-        defer std.heap.c_allocator.free(room);
-        while (done < nbytes) {
-            const n = c.pread(source, room.ptr, @min(room.len, nbytes - done), @intCast(from + done));
-            if (n < 0 and c._errno().* == @intFromEnum(c.E.INTR)) continue;
-            if (n < 0) return sourceFailed(job, lastError());
-            if (n == 0) return sourceFailed(job, status_source_short);
-            try writeAll(job, fd, room.ptr, @intCast(n), offset + done);
-            done += @intCast(n);
-        }
-    }
-    job.file_size = @max(job.file_size, @as(f64, @floatFromInt(offset + nbytes)));
-}
-
-/// Bytes copied before the system would not go on this way, as between some file systems.
-fn copyInKernel(job: *Job, source: c_int, fd: c_int, nbytes: usize, from: usize, offset: usize) Failure!usize {
-    const linux = std.os.linux;
-    var done: usize = 0;
-    while (done < nbytes) {
-        var at: i64 = @intCast(from + done);
-        var to: i64 = @intCast(offset + done);
-        const n = linux.copy_file_range(source, &at, fd, &to, @min(nbytes - done, 1 << 30), 0);
-        switch (linux.errno(n)) {
-            .SUCCESS => {
-                // Nothing at all: some file systems say so instead of refusing.
-                if (n == 0) return done;
-                done += n;
-            },
-            .INTR => {},
-            .XDEV, .INVAL, .NOSYS, .OPNOTSUPP, .BADF, .PERM => return done,
-            else => |e| {
-                job.status = errnoOf(e);
-                return error.Failed;
-            },
-        }
-    }
-    return done;
-}
-
-fn readAll(job: *Job, fd: c_int, data: [*]u8, nbytes: usize, offset: usize) Failure!void {
-    var done: usize = 0;
-    while (done < nbytes) {
-        const n = c.pread(fd, data + done, nbytes - done, @intCast(offset + done));
-        if (n < 0) {
-            if (c._errno().* == @intFromEnum(c.E.INTR)) continue;
-            job.status = lastError();
-            return error.Failed;
-        }
-        done += @intCast(n);
-        if (n == 0 or @as(f64, @floatFromInt(offset + done)) == job.file_size) break;
-    }
-    job.mapped = @floatFromInt(done);
 }
 
 fn mapDescriptor(job: *Job, fd: c_int, length: usize, flags: u32, offset: usize) Failure!bool {
@@ -245,7 +82,7 @@ fn openForJob(job: *Job, path: [*:0]const u8, flags: u32, wanted: ?usize) Failur
     errdefer _ = c.close(fd);
     var size = sizeOf(fd);
     if (size < 0 or size == std.math.maxInt(i64)) {
-        job.status = status_not_a_file;
+        job.status = jb.status_not_a_file;
         return error.Failed;
     }
     if (flags & Flag.replace != 0 and size != 0 and (wanted == null or size != @as(i64, @intCast(wanted.?)))) {
@@ -287,11 +124,11 @@ fn runPosix(job: *Job) Failure!void {
     };
     if (flags & Flag.read != 0) {
         const data = whole(job.data) orelse return badJob(job);
-        if (wanted.? > 0) try readAll(job, fd, @ptrFromInt(data), wanted.?, offset);
+        if (wanted.? > 0) try transfer.readAll(job, fd, @ptrFromInt(data), wanted.?, offset);
         job.status = 0;
         return;
     }
-    if (flags & Flag.copy != 0) try copyAll(job, fd, wanted orelse return badJob(job), offset);
+    if (flags & Flag.copy != 0) try transfer.copyAll(job, fd, wanted orelse return badJob(job), offset);
     if (fd >= 0) try fillDescriptor(job, fd, flags, wanted, offset, path_address == 0);
     if (flags & Flag.map != 0) {
         const length = wanted orelse (@as(usize, @intFromFloat(job.file_size)) -| offset);
@@ -303,13 +140,13 @@ fn runPosix(job: *Job) Failure!void {
 fn fillDescriptor(job: *Job, fd: c_int, flags: u32, wanted: ?usize, offset: usize, anonymous: bool) Failure!void {
     if (flags & Flag.write != 0) {
         const data = whole(job.data) orelse return badJob(job);
-        if (wanted.? > 0) try writeAll(job, fd, @ptrFromInt(data), wanted.?, offset);
+        if (wanted.? > 0) try transfer.writeAll(job, fd, @ptrFromInt(data), wanted.?, offset);
     }
     if (wanted) |nbytes| {
         const end: f64 = @floatFromInt(offset + nbytes);
         if (job.file_size < end) {
             if (flags & Flag.grow == 0 and !anonymous) {
-                job.status = status_too_small;
+                job.status = jb.status_too_small;
                 return error.Failed;
             }
             try resize(job, fd, offset + nbytes);
@@ -321,17 +158,12 @@ fn fillDescriptor(job: *Job, fd: c_int, flags: u32, wanted: ?usize, offset: usiz
     }
 }
 
-fn badJob(job: *Job) Failure {
-    job.status = status_bad_job;
-    return error.Failed;
-}
-
 fn runJob(job: *Job) bool {
     job.address = 0;
     job.file_size = 0;
     job.mapped = 0;
     if (!posix_host) {
-        job.status = status_unsupported;
+        job.status = jb.status_unsupported;
         return false;
     }
     runPosix(job) catch return false;
@@ -354,7 +186,7 @@ const Batch = struct {
             const i = self.next.fetchAdd(1, .monotonic);
             if (i >= self.count) return;
             if (self.cancelled.load(.monotonic)) {
-                self.jobs[i].status = status_cancelled;
+                self.jobs[i].status = jb.status_cancelled;
                 _ = self.failed.fetchAdd(1, .monotonic);
             } else if (!runJob(&self.jobs[i])) {
                 _ = self.failed.fetchAdd(1, .monotonic);
@@ -432,9 +264,9 @@ pub fn zs_io_finish(handle: f64) callconv(.c) i32 {
 }
 
 fn unmap(address: usize, nbytes: usize) i32 {
-    if (!posix_host) return @intFromFloat(status_unsupported);
+    if (!posix_host) return @intFromFloat(jb.status_unsupported);
     if (address == 0 or nbytes == 0) return 0;
-    if (address % std.heap.pageSize() != 0) return @intFromFloat(status_bad_job);
+    if (address % std.heap.pageSize() != 0) return @intFromFloat(jb.status_bad_job);
     return mappings.drop(address, nbytes);
 }
 
@@ -480,7 +312,7 @@ pub fn zs_release_mapping_function() callconv(.c) f64 {
 
 /// Writes changed pages of a shared mapping to its file and waits.
 pub fn zs_io_sync(address: f64, nbytes: f64) callconv(.c) i32 {
-    if (!posix_host) return @intFromFloat(status_unsupported);
+    if (!posix_host) return @intFromFloat(jb.status_unsupported);
     const a = whole(address) orelse return -1;
     const n = whole(nbytes) orelse return -1;
     const page = std.heap.pageSize();
@@ -492,9 +324,9 @@ pub fn zs_io_sync(address: f64, nbytes: f64) callconv(.c) i32 {
 
 /// Reserves an address range without access rights; unmap gives it back. Negative: -errno.
 pub fn zs_io_reserve(nbytes: f64) callconv(.c) f64 {
-    if (!posix_host) return status_unsupported;
-    const n = whole(nbytes) orelse return status_bad_job;
-    if (n == 0) return status_bad_job;
+    if (!posix_host) return jb.status_unsupported;
+    const n = whole(nbytes) orelse return jb.status_bad_job;
+    if (n == 0) return jb.status_bad_job;
     var m: c.MAP = .{ .TYPE = .PRIVATE, .ANONYMOUS = true };
     if (@hasField(c.MAP, "NORESERVE")) m.NORESERVE = true;
     const address = c.mmap(null, n, .{}, m, -1, 0);
@@ -542,8 +374,8 @@ test "write, map, grow and refuse" {
     jobs[2].data = at(text);
     try std.testing.expectEqual(@as(i32, 2), zs_io_run(at(&jobs), 3, 1));
     try std.testing.expectEqual(@as(f64, 0), jobs[0].status);
-    try std.testing.expectEqual(status_too_small, jobs[1].status);
-    try std.testing.expectEqual(status_exists, jobs[2].status);
+    try std.testing.expectEqual(jb.status_too_small, jobs[1].status);
+    try std.testing.expectEqual(jb.status_exists, jobs[2].status);
     const mapped: [*]const u8 = @ptrFromInt(@as(usize, @intFromFloat(jobs[0].address)));
     try std.testing.expectEqualStrings(text, mapped[0..5]);
     try std.testing.expectEqual(@as(i32, 0), zs_io_unmap(jobs[0].address, jobs[0].mapped));

@@ -1,0 +1,127 @@
+//! Opening files, and moving bytes between them and memory. Each function notes in the job why it failed.
+const std = @import("std");
+const builtin = @import("builtin");
+const jb = @import("job.zig");
+
+const c = std.c;
+const Job = jb.Job;
+const Flag = jb.Flag;
+const Failure = jb.Failure;
+const lastError = jb.lastError;
+const errnoOf = jb.errnoOf;
+const whole = jb.whole;
+const badJob = jb.badJob;
+
+pub fn openFile(path: [*:0]const u8, flags: u32, exclusive: bool) c_int {
+    var o: c.O = .{ .CLOEXEC = true, .NONBLOCK = true, .NOCTTY = true };
+    o.ACCMODE = if (flags & (Flag.writable | Flag.write) != 0) .RDWR else .RDONLY;
+    if (flags & Flag.create != 0) o.CREAT = true;
+    if (exclusive) o.EXCL = true;
+    if (flags & Flag.no_follow != 0) o.NOFOLLOW = true;
+    while (true) {
+        const fd = c.open(path, o, @as(c_uint, 0o644));
+        if (fd >= 0 or c._errno().* != @intFromEnum(c.E.INTR)) return fd;
+    }
+}
+
+pub fn sizeOf(fd: c_int) i64 {
+    return c.lseek(fd, 0, c.SEEK.END);
+}
+
+pub fn writeAll(job: *Job, fd: c_int, data: [*]const u8, nbytes: usize, offset: usize) Failure!void {
+    // Large writes go in pieces so that a signal or a full disk is noticed between them.
+    const piece: usize = 16 << 20;
+    var done: usize = 0;
+    while (done < nbytes) {
+        const n = c.pwrite(fd, data + done, @min(piece, nbytes - done), @intCast(offset + done));
+        if (n < 0) {
+            if (c._errno().* == @intFromEnum(c.E.INTR)) continue;
+            job.status = lastError();
+            return error.Failed;
+        }
+        if (n == 0) {
+            job.status = errnoOf(.NOSPC);
+            return error.Failed;
+        }
+        done += @intCast(n);
+    }
+    job.file_size = @max(job.file_size, @as(f64, @floatFromInt(offset + nbytes)));
+}
+
+fn sourceFailed(job: *Job, status: f64) Failure {
+    job.status = status;
+    job.source_offset = -1;
+    return error.Failed;
+}
+
+pub fn copyAll(job: *Job, fd: c_int, nbytes: usize, offset: usize) Failure!void {
+    const from = whole(job.source_offset) orelse return badJob(job);
+    const path: [*:0]const u8 = @ptrFromInt(whole(job.data) orelse return badJob(job));
+    if (nbytes == 0) return;
+    const source = openFile(path, 0, false);
+    if (source < 0) return sourceFailed(job, lastError());
+    defer _ = c.close(source);
+    const size = sizeOf(source);
+    if (size < 0 or size == std.math.maxInt(i64)) return sourceFailed(job, jb.status_not_a_file);
+    if (@as(usize, @intCast(size)) < from or @as(usize, @intCast(size)) - from < nbytes) {
+        job.file_size = @floatFromInt(size);
+        return sourceFailed(job, jb.status_source_short);
+    }
+    var done: usize = if (builtin.os.tag == .linux) try copyInKernel(job, source, fd, nbytes, from, offset) else 0;
+    if (done < nbytes) {
+        const room = std.heap.c_allocator.alloc(u8, 1 << 20) catch {
+            job.status = errnoOf(.NOMEM);
+            return error.Failed;
+        };
+        defer std.heap.c_allocator.free(room);
+        while (done < nbytes) {
+            const n = c.pread(source, room.ptr, @min(room.len, nbytes - done), @intCast(from + done));
+            if (n < 0 and c._errno().* == @intFromEnum(c.E.INTR)) continue;
+            if (n < 0) return sourceFailed(job, lastError());
+            if (n == 0) return sourceFailed(job, jb.status_source_short);
+            try writeAll(job, fd, room.ptr, @intCast(n), offset + done);
+            done += @intCast(n);
+        }
+    }
+    job.file_size = @max(job.file_size, @as(f64, @floatFromInt(offset + nbytes)));
+}
+
+/// Bytes copied before the system would not go on this way, as between some file systems.
+fn copyInKernel(job: *Job, source: c_int, fd: c_int, nbytes: usize, from: usize, offset: usize) Failure!usize {
+    const linux = std.os.linux;
+    var done: usize = 0;
+    while (done < nbytes) {
+        var at: i64 = @intCast(from + done);
+        var to: i64 = @intCast(offset + done);
+        const n = linux.copy_file_range(source, &at, fd, &to, @min(nbytes - done, 1 << 30), 0);
+        switch (linux.errno(n)) {
+            .SUCCESS => {
+                // Nothing at all: some file systems say so instead of refusing.
+                if (n == 0) return done;
+                done += n;
+            },
+            .INTR => {},
+            .XDEV, .INVAL, .NOSYS, .OPNOTSUPP, .BADF, .PERM => return done,
+            else => |e| {
+                job.status = errnoOf(e);
+                return error.Failed;
+            },
+        }
+    }
+    return done;
+}
+
+pub fn readAll(job: *Job, fd: c_int, data: [*]u8, nbytes: usize, offset: usize) Failure!void {
+    var done: usize = 0;
+    while (done < nbytes) {
+        const n = c.pread(fd, data + done, nbytes - done, @intCast(offset + done));
+        if (n < 0) {
+            if (c._errno().* == @intFromEnum(c.E.INTR)) continue;
+            job.status = lastError();
+            return error.Failed;
+        }
+        done += @intCast(n);
+        if (n == 0 or @as(f64, @floatFromInt(offset + done)) == job.file_size) break;
+    }
+    job.mapped = @floatFromInt(done);
+}
