@@ -29,6 +29,7 @@ export { fromModule, type ModuleLike, toModule } from "./module.ts";
 export { MetaData, NonTensorData, NonTensorStack } from "./non-tensor.ts";
 export type { FromH5Options, Hdf5Group, PersistentOptions } from "./persistent.ts";
 export type { ApplyOptions } from "./pointwise.ts";
+export { loadRemote, type RemoteLoadOptions, type RemoteSaveOptions, saveRemote } from "./remote.ts";
 export { fromSafetensors, toSafetensors, toSafetensorsAsync } from "./safetensors.ts";
 export {
   getDefaultsToNull,
