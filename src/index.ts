@@ -82,6 +82,7 @@ export { load, save } from "./tensordict/files.ts";
 export * as tensordict from "./tensordict/index.ts";
 export {
   appendMemmap,
+  fromConsolidated,
   fromSafetensors,
   fromShared,
   isMemmapArchive,

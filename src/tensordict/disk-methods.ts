@@ -12,6 +12,7 @@ import { numelOf } from "../tensor/size.ts";
 import type { UntypedStorage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { ArchiveSave, wantsArchive } from "./archive-save.ts";
+import { type ConsolidateOptions, consolidate, isConsolidated } from "./consolidated.ts";
 import { startsWith } from "./convert.ts";
 import { keyPath, keyText } from "./keys.ts";
 import { lockTd } from "./locking.ts";
@@ -127,6 +128,21 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
     const save = new Save(this as unknown as Td, prefix, options, mode);
     if (options.returnEarly) return new TensorDictFuture(save.runInBackground({}) as unknown as Promise<this>);
     return save.run() as unknown as this;
+  }
+
+  /**
+   * Copies all tensors into one block of bytes, in memory or in a file, and gives a locked collection of views of it.
+   * With `filename` the structure is written behind the data, so that `fromConsolidated` can read it; writes into the
+   * tensors then reach the file. A collection that is consolidated already is returned as it is. @torch
+   * TensorDict.consolidate
+   */
+  consolidate(options: ConsolidateOptions = {}): this {
+    return consolidate(this as unknown as Td, options) as unknown as this;
+  }
+
+  /** Whether all tensors are views of one block made by `consolidate`. @torch TensorDict.is_consolidated */
+  isConsolidated(): boolean {
+    return isConsolidated(this as unknown as Td);
   }
 
   /** Tensors by key, detached and flat unless told otherwise. @torch TensorDict.state_dict */

@@ -12,6 +12,8 @@ import type { CollectionOptions, Schema } from "./types.ts";
 
 export { type PackOptions, packMemmap, refreshArchiveChecksums, unpackMemmap } from "../io/archive-tools.ts";
 export { type ArchiveCompression, isMemmapArchive } from "../io/memmap-archive.ts";
+export type { ConsolidateOptions } from "./consolidated.ts";
+export { fromConsolidated } from "./consolidated-load.ts";
 export { type EarlyOptions, TensorDictFuture } from "./disk-methods.ts";
 export { InplaceWriteError, KeyThroughLeafError, unravelKey, unravelKeyList } from "./keys.ts";
 export { LazyStackedTensorDict } from "./lazy.ts";

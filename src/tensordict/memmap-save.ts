@@ -197,7 +197,7 @@ interface ValueLike {
 }
 
 /** The JSON of a wrapped value; anything that JSON cannot hold is an error. */
-function valueJson(td: Td): PythonJson {
+export function valueJson(td: Td): PythonJson {
   const held = td as unknown as ValueLike;
   const stack = td._kind === "nonTensorStack";
   // What was read and not changed is written back exactly, 2.0 as 2.0.

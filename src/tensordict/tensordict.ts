@@ -1,6 +1,7 @@
 // The dense TensorDict: a dictionary of tensors and collections that share their leading dimensions.
 import { take } from "../tensor/scope-state.ts";
 import { TensorDictBase } from "./base.ts";
+import { fromConsolidated } from "./consolidated-load.ts";
 import { badSource, isSource, sourceEntries, toEntry } from "./convert.ts";
 import { lockTd } from "./locking.ts";
 import { type LoadOptions, loadTree } from "./memmap-load.ts";
@@ -95,6 +96,10 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   /** Opens an HDF5 file; entries are read when they are asked for. @torch TensorDict.from_h5 */
   static fromH5<T extends Schema = Schema>(filename: string, options: FromH5Options = {}): PersistentTensorDict<T> {
     return loader.fromH5(filename, options) as unknown as PersistentTensorDict<T>;
+  }
+  /** Loads a file written by `consolidate`. @torch TensorDict.from_consolidated */
+  static fromConsolidated<T extends Schema = Schema>(filename: string): TensorDict<T> {
+    return fromConsolidated(filename) as unknown as TensorDict<T>;
   }
   /** Parameters and buffers of a module. @torch TensorDict.from_module */
   static fromModule(module: ModuleLike, options: { lock?: boolean } = {}): TensorDict {

@@ -1,0 +1,255 @@
+// Consolidated TensorDicts: all tensors in one block of bytes, in memory or in a file with the structure as JSON at
+// its end.
+
+import { anonymousStorage } from "../io/mapping.ts";
+import { type PythonJson, type PythonJsonObject, pythonJsonStringify } from "../io/python-json.ts";
+import type { FileWriteOptions, Piece } from "../io/single-file.ts";
+import { FileWrite } from "../io/single-file.ts";
+import { nativeBytes } from "../io/tensor-bytes.ts";
+import { TensorFile } from "../io/tensor-file.ts";
+import { KeyError, RuntimeError, TypeError, ValueError, warn } from "../tensor/errors.ts";
+import { contiguousStrides } from "../tensor/size.ts";
+import { Storage } from "../tensor/storage.ts";
+import { makeStrided, Tensor } from "../tensor/tensor.ts";
+import type { LazyLike } from "./lazy.ts";
+import { lockTd } from "./locking.ts";
+import { requireSavable, valueJson } from "./memmap-save.ts";
+import { entriesOf, make, stateOf, type Td } from "./state.ts";
+import type { Entry } from "./types.ts";
+
+/** How a collection is consolidated. */
+export interface ConsolidateOptions extends FileWriteOptions {
+  /** Write everything to this file; the tensors are then views of its mapping, and writes reach it. */
+  filename?: string | null;
+  /** Replace the tensors of this collection instead of making another one. */
+  inplace?: boolean;
+  /** Put the bytes into shared memory. */
+  shareMemory?: boolean;
+}
+
+/** Tensors begin at multiples of this. */
+const ALIGNMENT = 8;
+/** What the JSON of a level says about itself: nested collections cannot have these names. */
+export const LEVEL_KEYS: ReadonlySet<string> = new Set(["cls", "non_tensors", "leaves", "cls_metadata"]);
+/** Prefix of the parts of nested tensors. */
+export const NESTED_PREFIX = "<NJT_";
+
+/** A tensor and its place. */
+interface Placed {
+  tensor: Tensor;
+  start: number;
+}
+
+/** The places of all tensors, depth first, and the structure. */
+class Layout {
+  readonly placed: Placed[] = [];
+  size = 0;
+
+  constructor(root: Td) {
+    if (root._kind === "nonTensor" || root._kind === "nonTensorStack") {
+      throw new TypeError("a value that is no tensor cannot be consolidated by itself: put it into a TensorDict");
+    }
+    requireSavable(root);
+    this.structure = this.level(root, true);
+  }
+
+  /** What the file says about the tree. */
+  readonly structure: PythonJsonObject;
+
+  private place(tensor: Tensor): PythonJson {
+    const nbytes = tensor._numel * tensor.dtype.itemsize;
+    const start = this.size;
+    const padding = (ALIGNMENT - (nbytes % ALIGNMENT)) % ALIGNMENT;
+    this.placed.push({ tensor, start });
+    this.size += nbytes + padding;
+    return [String(tensor.dtype), [...tensor._shape], start, this.size, padding];
+  }
+
+  private level(td: Td, isRoot = false): PythonJsonObject {
+    if (td._kind === "lazy") return this.lazy(td as unknown as LazyLike);
+    const nonTensors: PythonJsonObject = new Map();
+    const leaves: PythonJsonObject = new Map();
+    const nested: PythonJsonObject = new Map();
+    for (const [key, entry] of entriesOf(td)) {
+      if (entry instanceof Tensor) {
+        if (key.startsWith(NESTED_PREFIX)) throw badKey(key);
+        leaves.set(key, this.place(entry));
+      } else if ((entry as Td)._kind === "nonTensor") {
+        nonTensors.set(key, [valueJson(entry as Td), [...entry._batchSize], deviceText(entry as Td)]);
+      } else {
+        if (LEVEL_KEYS.has(key)) throw badKey(key);
+        const value = entry as Td;
+        nested.set(key, value._kind === "nonTensorStack" ? valueStack(value) : this.level(value));
+      }
+    }
+    const metadata = new Map<string, PythonJson>([
+      ["device", deviceText(td)],
+      ["names", td._names === null ? td._batchSize.map(() => null) : [...td._names]],
+      ["batch_size", [...td._batchSize]],
+      ["is_locked", td._locked],
+    ]);
+    // Python forgets the class of a root.
+    const qualified = td._kind === "tensorclass" && !isRoot ? (td as unknown as Qualified)._qualifiedName : null;
+    const name = qualified === null ? "TensorDict" : `<class '${qualified}'>`;
+    return levelJson(name, nonTensors, leaves, metadata, nested);
+  }
+
+  private lazy(stack: LazyLike): PythonJsonObject {
+    const members: PythonJsonObject = new Map();
+    for (const [i, member] of stack.members.entries()) members.set(String(i), this.level(member));
+    const metadata = stackMetadata(stack.stackDim, stack.stackDimName, stack._locked);
+    return levelJson("LazyStackedTensorDict", new Map(), new Map(), metadata, members);
+  }
+}
+
+interface Qualified {
+  _qualifiedName: string;
+}
+
+function badKey(key: string): KeyError {
+  return new KeyError(`The key '${key}' cannot be consolidated: the file's structure uses this name itself.`);
+}
+
+function deviceText(td: Td): string | null {
+  return td._device === null ? null : String(td._device);
+}
+
+function levelJson(
+  name: string,
+  nonTensors: PythonJsonObject,
+  leaves: PythonJsonObject,
+  metadata: PythonJsonObject,
+  nested: PythonJsonObject,
+): PythonJsonObject {
+  return new Map<string, PythonJson>([
+    ["cls", name],
+    ["non_tensors", nonTensors],
+    ["leaves", leaves],
+    ["cls_metadata", metadata],
+    ...nested,
+  ]);
+}
+
+function stackMetadata(dim: number, name: string | null, locked: boolean): PythonJsonObject {
+  return new Map<string, PythonJson>([
+    ["stack_dim", dim],
+    ["stack_dim_name", name],
+    ["is_locked", locked],
+  ]);
+}
+
+/** Stacks of values are stacks of stacks, one per dimension. */
+function valueStack(td: Td): PythonJsonObject {
+  const device = deviceText(td);
+  const build = (data: readonly PythonJson[], rank: number): PythonJsonObject => {
+    const values: PythonJsonObject = new Map();
+    const inner: PythonJsonObject = new Map();
+    for (const [i, item] of data.entries()) {
+      if (rank === 1) values.set(String(i), [item, [], device]);
+      else inner.set(String(i), build(item as readonly PythonJson[], rank - 1));
+    }
+    return levelJson("NonTensorStack", values, new Map(), stackMetadata(0, null, td._locked), inner);
+  };
+  return build(valueJson(td) as readonly PythonJson[], td._batchSize.length);
+}
+
+/** The same tree over other tensors, which come in the order of the layout. */
+function rebuilt(td: Td, tensors: Iterator<Tensor, undefined>, inplace: boolean): Td {
+  if (td._kind === "nonTensor" || td._kind === "nonTensorStack") return inplace ? td : td._like(new Map(), stateOf(td));
+  if (td._kind === "lazy") {
+    const lazy = td as unknown as LazyLike;
+    const members = lazy.members.map((member) => rebuilt(member, tensors, inplace));
+    return inplace ? td : make.lazy(members, lazy.stackDim, lazy.stackDimName);
+  }
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of entriesOf(td)) {
+    if (entry instanceof Tensor) entries.set(key, tensors.next().value as Tensor);
+    else entries.set(key, rebuilt(entry as Td, tensors, inplace));
+  }
+  if (!inplace) return td._like(entries, stateOf(td));
+  for (const [key, entry] of entries) if (entry instanceof Tensor) td._put(key, entry);
+  td._disk = null;
+  return td;
+}
+
+/** Copies in one block of memory. */
+function copiesOf(layout: Layout, shared: boolean): Tensor[] {
+  const storage = shared ? anonymousStorage(layout.size) : Storage.allocate(layout.size);
+  return layout.placed.map(({ tensor, start }) => {
+    const { dtype, _shape: shape } = tensor;
+    const strides = contiguousStrides(shape);
+    // A place that is no multiple of the element's size is none of the block's elements either.
+    const whole = start % dtype.itemsize === 0;
+    const nbytes = tensor._numel * dtype.itemsize;
+    const part = whole || nbytes === 0 ? storage : Storage.borrow(storage.ptr + start, nbytes, storage);
+    const copy = makeStrided(part, part === storage && whole ? start / dtype.itemsize : 0, shape, strides, dtype);
+    if (nbytes > 0) copy.copy_(tensor.detach());
+    return copy;
+  });
+}
+
+function writeFile(layout: Layout, filename: string, options: ConsolidateOptions): void {
+  const json = new TextEncoder().encode(pythonJsonStringify(layout.structure));
+  const length = new BigInt64Array([BigInt(json.length)]);
+  const pieces: Piece[] = layout.placed.map(({ tensor, start }) => ({ offset: start, data: nativeBytes(tensor) }));
+  pieces.push({ offset: layout.size, data: json });
+  pieces.push({ offset: layout.size + json.length, data: new Uint8Array(length.buffer) });
+  new FileWrite(filename, pieces, options).run();
+}
+
+/** What a consolidated collection consisted of. */
+const remembered = new WeakMap<Td, readonly unknown[]>();
+
+/** Tensors and values in order; they stay the same objects as long as nothing is replaced. */
+function partsOf(td: Td, found: unknown[] = []): unknown[] {
+  if (td._kind === "nonTensor") found.push((td as unknown as { value_: unknown }).value_);
+  else if (td._kind === "nonTensorStack") found.push((td as unknown as { values_: unknown }).values_);
+  else if (td._kind === "lazy") for (const member of (td as unknown as LazyLike).members) partsOf(member, found);
+  else {
+    for (const [key, entry] of entriesOf(td)) {
+      found.push(key);
+      if (entry instanceof Tensor) found.push(entry);
+      else partsOf(entry as Td, found);
+    }
+  }
+  return found;
+}
+
+/** Remembers that all tensors of `td` lie in one block. */
+export function markConsolidated(td: Td): Td {
+  remembered.set(td, partsOf(td));
+  return td;
+}
+
+/** True as long as the tensors of a consolidated collection have not been replaced. */
+export function isConsolidated(td: Td): boolean {
+  const parts = remembered.get(td);
+  if (parts === undefined) return false;
+  const now = partsOf(td);
+  return now.length === parts.length && now.every((part, i) => Object.is(part, parts[i]));
+}
+
+/** See `TensorDict.consolidate`. */
+export function consolidate(td: Td, options: ConsolidateOptions = {}): Td {
+  const { filename = null, inplace = false, shareMemory = false } = options;
+  if (filename !== null && shareMemory) throw new ValueError("filename and shareMemory exclude each other.");
+  if (isConsolidated(td)) {
+    if (filename !== null) {
+      warn("the tensordict is already consolidated: nothing is written. Call td.contiguous().consolidate() instead.");
+    }
+    return td;
+  }
+  if (inplace && td._disk !== null)
+    throw new RuntimeError("a memory-mapped tensordict cannot be consolidated in place");
+  const layout = new Layout(td);
+  let tensors: Tensor[];
+  if (filename === null) tensors = copiesOf(layout, shareMemory);
+  else {
+    writeFile(layout, filename, options);
+    const file = new TensorFile(filename, layout.size, "r+");
+    tensors = layout.placed.map(({ tensor, start }) => file.tensor(tensor.dtype, tensor._shape, start));
+  }
+  const result = rebuilt(td, tensors.values() as Iterator<Tensor, undefined>, inplace);
+  lockTd(result);
+  return markConsolidated(result);
+}
