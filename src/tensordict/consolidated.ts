@@ -2,9 +2,9 @@
 // its end.
 
 import { anonymousStorage } from "../io/mapping.ts";
+import type { Piece } from "../io/pieces.ts";
 import { type PythonJson, type PythonJsonObject, pythonJsonStringify } from "../io/python-json.ts";
-import type { FileWriteOptions, Piece } from "../io/single-file.ts";
-import { FileWrite } from "../io/single-file.ts";
+import { FileWrite, type FileWriteOptions } from "../io/single-file.ts";
 import { nativeBytes } from "../io/tensor-bytes.ts";
 import { TensorFile } from "../io/tensor-file.ts";
 import { KeyError, RuntimeError, TypeError, ValueError, warn } from "../tensor/errors.ts";
