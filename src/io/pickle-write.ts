@@ -74,8 +74,9 @@ export class PickleWriter {
     this.code(2);
   }
 
-  /** The pickle. */
-  finish(): Uint8Array {
+  /** The pickle of a value; a writer writes one. */
+  write(value: unknown): Uint8Array {
+    this.value(value);
     this.code(CODE.stop);
     return this.bytes.slice(0, this.at);
   }

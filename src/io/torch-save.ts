@@ -7,7 +7,7 @@ import { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import type { Storage } from "../tensor/storage.ts";
-import { CONJ, NEG, Tensor } from "../tensor/tensor.ts";
+import { bytesNeeded, CONJ, NEG, Tensor } from "../tensor/tensor.ts";
 import type { BackgroundOptions } from "./file-jobs.ts";
 import { PickleName, PickleWriter } from "./pickle-write.ts";
 import { FileWrite, type FileWriteOptions } from "./single-file.ts";
@@ -66,8 +66,7 @@ class TorchWriter {
   }
 
   write(value: unknown): Uint8Array {
-    this.pickle.value(value);
-    return this.pickle.finish();
+    return this.pickle.write(value);
   }
 
   private object(value: object): boolean {
@@ -143,6 +142,11 @@ class TorchWriter {
 
   private record(value: Tensor): StorageRecord {
     const { _storage: storage, dtype } = value;
+    // A disposed or detached storage says so; one that was shrunk has fewer bytes than its tensors.
+    const needed = value._numel === 0 ? 0 : bytesNeeded(value._shape, value._strides, value._offset, dtype.itemsize);
+    if (needed > 0 && (storage.ptr === 0 || needed > storage.nbytes)) {
+      throw new RuntimeError(`a tensor of ${needed} bytes has a storage of ${storage.nbytes} bytes`, { op: "save" });
+    }
     const known = this.records.get(storage);
     if (known !== undefined) {
       if (known.dtype === dtype) return known;

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { arange, load, nn, ones, save, TensorDict, tensorclass, zeros } from "../../src/index.ts";
 import { FileNotFoundError, FormatError } from "../../src/io/errors.ts";
+import { PickleName, PickleWriter } from "../../src/io/pickle-write.ts";
 import { FileWrite } from "../../src/io/single-file.ts";
 import { loadTorch } from "../../src/io/torch-file.ts";
 import { saveTorch, saveTorchAsync } from "../../src/io/torch-save.ts";
@@ -31,6 +32,34 @@ function archive(name: string, pickle: Uint8Array, more: Record<string, Uint8Arr
   const list = entries.map(([entry, data]) => ({ name: `archive/${entry}`, data }));
   new FileWrite(path, zipPieces(list, { style: "torch" }).pieces).run();
   return path;
+}
+
+/** A tensor as files before 1.6 describe it. */
+class OldTensor {
+  constructor(
+    readonly id: readonly unknown[],
+    readonly offset: number,
+    readonly shape: readonly number[],
+    readonly strides: readonly number[],
+  ) {}
+}
+
+function oldTensor(value: object, pickle: PickleWriter): boolean {
+  if (value instanceof OldReference) {
+    pickle.tuple(value.id);
+    pickle.refer();
+    return true;
+  }
+  if (!(value instanceof OldTensor)) return false;
+  pickle.name("torch._utils", "_rebuild_tensor");
+  const [shape, strides] = [Object.freeze([...value.shape]), Object.freeze([...value.strides])];
+  pickle.tuple([new OldReference(value.id), value.offset, shape, strides]);
+  pickle.call(value);
+  return true;
+}
+
+class OldReference {
+  constructor(readonly id: readonly unknown[]) {}
 }
 
 function refusal(path: string): string {
@@ -138,6 +167,38 @@ describe("what torch wrote", () => {
       [7, 7, 7, 7],
     ]);
   });
+  test("old files whose storages lie inside of others", () => {
+    // Versions before 0.4 wrote a view of a storage as the storage's key, and where in it the view begins.
+    const pickles: unknown[] = [0x1950a86a20f9469cfc6cn, 1001, { little_endian: true }];
+    const parts = pickles.map((value) => new PickleWriter("x").write(value));
+    const tensor = (begin: number, offset: number, shape: number[], strides: number[]): OldTensor => {
+      const view = Object.freeze(["7", begin, 4]);
+      const id = Object.freeze(["storage", new PickleName("torch", "FloatStorage"), "9", "cpu", 6, view]);
+      return new OldTensor(id, offset, shape, strides);
+    };
+    const value = [tensor(2, 1, [3], [1]), tensor(0, 0, [2, 3], [3, 1]), tensor(2, 0, [5], [1])];
+    const data = Buffer.concat([
+      Buffer.from([6, 0, 0, 0, 0, 0, 0, 0]),
+      Buffer.from(new Float32Array([0, 1, 2, 3, 4, 5]).buffer),
+    ]);
+    const write = (list: OldTensor[]): string => {
+      const path = join(dir, "inside.pt");
+      const main = new PickleWriter(path, oldTensor).write(list);
+      writeFileSync(path, Buffer.concat([...parts, main, new PickleWriter(path).write(["9"]), data]));
+      return path;
+    };
+    const [part, whole] = loadTorch(write(value.slice(0, 2)));
+    expect([part.tolist(), whole.tolist()]).toEqual([
+      [3, 4, 5],
+      [
+        [0, 1, 2],
+        [3, 4, 5],
+      ],
+    ]);
+    whole.fill_(8);
+    expect(part.tolist()).toEqual([8, 8, 8]);
+    expect(refusal(write(value))).toContain("does not fit into its storage");
+  });
   test("TensorDicts of all kinds", () => {
     const { td, stack } = load(fixture("tensordict"));
     expect(td).toBeInstanceOf(TensorDict);
@@ -241,6 +302,15 @@ describe("what is written", () => {
     expect(existsSync(join(dir, "td", "meta.json"))).toBe(true);
     save(td, join(dir, "td.pt"));
     for (const name of ["td", "td.pt"]) expect(load(join(dir, name)).get("a").tolist()).toEqual([1, 1]);
+  });
+  test("tensors whose bytes are gone", () => {
+    const path = join(dir, "gone.pt");
+    const [disposed, shrunk] = [ones(1000), ones(1000)];
+    disposed.dispose();
+    shrunk.untypedStorage().resize_(100);
+    expect(() => saveTorch(disposed, path)).toThrow("disposed");
+    expect(() => saveTorch(shrunk, path)).toThrow("a tensor of 4000 bytes has a storage of 100 bytes");
+    expect(existsSync(path)).toBe(false);
   });
   test("values that cannot be saved leave the old file", () => {
     const path = join(dir, "kept.pt");
