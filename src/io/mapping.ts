@@ -35,6 +35,11 @@ export class MappedFile {
     private readonly address: number,
   ) {}
 
+  /** Where in the file the byte at an address is. */
+  offsetOf(address: number): number {
+    return address - this.address;
+  }
+
   /** The open descriptor of memory without a file; -1 when there is none. */
   descriptor(): number {
     return native.zs_io_descriptor(this.address);
@@ -49,6 +54,14 @@ export class MappedFile {
 /** The file behind a storage, null when it is no mapping. */
 export function mappedFileOf(storage: Storage): MappedFile | null {
   return storage.source instanceof MappedFile ? storage.source : null;
+}
+
+/** The file of a storage that is a mapping or lies in one. */
+export function fileBehind(storage: Storage): MappedFile | null {
+  const { anchor } = storage;
+  const owner = storage.kind === "borrowed" && anchor instanceof Storage ? anchor : storage;
+  const file = mappedFileOf(owner);
+  return file === null || file.path === null ? null : file;
 }
 
 /** Flags of a job that maps in this mode. */

@@ -133,12 +133,15 @@ export class DirectoryWriter {
     const mapNow = leaf.onMapped !== undefined && this.atomic === null;
     const common = JobFlag.create | JobFlag.noFollow | exclusive | (mapNow ? mapFlags("r+") : JobFlag.writable);
     const fsync = this.syncs() ? JobFlag.fsync : 0;
-    const work = bytes === null ? JobFlag.grow : JobFlag.write | JobFlag.replace;
+    const file = bytes?.file;
+    const move = file === undefined ? JobFlag.write : JobFlag.copy;
+    const work = bytes === null ? JobFlag.grow : move | JobFlag.replace;
     const job = this.jobs.add({
       path,
       nbytes,
       flags: common | fsync | work,
       data: bytes?.address ?? 0,
+      ...(file === undefined ? {} : { source: file }),
       keep: bytes?.keep,
     });
     const place = this.atomic === null ? path : join(this.atomic.target, relative(this.root, path));

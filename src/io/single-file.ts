@@ -8,6 +8,7 @@ import { replaceFile, replaceFileLater, syncPath, syncPathLater, temporaryBeside
 import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
 import { type Piece, pieceBytes } from "./pieces.ts";
 import { isRemote, type RemoteOptions, RemotePlace } from "./s3.ts";
+import type { TensorBytes } from "./tensor-bytes.ts";
 
 /** Bytes copied from another file in one go. */
 const COPY_BYTES = 64 * 2 ** 20;
@@ -46,15 +47,19 @@ export class FileWrite {
     const flags = JobFlag.create | JobFlag.writable | JobFlag.noFollow;
     if (data instanceof Uint8Array) {
       this.jobs.add({ path, offset, nbytes, data: addressOf(data), flags: flags | JobFlag.write, keep: data });
-    } else if ("address" in data) {
-      this.jobs.add({ path, offset, nbytes, data: data.address, flags: flags | JobFlag.write, keep: data.keep });
-    } else {
-      // In parts, between which a signal is looked at.
-      for (let at = 0; at < nbytes; at += COPY_BYTES) {
-        const part = Math.min(COPY_BYTES, nbytes - at);
-        const source = { path: data.path, offset: data.offset + at };
-        this.jobs.add({ path, offset: offset + at, nbytes: part, source, flags: flags | JobFlag.copy });
-      }
+      return;
+    }
+    const file = "path" in data ? data : data.file;
+    if (file === undefined) {
+      const { address, keep } = data as TensorBytes;
+      this.jobs.add({ path, offset, nbytes, data: address, flags: flags | JobFlag.write, keep });
+      return;
+    }
+    // In parts, between which a signal is looked at.
+    for (let at = 0; at < nbytes; at += COPY_BYTES) {
+      const part = Math.min(COPY_BYTES, nbytes - at);
+      const source = { path: file.path, offset: file.offset + at };
+      this.jobs.add({ path, offset: offset + at, nbytes: part, source, flags: flags | JobFlag.copy, keep: data });
     }
   }
 

@@ -4,6 +4,7 @@ import { constants, crc32, deflateRawSync } from "node:zlib";
 import { addressOf } from "../ffi/library.ts";
 import { copyBytes, windowOn } from "../ffi/memory.ts";
 import { ValueError } from "../tensor/errors.ts";
+import { FileRanges } from "./file-ranges.ts";
 import type { Piece } from "./pieces.ts";
 import type { TensorBytes } from "./tensor-bytes.ts";
 import { FIXED, FLAG, IN_ZIP64, SIGNATURE, ZIP64_BLOCK } from "./zip-directory.ts";
@@ -54,6 +55,7 @@ const FB_BLOCK = 0x4246;
 /** Bytes of native memory that are looked at through one window. */
 const CRC_PART = 64 * 2 ** 20;
 const DEFLATE_PART = 2 ** 30;
+const READ_PART = 8 * 2 ** 20;
 /** Payloads up to this many bytes are written together with the headers around them. */
 const SMALL = 16 * 1024;
 const UTF8 = new TextEncoder();
@@ -81,6 +83,15 @@ function* windows(data: Payload | NativeBytes, part: number): Generator<Uint8Arr
   if ("zeros" in data) {
     const zeros = new Uint8Array(Math.min(nbytes, 2 ** 20));
     for (let at = 0; at < nbytes; at += zeros.length) yield zeros.subarray(0, Math.min(zeros.length, nbytes - at));
+    return;
+  }
+  const file = data instanceof Uint8Array ? undefined : (data as TensorBytes).file;
+  if (file !== undefined) {
+    // Through a small room instead of the mapping, whose pages would count as this process's memory.
+    for (let at = 0; at < nbytes; at += READ_PART) {
+      const length = Math.min(READ_PART, nbytes - at);
+      yield FileRanges.with(file.path, (ranges) => ranges.read(file.offset + at, length));
+    }
     return;
   }
   for (let at = 0; at < nbytes; at += part) {
