@@ -16,4 +16,22 @@ if [ ! -x "$engines/moto/bin/moto_server" ] && command -v python3 >/dev/null 2>&
     echo "engines: moto cannot be had here; the tests of S3 stores are skipped"
   fi
 fi
+
+# libhdf5, from the system's packages: its name has the version in it.
+has_hdf5() {
+  ldconfig -p 2>/dev/null | grep -q 'libhdf5\(_serial\)\?\.so'
+}
+if [ -z "${ZENSOR_HDF5:-}" ] && command -v apt-get >/dev/null 2>&1 && ! has_hdf5; then
+  if [ "$(id -u)" -eq 0 ]; then
+    apt-cache show libhdf5-103-1 >/dev/null 2>&1 || timeout 60 apt-get update -qq >/dev/null 2>&1
+    for name in libhdf5-310 libhdf5-103-1t64 libhdf5-103-1 libhdf5-103; do
+      DEBIAN_FRONTEND=noninteractive timeout 90 apt-get install -y -qq "$name" >/dev/null 2>&1 && break
+    done
+  fi
+  if has_hdf5; then
+    echo "engines: libhdf5 installed"
+  else
+    echo "engines: libhdf5 cannot be had here; the tests of HDF5 files are skipped"
+  fi
+fi
 exit 0

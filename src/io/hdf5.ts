@@ -119,7 +119,8 @@ function fits(n: number, shape: readonly number[], maxShape: readonly (number | 
  * An open HDF5 file. Paths are names joined by "/"; "" is the file itself. `using file = new Hdf5File(...)` closes it.
  *
  * Errors: OSError for files that cannot be opened or are locked by another program, FormatError for files that are
- * damaged, KeyError for paths that are not there.
+ * damaged, KeyError for paths that are not there. The HDF5 library itself reads the structure of the file, and old
+ * versions of it (1.10) end the process for some damaged files: use a current one for files of strangers.
  * @torch h5py.File
  */
 export class Hdf5File {

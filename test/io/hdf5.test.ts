@@ -391,3 +391,42 @@ describe.skipIf(engine === null || process.platform !== "linux")(`leaks${reason}
     expect(openFiles()).toBeLessThanOrEqual(before + 2);
   });
 });
+
+describe.skipIf(engine === null)(`damaged files${reason}`, () => {
+  const SEEDS = 200;
+  /** Damage that the library cannot stand: it ends the process. Newer versions stand more. */
+  const MOST_CRASHES = 4;
+  const NAMES = ["FormatError", "OSError", "KeyError", "ValueError", "RuntimeError"];
+
+  const FILES = ["plain.h5", "types2.h5", "lazy.h5"];
+  test.each(FILES)(
+    "%s: an error or what is left, never another end",
+    (name) => {
+      let [from, crashes, read, refused] = [0, 0, 0, 0];
+      while (from < SEEDS) {
+        const words = [join(import.meta.dir, "hdf5-damage.ts"), join(FIXTURES, name), dir, String(from), String(SEEDS)];
+        const { stdout, exitCode } = Bun.spawnSync([process.execPath, ...words], { stderr: "ignore", timeout: 20_000 });
+        const lines = stdout.toString().trim().split("\n");
+        for (const line of lines) {
+          if (line.startsWith("read")) read++;
+          if (!line.startsWith("refused")) continue;
+          refused++;
+          expect(NAMES).toContain(line.split(" ")[2] as string);
+        }
+        const last = lines.at(-1) as string;
+        if (exitCode === 0) {
+          expect(Number(/^memory (\d+)$/.exec(last)?.[1])).toBeLessThan(2 ** 30);
+          break;
+        }
+        // The library's own fault; what comes after it is tried in another process.
+        expect(last).toMatch(/^begin \d+$/);
+        crashes++;
+        from = Number(last.slice("begin ".length)) + 1;
+      }
+      expect(read + refused + crashes).toBe(SEEDS);
+      expect(refused).toBeGreaterThan(SEEDS / 4);
+      expect(crashes).toBeLessThanOrEqual(MOST_CRASHES);
+    },
+    120_000,
+  );
+});
