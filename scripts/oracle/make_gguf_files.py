@@ -1,5 +1,4 @@
-"""Writes test/fixtures/gguf/*.gguf with the gguf package, and what it makes of their quantized tensors."""
-import json
+"""Writes test/fixtures/gguf/*.gguf with the gguf package."""
 from pathlib import Path
 
 import gguf
@@ -7,7 +6,43 @@ import numpy as np
 from gguf import quants
 
 OUT = Path(__file__).parents[2] / "test" / "fixtures" / "gguf"
-QUANTIZED = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"]
+# Where the scales of a block's elements are: float16, which random bits would make infinite.
+SCALES = {
+    "Q4_0": [0],
+    "Q4_1": [0, 2],
+    "Q5_0": [0],
+    "Q5_1": [0, 2],
+    "Q8_0": [0],
+    "Q2_K": [80, 82],
+    "Q3_K": [108],
+    "Q4_K": [0, 2],
+    "Q5_K": [0, 2],
+    "Q6_K": [208],
+}
+
+
+def write(writer: gguf.GGUFWriter) -> None:
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def write_blocks() -> None:
+    """Blocks of random bits, and beside them what the package makes of them."""
+    writer = gguf.GGUFWriter(OUT / "blocks.gguf", "llama")
+    random = np.random.default_rng(0)
+    for name, scales in SCALES.items():
+        kind = gguf.GGMLQuantizationType[name]
+        size, nbytes = gguf.GGML_QUANT_SIZES[kind]
+        blocks = random.integers(0, 256, size=(2 * 256 // size, nbytes), dtype=np.uint8)
+        for at in scales:
+            values = random.normal(size=len(blocks)).astype(np.float16)
+            blocks[:, at : at + 2] = values.view(np.uint8).reshape(-1, 2)
+        rows = blocks.reshape(2, -1)
+        writer.add_tensor(name, rows, raw_dtype=kind)
+        writer.add_tensor(f"{name}.expected", quants.dequantize(rows, kind))
+    write(writer)
 
 
 def main() -> None:
@@ -33,30 +68,14 @@ def main() -> None:
         writer.add_tensor(name, plain.astype(name))
     bf16 = quants.quantize(plain.astype(np.float32), gguf.GGMLQuantizationType.BF16)
     writer.add_tensor("bfloat16", bf16, raw_dtype=gguf.GGMLQuantizationType.BF16)
-    values = np.random.default_rng(0).normal(size=(3, 64)).astype(np.float32)
-    values[2] = 0
-    expected = {}
-    for name in QUANTIZED:
-        kind = gguf.GGMLQuantizationType[name]
-        blocks = quants.quantize(values, kind)
-        writer.add_tensor(name, blocks, raw_dtype=kind)
-        expected[name] = quants.dequantize(blocks, kind).flatten().tolist()
-    # Blocks of any bits, so that every value of an element occurs.
-    random = np.random.default_rng(1).integers(0, 256, size=(2, 210), dtype=np.uint8)
-    writer.add_tensor("Q6_K", random, raw_dtype=gguf.GGMLQuantizationType.Q6_K)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    (OUT / "expected.json").write_text(json.dumps(expected) + "\n")
+    writer.add_tensor("IQ4_NL", np.zeros((2, 36), dtype=np.uint8), raw_dtype=gguf.GGMLQuantizationType.IQ4_NL)
+    write(writer)
     other = gguf.GGUFWriter(OUT / "aligned.gguf", "llama")
     other.add_custom_alignment(128)
     other.add_tensor("a", np.ones(3, dtype=np.float32))
     other.add_tensor("b", np.arange(2, dtype=np.float32))
-    other.write_header_to_file()
-    other.write_kv_data_to_file()
-    other.write_tensors_to_file()
-    other.close()
+    write(other)
+    write_blocks()
 
 
 main()

@@ -4,6 +4,7 @@ import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
 import { FormatError } from "./errors.ts";
 import { FileRanges } from "./file-ranges.ts";
+import { canExpand, expandBlocks } from "./gguf-blocks.ts";
 import {
   type GgufEntry,
   type GgufHeader,
@@ -12,7 +13,6 @@ import {
   readGgufHeader,
   UnfinishedHeader,
 } from "./gguf-header.ts";
-import { canExpand, expandBlocks } from "./gguf-types.ts";
 import { TensorFile } from "./tensor-file.ts";
 
 /** What is read of a file at first. */
@@ -74,7 +74,7 @@ export class GgufFile {
 
   /**
    * One tensor as float32; of a quantized one what its blocks stand for.
-   * @throws FormatError for types other than the plain ones, Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0
+   * @throws FormatError for types other than the plain ones, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 and Q2_K to Q6_K
    */
   dequantize(name: string): Tensor {
     const { type, shape, offset, nbytes } = this.entry(name);
