@@ -1,10 +1,12 @@
 // Saving TensorDicts and tensorclasses as folders of memory-mapped tensors, and loading them.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   int,
+  io,
+  lazyStack,
   nn,
   print,
   printDirectoryTree,
@@ -16,6 +18,7 @@ import {
   Tensor,
   TensorDict,
   tensorclass,
+  zeros,
 } from "zensor";
 
 class MyClass extends tensorclass({ data: Tensor, metadata: String }) {}
@@ -72,6 +75,35 @@ function saveAgain(folder: string): void {
   assert.throws(() => TensorDict.loadMemmap(join(folder, "third")), /No such file or directory/);
 }
 
+/** Snapshots in torchsnapshot's format: through memory, or straight into tensors that are there already. */
+function takeSnapshots(folder: string): void {
+  const source = new TensorDict({ a: randn(3), b: { c: randn(3) } }, []);
+  io.Snapshot.take({ path: join(folder, "snapshot"), appState: { state: source } });
+  print(
+    readdirSync(join(folder, "snapshot", "0", "state"))
+      .sort()
+      .join(" "),
+  );
+  const loaded = new TensorDict();
+  new io.Snapshot(join(folder, "snapshot")).restore({ appState: { state: loaded } });
+  assert(loaded.eq(source).all());
+
+  const wrapped = (td: TensorDict) => ({
+    state: new io.StateDict({ tensordict: td.stateDict({ keepVars: true }) }),
+  });
+  const snapshot = io.Snapshot.take({ path: join(folder, "wrapped"), appState: wrapped(source) });
+  print([...snapshot.manifest.keys()].join(" "));
+  const target = new TensorDict({ a: zeros(3), b: { c: zeros(3) } }, []);
+  target.memmap_();
+  snapshot.restore({ appState: wrapped(target), memoryBudgetBytes: 2 ** 20 });
+  assert(target.eq(source).all());
+
+  // What a lazy stack gives are copies: filling them changes nothing.
+  const lazy = lazyStack([new TensorDict({ a: zeros(3) }), new TensorDict({ a: zeros(3) })]) as unknown as TensorDict;
+  io.Snapshot.take({ path: join(folder, "lazy"), appState: wrapped(lazy) }).restore({ appState: wrapped(lazy) });
+  print((lazy.at("a") as Tensor).sum());
+}
+
 const folder = mkdtempSync(join(tmpdir(), "zensor-saving-"));
 try {
   saveModel(folder);
@@ -79,6 +111,7 @@ try {
   showFolder(folder);
   saveMixed(folder);
   saveAgain(folder);
+  takeSnapshots(folder);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,4 +1,4 @@
-/** Finds, loads and checks the native library. Beside it only memory.ts, frame.ts and exchange.ts import bun:ffi. */
+/** Finds, loads and checks the native library. Beside it only memory.ts, frame.ts and system.ts import bun:ffi. */
 
 import { CString, dlopen, ptr, suffix } from "bun:ffi";
 import { existsSync } from "node:fs";

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { exchangeNames } from "../ffi/exchange.ts";
+import { exchangeNames } from "../ffi/system.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { syncDirectories, syncPath } from "./durable.ts";
 import { guarded, OSError } from "./errors.ts";

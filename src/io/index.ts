@@ -23,7 +23,14 @@ export {
   saveSafetensorsAsync,
 } from "./safetensors.ts";
 export type { SafetensorsEntry, SafetensorsHeader } from "./safetensors-header.ts";
-export { type AppState, Snapshot, StateDict, type Stateful } from "./snapshot.ts";
+export {
+  type AppState,
+  type RestoreOptions,
+  Snapshot,
+  StateDict,
+  type Stateful,
+  type TakeOptions,
+} from "./snapshot.ts";
 export type { Manifest, ManifestEntry } from "./snapshot-manifest.ts";
 export { loadTorch } from "./torch-file.ts";
 export { saveTorch, saveTorchAsync } from "./torch-save.ts";

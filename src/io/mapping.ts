@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { native } from "../ffi/library.ts";
 import { collectYoung, ownMapping } from "../ffi/memory.ts";
+import { forgetPages } from "../ffi/system.ts";
 import { Storage } from "../tensor/storage.ts";
 import { FileJobs, JobFlag, type JobResult, jobError } from "./file-jobs.ts";
 
@@ -48,6 +49,11 @@ export class MappedFile {
   /** Writes changed pages to the file and waits for the disk. */
   flush(): void {
     if (this.mode === "r+" && this.path !== null) native.zs_io_sync(this.address, this.nbytes);
+  }
+
+  /** Takes its pages out of this process's memory. What was written to them stays in the file. */
+  forget(): void {
+    if (this.mode === "r+" && this.path !== null) forgetPages(this.address, this.nbytes);
   }
 }
 

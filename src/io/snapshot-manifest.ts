@@ -1,5 +1,6 @@
 // The manifest of a torchsnapshot directory: which values it holds and where their bytes are.
 import { type DType, dtypeByName } from "../tensor/dtype.ts";
+import { sameSizes } from "../tensor/size.ts";
 import { FormatError } from "./errors.ts";
 import {
   type PythonJson,
@@ -11,10 +12,13 @@ import {
 
 /** Name of the file that is written last: a directory without it is no complete snapshot. */
 export const METADATA_FILE = ".snapshot_metadata";
+/** How torchsnapshot calls bytes that are written as they are. */
+const PLAIN_SERIALIZER = "buffer_protocol";
 
 /** A run of bytes in a file of the snapshot. */
 export interface TensorEntry {
   type: "Tensor";
+  /** The file, below the snapshot's directory. */
   location: string;
   dtype: DType;
   shape: readonly number[];
@@ -23,12 +27,36 @@ export interface TensorEntry {
   replicated: boolean;
 }
 
+/** A box of a tensor, and where its bytes are. */
+export interface Piece {
+  offsets: readonly number[];
+  sizes: readonly number[];
+  tensor: TensorEntry;
+}
+
 /** A tensor in several pieces. */
 export interface ChunkedEntry {
   type: "ChunkedTensor";
   dtype: DType;
   shape: readonly number[];
-  chunks: { offsets: readonly number[]; sizes: readonly number[]; tensor: TensorEntry }[];
+  chunks: Piece[];
+  replicated: boolean;
+}
+
+/** The pieces of a tensor that one process held; the others are in the entries of the other ranks. */
+export interface ShardedEntry {
+  type: "ShardedTensor" | "DTensor";
+  shards: Piece[];
+}
+
+/** A value that was pickled into a file of its own. */
+export interface ObjectEntry {
+  type: "object";
+  location: string;
+  serializer: string;
+  /** Python's class, such as "builtins.set", or the dtype of a tensor. */
+  what: string;
+  replicated: boolean;
 }
 
 /** Any entry of a manifest. */
@@ -37,11 +65,24 @@ export type ManifestEntry =
   | { type: "list" }
   | TensorEntry
   | ChunkedEntry
-  | { type: "primitive"; value: number | bigint | string | boolean | Uint8Array; float: boolean }
+  | ShardedEntry
+  | ObjectEntry
+  | {
+      type: "primitive";
+      value: number | bigint | string | boolean | Uint8Array;
+      float: boolean;
+      replicated?: boolean;
+    }
   | { type: "unsupported"; what: string };
 
 /** Entries by path, in the order of the file. */
 export type Manifest = Map<string, ManifestEntry>;
+
+/** A manifest, and how many processes wrote it. */
+export interface SnapshotMetadata {
+  worldSize: number;
+  manifest: Manifest;
+}
 
 function text(entry: PythonJsonObject, key: string, path: string): string {
   const value = entry.get(key);
@@ -90,49 +131,72 @@ function readTensor(entry: PythonJsonObject, path: string): TensorEntry {
   };
 }
 
+function readPieces(value: PythonJson | undefined, path: string): Piece[] {
+  if (!Array.isArray(value)) throw new FormatError("the pieces of a tensor are no list", path);
+  return value.map((piece) => {
+    const tensor = piece instanceof Map ? piece.get("tensor") : undefined;
+    if (!(piece instanceof Map) || !(tensor instanceof Map)) throw new FormatError("a piece is no object", path);
+    if (tensor.get("serializer") !== PLAIN_SERIALIZER) {
+      throw new FormatError(`a piece is serialized by ${String(tensor.get("serializer"))}`, path);
+    }
+    const offsets = sizes(piece.get("offsets"), "offsets", path);
+    const lengths = sizes(piece.get("sizes"), "sizes", path);
+    const entry = readTensor(tensor, path);
+    if (offsets.length !== lengths.length || !sameSizes(entry.shape, lengths)) {
+      throw new FormatError("offsets, sizes and shape of a piece do not fit", path);
+    }
+    return { offsets, sizes: lengths, tensor: entry };
+  });
+}
+
 function readChunked(entry: PythonJsonObject, path: string): ChunkedEntry {
-  const chunks = entry.get("chunks");
-  if (!Array.isArray(chunks)) throw new FormatError("chunks is no list", path);
   const shape = sizes(entry.get("shape"), "shape", path);
+  const chunks = readPieces(entry.get("chunks"), path);
+  for (const { offsets, sizes: lengths } of chunks) {
+    const fits = offsets.every((n, i) => n + (lengths[i] as number) <= (shape[i] as number));
+    if (offsets.length !== shape.length || !fits) throw new FormatError("a chunk lies outside of its tensor", path);
+  }
+  const replicated = entry.get("replicated") === true;
+  return { type: "ChunkedTensor", dtype: dtypeOf(entry, path), shape, chunks, replicated };
+}
+
+function readObject(entry: PythonJsonObject, what: string, path: string): ObjectEntry {
   return {
-    type: "ChunkedTensor",
-    dtype: dtypeOf(entry, path),
-    shape,
-    chunks: chunks.map((chunk) => {
-      const tensor = chunk instanceof Map ? chunk.get("tensor") : undefined;
-      if (!(chunk instanceof Map) || !(tensor instanceof Map)) throw new FormatError("a chunk is no object", path);
-      const offsets = sizes(chunk.get("offsets"), "offsets", path);
-      const lengths = sizes(chunk.get("sizes"), "sizes", path);
-      const fits = offsets.every((n, i) => n + (lengths[i] as number) <= (shape[i] as number));
-      if (offsets.length !== shape.length || lengths.length !== shape.length || !fits) {
-        throw new FormatError("a chunk lies outside of its tensor", path);
-      }
-      return { offsets, sizes: lengths, tensor: readTensor(tensor, path) };
-    }),
+    type: "object",
+    location: checkLocation(text(entry, "location", path), path),
+    serializer: text(entry, "serializer", path),
+    what,
+    replicated: entry.get("replicated") === true,
   };
 }
 
 function readPrimitive(type: string, entry: PythonJsonObject, path: string): ManifestEntry {
+  const replicated = entry.get("replicated") === true;
   const value = text(entry, "serialized_value", path);
   const bad = () => new FormatError(`${JSON.stringify(value)} is no ${type}`, path);
   switch (type) {
     case "str":
-      return { type: "primitive", value, float: false };
+      return { type: "primitive", value, float: false, replicated };
     case "bool":
       if (value !== "True" && value !== "False") throw bad();
-      return { type: "primitive", value: value === "True", float: false };
+      return { type: "primitive", value: value === "True", float: false, replicated };
     case "int": {
       if (!/^-?\d{1,4300}$/.test(value)) throw bad();
       const small = Number(value);
-      return { type: "primitive", value: Number.isSafeInteger(small) ? small : BigInt(value), float: false };
+      return {
+        type: "primitive",
+        value: Number.isSafeInteger(small) ? small : BigInt(value),
+        float: false,
+        replicated,
+      };
     }
     case "float": {
       const bytes = Buffer.from(value, "base64");
       if (bytes.length !== 8) throw bad();
-      return { type: "primitive", value: bytes.readDoubleLE(), float: true };
+      return { type: "primitive", value: bytes.readDoubleLE(), float: true, replicated };
     }
     default:
-      return { type: "primitive", value: new Uint8Array(Buffer.from(value, "base64")), float: false };
+      return { type: "primitive", value: new Uint8Array(Buffer.from(value, "base64")), float: false, replicated };
   }
 }
 
@@ -150,12 +214,15 @@ function readEntry(value: PythonJson, path: string): ManifestEntry {
     case "list":
       return { type: "list" };
     case "Tensor":
-      if (value.get("serializer") !== "buffer_protocol") {
-        return { type: "unsupported", what: `a tensor serialized by ${String(value.get("serializer"))}` };
-      }
-      return readTensor(value, path);
+      if (value.get("serializer") === PLAIN_SERIALIZER) return readTensor(value, path);
+      return readObject(value, text(value, "dtype", path), path);
     case "ChunkedTensor":
       return readChunked(value, path);
+    case "ShardedTensor":
+    case "DTensor":
+      return { type, shards: readPieces(value.get("shards"), path) };
+    case "object":
+      return readObject(value, text(value, "obj_type", path), path);
     case "int":
     case "str":
     case "bool":
@@ -168,7 +235,7 @@ function readEntry(value: PythonJson, path: string): ManifestEntry {
 }
 
 /** Parses and checks a manifest. Entries of kinds that cannot be read are kept as such: only using them is an error. */
-export function readManifest(bytes: Uint8Array, path: string): Manifest {
+export function readManifest(bytes: Uint8Array, path: string): SnapshotMetadata {
   const root = ((): PythonJsonObject => {
     try {
       return parsePythonJsonObject(bytes);
@@ -178,9 +245,25 @@ export function readManifest(bytes: Uint8Array, path: string): Manifest {
   })();
   const entries = root.get("manifest");
   if (!(entries instanceof Map)) throw new FormatError("it has no manifest", path);
+  const worldSize = root.get("world_size") ?? 1;
+  if (typeof worldSize !== "number" || !Number.isSafeInteger(worldSize) || worldSize < 1) {
+    throw new FormatError("world_size is no number of processes", path);
+  }
   const manifest: Manifest = new Map();
   for (const [key, value] of entries) manifest.set(key, readEntry(value, `${path}: ${key}`));
-  return manifest;
+  return { worldSize, manifest };
+}
+
+function tensorJson(entry: TensorEntry): PythonJson {
+  return {
+    type: "Tensor",
+    location: entry.location,
+    serializer: PLAIN_SERIALIZER,
+    dtype: String(entry.dtype),
+    shape: entry.shape,
+    replicated: entry.replicated,
+    byte_range: entry.byteRange,
+  };
 }
 
 function entryJson(entry: ManifestEntry): PythonJson {
@@ -191,14 +274,14 @@ function entryJson(entry: ManifestEntry): PythonJson {
     case "list":
       return { type: "list" };
     case "Tensor":
+      return tensorJson(entry);
+    case "ChunkedTensor":
       return {
-        type: "Tensor",
-        location: entry.location,
-        serializer: "buffer_protocol",
+        type: "ChunkedTensor",
         dtype: String(entry.dtype),
         shape: entry.shape,
+        chunks: entry.chunks.map(({ offsets, sizes, tensor }) => ({ offsets, sizes, tensor: tensorJson(tensor) })),
         replicated: entry.replicated,
-        byte_range: entry.byteRange,
       };
     case "primitive":
       return primitiveJson(entry.value, entry.float);

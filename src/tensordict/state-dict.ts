@@ -1,7 +1,8 @@
 // State dictionaries: tensors by flat or nested key, for checkpoints and modules.
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
+import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { findEntry, setEntry, setInPlace, tensorsOf } from "./access.ts";
+import { findEntry, setEntry, setInPlace } from "./access.ts";
 import { isSource } from "./convert.ts";
 import { pythonString } from "./keys.ts";
 import { Collection, entriesOf, isNonTensor, type Td } from "./state.ts";
@@ -24,6 +25,15 @@ function define(target: TensorState, key: string, value: Tensor | TensorState): 
   Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
+/** Every tensor of the tree with its path; a lazy stack gives copies, stacked. */
+function* statesOf(td: Td, prefix: readonly string[] = []): Generator<[readonly string[], Tensor]> {
+  for (const [key, entry] of entriesOf(td)) {
+    const path = [...prefix, key];
+    if (entry instanceof Tensor) yield [path, entry];
+    else if (!isNonTensor(entry)) yield* statesOf(entry as Td, path);
+  }
+}
+
 /** @torch TensorDict.state_dict */
 export function stateDictOf(td: Td, options: StateDictOptions = {}): TensorState {
   const keep = (t: Tensor) => (options.keepVars ? t : t.detach());
@@ -36,7 +46,7 @@ export function stateDictOf(td: Td, options: StateDictOptions = {}): TensorState
     }
     return state;
   }
-  for (const [path, t] of tensorsOf(td)) {
+  for (const [path, t] of statesOf(td)) {
     const name = prefix + path.join(".");
     if (Object.hasOwn(state, name)) {
       throw new KeyError(
@@ -65,7 +75,7 @@ function flattenState(state: StateSource, prefix: readonly string[], out: [reado
     const path = [...prefix, key];
     if (value instanceof Tensor) out.push([path, value]);
     else if (value instanceof Collection) {
-      for (const [inner, t] of tensorsOf(value as Td)) out.push([[...path, ...inner], t]);
+      for (const [inner, t] of statesOf(value as Td)) out.push([[...path, ...inner], t]);
     } else if (isSource(value)) flattenState(value, path, out);
     else throw new RuntimeError(`the state of ${pythonString(path.join("."))} is neither a tensor nor a dictionary`);
   }
@@ -77,6 +87,12 @@ function resolveKey(td: Td, path: readonly string[]): readonly string[] {
   return path.flatMap((part) => part.split("."));
 }
 
+/** True for two views of the same elements: writing one into the other changes nothing. */
+function sameElements(a: Tensor, b: Tensor): boolean {
+  const same = a._storage === b._storage && a._offset === b._offset && a._bits === b._bits && a.dtype === b.dtype;
+  return same && sameSizes(a._shape, b._shape) && sameSizes(a._strides, b._strides);
+}
+
 /** @torch TensorDict.load_state_dict */
 export function loadStateDictInto(td: Td, state: StateSource, options: LoadStateOptions = {}): void {
   const flat: [readonly string[], Tensor][] = [];
@@ -84,7 +100,7 @@ export function loadStateDictInto(td: Td, state: StateSource, options: LoadState
   const targets = flat.map(([path, t]): [readonly string[], Tensor] => [resolveKey(td, path), t]);
   if (options.strict !== false) {
     const given = new Set(targets.map(([path]) => path.join("\0")));
-    const missing = [...tensorsOf(td)].map(([path]) => path).filter((path) => !given.has(path.join("\0")));
+    const missing = [...statesOf(td)].map(([path]) => path).filter((path) => !given.has(path.join("\0")));
     if (missing.length > 0) {
       const names = missing.map((path) => pythonString(path.join("."))).join(", ");
       throw new RuntimeError(
@@ -94,7 +110,7 @@ export function loadStateDictInto(td: Td, state: StateSource, options: LoadState
   }
   for (const [path, t] of targets) {
     const own = findEntry(td, path);
-    if (own === t) continue;
+    if (own === t || (own instanceof Tensor && sameElements(own, t))) continue;
     if (own === undefined || options.assign) setEntry(td, path, t);
     else setInPlace(td, path, t);
   }

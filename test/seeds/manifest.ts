@@ -5,7 +5,7 @@
 //   002  the tensordict package: its page of examples
 //
 // Where a document disagrees with torch 2.15 or tensordict 0.15, or with itself, today's library wins and the row
-// says so. The parts about torchsnapshot are left out: they need that library's own format.
+// says so.
 import type { Seed } from "./row.ts";
 import { seed000 } from "./seed-000.ts";
 import { seed001 } from "./seed-001.ts";

@@ -1,9 +1,8 @@
-// Rows of seed 004: saving TensorDicts and tensorclasses.
+// Rows of seed 004: saving TensorDicts and tensorclasses. Those about torchsnapshot are in a file of their own.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import {
   int,
-  MemmapTensor,
   nn,
   print,
   printDirectoryTree,
@@ -17,12 +16,12 @@ import {
   TensorDictBase,
   tensorclass,
 } from "../../src/index.ts";
-import { type BaseScope, defineSeed } from "./row.ts";
+import { defineSeed } from "./row.ts";
+import { type SnapshotScope, snapshotRows } from "./seed-004-snapshots.ts";
 
 class MyClass extends tensorclass({ data: Tensor, metadata: String }) {}
-class Nested extends tensorclass({ x: Tensor, y: () => Nested }) {}
 
-interface Scope extends BaseScope {
+interface Scope extends SnapshotScope {
   model: nn.Transformer;
   weights: TensorDict;
   weightsDisk: TensorDict;
@@ -30,12 +29,10 @@ interface Scope extends BaseScope {
   datum: TensorDict;
   data: TensorDict | null;
   dataDisk: TensorDict;
-  td: TensorDict;
   td0: TensorDict;
   td1: TensorDict;
   list: TensorDict[];
   tc: MyClass;
-  nested: Nested;
 }
 
 const makeDatum = () => new TensorDict({ image: randint(255, [3, 64, 64]), label: int(0) }, { batchSize: [] });
@@ -302,35 +299,5 @@ export const seed004 = defineSeed<Scope>("004", [
     code: (s) => print(messageOf(() => TensorDict.loadMemmap(`${s.dir}/2`)).replace(s.dir, "tmp")),
     prints: "[Errno 2] No such file or directory: 'tmp/2/meta.json'",
   },
-  {
-    line: 221,
-    python: 'td = TensorDict({"a": torch.randn(3), "b": TensorDict({"c": torch.randn(3, 1)}, [3, 1])}, [3])',
-    code: (s) => {
-      s.td = new TensorDict({ a: randn(3), b: new TensorDict({ c: randn(3, 1) }, [3, 1]) }, [3]);
-      s.td.memmap_();
-      assert(s.td.at(["b", "c"]) instanceof MemmapTensor);
-      print(s.td.at("b").batchSize);
-    },
-    prints: "torch.Size([3, 1])",
-    reason: "MemmapTensor is the old name of MemoryMappedTensor; it stays as an alias.",
-  },
-  {
-    line: 257,
-    python: "tc = MyClass(x=torch.randn(3), y=MyClass(x=torch.randn(3), batch_size=[]), batch_size=[])",
-    code: (s) => {
-      s.nested = new Nested({ x: randn(3), y: new Nested({ x: randn(3) }, { batchSize: [] }) }, { batchSize: [] });
-      s.nested.memmap_();
-    },
-    prints: null,
-    reason: "The class is called Nested, as another MyClass is above.",
-  },
-  {
-    line: 259,
-    python: "assert isinstance(tc.y.x, MemmapTensor)",
-    code: (s) => {
-      assert((s.nested.y as Nested).x instanceof MemmapTensor);
-      assert.equal((s.nested.y as Nested).y, null);
-    },
-    prints: null,
-  },
+  ...snapshotRows(),
 ]);

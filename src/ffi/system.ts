@@ -1,0 +1,76 @@
+/** Calls of the C library that the runtime does not have. Where the system lacks one, nothing happens. */
+import { dlopen, ptr } from "bun:ffi";
+
+const AT_FDCWD = -100;
+const RENAME_EXCHANGE = 2;
+const RENAME_SWAP = 2;
+const MADV_DONTNEED = 4;
+
+type Exchange = (a: string, b: string) => boolean;
+type Forget = (address: number, nbytes: number) => void;
+
+/** The C libraries to look in. */
+function libraries(): string[] {
+  if (process.platform === "darwin") return ["/usr/lib/libSystem.B.dylib"];
+  if (process.platform !== "linux") return [];
+  return ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`];
+}
+
+/** What `make` finds in the first library that has it. */
+function find<T>(make: (library: string) => T): T | null {
+  for (const library of libraries()) {
+    try {
+      return make(library);
+    } catch {
+      // Another C library, or one that is too old.
+    }
+  }
+  return null;
+}
+
+/** A zero-terminated path. */
+function terminated(path: string): Uint8Array {
+  return new TextEncoder().encode(`${path}\0`);
+}
+
+function exchangeOf(library: string): Exchange {
+  if (process.platform === "darwin") {
+    const args = ["ptr", "ptr", "u32"] as const;
+    const { renamex_np } = dlopen(library, { renamex_np: { args, returns: "i32" } }).symbols;
+    return (a, b) => renamex_np(ptr(terminated(a)), ptr(terminated(b)), RENAME_SWAP) === 0;
+  }
+  const args = ["i32", "ptr", "i32", "ptr", "u32"] as const;
+  const { renameat2 } = dlopen(library, { renameat2: { args, returns: "i32" } }).symbols;
+  return (a, b) => {
+    return renameat2(AT_FDCWD, ptr(terminated(a)), AT_FDCWD, ptr(terminated(b)), RENAME_EXCHANGE) === 0;
+  };
+}
+
+function forgetOf(library: string): Forget {
+  const { madvise } = dlopen(library, { madvise: { args: ["usize", "usize", "i32"], returns: "i32" } }).symbols;
+  return (address, nbytes) => {
+    madvise(address as never, nbytes as never, MADV_DONTNEED);
+  };
+}
+
+let exchange: Exchange | null | undefined;
+let forget: Forget | null | undefined;
+
+/**
+ * Gives two files or directories each other's names; whoever looks finds both at any moment. False when the system or
+ * the file system cannot do that, or when one of them is missing; then nothing has changed.
+ */
+export function exchangeNames(a: string, b: string): boolean {
+  if (a.includes("\0") || b.includes("\0")) return false;
+  if (exchange === undefined) exchange = find(exchangeOf);
+  return exchange?.(a, b) ?? false;
+}
+
+/**
+ * Takes the pages of a shared mapping of a file out of this process; they are read again when they are used. With any
+ * other kind of memory their content would be lost. The address is that of the mapping.
+ */
+export function forgetPages(address: number, nbytes: number): void {
+  if (forget === undefined) forget = find(forgetOf);
+  forget?.(address, nbytes);
+}

@@ -1,0 +1,264 @@
+// Reads snapshots. Tensors are read straight into the memory of those that are there already, piece by piece, so that a
+// state larger than memory can be restored into mapped tensors.
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { KeyError, ValueError } from "../tensor/errors.ts";
+import { sameSizes } from "../tensor/size.ts";
+import { Storage } from "../tensor/storage.ts";
+import { makeContiguous, Tensor } from "../tensor/tensor.ts";
+import { boxVolume, fillExactly } from "./boxes.ts";
+import { FileNotFoundError, FormatError } from "./errors.ts";
+import { FileJobs, JobFlag } from "./file-jobs.ts";
+import { mappedFileOf } from "./mapping.ts";
+import { isPlainObject } from "./python-json.ts";
+import {
+  escapeComponent,
+  type ManifestEntry,
+  type Piece,
+  type SnapshotMetadata,
+  type TensorEntry,
+} from "./snapshot-manifest.ts";
+
+/** Bytes that are read at once when there is no budget. */
+const READ_BYTES = 256 * 1024 * 1024;
+const MAX_DEPTH = 256;
+/** Smallest budget: a few pages. */
+const MIN_BUDGET = 64 * 1024;
+
+/** How values are read. */
+export interface SnapshotReadOptions {
+  /** The process whose values are read. */
+  rank?: number;
+  /** Memory that reading may take beside the tensors that are there already. */
+  memoryBudgetBytes?: number;
+}
+
+/** Where bytes of a tensor are: a file, and the first of them. */
+interface Source {
+  path: string;
+  begin: number;
+}
+
+/** A tensor as pieces, whatever kind of entry it comes from. */
+interface WholeTensor {
+  dtype: Tensor["dtype"];
+  shape: readonly number[];
+  pieces: readonly Piece[];
+}
+
+/** Reads values below manifest paths, for one rank. */
+export class SnapshotReader {
+  /** Entries that other ranks hold as well, by path without the rank. */
+  private readonly shared = new Map<string, ManifestEntry>();
+  private readonly shards = new Map<string, Piece[]>();
+  private readonly rank: number;
+  private readonly pieceBytes: number;
+  private readonly frugal: boolean;
+
+  constructor(
+    private readonly root: string,
+    private readonly metadata: SnapshotMetadata,
+    options: SnapshotReadOptions = {},
+  ) {
+    const { rank = 0, memoryBudgetBytes: budget } = options;
+    if (!(Number.isSafeInteger(rank) && rank >= 0)) throw new ValueError(`rank ${rank} is no number of a process`);
+    if (budget !== undefined && !(Number.isSafeInteger(budget) && budget >= MIN_BUDGET)) {
+      throw new ValueError(`memoryBudgetBytes is a number of at least ${MIN_BUDGET} bytes`);
+    }
+    this.rank = rank;
+    this.frugal = budget !== undefined;
+    // Half of the budget is being read; the other half is for what the system and the collector give back late.
+    this.pieceBytes = budget === undefined ? READ_BYTES : Math.min(READ_BYTES, Math.floor(budget / 2));
+    for (const [path, entry] of metadata.manifest) this.index(path, entry);
+  }
+
+  private index(path: string, entry: ManifestEntry): void {
+    const slash = path.indexOf("/");
+    if (slash <= 0) return;
+    const logical = path.slice(slash + 1);
+    if (entry.type === "ShardedTensor" || entry.type === "DTensor") {
+      const known = this.shards.get(logical);
+      if (known === undefined) this.shards.set(logical, [...entry.shards]);
+      else known.push(...entry.shards);
+    } else if ("replicated" in entry && entry.replicated && !this.shared.has(logical)) this.shared.set(logical, entry);
+  }
+
+  /** The state under a name. */
+  state(key: string, target: unknown): unknown {
+    const logical = escapeComponent(key);
+    if (this.find(logical) === undefined) throw new KeyError(`the snapshot has no state of ${JSON.stringify(key)}`);
+    return this.value(logical, target);
+  }
+
+  private find(logical: string): ManifestEntry | undefined {
+    const own = this.metadata.manifest.get(`${this.rank}/${logical}`) ?? this.shared.get(logical);
+    if (own !== undefined || !this.shards.has(logical)) return own;
+    return { type: "ShardedTensor", shards: [] };
+  }
+
+  /**
+   * The value at a path without its rank; tensors are written into those of `target` where shape and dtype agree.
+   */
+  value(path: string, target: unknown, depth = 0): unknown {
+    const entry = this.find(path);
+    const full = `${this.rank}/${path}`;
+    if (entry === undefined) throw new KeyError(`the snapshot has no entry ${JSON.stringify(full)}`);
+    if (depth > MAX_DEPTH) throw new FormatError("entries are nested too deeply", full);
+    switch (entry.type) {
+      case "dict":
+      case "OrderedDict":
+        return this.dict(path, entry, target, depth);
+      case "list":
+        return this.list(path, target, depth);
+      case "Tensor": {
+        const { dtype, shape } = entry;
+        const whole = { offsets: shape.map(() => 0), sizes: shape, tensor: entry };
+        return this.tensor({ dtype, shape, pieces: [whole] }, target, full);
+      }
+      case "ChunkedTensor":
+        return this.tensor({ dtype: entry.dtype, shape: entry.shape, pieces: entry.chunks }, target, full);
+      case "ShardedTensor":
+      case "DTensor":
+        return this.tensor(assemble(this.shards.get(path) ?? [], full), target, full);
+      case "primitive":
+        return entry.value;
+      case "object":
+        throw new FormatError(
+          `a ${entry.what} that Python pickled into ${join(this.root, entry.location)} can only be read by Python`,
+          full,
+        );
+      case "unsupported":
+        throw new FormatError(`${entry.what} can only be read by Python`, full);
+    }
+  }
+
+  private dict(
+    path: string,
+    entry: { type: string; keys: readonly (string | number)[] },
+    target: unknown,
+    depth: number,
+  ): unknown {
+    const own = (key: string | number) => {
+      if (target instanceof Map) return target.get(key);
+      return isPlainObject(target) && Object.hasOwn(target, key) ? target[key] : undefined;
+    };
+    const pairs = entry.keys.map((key): [string | number, unknown] => {
+      return [key, this.value(`${path}/${escapeComponent(String(key))}`, own(key), depth + 1)];
+    });
+    if (entry.type === "OrderedDict" && !isPlainObject(target)) return new Map(pairs);
+    const result: Record<string, unknown> = {};
+    for (const [key, value] of pairs) {
+      Object.defineProperty(result, key, { value, writable: true, enumerable: true, configurable: true });
+    }
+    return result;
+  }
+
+  private list(path: string, target: unknown, depth: number): unknown[] {
+    const items: unknown[] = [];
+    while (this.find(`${path}/${items.length}`) !== undefined) {
+      const own = Array.isArray(target) ? target[items.length] : undefined;
+      items.push(this.value(`${path}/${items.length}`, own, depth + 1));
+    }
+    return items;
+  }
+
+  private tensor({ dtype, shape, pieces }: WholeTensor, target: unknown, path: string): Tensor {
+    const nbytes = boxVolume(shape) * dtype.itemsize;
+    if (!Number.isSafeInteger(nbytes)) throw new FormatError(`shape [${shape.join(", ")}] is too large`, path);
+    if (pieces.some(({ tensor }) => tensor.dtype !== dtype)) throw new FormatError("pieces of several dtypes", path);
+    if (!fillExactly(shape, pieces)) throw new FormatError("the pieces do not fill their tensor exactly", path);
+    // All sizes are checked against the files before memory is taken.
+    const sources = pieces.map(({ tensor }) => this.source(tensor));
+    const fits = target instanceof Tensor && target.dtype === dtype && sameSizes(target._shape, shape);
+    const direct = fits && target.device.type === "cpu" && target._bits === 0;
+    const whole = direct ? target.detach() : makeContiguous(Storage.allocate(nbytes), [...shape], dtype);
+    for (const [i, { offsets, sizes }] of pieces.entries()) {
+      let part = whole;
+      for (const [dim, offset] of offsets.entries()) part = part.narrow(dim, offset, sizes[dim] as number);
+      this.read(part, sources[i] as Source);
+    }
+    if (!fits) return whole;
+    if (direct) target._version.value++;
+    else target.detach().copy_(whole);
+    return target;
+  }
+
+  /** Reads the elements of a tensor, row-major in the file, however they lie in memory. */
+  private read(into: Tensor, source: Source): void {
+    const nbytes = into._numel * into.dtype.itemsize;
+    if (nbytes === 0) return;
+    if (into._contiguous) {
+      const address = into.dataPtr();
+      for (let at = 0; at < nbytes; at += this.pieceBytes) {
+        readInto(address + at, Math.min(this.pieceBytes, nbytes - at), { ...source, begin: source.begin + at });
+        this.forget(into);
+      }
+      return;
+    }
+    const rows = into._shape[0] as number;
+    const rowBytes = nbytes / rows;
+    const step = Math.floor(this.pieceBytes / rowBytes);
+    if (step === 0) {
+      for (let row = 0; row < rows; row++) {
+        this.read(into.select(0, row), { ...source, begin: source.begin + row * rowBytes });
+      }
+      return;
+    }
+    const scratch = makeContiguous(
+      Storage.allocate(Math.min(step, rows) * rowBytes),
+      [Math.min(step, rows), ...into._shape.slice(1)],
+      into.dtype,
+    );
+    for (let row = 0; row < rows; row += step) {
+      const count = Math.min(step, rows - row);
+      readInto(scratch.dataPtr(), count * rowBytes, { ...source, begin: source.begin + row * rowBytes });
+      into.narrow(0, row, count).copy_(scratch.narrow(0, 0, count));
+      this.forget(into);
+    }
+    scratch.dispose();
+  }
+
+  private forget(tensor: Tensor): void {
+    if (this.frugal) mappedFileOf(tensor._storage)?.forget();
+  }
+
+  /** Where the bytes of a tensor are, after checking that the file has them. */
+  private source(entry: TensorEntry): Source {
+    const nbytes = boxVolume(entry.shape) * entry.dtype.itemsize;
+    const path = join(this.root, entry.location);
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) throw new FileNotFoundError(path);
+    if (!stat.isFile()) throw new FormatError("it is no regular file", path);
+    const [begin, end] = entry.byteRange ?? [0, stat.size];
+    if (end > stat.size || end - begin !== nbytes) {
+      throw new FormatError(
+        `${end - begin} bytes of ${stat.size} do not hold shape [${entry.shape.join(", ")}] of ${entry.dtype}`,
+        path,
+      );
+    }
+    return { path, begin };
+  }
+}
+
+/** The tensor that shards of all ranks make together. Replicas of a shard count once. */
+function assemble(shards: readonly Piece[], path: string): WholeTensor {
+  const first = shards[0];
+  if (first === undefined) throw new FormatError("a sharded tensor without shards", path);
+  const rank = first.offsets.length;
+  if (shards.some(({ offsets }) => offsets.length !== rank)) {
+    throw new FormatError("shards of different numbers of dimensions", path);
+  }
+  const different = new Map(shards.map((shard) => [`${shard.offsets.join()}:${shard.sizes.join()}`, shard]));
+  const pieces = [...different.values()];
+  const shape = first.offsets.map((_, i) => {
+    return pieces.reduce((end, { offsets, sizes }) => Math.max(end, (offsets[i] as number) + (sizes[i] as number)), 0);
+  });
+  return { dtype: first.tensor.dtype, shape, pieces };
+}
+
+function readInto(address: number, nbytes: number, source: Source): void {
+  const jobs = new FileJobs();
+  jobs.add({ path: source.path, offset: source.begin, nbytes, data: address, flags: JobFlag.read });
+  if (jobs.run() !== 0) jobs.throwFirstFailure();
+  if (jobs.result(0).mapped !== nbytes) throw new FormatError("the file became shorter while it was read", source.path);
+}
