@@ -64,6 +64,7 @@ def main() -> None:
     stack = NonTensorStack("x", "y", "z")
     torch.save({"td": td, "stack": TensorDict({"v": stack}, batch_size=[3])}, OUT / "tensordict.pt")
     torch.save(LazyStackedTensorDict(td, td.clone(), stack_dim=1), OUT / "lazy.pt")
+    torch.save(td.consolidate(), OUT / "consolidated.pt")
     torch.save(TensorDictParams(TensorDict(a=base)), OUT / "params.pt")
     torch.save(Reading(value=base, label="q", batch_size=[3]), OUT / "tensorclass.pt")
     torch.save(torch.eye(2).to_sparse(), OUT / "sparse.pt")

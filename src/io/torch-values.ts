@@ -140,6 +140,27 @@ function describeCollection([type, state]: readonly unknown[]): PickledObject {
   return object;
 }
 
+/** How a consolidated TensorDict is pickled: its structure, and one tensor with all bytes. */
+export const CONSOLIDATED = "tensordict._reductions._rebuild_tensordict_files_consolidated";
+const MAX_STRUCTURE_VALUES = 1_000_000;
+const MAX_STRUCTURE_DEPTH = 128;
+
+/** A copy of a structure in which nothing is shared, as from JSON: sharing could make a short pickle endless. */
+function structureOf(root: unknown): unknown {
+  let values = 0;
+  const copy = (value: unknown, depth: number): unknown => {
+    if (++values > MAX_STRUCTURE_VALUES || depth > MAX_STRUCTURE_DEPTH) {
+      throw new FormatError("the structure of a consolidated TensorDict is too large");
+    }
+    if (value instanceof GlobalReference) return value.name;
+    if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, copy(item, depth + 1)]));
+    if (Array.isArray(value)) return value.map((item) => copy(item, depth + 1));
+    if (value === null || typeof value !== "object") return value;
+    throw new FormatError("the structure of a consolidated TensorDict holds something else than plain values");
+  };
+  return copy(root, 0);
+}
+
 const REBUILD: Record<string, PickleGlobal> = {
   "torch._utils._rebuild_tensor": { call: (args) => describeTensor(args.slice(0, 4), null) },
   "torch._utils._rebuild_tensor_v2": { call: (args) => describeTensor(args, null, args[6]) },
@@ -156,6 +177,7 @@ const REBUILD: Record<string, PickleGlobal> = {
   "torch.storage.UntypedStorage": {},
   "torch.UntypedStorage": {},
   "tensordict._reductions._make_td": { call: describeCollection },
+  [CONSOLIDATED]: { call: ([structure, data]) => new PickledObject(CONSOLIDATED, [structureOf(structure), data]) },
   // Python's TensorDicts have queues of pending work, empty ones.
   "collections.deque": { call: () => [] },
 };
@@ -257,7 +279,8 @@ export function torchValue(value: unknown, path: string, storageOf: (storage: Sa
       return torchClasses.parameter(makeTensor(found.data, storageOf), wanted);
     }
     if (found instanceof PickledObject && torchClasses.knows(found.className)) {
-      const state = all.of(found.state);
+      const [structure, data] = found.args;
+      const state = found.className === CONSOLIDATED ? { structure, data: all.of(data) } : all.of(found.state);
       return ofFile(path, () => torchClasses.make(found.className, state, path));
     }
     if (found instanceof SavedStorage) throw new FormatError("a storage without a tensor cannot be read");

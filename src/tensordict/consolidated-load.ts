@@ -49,13 +49,21 @@ function readStructure(path: string): { root: PythonJsonObject; dataBytes: numbe
   });
 }
 
+/** The bytes of all tensors: a file, or a tensor in memory. */
+export type ConsolidatedBytes = Pick<TensorFile, "path" | "size" | "tensor">;
+
+/** What a structure describes over its bytes. */
+export function buildConsolidated(root: PythonJson, bytes: ConsolidatedBytes): Td {
+  return new Builder(bytes).node(root, "", 0);
+}
+
 function isSize(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
 /** Builds what the structure describes. */
 class Builder {
-  constructor(private readonly file: TensorFile) {}
+  constructor(private readonly file: ConsolidatedBytes) {}
 
   private bad(place: string, what: string): FormatError {
     return new FormatError(`its structure${place === "" ? "" : ` at ${place}`}: ${what}`, this.file.path);
@@ -281,5 +289,5 @@ class Builder {
  */
 export function fromConsolidated(filename: string): Td {
   const { root, dataBytes, path } = readStructure(filename);
-  return markConsolidated(new Builder(new TensorFile(path, dataBytes)).node(root, "", 0));
+  return markConsolidated(buildConsolidated(root, new TensorFile(path, dataBytes)));
 }

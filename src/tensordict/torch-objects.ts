@@ -1,13 +1,17 @@
 // TensorDicts and parameters inside of .pt files: how they are made from what Python pickled, and what is written.
 import { FormatError } from "../io/errors.ts";
 import { PickleDict } from "../io/pickle-write.ts";
+import type { PythonJson } from "../io/python-json.ts";
 import { isPlainObject } from "../io/python-json.ts";
 import { type TorchClasses, TorchObject } from "../io/torch-classes.ts";
+import { CONSOLIDATED } from "../io/torch-values.ts";
 import { Parameter } from "../nn/parameter.ts";
 import { CPU, Device, META } from "../tensor/device.ts";
+import { uint8 } from "../tensor/dtype.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { classByName } from "./class-registry.ts";
+import { buildConsolidated } from "./consolidated-load.ts";
 import { startsWith } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { valuesOf } from "./stacking.ts";
@@ -22,7 +26,7 @@ const STACK = "tensordict.tensorclass.NonTensorStack";
 const PARAMS = "tensordict.nn.params.TensorDictParams";
 /** Values of one stack: each has an element of the batch, which a file could claim to be endless. */
 const MAX_VALUES = 10_000_000;
-const OWN = new Set([TENSORDICT, LAZY, DATA, META_DATA, STACK, PARAMS]);
+const OWN = new Set([TENSORDICT, LAZY, DATA, META_DATA, STACK, PARAMS, CONSOLIDATED]);
 
 function simpleName(className: string): string {
   return className.slice(className.lastIndexOf(".") + 1);
@@ -117,6 +121,23 @@ function makeClass(className: string, state: unknown, path: string): Td {
   return found._wrap(new Map(entriesOf(inner)), level, className);
 }
 
+/** A TensorDict whose tensors are views of one tensor of bytes. */
+function makeConsolidated({ structure, data }: { structure: PythonJson; data: unknown }, path: string): Td {
+  if (!(data instanceof Tensor) || data.dtype !== uint8 || data.ndim !== 1 || data.isMeta) {
+    throw new FormatError("a consolidated TensorDict without its bytes", path);
+  }
+  return buildConsolidated(structure, {
+    path,
+    size: data.numel(),
+    tensor(dtype, shape, offset) {
+      const nbytes = shape.reduce((product, n) => product * n, dtype.itemsize);
+      const part = data.narrow(0, offset, nbytes);
+      const aligned = (data.storageOffset() + offset) % dtype.itemsize === 0 ? part : part.clone();
+      return aligned.view(dtype).view([...shape]);
+    },
+  });
+}
+
 function makeObject(className: string, state: unknown, path: string): unknown {
   switch (className) {
     case TENSORDICT: {
@@ -126,6 +147,8 @@ function makeObject(className: string, state: unknown, path: string): unknown {
     case LAZY:
     case STACK:
       return makeStack(className, state, path);
+    case CONSOLIDATED:
+      return makeConsolidated(state as { structure: PythonJson; data: unknown }, path);
     case PARAMS:
       return collection(field(state, "_param_td"), path);
     default:

@@ -203,9 +203,14 @@ describe("what torch wrote", () => {
     const { td, stack } = load(fixture("tensordict"));
     expect(td).toBeInstanceOf(TensorDict);
     expect([[...td.batchSize], td.names, td.device]).toEqual([[3], ["t"], null]);
-    expect([td.get(["n", "b"]).tolist(), td.at("s") ?? td.get("s").data]).toBeDefined();
+    expect([td.get(["n", "b"]).tolist(), td.get("s").data]).toEqual([[1, 1, 1], "txt"]);
     expect(td.get("a").sum().item()).toBe(66);
     expect(stack.get("v").tolist()).toEqual(["x", "y", "z"]);
+    const consolidated = load(fixture("consolidated"));
+    expect([consolidated.get("a").sum().item(), consolidated.get(["n", "b"]).tolist()]).toEqual([66, [1, 1, 1]]);
+    expect([consolidated.names, consolidated.get("s").data]).toEqual([["t"], "txt"]);
+    consolidated.get("a").fill_(2);
+    expect(load(fixture("consolidated")).get("a").sum().item()).toBe(66);
     const lazy = load(fixture("lazy"));
     expect([lazy.constructor.name, lazy.stackDim, [...lazy.batchSize]]).toEqual(["LazyStackedTensorDict", 1, [3, 2]]);
     expect(load(fixture("params")).get("a")).toBeInstanceOf(nn.Parameter);
@@ -396,6 +401,16 @@ describe("hostile files", () => {
       tensor("\x8a\x07\xff\xff\xff\xff\xff\xff\x1f".repeat(2), "K\0K\0"),
     ])
       refusal(written(code));
+  });
+  test("structures of consolidated TensorDicts that are none", () => {
+    const name = "ctensordict._reductions\n_rebuild_tensordict_files_consolidated\n";
+    const written = (code: string): string => archive("structure.pt", Buffer.from(`${name}${code}R.`, "latin1"));
+    expect(refusal(written("]N\x86"))).toContain("without its bytes");
+    expect(refusal(written("c__builtin__\nset\n)RN\x86"))).toContain("something else than plain values");
+    expect(refusal(written(`${"]".repeat(500)}${"a".repeat(499)}N\x86`))).toContain("too large");
+    let doubling = "]q\0";
+    for (let i = 0; i < 60; i++) doubling = `${doubling}0](h\0h\0eq\0`;
+    expect(refusal(written(`${doubling}N\x86`))).toContain("too large");
   });
   test("archives that are none of torch's", () => {
     const path = join(dir, "nothing.pt");
