@@ -56,6 +56,7 @@ export interface ObjectEntry {
   serializer: string;
   /** Python's class, such as "builtins.set", or the dtype of a tensor. */
   what: string;
+  isTensor: boolean;
   replicated: boolean;
 }
 
@@ -166,6 +167,7 @@ function readObject(entry: PythonJsonObject, what: string, path: string): Object
     location: checkLocation(text(entry, "location", path), path),
     serializer: text(entry, "serializer", path),
     what,
+    isTensor: entry.get("type") === "Tensor",
     replicated: entry.get("replicated") === true,
   };
 }

@@ -14,10 +14,12 @@ import { isPlainObject } from "./python-json.ts";
 import {
   escapeComponent,
   type ManifestEntry,
+  type ObjectEntry,
   type Piece,
   type SnapshotMetadata,
   type TensorEntry,
 } from "./snapshot-manifest.ts";
+import { loadTorch } from "./torch-file.ts";
 
 /** Bytes that are read at once when there is no budget. */
 const READ_BYTES = 256 * 1024 * 1024;
@@ -123,10 +125,7 @@ export class SnapshotReader {
       case "primitive":
         return entry.value;
       case "object":
-        throw new FormatError(
-          `a ${entry.what} that Python pickled into ${join(this.root, entry.location)} can only be read by Python`,
-          full,
-        );
+        return this.object(entry, target, full);
       case "unsupported":
         throw new FormatError(`${entry.what} can only be read by Python`, full);
     }
@@ -160,6 +159,29 @@ export class SnapshotReader {
       items.push(this.value(`${path}/${items.length}`, own, depth + 1));
     }
     return items;
+  }
+
+  /** A value that was pickled into a file of its own; nothing of it is run. */
+  private object(entry: ObjectEntry, target: unknown, path: string): unknown {
+    const file = join(this.root, entry.location);
+    const refuse = (reason: string, cause?: unknown) => {
+      return new FormatError(`the ${entry.what} in ${file} cannot be read: ${reason}`, path, cause);
+    };
+    if (entry.serializer !== "torch_save") throw refuse(`it is serialized by ${entry.serializer}`);
+    const value = ((): unknown => {
+      try {
+        return loadTorch(file);
+      } catch (error) {
+        if (error instanceof FormatError) throw refuse(error.message, error);
+        throw error;
+      }
+    })();
+    if (!entry.isTensor) return value;
+    if (!(value instanceof Tensor) || String(value.dtype) !== entry.what) throw refuse("the file holds something else");
+    const fits = target instanceof Tensor && target.dtype === value.dtype && sameSizes(target._shape, value._shape);
+    if (!fits) return value;
+    target.detach().copy_(value);
+    return target;
   }
 
   private tensor({ dtype, shape, pieces }: WholeTensor, target: unknown, path: string): Tensor {

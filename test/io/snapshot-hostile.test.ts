@@ -1,6 +1,6 @@
 // Manifests made to mislead: one clear error each, and no memory for what is not there.
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import "../../src/install.ts";
 import { Snapshot } from "../../src/io/snapshot.ts";
@@ -34,6 +34,49 @@ describe("hostile manifests", () => {
     writeFileSync(file, change(readFileSync(file, "utf8")));
     const restore = () => new Snapshot(path).restore({ appState: { state: new TensorDict() as unknown as Td } });
     expect(restore).toThrow(reason);
+  });
+});
+
+describe("hostile pickled values", () => {
+  const changed = (change: (text: string) => string) => {
+    const path = unpack("nobatch");
+    const file = join(path, ".snapshot_metadata");
+    writeFileSync(file, change(readFileSync(file, "utf8")));
+    return path;
+  };
+  test("a file that is none of torch's, one cut short, one that is not there", () => {
+    const path = unpack("nobatch");
+    const file = join(path, "0/app/obj");
+    const bytes = readFileSync(file);
+    for (const damaged of [Buffer.from("hello"), bytes.subarray(0, bytes.length >> 1), Buffer.alloc(0)]) {
+      writeFileSync(file, damaged);
+      expect(() => new Snapshot(path).readObject("0/app/obj")).toThrow(`0/app/obj: the builtins.set in ${file} cannot`);
+    }
+    rmSync(file);
+    expect(() => new Snapshot(path).readObject("0/app/obj")).toThrow("No such file or directory");
+  });
+  test("another serializer, another dtype, a value for a tensor, a place outside", () => {
+    const read = (path: string, key: string) => () => new Snapshot(path).readObject(`0/app/${key}`);
+    expect(
+      read(
+        changed((t) => t.replaceAll("torch_save", "per_tensor_qtensor")),
+        "obj",
+      ),
+    ).toThrow("it is serialized by per_tensor_qtensor");
+    expect(
+      read(
+        changed((t) => t.replace("torch.complex64", "torch.complex128")),
+        "c64",
+      ),
+    ).toThrow("something else");
+    expect(
+      read(
+        changed((t) => t.replace('"location": "0/app/c64"', '"location": "0/app/obj"')),
+        "c64",
+      ),
+    ).toThrow("the file holds something else");
+    const outside = changed((t) => t.replace('"location": "0/app/obj"', '"location": "../x"'));
+    expect(() => new Snapshot(outside)).toThrow("is not inside the snapshot");
   });
 });
 
