@@ -52,7 +52,8 @@ export class TensorFile {
     if (this.mode === "r+")
       throw new FormatError(`the ${dtype} at ${offset} is not aligned: it cannot be mapped`, this.path);
     const copy = Storage.allocate(nbytes);
-    copyBytes(copy.ptr, address, nbytes);
+    // Asked for again: making room may collect a mapping that nobody asks any more.
+    copyBytes(copy.ptr, this.anchor().ptr + offset, nbytes);
     return makeContiguous(copy, shape, dtype);
   }
 }

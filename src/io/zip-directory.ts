@@ -185,6 +185,18 @@ function readRecords(bytes: Uint8Array, directory: Directory, path: string): Cen
   return records;
 }
 
+/** What is wrong with a name: it could reach out of the directory an archive is unpacked into. Null when it is fine. */
+export function entryNameProblem(name: string): string | null {
+  const bare = name.endsWith("/") ? name.slice(0, -1) : name;
+  return /[\0\\]/.test(name)
+    ? "has a NUL or a backslash"
+    : name.startsWith("/") || /^[A-Za-z]:\//.test(name)
+      ? "is absolute"
+      : bare.split("/").some((part) => part === "" || part === "." || part === "..")
+        ? "has an empty part, '.' or '..'"
+        : null;
+}
+
 function readName(bytes: Uint8Array, index: number, path: string): string {
   let name: string;
   try {
@@ -192,14 +204,7 @@ function readName(bytes: Uint8Array, index: number, path: string): string {
   } catch (error) {
     throw new FormatError(`the name of entry ${index} is not UTF-8`, path, error);
   }
-  const bare = name.endsWith("/") ? name.slice(0, -1) : name;
-  const problem = /[\0\\]/.test(name)
-    ? "has a NUL or a backslash"
-    : name.startsWith("/") || /^[A-Za-z]:\//.test(name)
-      ? "is absolute"
-      : bare.split("/").some((part) => part === "" || part === "." || part === "..")
-        ? "has an empty part, '.' or '..'"
-        : null;
+  const problem = entryNameProblem(name);
   if (problem !== null) throw new FormatError(`the name ${JSON.stringify(name)} of an entry ${problem}`, path);
   return name;
 }

@@ -22,6 +22,8 @@ type Payload = Uint8Array | TensorBytes | ZeroBytes;
 export interface ZipWriteEntry {
   name: string;
   data: Uint8Array | TensorBytes | ZeroBytes;
+  /** The content's first bytes, before `data`. */
+  prefix?: Uint8Array;
   /** Its payload begins at a multiple of this. For "tensordict" none by default, for "torch" 64. */
   align?: number;
   /** Compress it: true, or the level from 1 to 9. */
@@ -59,11 +61,11 @@ const READ_PART = 8 * 2 ** 20;
 /** Payloads up to this many bytes are written together with the headers around them. */
 const SMALL = 16 * 1024;
 const UTF8 = new TextEncoder();
+const NOTHING = new Uint8Array(0);
 
 interface Placed {
   nameBytes: Uint8Array;
   headerOffset: number;
-  payload: Payload;
   method: number;
   flags: number;
   crc: number;
@@ -102,23 +104,24 @@ function* windows(data: Payload | NativeBytes, part: number): Generator<Uint8Arr
   }
 }
 
-/** CRC-32 of bytes here or in native memory. */
-export function crcOf(data: Payload | NativeBytes): number {
-  let crc = 0;
+/** CRC-32 of bytes here or in native memory, going on from that of the bytes before them. */
+export function crcOf(data: Payload | NativeBytes, before = 0): number {
+  let crc = before;
   for (const window of windows(data, CRC_PART)) crc = crc32(window, crc);
   return crc;
 }
 
-function deflated(data: Payload, level: boolean | number): Uint8Array {
+function deflated(prefix: Uint8Array, data: Payload, level: boolean | number): Uint8Array {
   const parts: Uint8Array[] = [];
   const nbytes = sizeOf(data);
-  const options = level === true || level === false ? {} : { level };
-  if (nbytes === 0) return deflateRawSync(new Uint8Array(0), options);
+  const options = typeof level === "number" ? { level } : {};
+  if (nbytes === 0) return deflateRawSync(prefix, options);
   let done = 0;
   for (const window of windows(data, DEFLATE_PART)) {
+    const first = done === 0 && prefix.length > 0 ? concat(prefix, window) : window;
     done += window.length;
     const finishFlush = done < nbytes ? constants.Z_FULL_FLUSH : constants.Z_FINISH;
-    parts.push(deflateRawSync(window, { ...options, finishFlush }));
+    parts.push(deflateRawSync(first, { ...options, finishFlush }));
   }
   return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
 }
@@ -334,28 +337,27 @@ export function zipPieces(entries: readonly ZipWriteEntry[], options: ZipWriteOp
   const out = new Pieces();
   const directory: Uint8Array[] = [];
   const names = new Set<string>();
-  for (const { name, data, align, deflate } of entries) {
+  for (const { name, data, prefix = NOTHING, align, deflate } of entries) {
     const nameBytes = UTF8.encode(name);
     if (name === "" || nameBytes.length > 0xffff || names.has(name)) {
       throw new ValueError(`${JSON.stringify(name)} is empty, too long or used twice as a name in an archive`);
     }
     names.add(name);
-    const payload = deflate ? deflated(data, deflate) : data;
+    const payload = deflate ? [deflated(prefix, data, deflate)] : [prefix, data];
     const placed: Placed = {
       nameBytes,
       headerOffset: out.size,
-      payload,
       method: deflate ? 8 : 0,
       flags: layout.flags(name),
-      crc: crcOf(data),
-      nbytes: sizeOf(data),
-      compressedBytes: sizeOf(payload),
+      crc: crcOf(data, crcOf(prefix)),
+      nbytes: prefix.length + sizeOf(data),
+      compressedBytes: payload.reduce((sum, part) => sum + sizeOf(part), 0),
       padding: new Uint8Array(0),
     };
     const local = layout.local(placed, align);
     placed.padding = local.padding;
     out.add(local.header);
-    out.add(payload);
+    for (const part of payload) out.add(part);
     const descriptor = layout.descriptor(placed);
     if (descriptor !== null) out.add(descriptor);
     directory.push(layout.central(placed));

@@ -1,0 +1,121 @@
+// NumPy's .npy files: one array, mapped when it is read, and written as NumPy writes it.
+import { addressOf } from "../ffi/library.ts";
+import { copyBytes } from "../ffi/memory.ts";
+import type { DType } from "../tensor/dtype.ts";
+import { Storage } from "../tensor/storage.ts";
+import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
+import { FormatError } from "./errors.ts";
+import { FileRanges } from "./file-ranges.ts";
+import type { MapMode } from "./mapping.ts";
+import { type NpyHeader, npyHeader, readNpyHeader } from "./npy-header.ts";
+import { FileWrite, type FileWriteOptions } from "./single-file.ts";
+import { nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
+import { TensorFile } from "./tensor-file.ts";
+
+/** How an array is read. */
+export interface NpyOptions {
+  /** "c" or "r" (the default) keep changes private, "r+" writes through. */
+  mode?: MapMode;
+}
+
+/** Bytes that are turned around at once. */
+const SWAP_PART = 16 * 2 ** 20;
+
+/** A tensor whose bytes, row by row, have the given shape; in Fortran order the shape is turned around. */
+function ordered(header: NpyHeader, rows: (shape: readonly number[]) => Tensor): Tensor {
+  const { shape, fortranOrder } = header;
+  if (!fortranOrder || shape.length < 2) return rows(shape);
+  return rows([...shape].reverse()).permute(shape.map((_, i) => shape.length - 1 - i));
+}
+
+/** Copies elements whose highest byte comes first, from a place in `source`. */
+function swapped(dtype: DType, shape: readonly number[], source: Storage, offset: number, nbytes: number): Tensor {
+  const storage = Storage.allocate(nbytes);
+  const width = dtype.isComplex ? dtype.itemsize / 2 : dtype.itemsize;
+  for (let at = 0; at < nbytes; at += SWAP_PART) {
+    const part = Buffer.allocUnsafe(Math.min(SWAP_PART, nbytes - at));
+    // The address is asked for last: whatever allocates before may collect a source that nobody asks any more.
+    const target = addressOf(part);
+    copyBytes(target, source.ptr + offset + at, part.length);
+    if (width === 2) part.swap16();
+    else if (width === 4) part.swap32();
+    else part.swap64();
+    copyBytes(storage.ptr + at, addressOf(part), part.length);
+  }
+  return makeContiguous(storage, shape, dtype);
+}
+
+/** The array whose .npy file begins at `start` in a mapped file. */
+export function mappedArray(file: TensorFile, start: number, header: NpyHeader): Tensor {
+  const { dtype, nbytes, bigEndian } = header;
+  const offset = start + header.headerBytes;
+  if (!bigEndian || nbytes === 0) return ordered(header, (shape) => file.tensor(dtype, shape, offset));
+  if (file.mode === "r+") throw new FormatError("big-endian elements cannot be mapped: they are converted", file.path);
+  // Refuses what lies outside of the file.
+  file.address(offset, nbytes);
+  return ordered(header, (shape) => swapped(dtype, shape, file.anchor(), offset, nbytes));
+}
+
+/** The array of a .npy file that is in memory. */
+export function arrayIn(bytes: Uint8Array, path: string): Tensor {
+  const header = readNpyHeader((offset, nbytes) => bytes.subarray(offset, offset + nbytes), bytes.length, path);
+  const { dtype, nbytes, headerBytes, bigEndian } = header;
+  const storage = Storage.allocate(nbytes);
+  const data = bytes.subarray(headerBytes, headerBytes + nbytes);
+  if (nbytes > 0) copyBytes(storage.ptr, addressOf(data), nbytes);
+  return ordered(header, (shape) => {
+    if (bigEndian && nbytes > 0) return swapped(dtype, shape, storage, 0, nbytes);
+    return makeContiguous(storage, shape, dtype);
+  });
+}
+
+/** Header and bytes of a tensor as NumPy saves them: an array whose first index runs fastest stays like that. */
+export function npyParts(tensor: Tensor): [header: Uint8Array, data: TensorBytes] {
+  const turned = tensor._contiguous || tensor._shape.length < 2 ? tensor : tensor.permute(reversed(tensor));
+  const fortranOrder = turned !== tensor && turned._contiguous;
+  const header = npyHeader(tensor.dtype, tensor._shape, fortranOrder);
+  return [header, nativeBytes(fortranOrder ? turned : tensor)];
+}
+
+function reversed(tensor: Tensor): number[] {
+  return tensor._shape.map((_, i) => tensor._shape.length - 1 - i);
+}
+
+/** A file name with NumPy's ending. */
+export function withEnding(path: string, ending: string): string {
+  return path.endsWith(ending) ? path : path + ending;
+}
+
+/**
+ * The array of a .npy file (versions 1 to 3): a view of the mapped file, read when it is used. An array in Fortran order
+ * becomes a view with its strides; big-endian elements are converted. @torch torch.from_numpy(numpy.load(path))
+ *
+ * @throws FormatError for a file that is none, and for dtypes without a tensor type (objects, texts, records, raw bytes)
+ * @example
+ * ```ts
+ * io.saveNpy("/tmp/zensor-example.npy", arange(6).reshape(2, 3));
+ * io.loadNpy("/tmp/zensor-example.npy") // tensor([[0, 1, 2], [3, 4, 5]])
+ * ```
+ */
+export function loadNpy(path: string, options: NpyOptions = {}): Tensor {
+  const { header, size } = FileRanges.with(path, (file) => ({
+    header: readNpyHeader((offset, nbytes) => file.read(offset, nbytes), file.size, file.path),
+    size: file.size,
+  }));
+  return mappedArray(new TensorFile(path, size, options.mode), 0, header);
+}
+
+/**
+ * Writes a tensor to a .npy file, byte for byte as NumPy does; ".npy" is added to a name without it. The file is
+ * replaced when it is complete. @torch numpy.save
+ *
+ * @throws TypeError for dtypes that NumPy does not have (bfloat16, float8)
+ */
+export function saveNpy(path: string, tensor: Tensor, options: FileWriteOptions = {}): void {
+  const [header, data] = npyParts(tensor);
+  const pieces = [
+    { offset: 0, data: header },
+    { offset: header.length, data },
+  ];
+  new FileWrite(withEnding(path, ".npy"), pieces, options).run();
+}

@@ -1,0 +1,83 @@
+// NumPy's .npz files: a zip archive with one .npy file per array.
+import { totalmem } from "node:os";
+import { ValueError } from "../tensor/errors.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { FormatError } from "./errors.ts";
+import { FileRanges } from "./file-ranges.ts";
+import { arrayIn, mappedArray, type NpyOptions, npyParts, withEnding } from "./npy.ts";
+import { readNpyHeader } from "./npy-header.ts";
+import type { NamedTensors } from "./safetensors.ts";
+import { FileWrite, type FileWriteOptions } from "./single-file.ts";
+import { TensorFile } from "./tensor-file.ts";
+import { readZip, type ZipEntry } from "./zip.ts";
+import { entryNameProblem } from "./zip-directory.ts";
+import { zipPieces } from "./zip-write.ts";
+
+const ENDING = ".npy";
+
+/** How arrays are written. */
+export interface NpzSaveOptions extends FileWriteOptions {
+  /** Compress them with deflate; they are then read into memory instead of being mapped. */
+  compressed?: boolean;
+}
+
+/**
+ * The arrays of a .npz file by name. Those that are stored are views of the mapped file (copies, where they are not
+ * aligned), compressed ones are read at once. @torch numpy.load
+ *
+ * @throws FormatError for an archive that is damaged, or holds something else than arrays
+ * @example
+ * ```ts
+ * io.saveNpz("/tmp/zensor-example.npz", { a: arange(3), b: ones(2) });
+ * io.loadNpz("/tmp/zensor-example.npz").a // tensor([0, 1, 2])
+ * ```
+ */
+export function loadNpz(path: string, options: NpyOptions = {}): Record<string, Tensor> {
+  const zip = readZip(path);
+  const mapped = new TensorFile(zip.path, zip.size, options.mode);
+  const result: Record<string, Tensor> = Object.create(null);
+  // Decompressed arrays have to fit into memory.
+  let room = totalmem();
+  FileRanges.with(zip.path, (file) => {
+    for (const entry of zip.entries.values()) {
+      const place = `${zip.path}/${entry.name}`;
+      if (!entry.name.endsWith(ENDING)) throw new FormatError("is no array: its name does not end with .npy", place);
+      const name = entry.name.slice(0, -ENDING.length);
+      if (entry.method === "stored") {
+        result[name] = mappedArray(mapped, entry.offset, readNpyHeader(within(file, entry), entry.nbytes, place));
+        continue;
+      }
+      if (options.mode === "r+") throw new FormatError("is compressed: writes cannot reach the file", place);
+      room -= entry.nbytes;
+      if (room < 0) throw new FormatError("its arrays are larger than the memory of this machine", place);
+      result[name] = arrayIn(zip.read(entry, entry.nbytes), place);
+    }
+  });
+  return result;
+}
+
+function within(file: FileRanges, entry: ZipEntry): (offset: number, nbytes: number) => Uint8Array {
+  return (offset, nbytes) => file.read(entry.offset + offset, nbytes);
+}
+
+function named(tensors: NamedTensors | readonly Tensor[]): [string, Tensor][] {
+  if (Array.isArray(tensors)) return tensors.map((tensor, i) => [`arr_${i}`, tensor]);
+  return tensors instanceof Map ? [...tensors] : Object.entries(tensors as Record<string, Tensor>);
+}
+
+/**
+ * Writes tensors to a .npz file as NumPy does, byte for byte unless they are compressed; a list gets the names arr_0,
+ * arr_1, and so on. ".npz" is added to a name without it. @torch numpy.savez
+ *
+ * @throws TypeError for dtypes that NumPy does not have; ValueError for names that cannot be those of files
+ */
+export function saveNpz(path: string, tensors: NamedTensors | readonly Tensor[], options: NpzSaveOptions = {}): void {
+  const entries = named(tensors).map(([name, tensor]) => {
+    const file = name + ENDING;
+    const problem = entryNameProblem(file);
+    if (problem !== null) throw new ValueError(`the name ${JSON.stringify(name)} ${problem}: no file can have it`);
+    const [prefix, data] = npyParts(tensor);
+    return { name: file, prefix, data, deflate: options.compressed === true };
+  });
+  new FileWrite(withEnding(path, ".npz"), zipPieces(entries, { style: "numpy" }).pieces, options).run();
+}
