@@ -87,14 +87,14 @@ export function withEnding(path: string, ending: string): string {
 }
 
 /**
- * The array of a .npy file (versions 1 to 3): a view of the mapped file, read when it is used. An array in Fortran order
- * becomes a view with its strides; big-endian elements are converted. @torch torch.from_numpy(numpy.load(path))
+ * The array of a .npy file (versions 1 to 3): a view of the mapped file, read when it is used. An array in Fortran
+ * order becomes a view with its strides; big-endian elements are converted. @torch torch.from_numpy(numpy.load(path))
  *
- * @throws FormatError for a file that is none, and for dtypes without a tensor type (objects, texts, records, raw bytes)
+ * @throws FormatError for a file that is none, and for dtypes that tensors do not have (objects, texts, records)
  * @example
  * ```ts
- * io.saveNpy("/tmp/zensor-example.npy", arange(6).reshape(2, 3));
- * io.loadNpy("/tmp/zensor-example.npy") // tensor([[0, 1, 2], [3, 4, 5]])
+ * io.saveNpy("/tmp/zensor-example.npy", arange(3));
+ * io.loadNpy("/tmp/zensor-example.npy") // tensor([0, 1, 2])
  * ```
  */
 export function loadNpy(path: string, options: NpyOptions = {}): Tensor {
