@@ -34,4 +34,16 @@ if [ -z "${ZENSOR_HDF5:-}" ] && command -v apt-get >/dev/null 2>&1 && ! has_hdf5
     echo "engines: libhdf5 cannot be had here; the tests of HDF5 files are skipped"
   fi
 fi
+
+# h5wasm, from npm: HDF5 files without that library.
+if [ ! -d "$engines/h5wasm/node_modules/h5wasm" ] && command -v npm >/dev/null 2>&1; then
+  mkdir -p "$engines/h5wasm"
+  echo '{ "private": true }' >"$engines/h5wasm/package.json"
+  if timeout 60 npm install --prefix "$engines/h5wasm" --no-audit --no-fund h5wasm@0.10.3 >/dev/null 2>&1; then
+    echo "engines: h5wasm installed"
+  else
+    rm -rf "$engines/h5wasm"
+    echo "engines: h5wasm cannot be had here; its tests are skipped"
+  fi
+fi
 exit 0

@@ -145,6 +145,7 @@ const LINUX_VERSIONS = [103, 310, 320, 200, 300, 100, 101];
 
 function candidates(): string[] {
   const forced = process.env.ZENSOR_HDF5;
+  if (forced === "h5wasm") return [];
   if (forced) return [forced];
   if (process.platform === "darwin") {
     const places = ["/opt/homebrew/lib/", "/usr/local/lib/", "/opt/local/lib/", ""];

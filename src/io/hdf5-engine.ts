@@ -73,6 +73,8 @@ export interface Hdf5Handle {
   attribute(path: string, name: string): number[] | null;
   setAttribute(path: string, name: string, value: Hdf5Attribute): void;
   createGroup(path: string): void;
+  /** Throws where entries cannot be removed or moved, before anything was changed. */
+  requireRemoval(): void;
   remove(path: string): void;
   move(from: string, to: string): void;
   extend(path: string, shape: readonly number[]): void;

@@ -423,6 +423,8 @@ class NativeHandle implements Hdf5Handle {
     return cText(`${parent ?? ""}/${path.slice(cut + 1)}`);
   }
 
+  requireRemoval(): void {}
+
   remove(path: string): void {
     using ids = this.#ids();
     ids.check(this.library.call.H5Ldelete(this.id, this.#linkAt(path), 0n));

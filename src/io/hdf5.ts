@@ -11,6 +11,7 @@ import type { Hdf5Engine, Hdf5Handle, Hdf5Info, Hdf5Layout, Hdf5Mode, Hdf5Storag
 import { nativeEngine } from "./hdf5-native.ts";
 import { type Selected, selectBasic, selectRows } from "./hdf5-selection.ts";
 import { decodeValues, encodeValues } from "./hdf5-values.ts";
+import { WasmEngine } from "./hdf5-wasm.ts";
 import { nativeBytes } from "./tensor-bytes.ts";
 
 /** Attribute of a text that tensordict wrote. */
@@ -33,7 +34,8 @@ function engine(): Hdf5Engine {
   if (native === null) {
     throw new OSError(
       `HDF5 files need the HDF5 library, which was not found${problem === "" ? "" : ` (${problem})`}. Install it ` +
-        "(apt-get install libhdf5-103-1, brew install hdf5), or name its file in ZENSOR_HDF5.",
+        "(apt-get install libhdf5-103-1, brew install hdf5), or name its file in ZENSOR_HDF5. Without it, " +
+        "`npm install h5wasm` and `await io.loadHdf5()` give a part of what it does.",
       { code: "hdf5_missing" },
     );
   }
@@ -48,6 +50,17 @@ export function hdf5Engine(): string | null {
   } catch {
     return null;
   }
+}
+
+/**
+ * Finds an engine for HDF5 files before the first is opened: the C library, or the npm package h5wasm where there is
+ * none. Only a program that should run without the library has to call it. The package may be given:
+ * `loadHdf5(await import("h5wasm/node"))`; otherwise it is looked for. Gives the engine's name, null when there is
+ * none. `ZENSOR_HDF5=h5wasm` takes the package even where there is a library.
+ */
+export async function loadHdf5(h5wasm: object | null = null): Promise<string | null> {
+  chosen ??= nativeEngine().engine ?? (await WasmEngine.load(h5wasm));
+  return chosen?.name ?? null;
 }
 
 /** Values that are no tensors, and the shape they have. */
@@ -108,6 +121,13 @@ function storageFor(dtype: DType, shape: readonly number[], layout: Hdf5Layout):
   }
   const apart = packed || shuffle || maxShape !== null || chunks === true;
   return { chunks: list ?? (apart ? chunksFor(shape, dtype.itemsize) : null), maxShape, gzip, shuffle };
+}
+
+/** Removes what was begun; the error that is on its way matters more than one of this. */
+function discard(file: Hdf5Handle, path: string): void {
+  try {
+    file.remove(path);
+  } catch {}
 }
 
 function fits(n: number, shape: readonly number[], maxShape: readonly (number | null)[] | null, i: number): boolean {
@@ -254,11 +274,12 @@ export class Hdf5File {
     const file = this.#writable;
     this.#requireName(path);
     const exists = file.kind(path) !== null;
+    if (exists) file.requireRemoval();
     const at = exists ? `${path}.zensor-${Math.random().toString(36).slice(2, 10)}` : path;
     try {
       make(file, at);
     } catch (error) {
-      if (file.kind(at) !== null) file.remove(at);
+      if (file.kind(at) !== null) discard(file, at);
       throw error;
     }
     if (!exists) return;

@@ -5,7 +5,7 @@ export type { BackgroundOptions } from "./file-jobs.ts";
 export { GgufFile, loadGguf } from "./gguf.ts";
 export type { GgufEntry, GgufHeader, GgufNumbers, GgufValue } from "./gguf-header.ts";
 export type { GgufType } from "./gguf-types.ts";
-export { Hdf5File, Hdf5Opaque, type Hdf5Values, hdf5Engine } from "./hdf5.ts";
+export { Hdf5File, Hdf5Opaque, type Hdf5Values, hdf5Engine, loadHdf5 } from "./hdf5.ts";
 export type { Hdf5Info, Hdf5Layout, Hdf5Mode } from "./hdf5-engine.ts";
 export type { MapMode } from "./mapping.ts";
 export { type ReadOptions, readDirectory } from "./memmap-read.ts";

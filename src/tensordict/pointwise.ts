@@ -55,7 +55,10 @@ export function applyLeaves(
     }
   }
   if (options.inplace) {
-    for (const [key, entry] of entries) if (td._own(key) !== entry) td._put(key, entry);
+    for (const [key, entry] of entries) {
+      // Nested collections and values were changed where they are.
+      if (entry instanceof Tensor && (td._outside !== undefined || td._own(key) !== entry)) td._put(key, entry);
+    }
     return td;
   }
   return td._like(entries, stateOf(td, { batchSize, names }));
