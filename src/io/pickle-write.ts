@@ -237,13 +237,9 @@ export class PickleWriter {
   }
 
   private byteString(value: Uint8Array): void {
-    if (value.length === 0) {
-      this.name("__builtin__", "bytes");
-      this.tuple([]);
-    } else {
-      this.name("_codecs", "encode");
-      this.tuple([Buffer.from(value.buffer, value.byteOffset, value.length).toString("latin1"), "latin1"]);
-    }
+    // Python calls `bytes` for an empty one, which its own restricted loader refuses.
+    this.name("_codecs", "encode");
+    this.tuple([Buffer.from(value.buffer, value.byteOffset, value.length).toString("latin1"), "latin1"]);
     this.call(value);
   }
 

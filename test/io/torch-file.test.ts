@@ -287,11 +287,15 @@ describe("what is written", () => {
     const long = Array.from({ length: 3001 }, (_, i) => i);
     const integers = [0, 255, 256, 65535, 65536, -1, -129, 2 ** 31 - 1, 2 ** 31, -(2 ** 31), 2 ** 53 - 1];
     const bigints = [2n ** 63n, -(2n ** 63n), -(2n ** 64n), 2n ** 2100n];
-    saveTorch({ shared: [shared, shared], loop, long, integers, bigints, f: new Float(2), z: -0 }, path);
+    saveTorch(
+      { shared: [shared, shared], loop, long, integers, bigints, f: new Float(2), z: -0, empty: new Uint8Array(0) },
+      path,
+    );
     const value = loadTorch(path);
     expect(value.shared[0]).toBe(value.shared[1]);
     expect(value.loop[0]).toBe(value.loop);
     expect([value.long, value.integers, value.bigints, value.f, value.z]).toEqual([long, integers, bigints, 2, -0]);
+    expect([value.empty instanceof Uint8Array, value.empty.length]).toEqual([true, 0]);
     const keys = JSON.parse('{"__proto__": 1, "a": 2}');
     saveTorch(keys, path);
     expect(Object.keys(loadTorch(path))).toEqual(["__proto__", "a"]);
