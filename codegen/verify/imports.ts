@@ -119,6 +119,9 @@ function objection(from: string, to: string): string | undefined {
   return `${from} and ${to} are siblings and ${may}; move the shared code down`;
 }
 
+/** Packages of the command line. */
+const COMMAND_LINE_PACKAGES = new Set(["commander", "cli-progress"]);
+
 interface Edge extends Import {
   target: string;
 }
@@ -131,6 +134,7 @@ function checkEdge(file: string, edge: Edge, files: ReadonlyMap<string, string>)
   if (!LIBRARY.test(file)) return undefined;
   if (!/^\.{1,2}\//.test(specifier)) {
     if (RUNTIME.test(specifier)) return undefined;
+    if (file.startsWith("src/cli/") && COMMAND_LINE_PACKAGES.has(specifier)) return undefined;
     return `"${specifier}" is not part of Bun; the library has no dependencies`;
   }
   if (!/\.(ts|json|so|dylib|dll)$/.test(specifier)) return `"${specifier}" needs its file ending (.ts)`;

@@ -1,25 +1,35 @@
-// `zensor convert`: between safetensors files and memory-mapped directories.
-import "../install.ts";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { guarded } from "../io/errors.ts";
-import { SafetensorsFile, saveSafetensorsAsync } from "../io/safetensors.ts";
-import type { Tensor } from "../tensor/tensor.ts";
-import { isNonTensor, TensorDict } from "../tensordict/index.ts";
+// `zensor convert`: any format into any other that can be written. Bytes go from file to file where both sides have
+// them as they are, so that files larger than memory can be converted.
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { SingleBar } from "cli-progress";
+import { replaceDurably, temporaryBeside } from "../io/durable.ts";
+import { copyMappedFiles } from "../io/tensor-bytes.ts";
+import { openCollection, writeCollection } from "./collections.ts";
 import { CliError } from "./errors.ts";
-import { bytesText } from "./inspect.ts";
-import type { CliOptions } from "./main.ts";
-import { countOption } from "./tree.ts";
+import { FORMATS, formatNamed, formatOf, targetFormat } from "./formats.ts";
+import { bytesText, countOption } from "./text.ts";
 
-/** Separates levels in the flat names of safetensors files. */
-const SEPARATOR = ".";
+/** Options of the command. */
+export interface ConvertOptions {
+  from?: string;
+  to?: string;
+  threads?: string;
+  force?: boolean;
+  quiet?: boolean;
+}
 
-function progress(options: CliOptions): (done: number, total: number) => void {
-  if (options.quiet || !process.stderr.isTTY) return () => {};
-  return (done, total) => {
-    const share = Math.round((done / total) * 30);
-    const bar = "█".repeat(share) + "░".repeat(30 - share);
-    process.stderr.write(`\r${bar} ${done}/${total} files${done === total ? "\n" : ""}`);
+function progress(options: ConvertOptions): { update(done: number, total: number): void; stop(): void } {
+  if (options.quiet || !process.stderr.isTTY) return { update() {}, stop() {} };
+  const bar = new SingleBar({ format: "{bar} {value}/{total} files, {eta_formatted} left", stream: process.stderr });
+  let begun = false;
+  return {
+    update(done, total) {
+      if (!begun) bar.start(total, done);
+      else bar.update(done);
+      begun = true;
+    },
+    stop: () => bar.stop(),
   };
 }
 
@@ -29,90 +39,49 @@ function interruptSignal(): AbortSignal {
   return controller.signal;
 }
 
-function refuseExisting(path: string, options: CliOptions): void {
+const DIRECTORY_MARKS = ["meta.json", ".snapshot_metadata"];
+
+function refuseExisting(path: string, options: ConvertOptions): void {
   if (!existsSync(path)) return;
   if (!options.force) {
     throw new CliError(`${path} exists already. Choose another target, or pass --force to replace it.`);
   }
   // Replacing removes what is there: only what such a conversion makes.
-  if (!statSync(path).isDirectory()) return;
-  if (existsSync(join(path, "meta.json")) || readdirSync(path).length === 0) return;
+  if (!statSync(path).isDirectory() || readdirSync(path).length === 0) return;
+  if (DIRECTORY_MARKS.some((name) => existsSync(join(path, name)))) return;
   throw new CliError(
     `${path} is no memory-mapped directory (it has no meta.json): it is not replaced, even with --force.`,
   );
 }
 
-/** A name beside the target that nothing has yet. */
-function beside(path: string, what: string): string {
-  return `${resolve(path)}.${what}-${process.pid}-${Math.random().toString(36).slice(2, 8)}`;
-}
-
-/** Puts a finished directory in place of whatever was there. */
-function moveInto(made: string, path: string): void {
-  const old = beside(path, "old");
-  if (existsSync(path)) guarded(path, () => renameSync(path, old));
-  guarded(path, () => renameSync(made, path));
-  rmSync(old, { recursive: true, force: true });
-}
-
-async function toDirectory(from: string, to: string, options: CliOptions): Promise<string> {
-  const file = new SafetensorsFile(from);
-  const td = new TensorDict(file.tensors());
-  const nested = file.keys().some((key) => key.includes(SEPARATOR)) ? td.unflattenKeys(SEPARATOR) : td;
-  if (file.metadata.size > 0) nested.set("__metadata__", Object.fromEntries(file.metadata));
+/** Converts one format into another. */
+export async function convert(from: string, to: string, options: ConvertOptions): Promise<void> {
+  const source = options.from === undefined ? await formatOf(from) : formatNamed(options.from);
+  const target = options.to === undefined ? targetFormat(to) : formatNamed(options.to);
+  if (!FORMATS[target].written) throw new CliError(`a ${FORMATS[target].title} can only be read.`, 2);
+  if (resolve(from) === resolve(to)) {
+    throw new CliError(`${from} cannot be converted onto itself: choose another target.`);
+  }
+  refuseExisting(to, options);
   const numThreads = countOption("threads", options.threads, 1);
+  const signal = interruptSignal();
+  // Nothing here changes a tensor, so that the bytes of mapped files may be copied from the files.
+  copyMappedFiles(true);
+  const td = await openCollection(from, source);
+  const bar = progress(options);
   // Written beside the target, which changes only when everything is there.
-  const made = beside(to, "new");
+  const made = temporaryBeside(to, "new");
   try {
-    guarded(to, () => mkdirSync(dirname(made), { recursive: true }));
-    await nested.memmapAsync(made, { numThreads, onProgress: progress(options), signal: interruptSignal() });
-    moveInto(made, to);
+    await writeCollection(td, made, target, { numThreads, signal, onProgress: bar.update });
+    signal.throwIfAborted();
+    replaceDurably(made, to);
   } catch (error) {
     rmSync(made, { recursive: true, force: true });
     throw error;
+  } finally {
+    bar.stop();
   }
-  return `${file.keys().length} tensors, ${bytesText(td.bytes())}`;
-}
-
-async function toSafetensors(from: string, to: string, options: CliOptions): Promise<string> {
-  if (!existsSync(join(from, "meta.json"))) {
-    throw new CliError(`${from} has no meta.json: it is no memory-mapped directory.`);
-  }
-  const td = TensorDict.loadMemmap(from, { mode: "r" });
-  if (td.batchDims > 0 && !options.quiet) {
-    console.error(`note: the batch size [${td.batchSize.join(", ")}] has no place in a safetensors file`);
-  }
-  const metadata: Record<string, string> = {};
-  const tensors = new Map<string, Tensor>();
-  for (const [key, entry] of td.flattenKeys(SEPARATOR).items()) {
-    if (!isNonTensor(entry)) tensors.set(key as string, entry as Tensor);
-    else
-      metadata[(key as string).replace(/^__metadata__\./, "")] = metadataText(
-        (entry as { tolist?(): unknown; data?: unknown }).data,
-      );
-  }
-  const numThreads = countOption("threads", options.threads, 1);
-  const hasMetadata = Object.keys(metadata).length > 0;
-  await saveSafetensorsAsync(tensors, to, {
-    metadata: hasMetadata ? metadata : null,
-    numThreads,
-    onProgress: progress(options),
-    signal: interruptSignal(),
-  });
-  return `${tensors.size} tensors, ${bytesText(td.bytes())}`;
-}
-
-function metadataText(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-/** Converts one format into the other; which way follows from what `from` is. */
-export async function convert(from: string, to: string, options: CliOptions): Promise<void> {
-  const stat = statSync(from, { throwIfNoEntry: false });
-  if (stat === undefined) throw new CliError(`${from} does not exist.`);
-  if (resolve(from) === resolve(to))
-    throw new CliError(`${from} cannot be converted onto itself: choose another target.`);
-  refuseExisting(to, options);
-  const done = stat.isDirectory() ? await toSafetensors(from, to, options) : await toDirectory(from, to, options);
-  if (!options.quiet) console.log(`${to}: ${done}`);
+  if (options.quiet) return;
+  const count = [...td.values({ includeNested: true, leavesOnly: true })].length;
+  console.log(`${to}: ${count} tensors, ${bytesText(td.bytes())}`);
 }

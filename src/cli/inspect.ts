@@ -1,15 +1,14 @@
-// `zensor inspect`: the tensors of a file or a directory, without reading their bytes.
-import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
-import { readDirectory } from "../io/memmap-read.ts";
-import { pythonJsonStringify, toPlain } from "../io/python-json.ts";
-import { readSafetensorsHeader } from "../io/safetensors.ts";
-import type { TreeNode } from "../io/tree.ts";
-import { CliError } from "./errors.ts";
-import type { CliOptions } from "./main.ts";
+// `zensor inspect`: the tensors of a file or a directory of any format, without reading their bytes.
+import { pythonJsonStringify } from "../io/python-json.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { isNonTensor } from "../tensordict/index.ts";
+import type { Td } from "../tensordict/state.ts";
+import { openCollection } from "./collections.ts";
+import { FORMATS, type FormatName, formatNamed, formatOf } from "./formats.ts";
+import { bytesText } from "./text.ts";
 
 /** One line of the listing. */
-interface Row {
+export interface Row {
   name: string;
   dtype: string;
   shape: readonly number[];
@@ -18,78 +17,37 @@ interface Row {
 
 /** What was found. */
 interface Listing {
-  format: "safetensors" | "memmap";
-  batchSize: readonly number[] | null;
+  format: FormatName;
+  batchSize: readonly number[];
   rows: Row[];
   values: { name: string; value: unknown }[];
-  metadata: Record<string, string>;
 }
 
-function fromSafetensors(path: string): Listing {
-  const header = readSafetensorsHeader(path);
-  const rows = [...header.entries.values()].map((entry) => ({
-    name: entry.name,
-    dtype: entry.dtype.name,
-    shape: entry.shape,
-    nbytes: entry.end - entry.begin,
-  }));
-  return {
-    format: "safetensors",
-    batchSize: null,
-    rows,
-    values: [],
-    metadata: Object.fromEntries(header.metadata),
-  };
+function valueOf(entry: unknown): unknown {
+  const held = entry as { data?: unknown; tolist?(): unknown };
+  return held.tolist === undefined ? held.data : held.tolist();
 }
 
-function collect(node: TreeNode, prefix: string, listing: Listing): void {
-  const under = (key: string) => (prefix === "" ? key : `${prefix}.${key}`);
-  switch (node.kind) {
-    case "tensordict":
-      for (const [key, entry] of node.entries) {
-        if (entry.kind !== "leaf") collect(entry, under(key), listing);
-        else {
-          const { dtype, shape, nbytes } = entry.meta;
-          listing.rows.push({ name: under(key), dtype: dtype.name, shape, nbytes });
-        }
-      }
-      return;
-    case "lazy":
-      for (const [i, member] of node.members.entries()) collect(member, under(String(i)), listing);
-      return;
-    case "tensorclass":
-      collect(node.inner, prefix, listing);
-      return;
-    default: {
-      const value = node.pickle === null ? toPlain(node.data) : "<Python pickle>";
-      listing.values.push({ name: prefix, value });
+/** Every tensor of a collection by its joined name, and every other value. */
+export function listingOf(td: Td, format: FormatName): Listing {
+  const listing: Listing = { format, batchSize: [...td._batchSize], rows: [], values: [] };
+  const visit = (level: Td, prefix: string) => {
+    for (const key of level._keys()) {
+      const entry = level._own(key);
+      const name = prefix === "" ? key : `${prefix}.${key}`;
+      if (entry instanceof Tensor) {
+        const nbytes = entry.numel() * entry.dtype.itemsize;
+        listing.rows.push({ name, dtype: entry.dtype.name, shape: [...entry.shape], nbytes });
+      } else if (isNonTensor(entry)) listing.values.push({ name, value: valueOf(entry) });
+      else visit(entry as Td, name);
     }
-  }
-}
-
-function fromDirectory(path: string): Listing {
-  if (!existsSync(join(path, "meta.json"))) {
-    throw new CliError(
-      `${path} has no meta.json: it is no memory-mapped directory. \`zensor tree ${path}\` shows its files.`,
-    );
-  }
-  const node = readDirectory(path);
-  const listing: Listing = { format: "memmap", batchSize: null, rows: [], values: [], metadata: {} };
-  if (node.kind === "tensordict") listing.batchSize = node.batchSize;
-  collect(node, "", listing);
+  };
+  visit(td, "");
   return listing;
 }
 
-/** A number of bytes for people. */
-export function bytesText(nbytes: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-  let value = nbytes;
-  let unit = 0;
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  return unit === 0 ? `${nbytes} B` : `${value.toFixed(value < 10 ? 2 : 1)} ${units[unit]}`;
+function valueText(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value) : pythonJsonStringify(value as never);
 }
 
 function printTable(listing: Listing): void {
@@ -105,18 +63,16 @@ function printTable(listing: Listing): void {
     const left = `${name.padEnd(widths[0] as number)}  ${dtype.padEnd(widths[1] as number)}`;
     console.log(`${left}  ${shape.padEnd(widths[2] as number)}  ${size.padStart(widths[3] as number)}`);
   }
-  for (const { name, value } of listing.values) console.log(`${name} = ${pythonJsonStringify(value as string)}`);
-  for (const [key, value] of Object.entries(listing.metadata))
-    console.log(`metadata ${key} = ${JSON.stringify(value)}`);
+  for (const { name, value } of listing.values) console.log(`${name} = ${valueText(value)}`);
   const total = listing.rows.reduce((sum, row) => sum + row.nbytes, 0);
-  console.log(`${listing.rows.length} tensors, ${bytesText(total)}`);
+  const batch = listing.batchSize.length === 0 ? "" : `, batch size [${listing.batchSize.join(", ")}]`;
+  console.log(`${FORMATS[listing.format].title}: ${listing.rows.length} tensors, ${bytesText(total)}${batch}`);
 }
 
 /** Lists the tensors of a file or a directory. */
-export function inspect(path: string, options: CliOptions): void {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) throw new CliError(`${path} does not exist.`);
-  const listing = stat.isDirectory() ? fromDirectory(path) : fromSafetensors(path);
+export async function inspect(path: string, options: { json?: boolean; from?: string }): Promise<void> {
+  const format = options.from === undefined ? await formatOf(path) : formatNamed(options.from);
+  const listing = listingOf(await openCollection(path, format), format);
   if (options.json)
     console.log(JSON.stringify(listing, (_key, value) => (typeof value === "bigint" ? `${value}` : value), 2));
   else printTable(listing);

@@ -1,7 +1,18 @@
 // Putting finished files in place, so that a reader finds the old content or the new one, whole.
-import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { open, rename } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { exchangeNames } from "../ffi/exchange.ts";
 import { guarded, guardedLater } from "./errors.ts";
 
 /** A name beside a path that nothing has yet. */
@@ -61,4 +72,31 @@ export function syncDirectories(path: string): void {
     if (entry.isDirectory()) syncDirectories(join(path, entry.name));
   }
   syncPath(path);
+}
+
+/** Waits until the disk has a file, or a directory with everything in it. */
+function syncTree(path: string): void {
+  if (lstatSync(path).isDirectory()) {
+    for (const name of guarded(path, () => readdirSync(path))) syncTree(join(path, name));
+  }
+  syncPath(path);
+}
+
+/**
+ * Puts a finished file or directory in place of whatever has the name, when every byte of it is on the disk. Where
+ * names can be exchanged a reader finds the old one or the new one; elsewhere there is none for a moment between them.
+ */
+export function replaceDurably(made: string, path: string): void {
+  const target = resolve(path);
+  syncTree(made);
+  const old = lstatSync(target, { throwIfNoEntry: false });
+  if (old === undefined || (old.isFile() && !statSync(made).isDirectory())) replaceFile(made, target);
+  else if (exchangeNames(made, target)) rmSync(made, { recursive: true, force: true });
+  else {
+    const aside = temporaryBeside(target, "old");
+    guarded(target, () => renameSync(target, aside));
+    replaceFile(made, target);
+    rmSync(aside, { recursive: true, force: true });
+  }
+  syncPath(dirname(target));
 }

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { arange, ones, randn } from "../../src/index.ts";
 import { saveSafetensors } from "../../src/io/safetensors.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";
 import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
@@ -20,7 +21,8 @@ function run(...args: string[]): { code: number; out: string; err: string } {
 describe("help and mistakes", () => {
   test("help and version", () => {
     expect(run("--help").code).toBe(0);
-    expect(run("--help").out).toContain("zensor convert <from> <to>");
+    expect(run("--help").out).toContain("convert [options] <from> <to>");
+    expect(run("--help").out).toContain(".safetensors");
     const manifest = JSON.parse(readFileSync(join(import.meta.dir, "..", "..", "package.json"), "utf8")) as {
       version: string;
     };
@@ -30,10 +32,13 @@ describe("help and mistakes", () => {
     expect(run().code).toBe(2);
     expect(run("frobnicate")).toMatchObject({
       code: 2,
-      err: expect.stringContaining('unknown command "frobnicate"'),
+      err: expect.stringContaining("unknown command 'frobnicate'"),
     });
     expect(run("--nope")).toMatchObject({ code: 2, err: expect.stringContaining("zensor --help") });
-    expect(run("tree")).toMatchObject({ code: 2, err: expect.stringContaining("takes <directory>, got 0") });
+    expect(run("tree")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("missing required argument 'directory'"),
+    });
     expect(run("inspect", join(dir, "missing"))).toMatchObject({
       code: 1,
       err: expect.stringContaining("does not exist"),
@@ -41,7 +46,7 @@ describe("help and mistakes", () => {
     expect(run("tree", ".", "--depth", "x").code).toBe(2);
     const junk = join(dir, "junk");
     writeFileSync(junk, "not safetensors at all");
-    expect(run("inspect", junk)).toMatchObject({ code: 1, err: expect.stringContaining("header") });
+    expect(run("inspect", junk)).toMatchObject({ code: 1, err: expect.stringContaining("--from") });
     expect(run("inspect", dir)).toMatchObject({ code: 1, err: expect.stringContaining("has no meta.json") });
   });
 });
@@ -118,15 +123,92 @@ describe("conversion", () => {
   test("inspect and tree", () => {
     const seen = run("inspect", directory);
     expect(seen.out).toContain("layer.weight  float32  [2, 2]");
-    expect(seen.out).toContain("3 tensors, 32 B");
+    expect(seen.out).toContain("memory-mapped directory: 3 tensors, 32 B");
     const json = JSON.parse(run("inspect", file, "--json").out) as {
       rows: { name: string }[];
-      metadata: unknown;
+      values: unknown;
     };
-    expect(json.rows.map((row) => row.name)).toEqual(["top", "layer.bias", "layer.weight"]);
-    expect(json.metadata).toEqual({ format: "pt" });
-    expect(run("tree", directory).out).toContain("model/\n    __metadata__/\n        format/");
+    expect(json.rows.map((row) => row.name).sort()).toEqual(["layer.bias", "layer.weight", "top"]);
+    expect(json.values).toEqual([{ name: "__metadata__", value: { format: "pt" } }]);
+    expect(run("tree", directory).out).toContain("model/\n    __metadata__/\n        meta.json");
     expect(run("tree", directory, "--branches").out).toContain("├── layer\n");
+  });
+});
+
+describe("formats", () => {
+  const folder = mkdtempSync(join(dir, "formats-"));
+  const file = join(folder, "model.safetensors");
+  saveSafetensors(
+    { "layer.weight": randn(30, 7), "layer.bias": zeros([0]), top: tensor([7n]), half: tensor([1, 2]).to("bfloat16") },
+    file,
+    { metadata: { format: "pt", "a key": "ü" } },
+  );
+  const round = (...names: string[]) => {
+    let from = file;
+    for (const name of names) {
+      const to = join(folder, name);
+      expect(run("convert", from, to)).toMatchObject({ code: 0, err: "" });
+      expect(run("inspect", to).out).toContain("layer.weight");
+      expect(run("diff", file, to)).toMatchObject({ code: 0, out: "" });
+      from = to;
+    }
+    const back = join(folder, `${names.join("-")}.safetensors`);
+    expect(run("convert", from, back).code).toBe(0);
+    expect(readFileSync(back)).toEqual(readFileSync(file));
+  };
+  for (const name of ["directory", "archive.tdz", "file.pt", "file.consolidated", "state.snapshot"]) {
+    test(`safetensors to ${name} and back gives the same bytes`, () => round(name), 60_000);
+  }
+  test("through all of them", () => round("b", "b.tdz", "b.consolidated", "b.pt", "b.snapshot", "c"), 60_000);
+  test("structure stays where the format has room for it", () => {
+    const source = join(folder, "structured");
+    const td = new TensorDict({ a: randn(4, 2), n: { b: arange(4) }, s: "text" }, [4]);
+    td.memmap(source);
+    for (const name of ["s.tdz", "s.consolidated", "s.safetensors", "s.pt"]) {
+      expect(run("convert", source, join(folder, name)).code).toBe(0);
+      expect(run("diff", source, join(folder, name))).toMatchObject({ code: 0, out: "" });
+    }
+    expect(JSON.parse(run("inspect", join(folder, "s.pt"), "--json").out)).toMatchObject({ batchSize: [4] });
+  }, 60_000);
+  test("differences are told", () => {
+    const [a, b] = [join(folder, "x.safetensors"), join(folder, "y.safetensors")];
+    const nan = Number.NaN;
+    saveSafetensors({ same: tensor([1, nan]), other: ones(3), shape: ones(2), dtype: ones(1), gone: ones(1) }, a);
+    saveSafetensors(
+      { same: tensor([1, nan]), other: zeros([3]), shape: ones(3), dtype: tensor([1n]), new: ones(1) },
+      b,
+    );
+    const { code, out } = run("diff", a, b);
+    expect(code).toBe(1);
+    expect(out.trim().split("\n").sort()).toEqual([
+      "dtype: float32 and int64",
+      "gone: only in the first",
+      "new: only in the second",
+      "other: elements differ",
+      "shape: shape [2] and [3]",
+    ]);
+    expect(JSON.parse(run("diff", a, b, "--json").out)).toHaveLength(5);
+    expect(run("diff", a, join(folder, "missing")).code).toBe(1);
+  });
+  test("what cannot be written, or is no format, is refused", () => {
+    expect(run("convert", file, join(folder, "x.gguf"))).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("only be read"),
+    });
+    expect(run("convert", file, join(folder, "x.xyz"))).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--to"),
+    });
+    expect(run("convert", file, join(folder, "x"), "--to", "xyz")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("unknown format"),
+    });
+    expect(run("inspect", "/dev/null").code).toBe(1);
+  });
+  test("completion scripts name the commands", () => {
+    for (const shell of ["bash", "zsh", "fish"]) expect(run("completion", shell).out).toContain("convert");
+    expect(Bun.spawnSync(["bash", "-n", "-c", run("completion", "bash").out]).exitCode).toBe(0);
+    expect(run("completion", "tcsh").code).toBe(2);
   });
 });
 

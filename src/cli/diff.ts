@@ -1,0 +1,76 @@
+// `zensor diff`: what is not the same in two files or directories, whatever their formats.
+import { Tensor } from "../tensor/tensor.ts";
+import { isNonTensor } from "../tensordict/index.ts";
+import type { Td } from "../tensordict/state.ts";
+import type { Entry } from "../tensordict/types.ts";
+import { openCollection } from "./collections.ts";
+import { formatOf } from "./formats.ts";
+
+/** One difference. */
+interface Difference {
+  name: string;
+  what: string;
+}
+
+/** Elements compared at once, so that large tensors are not taken into memory whole. */
+const CHUNK = 4 * 2 ** 20;
+
+function sameElements(a: Tensor, b: Tensor): boolean {
+  const [x, y] = [a.reshape(-1), b.reshape(-1)];
+  for (let at = 0; at < x.numel(); at += CHUNK) {
+    const length = Math.min(CHUNK, x.numel() - at);
+    const [left, right] = [x.narrow(0, at, length), y.narrow(0, at, length)];
+    if (left.equal(right)) continue;
+    // A value that is no number is not equal to itself, and still no difference.
+    const alike = left.eq(right).logicalOr(left.ne(left).logicalAnd(right.ne(right)));
+    if (!(alike.all().item() as boolean)) return false;
+  }
+  return true;
+}
+
+function tensorDifference(a: Tensor, b: Tensor): string | null {
+  if (a.dtype !== b.dtype) return `${a.dtype.name} and ${b.dtype.name}`;
+  const [x, y] = [a.shape.join(", "), b.shape.join(", ")];
+  if (x !== y) return `shape [${x}] and [${y}]`;
+  return sameElements(a, b) ? null : "elements differ";
+}
+
+function compare(a: Entry | undefined, b: Entry | undefined, name: string, found: Difference[]): void {
+  if (a === undefined || b === undefined) {
+    found.push({ name, what: a === undefined ? "only in the second" : "only in the first" });
+    return;
+  }
+  if (a instanceof Tensor || b instanceof Tensor) {
+    const both = a instanceof Tensor && b instanceof Tensor;
+    const what = both ? tensorDifference(a, b) : "a tensor and something else";
+    if (what !== null) found.push({ name, what });
+    return;
+  }
+  const [left, right] = [a as Td, b as Td];
+  if (isNonTensor(left) || isNonTensor(right)) {
+    const value = (td: Td) => JSON.stringify((td as unknown as { data?: unknown }).data ?? String(td));
+    const same = isNonTensor(left) && isNonTensor(right) && value(left) === value(right);
+    if (!same) found.push({ name, what: "values differ" });
+    return;
+  }
+  compareLevels(left, right, name, found);
+}
+
+function compareLevels(a: Td, b: Td, prefix: string, found: Difference[]): void {
+  const [x, y] = [a._batchSize.join(", "), b._batchSize.join(", ")];
+  if (x !== y) found.push({ name: prefix, what: `batch size [${x}] and [${y}]` });
+  for (const key of new Set([...a._keys(), ...b._keys()])) {
+    compare(a._own(key), b._own(key), prefix === "" ? key : `${prefix}.${key}`, found);
+  }
+}
+
+/** Prints the differences; gives whether there are none. */
+export async function diff(first: string, second: string, options: { json?: boolean }): Promise<boolean> {
+  const a = await openCollection(first, await formatOf(first));
+  const b = await openCollection(second, await formatOf(second));
+  const found: Difference[] = [];
+  compareLevels(a, b, "", found);
+  if (options.json) console.log(JSON.stringify(found, null, 2));
+  else for (const { name, what } of found) console.log(`${name === "" ? "(all)" : name}: ${what}`);
+  return found.length === 0;
+}

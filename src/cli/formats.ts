@@ -1,0 +1,93 @@
+// The formats of the command line: how each is recognised, opened and written.
+import { existsSync, statSync } from "node:fs";
+import { extname, join } from "node:path";
+import { FileRanges } from "../io/file-ranges.ts";
+import { CliError } from "./errors.ts";
+
+/** A format that files and directories have. */
+export type FormatName = "memmap" | "tdz" | "consolidated" | "safetensors" | "pt" | "gguf" | "hdf5" | "torchsnapshot";
+
+/** What is said of a format. */
+interface FormatFacts {
+  title: string;
+  /** Endings of names that mean this format. */
+  extensions: readonly string[];
+  /** It can be written as well. */
+  written: boolean;
+}
+
+/** All formats, in the order of the help. */
+export const FORMATS: Readonly<Record<FormatName, FormatFacts>> = {
+  memmap: { title: "memory-mapped directory", extensions: [], written: true },
+  tdz: { title: "archive of a memory-mapped directory", extensions: [".tdz"], written: true },
+  consolidated: { title: "consolidated TensorDict", extensions: [".consolidated"], written: true },
+  safetensors: { title: "safetensors file", extensions: [".safetensors"], written: true },
+  pt: { title: "file of torch.save", extensions: [".pt", ".pth"], written: true },
+  gguf: { title: "GGUF file", extensions: [".gguf"], written: false },
+  hdf5: { title: "HDF5 file", extensions: [".h5", ".hdf5"], written: true },
+  torchsnapshot: { title: "torchsnapshot directory", extensions: [".snapshot"], written: true },
+};
+
+/** The name of a format as the user wrote it. */
+export function formatNamed(name: string): FormatName {
+  if (Object.hasOwn(FORMATS, name)) return name as FormatName;
+  throw new CliError(`unknown format ${JSON.stringify(name)}: one of ${Object.keys(FORMATS).join(", ")}`, 2);
+}
+
+function byExtension(path: string): FormatName | null {
+  const extension = extname(path).toLowerCase();
+  for (const [name, { extensions }] of Object.entries(FORMATS)) {
+    if (extensions.includes(extension)) return name as FormatName;
+  }
+  return null;
+}
+
+const LATIN = new TextDecoder("latin1");
+
+function firstBytes(path: string): string {
+  return FileRanges.with(path, (file) => LATIN.decode(file.read(0, Math.min(16, file.size))));
+}
+
+/** The format of what is at a path: by what is in it, and where that says nothing by its name. */
+export async function formatOf(path: string): Promise<FormatName> {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) throw new CliError(`${path} does not exist.`);
+  if (stat.isDirectory()) {
+    if (existsSync(join(path, "meta.json"))) return "memmap";
+    if (existsSync(join(path, ".snapshot_metadata"))) return "torchsnapshot";
+    throw new CliError(
+      `${path} has no meta.json: it is no memory-mapped directory. \`zensor tree ${path}\` shows its files.`,
+    );
+  }
+  if (!stat.isFile()) throw new CliError(`${path} is neither a file nor a directory.`);
+  const first = firstBytes(path);
+  if (first.startsWith("GGUF")) return "gguf";
+  if (first.startsWith("\x89HDF\r\n\x1a\n")) return "hdf5";
+  if (first.startsWith("PK\x03\x04")) {
+    const { isMemmapArchive } = await import("../io/memmap-archive.ts");
+    return isMemmapArchive(path) ? "tdz" : "pt";
+  }
+  const named = byExtension(path);
+  if (named !== null) return named;
+  if (first.startsWith("\x80")) return "pt";
+  // What is left begins with the length of its header, or ends with the length of its metadata.
+  if (first[8] === "{") return "safetensors";
+  if (stat.size >= 8 && lengthAtEnd(path, stat.size) <= stat.size - 8) return "consolidated";
+  throw new CliError(`${path} is of no format that is known here. Name one with --from.`);
+}
+
+function lengthAtEnd(path: string, size: number): number {
+  return FileRanges.with(path, (file) => {
+    const last = file.read(size - 8, 8);
+    return Number(new DataView(last.buffer).getBigUint64(0, true));
+  });
+}
+
+/** The format to be written at a path: a name without an ending is a directory. */
+export function targetFormat(path: string): FormatName {
+  const found = byExtension(path);
+  if (found !== null) return found;
+  const extension = extname(path);
+  if (extension === "" || path.endsWith("/") || existsSync(path)) return "memmap";
+  throw new CliError(`${path}: no format ends in ${extension}. Name one with --to, or leave the ending away.`, 2);
+}
