@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { exchangeNames } from "../ffi/exchange.ts";
+import { exchangeNames } from "../ffi/system.ts";
 import { guarded, guardedLater } from "./errors.ts";
 
 /** A name beside a path that nothing has yet. */
