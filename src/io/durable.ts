@@ -25,11 +25,15 @@ export function replaceFile(made: string, path: string): void {
   guarded(path, () => renameSync(made, path));
 }
 
-/** Writes a small file beside `path` and gives it that name: who reads meanwhile finds the old text or the new one. */
-export function replaceText(path: string, text: string): void {
+/**
+ * Writes a small file beside `path` and gives it that name: who reads meanwhile finds the old text or the new one.
+ * @param sync wait until the disk has the new text before it takes the name
+ */
+export function replaceText(path: string, text: string, sync = false): void {
   const made = temporaryBeside(path);
   try {
     guarded(made, () => writeFileSync(made, text, { flag: "wx" }));
+    if (sync) syncPath(made);
     replaceFile(made, path);
   } catch (error) {
     rmSync(made, { force: true });

@@ -56,7 +56,8 @@ export interface ObjectEntry {
   serializer: string;
   /** Python's class, such as "builtins.set", or the dtype of a tensor. */
   what: string;
-  isTensor: boolean;
+  /** Of a tensor; null for any other value. */
+  shape: readonly number[] | null;
   replicated: boolean;
 }
 
@@ -167,7 +168,7 @@ function readObject(entry: PythonJsonObject, what: string, path: string): Object
     location: checkLocation(text(entry, "location", path), path),
     serializer: text(entry, "serializer", path),
     what,
-    isTensor: entry.get("type") === "Tensor",
+    shape: entry.get("type") === "Tensor" ? sizes(entry.get("shape"), "shape", path) : null,
     replicated: entry.get("replicated") === true,
   };
 }
@@ -268,6 +269,11 @@ function tensorJson(entry: TensorEntry): PythonJson {
   };
 }
 
+function objectJson({ location, serializer, what, shape, replicated }: ObjectEntry): PythonJson {
+  if (shape === null) return { type: "object", location, serializer, obj_type: what, replicated };
+  return { type: "Tensor", location, serializer, dtype: what, shape, replicated, byte_range: null };
+}
+
 function entryJson(entry: ManifestEntry): PythonJson {
   switch (entry.type) {
     case "dict":
@@ -285,6 +291,8 @@ function entryJson(entry: ManifestEntry): PythonJson {
         chunks: entry.chunks.map(({ offsets, sizes, tensor }) => ({ offsets, sizes, tensor: tensorJson(tensor) })),
         replicated: entry.replicated,
       };
+    case "object":
+      return objectJson(entry);
     case "primitive":
       return primitiveJson(entry.value, entry.float);
     default:

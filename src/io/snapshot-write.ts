@@ -1,11 +1,11 @@
 // Writes snapshots: what goes into the manifest, and which bytes go into which files.
-import { existsSync, lstatSync, mkdirSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { addressOf } from "../ffi/library.ts";
 import { Float, Int } from "../tensor/complex.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { replaceText, syncDirectories } from "./durable.ts";
+import { replaceText, syncDirectories, syncPath } from "./durable.ts";
 import { FormatError, guarded } from "./errors.ts";
 import { FileJobs, JobFlag } from "./file-jobs.ts";
 import { isPlainObject } from "./python-json.ts";
@@ -18,6 +18,7 @@ import {
   type TensorEntry,
 } from "./snapshot-manifest.ts";
 import { nativeBytes } from "./tensor-bytes.ts";
+import { saveTorch } from "./torch-save.ts";
 
 /** How a snapshot is written. */
 export interface SnapshotWriteOptions {
@@ -35,6 +36,9 @@ const MAX_CHUNK_BYTES = 512 * 1024 * 1024;
 // Dtypes whose bytes torchsnapshot writes as they are.
 const PLAIN_DTYPES = new Set("float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool".split(" "));
 
+// Those for which it writes a pickle with their bytes.
+const PICKLED_DTYPES = new Set(["complex64", "complex128"]);
+
 interface PlannedTensor {
   entry: TensorEntry;
   tensor: Tensor;
@@ -51,6 +55,7 @@ export class SnapshotWriter {
   private readonly primitives: Manifest = new Map();
   private readonly leaves: Manifest = new Map();
   private readonly tensors: PlannedTensor[] = [];
+  private readonly objects: { location: string; value: unknown }[] = [];
   private readonly open = new Set<object>();
   private readonly maxChunkBytes: number;
 
@@ -81,7 +86,16 @@ export class SnapshotWriter {
       this.nested(path, value as object, { type, keys: keys as (string | number)[] }, items);
       return;
     }
+    if (value === null || value instanceof Set) {
+      this.object(path, value, value === null ? "builtins.NoneType" : "builtins.set", null);
+      return;
+    }
     this.primitives.set(path, this.primitive(path, value));
+  }
+
+  private object(path: string, value: unknown, what: string, shape: readonly number[] | null): void {
+    this.objects.push({ location: path, value });
+    this.leaves.set(path, { type: "object", location: path, serializer: "torch_save", what, shape, replicated: false });
   }
 
   private nested(path: string, value: object, entry: ManifestEntry, items: [string, unknown][]): void {
@@ -110,15 +124,20 @@ export class SnapshotWriter {
     }
     if (value instanceof Uint8Array) return { type: "primitive", value, float: false };
     throw new FormatError(
-      "a snapshot holds tensors, numbers, strings, booleans, bytes, arrays and objects of these",
+      "a snapshot holds tensors, numbers, strings, booleans, bytes, null, arrays, Sets and objects of these",
       path,
     );
   }
 
   private tensor(path: string, value: Tensor): void {
     const { dtype } = value;
+    if (PICKLED_DTYPES.has(dtype.name)) {
+      // A copy: a pickle would hold all of the storage, not only this view.
+      this.object(path, value.detach().clone(), String(dtype), [...value.shape]);
+      return;
+    }
     if (!PLAIN_DTYPES.has(dtype.name)) {
-      throw new FormatError(`a snapshot cannot hold ${dtype}: Python would need a pickle for it`, path);
+      throw new FormatError(`a snapshot cannot hold ${dtype}`, path);
     }
     const shape = [...value.shape];
     const nbytes = value._numel * dtype.itemsize;
@@ -173,16 +192,29 @@ export class SnapshotWriter {
     }
   }
 
-  /** Writes all files, the manifest last. */
+  /** Writes all files, the manifest last. A failure removes a directory that was not there before. */
   write(root: string): void {
     this.batch();
-    const locations = [...new Set(this.tensors.map(({ entry }) => entry.location))];
+    const pickled = this.objects.map(({ location }) => location);
+    const locations = [...new Set([...this.tensors.map(({ entry }) => entry.location), ...pickled])];
     for (const location of locations) checkComponents(location, root);
-    const used = new Set(this.tensors.map(({ entry }) => `${entry.location}\0${entry.byteRange?.[0] ?? ""}`));
-    if (used.size !== this.tensors.length) throw new FormatError("two tensors would share a file", root);
+    const places = this.tensors.map(({ entry }) => `${entry.location}\0${entry.byteRange?.[0] ?? ""}`);
+    const used = new Set([...places, ...pickled.map((location) => `${location}\0`)]);
+    if (used.size !== places.length + pickled.length) throw new FormatError("two tensors would share a file", root);
+    const existed = existsSync(root);
+    try {
+      this.writeFiles(root, locations);
+    } catch (error) {
+      if (!existed) rmSync(root, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  private writeFiles(root: string, locations: readonly string[]): void {
     guarded(root, () => mkdirSync(root, { recursive: true }));
     const made = new Set<string>();
     for (const location of locations) makeParents(root, location.split("/").slice(0, -1), made);
+    for (const { location, value } of this.objects) saveTorch(value, join(root, location));
     const jobs = new FileJobs();
     for (const { entry, tensor } of this.tensors) {
       const bytes = nativeBytes(tensor);
@@ -194,13 +226,17 @@ export class SnapshotWriter {
       jobs.add({ path: join(root, entry.location), offset, nbytes: bytes.nbytes, data, flags, keep: bytes.keep });
     }
     if (jobs.run(this.options.numThreads ?? 1) !== 0) jobs.throwFirstFailure();
-    if (this.options.fsync) syncDirectories(root);
+    if (this.options.fsync) {
+      for (const { location } of this.objects) syncPath(join(root, location));
+      syncDirectories(root);
+    }
     // The manifest is the sign that everything is there: it comes last, at once.
     replaceText(
       join(root, METADATA_FILE),
       manifestText(new Map([...this.containers, ...this.primitives, ...this.leaves])),
+      this.options.fsync,
     );
-    if (this.options.fsync) syncDirectories(root);
+    if (this.options.fsync) syncPath(root);
   }
 }
 

@@ -1,6 +1,6 @@
 // Snapshots in torchsnapshot's format: Python's directories are read, ours have the same layout.
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import "../../src/install.ts";
 import { Snapshot, StateDict } from "../../src/io/snapshot.ts";
@@ -285,6 +285,21 @@ describe("snapshots of ours", () => {
     expect(dest.at("b").batchSize).toEqual(nested.at("b").batchSize);
     expect(dest.at(["b", "c"])).toBeInstanceOf(MemoryMappedTensor);
   });
+  test("what Python's library pickles: null, sets, complex tensors", () => {
+    const path = fresh();
+    const c = counting(6, "complex64").reshape(2, 3);
+    const values = { none: null, set: new Set([1, "two"]), c: c.t(), part: c.at(1), deep: [{ none: null }] };
+    Snapshot.take({ path, appState: { app: new StateDict(values) }, fsync: true });
+    const manifest = JSON.parse(readFileSync(join(path, ".snapshot_metadata"), "utf8")).manifest;
+    const python = JSON.parse(readFileSync(join(unpack("nobatch"), ".snapshot_metadata"), "utf8")).manifest;
+    expect(manifest["0/app/none"]).toEqual(python["0/app/none"]);
+    expect(manifest["0/app/c"]).toEqual({ ...python["0/app/c64"], location: "0/app/c", shape: [3, 2] });
+    const back = new StateDict({});
+    new Snapshot(path).restore({ appState: { app: back } });
+    expect(back.values).toMatchObject({ none: null, set: values.set, deep: values.deep });
+    expect((back.values.c as Tensor).equal(values.c)).toBe(true);
+    expect((back.values.part as Tensor).equal(values.part)).toBe(true);
+  });
   test("round trip of plain values", () => {
     const values = {
       i: 3,
@@ -307,7 +322,9 @@ describe("snapshots of ours", () => {
     const take = (values: Record<string, unknown>) => () =>
       Snapshot.take({ path, appState: { app: new StateDict(values) } });
     expect(take({ d: new Date() })).toThrow("a snapshot holds tensors");
-    expect(take({ c: zeros([1], { dtype: "complex64" }) })).toThrow("cannot hold torch.complex64");
+    expect(take({ c: zeros([1], { dtype: "uint16" }) })).toThrow("cannot hold torch.uint16");
+    expect(take({ s: new Set([new Date()]) })).toThrow("Date");
+    expect(existsSync(path)).toBe(false);
     expect(take({ "..": { "..": zeros([1]) } })).toThrow("is no file name");
     const circle: Record<string, unknown> = {};
     circle.self = circle;
