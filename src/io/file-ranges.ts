@@ -40,13 +40,20 @@ export class FileRanges {
   read(offset: number, nbytes: number): Uint8Array {
     this.check(offset, nbytes);
     const bytes = new Uint8Array(nbytes);
+    this.readInto(offset, bytes);
+    return bytes;
+  }
+
+  /** Fills `bytes` from a range that must lie inside of the file. */
+  readInto(offset: number, bytes: Uint8Array): void {
+    const nbytes = bytes.length;
+    this.check(offset, nbytes);
     let at = 0;
     while (at < nbytes) {
       const got = guarded(this.path, () => readSync(this.fd, bytes, at, nbytes - at, offset + at));
       if (got === 0) throw new FormatError("the file became shorter while it was read", this.path);
       at += got;
     }
-    return bytes;
   }
 
   /** Like `read` for a few bytes, with one system call for neighbours. Valid until the next call. */

@@ -89,10 +89,17 @@ function* windows(data: Payload | NativeBytes, part: number): Generator<Uint8Arr
   }
   const file = data instanceof Uint8Array ? undefined : (data as TensorBytes).file;
   if (file !== undefined) {
-    // Through a small room instead of the mapping, whose pages would count as this process's memory.
-    for (let at = 0; at < nbytes; at += READ_PART) {
-      const length = Math.min(READ_PART, nbytes - at);
-      yield FileRanges.with(file.path, (ranges) => ranges.read(file.offset + at, length));
+    // Through one small room instead of the mapping, whose pages would count as this process's memory.
+    const room = new Uint8Array(Math.min(READ_PART, nbytes));
+    const ranges = new FileRanges(file.path);
+    try {
+      for (let at = 0; at < nbytes; at += room.length) {
+        const window = room.subarray(0, Math.min(room.length, nbytes - at));
+        ranges.readInto(file.offset + at, window);
+        yield window;
+      }
+    } finally {
+      ranges.close();
     }
     return;
   }

@@ -72,7 +72,7 @@ describe("pieces", () => {
     expect(statSync(join(folder, "copy")).size).toBe(size);
     expect(Bun.hash(readFileSync(join(folder, "copy")))).toBe(Bun.hash(readFileSync(source)));
     rmSync(folder, { recursive: true });
-  });
+  }, 60_000);
 });
 
 describe("failures leave the old file and nothing beside it", () => {
