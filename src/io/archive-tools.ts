@@ -22,7 +22,7 @@ import { FileJobs, JobFlag } from "./file-jobs.ts";
 import { mapFile } from "./mapping.ts";
 import { archiveCompression, archiveOrder, isMemmapArchive, tensorEntry } from "./memmap-archive.ts";
 import { FileWrite, type FileWriteOptions } from "./single-file.ts";
-import type { TensorBytes } from "./tensor-bytes.ts";
+import { nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
 import { TensorFile } from "./tensor-file.ts";
 import { readZip, type ZipEntry, type ZipFile } from "./zip.ts";
 import { SIGNATURE } from "./zip-directory.ts";
@@ -164,7 +164,7 @@ export function unpackMemmap(archivePath: string, prefix: string): string {
       nbytes: entry.nbytes,
       flags: JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | JobFlag.writable,
       data: data instanceof Uint8Array ? addressOf(data) : data.address,
-      keep: data instanceof Uint8Array ? data : mapped,
+      keep: data,
     });
   }
   guarded(root, () => mkdirSync(root, { recursive: true }));
@@ -173,13 +173,14 @@ export function unpackMemmap(archivePath: string, prefix: string): string {
   return prefix;
 }
 
-function contentOf(
-  zip: ZipFile,
-  entry: ZipEntry,
-  mapped: TensorFile,
-): Uint8Array | { address: number; nbytes: number } {
+/** The bytes of a stored entry in the mapped archive. */
+function storedBytes(entry: ZipEntry, mapped: TensorFile): TensorBytes {
+  return nativeBytes(mapped.tensor(BYTES, [entry.nbytes], entry.offset));
+}
+
+function contentOf(zip: ZipFile, entry: ZipEntry, mapped: TensorFile): Uint8Array | TensorBytes {
   if (entry.method === "deflate" || entry.nbytes === 0) return zip.read(entry, entry.nbytes);
-  const data = { address: mapped.address(entry.offset, entry.nbytes), nbytes: entry.nbytes };
+  const data = storedBytes(entry, mapped);
   if (crcOf(data) !== entry.crc) {
     throw new FormatError(`entry ${JSON.stringify(entry.name)}: its content does not match its checksum`, zip.path);
   }
@@ -197,8 +198,7 @@ export function refreshArchiveChecksums(archivePath: string): string {
   try {
     for (const entry of zip.entries.values()) {
       if (entry.method !== "stored" || entry.nbytes === 0) continue;
-      const address = mapped.address(entry.offset, entry.nbytes);
-      const crc = crcOf({ address, nbytes: entry.nbytes });
+      const crc = crcOf(storedBytes(entry, mapped));
       if (crc !== entry.crc) for (const at of checksumPlaces(fd, entry)) writeNumber(fd, crc, at);
     }
   } finally {

@@ -14,8 +14,6 @@ export interface ZeroBytes {
   zeros: number;
 }
 
-/** Bytes in native memory that somebody else keeps there. */
-type NativeBytes = Pick<TensorBytes, "address" | "nbytes">;
 type Payload = Uint8Array | TensorBytes | ZeroBytes;
 
 /** A file to be put into an archive. */
@@ -75,12 +73,12 @@ interface Placed {
   padding: Uint8Array;
 }
 
-function sizeOf(data: Payload | NativeBytes): number {
+function sizeOf(data: Payload): number {
   if (data instanceof Uint8Array) return data.length;
   return "zeros" in data ? data.zeros : data.nbytes;
 }
 
-function* windows(data: Payload | NativeBytes, part: number): Generator<Uint8Array> {
+function* windows(data: Payload, part: number): Generator<Uint8Array> {
   const nbytes = sizeOf(data);
   if ("zeros" in data) {
     const zeros = new Uint8Array(Math.min(nbytes, 2 ** 20));
@@ -112,7 +110,7 @@ function* windows(data: Payload | NativeBytes, part: number): Generator<Uint8Arr
 }
 
 /** CRC-32 of bytes here or in native memory, going on from that of the bytes before them. */
-export function crcOf(data: Payload | NativeBytes, before = 0): number {
+export function crcOf(data: Payload, before = 0): number {
   let crc = before;
   for (const window of windows(data, CRC_PART)) crc = crc32(window, crc);
   return crc;

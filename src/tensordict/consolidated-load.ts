@@ -157,7 +157,8 @@ class Builder {
   }
 
   private tensorclass(text: string, entries: Map<string, Entry>, state: NewState, place: string): Td {
-    const qualified = /^<class '([^']+)'>$/.exec(text)?.[1] ?? text;
+    const qualified = /^<class '([^']+)'>$/.exec(text)?.[1];
+    if (qualified === undefined) throw this.bad(place, `the class ${JSON.stringify(text)} is not known`);
     const name = qualified.slice(qualified.lastIndexOf(".") + 1);
     const found = classByName(name);
     if (found === undefined) {

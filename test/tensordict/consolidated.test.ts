@@ -205,6 +205,7 @@ const LIES: [string, number, RegExp, number?][] = [
   [level({ a: ["torch.float32", [2], 0, 8] }), 8, /five parts/],
   [level([]), 0, /without its parts/],
   [level({}, { cls: 3 }), 0, /without a class/],
+  [level({}, { cls: "TensorStack" }), 0, /the class "TensorStack" is not known/],
   [level({}, { cls: "<class 'x.Unknown'>" }), 0, /Could not find the class Unknown/],
   [level({}, { cls: "LazyStackedTensorDict" }), 0, /without members/],
   [level({}, { cls: "LazyStackedTensorDict", 1: JSON.parse(level({})) }), 0, /without member 0/],
