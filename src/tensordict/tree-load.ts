@@ -4,12 +4,12 @@ import { FormatError } from "../io/errors.ts";
 import { DIRECTORIES, type TreeSource } from "../io/memmap-read.ts";
 import { readPlainPickle } from "../io/plain-pickle.ts";
 import { parsePythonJsonObject, toPlain } from "../io/python-json.ts";
-import type { LeafNode, NonTensorNode, NonTensorStackNode, TreeNode } from "../io/tree.ts";
+import type { LeafNode, NonTensorNode, NonTensorStackNode, TensorClassNode, TreeNode } from "../io/tree.ts";
 import type { Device } from "../tensor/device.ts";
-import { RuntimeError } from "../tensor/errors.ts";
+import { KeyError, RuntimeError } from "../tensor/errors.ts";
 import { SCALAR_SIZE, Size } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { classByName } from "./class-registry.ts";
+import { classByName, type RegisteredClass } from "./class-registry.ts";
 import { startsWith } from "./convert.ts";
 import { followFile } from "./memmap-save.ts";
 import { make, type NewState, type Td, toNames } from "./state.ts";
@@ -72,13 +72,23 @@ export function buildTree(node: TreeNode, context: BuildContext, parent: NewStat
         );
       }
       const state = levelState(node.inner.batchSize, node.inner.names, context);
-      const td = found._wrap(entriesOf(node.inner.entries, context, state, node.inner.path), state, node.qualified);
-      return placed(td, node.path, context);
+      const entries = entriesOf(node.inner.entries, context, state, node.inner.path);
+      return placed(wrapped(found, entries, state, node), node.path, context);
     }
     case "nonTensor":
       return buildValue(node, context, parent);
     case "nonTensorStack":
       return buildStack(node, context);
+  }
+}
+
+function wrapped(found: RegisteredClass, entries: Map<string, Entry>, state: NewState, node: TensorClassNode): Td {
+  try {
+    return found._wrap(entries, state, node.qualified);
+  } catch (error) {
+    // A field that the class does not have.
+    if (error instanceof KeyError) throw new FormatError(error.message, node.path, error);
+    throw error;
   }
 }
 

@@ -259,6 +259,18 @@ describe("hostile archives", () => {
     expect(() => loadMemmap(short)).toThrow(/has 8 bytes, its shape needs 24/);
   });
 
+  test("fields that a class does not have", () => {
+    const zip = readZip(fixture("archive_tc.tdz"));
+    const entries = [...zip.entries.values()].map((entry) => {
+      const text = Buffer.from(zip.read(entry, 10_000)).toString("latin1").replace('{"x":', '{"q":');
+      return { name: entry.name.replace("x.memmap", "q.memmap"), data: Buffer.from(text, "latin1") };
+    });
+    const { pieces } = zipPieces(entries, { style: "numpy" });
+    const path = room.file("fields.tdz", (pieces[0] as { data: Uint8Array }).data);
+    expect(() => loadMemmap(path)).toThrow(FormatError);
+    expect(() => loadMemmap(path)).toThrow(/has no field 'q'/);
+  });
+
   test("a file that is a directory too, and links in the way of unpacking", () => {
     const data = Buffer.from("{}");
     const names = ["meta.json", "a", "a/b"];
