@@ -1,7 +1,8 @@
 // What the commands work with: any format as a TensorDict whose bytes are read when they are used, and back.
 import "../install.ts";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, renameSync } from "node:fs";
 import { dirname } from "node:path";
+import { fromTypedArray } from "../api/tensor-data.ts";
 import { guarded } from "../io/errors.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { isPlainObject, isPythonJson } from "../io/python-json.ts";
@@ -52,6 +53,38 @@ async function openSafetensors(path: string): Promise<Td> {
   return td;
 }
 
+/** The strings of a header as one text, for formats that hold no other values. */
+function metadataText(metadata: Record<string, string>): string | null {
+  return Object.keys(metadata).length === 0 ? null : JSON.stringify(metadata);
+}
+
+/** Takes such a text apart again. */
+function setMetadata(td: Td, text: string): void {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return;
+  }
+  if (isPlainObject(value)) td.set(METADATA, new NonTensorData(value) as never);
+}
+
+async function openNpz(path: string): Promise<Td> {
+  const { loadNpz } = await import("../io/npz.ts");
+  const { [METADATA]: text, ...arrays } = loadNpz(path);
+  const td = nestedAtDots(fromValues(arrays, path));
+  if (text !== undefined) setMetadata(td, new TextDecoder().decode(text.typedArray() as Uint8Array));
+  return td;
+}
+
+async function openHdf5(path: string): Promise<Td> {
+  using file = TensorDict.fromH5(path, { mode: "r" });
+  const td = file.toTensorDict() as unknown as Td;
+  const text = [...td._keys()].includes(METADATA) ? td.at(METADATA) : undefined;
+  if (typeof text === "string") setMetadata(td, text);
+  return td;
+}
+
 async function openSnapshot(path: string): Promise<Td> {
   const { Snapshot } = await import("../io/snapshot.ts");
   const snapshot = new Snapshot(path);
@@ -78,8 +111,10 @@ export async function openCollection(path: string, format: FormatName): Promise<
       const { loadGguf } = await import("../io/gguf.ts");
       return nestedAtDots(fromValues(loadGguf(path).tensors, path));
     }
+    case "npz":
+      return await openNpz(path);
     case "hdf5":
-      return TensorDict.fromH5(path, { mode: "r" }) as unknown as Td;
+      return await openHdf5(path);
     case "torchsnapshot":
       return await openSnapshot(path);
   }
@@ -134,6 +169,24 @@ async function writeTorch(td: Td, path: string, options: WriteOptions): Promise<
   await saveTorchAsync(Object.fromEntries([...tensors, ...strings]), path, { ...options });
 }
 
+async function writeNpz(td: Td, path: string, options: WriteOptions): Promise<void> {
+  const { saveNpz } = await import("../io/npz.ts");
+  const { tensors, metadata } = flat(td);
+  const text = metadataText(metadata);
+  if (text !== null) tensors.set(METADATA, fromTypedArray(new TextEncoder().encode(text)));
+  // NumPy adds the ending to a name without it.
+  saveNpz(`${path}.npz`, tensors, { numThreads: options.numThreads });
+  renameSync(`${path}.npz`, path);
+}
+
+function writeHdf5(td: Td, path: string): void {
+  const { metadata } = flat(td);
+  const text = metadataText(metadata);
+  const whole = text === null ? td : (td.clone(false) as Td);
+  if (text !== null) whole.set(METADATA, new NonTensorData(text) as never);
+  whole.toH5(path).close();
+}
+
 async function writeSnapshot(td: Td, path: string, options: WriteOptions): Promise<void> {
   const { Snapshot, StateDict } = await import("../io/snapshot.ts");
   const { tensors, metadata } = flat(td);
@@ -163,9 +216,10 @@ export async function writeCollection(td: Td, path: string, format: FormatName, 
       return await writeSafetensors(td, path, options);
     case "pt":
       return await writeTorch(td, path, options);
+    case "npz":
+      return await writeNpz(td, path, options);
     case "hdf5":
-      td.toH5(path).close();
-      return;
+      return writeHdf5(td, path);
     case "torchsnapshot":
       return await writeSnapshot(td, path, options);
     case "gguf":

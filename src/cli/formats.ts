@@ -5,7 +5,16 @@ import { FileRanges } from "../io/file-ranges.ts";
 import { CliError } from "./errors.ts";
 
 /** A format that files and directories have. */
-export type FormatName = "memmap" | "tdz" | "consolidated" | "safetensors" | "pt" | "gguf" | "hdf5" | "torchsnapshot";
+export type FormatName =
+  | "memmap"
+  | "tdz"
+  | "consolidated"
+  | "safetensors"
+  | "pt"
+  | "npz"
+  | "gguf"
+  | "hdf5"
+  | "torchsnapshot";
 
 /** What is said of a format. */
 interface FormatFacts {
@@ -23,6 +32,7 @@ export const FORMATS: Readonly<Record<FormatName, FormatFacts>> = {
   consolidated: { title: "consolidated TensorDict", extensions: [".consolidated"], written: true },
   safetensors: { title: "safetensors file", extensions: [".safetensors"], written: true },
   pt: { title: "file of torch.save", extensions: [".pt", ".pth"], written: true },
+  npz: { title: "NumPy archive", extensions: [".npz"], written: true },
   gguf: { title: "GGUF file", extensions: [".gguf"], written: false },
   hdf5: { title: "HDF5 file", extensions: [".h5", ".hdf5"], written: true },
   torchsnapshot: { title: "torchsnapshot directory", extensions: [".snapshot"], written: true },
@@ -64,8 +74,10 @@ export async function formatOf(path: string): Promise<FormatName> {
   if (first.startsWith("GGUF")) return "gguf";
   if (first.startsWith("\x89HDF\r\n\x1a\n")) return "hdf5";
   if (first.startsWith("PK\x03\x04")) {
-    const { isMemmapArchive } = await import("../io/memmap-archive.ts");
-    return isMemmapArchive(path) ? "tdz" : "pt";
+    const { readZip } = await import("../io/zip.ts");
+    const { entries } = readZip(path);
+    if (entries.has("meta.json")) return "tdz";
+    return [...entries.keys()].some((name) => name.endsWith(".npy")) ? "npz" : "pt";
   }
   const named = byExtension(path);
   if (named !== null) return named;

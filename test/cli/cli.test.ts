@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findHdf5 } from "../../src/ffi/hdf5.ts";
 import { arange, ones, randn } from "../../src/index.ts";
 import { saveSafetensors } from "../../src/io/safetensors.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";
@@ -160,6 +161,25 @@ describe("formats", () => {
     test(`safetensors to ${name} and back gives the same bytes`, () => round(name), 60_000);
   }
   test("through all of them", () => round("b", "b.tdz", "b.consolidated", "b.pt", "b.snapshot", "c"), 60_000);
+  test("NumPy archives, which have no bfloat16", () => {
+    const plain = join(folder, "plain.safetensors");
+    saveSafetensors({ "a.b": randn(3), "a.c": arange(4) }, plain, { metadata: { k: "v" } });
+    expect(run("convert", plain, join(folder, "n.npz"))).toMatchObject({ code: 0, err: "" });
+    expect(run("convert", join(folder, "n.npz"), join(folder, "n.safetensors")).code).toBe(0);
+    expect(readFileSync(join(folder, "n.safetensors"))).toEqual(readFileSync(plain));
+    expect(run("convert", file, join(folder, "no.npz"))).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("bfloat16"),
+    });
+    expect(readdirSync(folder).filter((name) => name.startsWith("no."))).toEqual([]);
+  });
+  test.skipIf(findHdf5().library === null)("HDF5 (libhdf5)", () => {
+    const plain = join(folder, "plain5.safetensors");
+    saveSafetensors({ "a.b": randn(3), "a.c": arange(4) }, plain, { metadata: { k: "v" } });
+    expect(run("convert", plain, join(folder, "h.h5"))).toMatchObject({ code: 0, err: "" });
+    expect(run("convert", join(folder, "h.h5"), join(folder, "h.safetensors")).code).toBe(0);
+    expect(readFileSync(join(folder, "h.safetensors"))).toEqual(readFileSync(plain));
+  });
   test("structure stays where the format has room for it", () => {
     const source = join(folder, "structured");
     const td = new TensorDict({ a: randn(4, 2), n: { b: arange(4) }, s: "text" }, [4]);
