@@ -3,6 +3,7 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { archiveCompression, archiveEntries } from "../io/memmap-archive.ts";
+import { isRemote } from "../io/s3.ts";
 import { FileWrite } from "../io/single-file.ts";
 import { zipPieces } from "../io/zip-write.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
@@ -36,6 +37,7 @@ export class ArchiveSave {
     private readonly like: boolean,
   ) {
     requireSavable(td);
+    if (isRemote(prefix)) throw new ValueError(`Archives are written to files of this machine, not to ${prefix}.`);
     const path = existsSync(prefix) ? realpathSync(prefix) : resolve(prefix);
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat?.isDirectory()) {

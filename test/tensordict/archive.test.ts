@@ -212,6 +212,7 @@ describe("saving", () => {
     expect(() => td.memmap(path, { compression: "lzma" as never })).toThrow(/'lzma' is not available/);
     expect(() => td.memmap(path, { returnEarly: true })).toThrow(/return_early is not supported/);
     expect(() => (new TensorDict({ shape: zeros([1]) }) as unknown as Td).memmap(path)).toThrow(/cannot be saved/);
+    expect(() => td.memmap("s3://bucket/x.tdz")).toThrow(/not to s3:/);
     expect(existsSync(path)).toBe(false);
   });
 
