@@ -53,7 +53,7 @@ export type Hdf5Attribute = boolean | readonly number[];
 
 /** An open file. Paths are keys joined by "/", "" is the file itself. All calls throw OSError or FormatError. */
 export interface Hdf5Handle {
-  /** Names in a group, in the order of the file. */
+  /** Names in a group, in the order of the file: of groups and datasets, not of links that lead nowhere or away. */
   names(group: string): string[];
   /** Bytes of the file. */
   size(): number;

@@ -181,7 +181,7 @@ class NativeHandle implements Hdf5Handle {
       }
       names.push(Buffer.from(room.subarray(0, length)).toString("utf8"));
     }
-    return names;
+    return names.filter((name) => this.kind(`${group}/${name}`) !== null);
   }
 
   // ---- datasets

@@ -131,7 +131,8 @@ class WasmHandle implements Hdf5Handle {
   }
 
   names(group: string): string[] {
-    return this.#guarded(() => this.#entity(group).keys().sort());
+    const names = this.#guarded(() => this.#entity(group).keys().sort());
+    return names.filter((name) => this.kind(`${group}/${name}`) !== null);
   }
   size(): number {
     return guarded(this.path, () => statSync(this.path)).size;

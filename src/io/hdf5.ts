@@ -170,9 +170,10 @@ export class Hdf5File {
   get closed(): boolean {
     return this.#handle === null;
   }
-  /** Names in a group. */
+  /** Names of the groups and datasets in a group; links that lead nowhere, or into other files, are left out. */
   keys(group = ""): string[] {
-    return this.#file.names(group);
+    // Only damaged files have names that no path can say.
+    return this.#file.names(group).filter((name) => name !== "" && name !== "." && !name.includes("/"));
   }
   /** What is at a path; null when there is nothing, or something that is neither. */
   kind(path: string): "group" | "dataset" | null {

@@ -211,9 +211,8 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
 
   // ---- reading
 
-  /** Names that lead nowhere are no keys. */
   _keys(): Iterable<string> {
-    return this.#place.file.keys(this.#place.path).filter((key) => this.#kind(key) !== null);
+    return this.#place.file.keys(this.#place.path);
   }
 
   _own(key: string): Entry | undefined {

@@ -133,6 +133,7 @@ describe.skipIf(engine === null)(`files of h5py${reason}`, () => {
     expect(values(file.read("links/soft"))).toEqual(ramp(2, 3));
     expect(values(file.read("links/relative"))).toEqual(ramp(2, 3));
     expect(values(file.read("again/i4"))).toEqual(ramp(2, 3));
+    expect(file.keys("links")).toEqual(["relative", "soft"]);
     expect(file.kind("links/dangling")).toBeNull();
     expect(file.kind("links/outside")).toBeNull();
     for (const path of ["links/outside", "links/through"]) {
