@@ -16,6 +16,7 @@ import type {
   Hdf5Selection,
   Hdf5Storage,
 } from "./hdf5-engine.ts";
+import { pieces } from "./hdf5-selection.ts";
 import { cText, describeType, Identifiers, opaqueType, textType, typeOf } from "./hdf5-types.ts";
 
 const READ_ONLY = 0;
@@ -26,6 +27,7 @@ const EXCLUSIVE = 4;
 const CLOSE_STRONG = 3;
 const SPACE_SCALAR = 0;
 const SPACE_NULL = 2;
+const LAYOUT_COMPACT = 0;
 const LAYOUT_CHUNKED = 2;
 const LAYOUT_VIRTUAL = 3;
 const IS_GROUP = 2;
@@ -57,21 +59,6 @@ function failureOf(library: Hdf5Library, path: string): Error {
 const forgotten = new FinalizationRegistry<{ library: Hdf5Library; id: Hid }>(({ library, id }) => {
   library.call.H5Fclose(id);
 });
-
-/** A selection per group of rows, about as many elements as are read at once. */
-function* pieces(shape: readonly number[]): Generator<Hdf5Selection> {
-  const step = shape.map(() => 1);
-  const rows = shape[0];
-  if (rows === undefined) {
-    yield { start: [], step, count: [] };
-    return;
-  }
-  const inner = shape.slice(1);
-  const many = Math.max(1, Math.floor(TEXTS_AT_ONCE / Math.max(1, numelOf(inner))));
-  for (let at = 0; at < rows && numelOf(inner) > 0; at += many) {
-    yield { start: [at, ...inner.map(() => 0)], step, count: [Math.min(many, rows - at), ...inner] };
-  }
-}
 
 class NativeHandle implements Hdf5Handle {
   #open = true;
@@ -235,6 +222,11 @@ class NativeHandle implements Hdf5Handle {
       if (offset !== UNDEFINED_ADDRESS && Number(offset) + nbytes > size) {
         throw new FormatError(`${path} of ${nbytes} bytes does not fit into the ${size} bytes of the file`, this.path);
       }
+      const stored = Number(call.H5Dget_storage_size(set));
+      // Nothing is stored of a dataset that was never written, unless it lies in its own description.
+      if (stored < nbytes && (stored !== 0 || layout === LAYOUT_COMPACT)) {
+        throw new FormatError(`${path} of ${nbytes} bytes has ${stored} bytes in the file`, this.path);
+      }
     }
     return { ...info, shape, maxShape, chunks };
   }
@@ -307,7 +299,7 @@ class NativeHandle implements Hdf5Handle {
     if (!variable) return this.#fixedTexts(ids, set, type, numelOf(info.shape), limit);
     const texts: string[] = [];
     let taken = 0;
-    for (const selection of pieces(info.shape)) {
+    for (const selection of pieces(info.shape, TEXTS_AT_ONCE)) {
       using some = this.#ids();
       const { memory, file } = this.#spaces(some, set, selection);
       for (const text of this.#variableTexts(type, memory, file, set, numelOf(selection.count))) {

@@ -2,6 +2,7 @@
 import { ELLIPSIS, parseIndex, Slice } from "../api/indexing-parse.ts";
 import { tensor } from "../api/tensor-data.ts";
 import { IndexError } from "../tensor/errors.ts";
+import { numelOf } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { Hdf5Selection } from "./hdf5-engine.ts";
 
@@ -94,4 +95,19 @@ export function selectRows(shape: readonly number[], index: readonly unknown[]):
 // Bytes are masks for torch, and left to it.
 function listOf(index: Tensor): unknown {
   return index.ndim === 1 && index.dtype.category <= 1 && index.dtype.name !== "uint8" ? index.tolist() : null;
+}
+
+/** The whole in groups of rows of at most so many elements, or of one row. */
+export function* pieces(shape: readonly number[], most: number): Generator<Hdf5Selection> {
+  const step = shape.map(() => 1);
+  const rows = shape[0];
+  if (rows === undefined) {
+    yield { start: [], step, count: [] };
+    return;
+  }
+  const inner = shape.slice(1);
+  const many = Math.max(1, Math.floor(most / Math.max(1, numelOf(inner))));
+  for (let at = 0; at < rows && numelOf(inner) > 0; at += many) {
+    yield { start: [at, ...inner.map(() => 0)], step, count: [Math.min(many, rows - at), ...inner] };
+  }
 }
