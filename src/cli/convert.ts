@@ -8,6 +8,7 @@ import { copyMappedFiles } from "../io/tensor-bytes.ts";
 import { openCollection, writeCollection } from "./collections.ts";
 import { CliError } from "./errors.ts";
 import { FORMATS, formatNamed, formatOf, targetFormat } from "./formats.ts";
+import { listingOf } from "./inspect.ts";
 import { bytesText, countOption } from "./text.ts";
 
 /** Options of the command. */
@@ -82,6 +83,7 @@ export async function convert(from: string, to: string, options: ConvertOptions)
     bar.stop();
   }
   if (options.quiet) return;
-  const count = [...td.values({ includeNested: true, leavesOnly: true })].length;
-  console.log(`${to}: ${count} tensors, ${bytesText(td.bytes())}`);
+  const { rows } = listingOf(td, source);
+  const total = rows.reduce((sum, row) => sum + row.nbytes, 0);
+  console.log(`${to}: ${rows.length} tensors, ${bytesText(total)}`);
 }

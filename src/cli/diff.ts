@@ -1,6 +1,7 @@
 // `zensor diff`: what is not the same in two files or directories, whatever their formats.
 import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor } from "../tensordict/index.ts";
+import type { LazyLike } from "../tensordict/lazy.ts";
 import type { Td } from "../tensordict/state.ts";
 import type { Entry } from "../tensordict/types.ts";
 import { openCollection } from "./collections.ts";
@@ -59,6 +60,18 @@ function compare(a: Entry | undefined, b: Entry | undefined, name: string, found
 function compareLevels(a: Td, b: Td, prefix: string, found: Difference[]): void {
   const [x, y] = [a._batchSize.join(", "), b._batchSize.join(", ")];
   if (x !== y) found.push({ name: prefix, what: `batch size [${x}] and [${y}]` });
+  if (a._kind === "lazy" && b._kind === "lazy") {
+    const [left, right] = [(a as unknown as LazyLike).members, (b as unknown as LazyLike).members];
+    for (let i = 0; i < Math.max(left.length, right.length); i++) {
+      compare(
+        left[i] as Entry | undefined,
+        right[i] as Entry | undefined,
+        prefix === "" ? `${i}` : `${prefix}.${i}`,
+        found,
+      );
+    }
+    return;
+  }
   for (const key of new Set([...a._keys(), ...b._keys()])) {
     compare(a._own(key), b._own(key), prefix === "" ? key : `${prefix}.${key}`, found);
   }

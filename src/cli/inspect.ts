@@ -2,6 +2,7 @@
 import { pythonJsonStringify } from "../io/python-json.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor } from "../tensordict/index.ts";
+import type { LazyLike } from "../tensordict/lazy.ts";
 import type { Td } from "../tensordict/state.ts";
 import { openCollection } from "./collections.ts";
 import { FORMATS, type FormatName, formatNamed, formatOf } from "./formats.ts";
@@ -32,6 +33,12 @@ function valueOf(entry: unknown): unknown {
 export function listingOf(td: Td, format: FormatName): Listing {
   const listing: Listing = { format, batchSize: [...td._batchSize], rows: [], values: [] };
   const visit = (level: Td, prefix: string) => {
+    if (level._kind === "lazy") {
+      // Members may differ: each is listed for itself.
+      const { members } = level as unknown as LazyLike;
+      for (const [i, member] of members.entries()) visit(member, prefix === "" ? String(i) : `${prefix}.${i}`);
+      return;
+    }
     for (const key of level._keys()) {
       const entry = level._own(key);
       const name = prefix === "" ? key : `${prefix}.${key}`;

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findHdf5 } from "../../src/ffi/hdf5.ts";
-import { arange, ones, randn } from "../../src/index.ts";
+import { arange, lazyStack, ones, randn } from "../../src/index.ts";
 import { saveSafetensors } from "../../src/io/safetensors.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";
 import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
@@ -190,6 +190,17 @@ describe("formats", () => {
     }
     expect(JSON.parse(run("inspect", join(folder, "s.pt"), "--json").out)).toMatchObject({ batchSize: [4] });
   }, 60_000);
+  test("lazy stacks whose members differ", () => {
+    const source = join(folder, "ragged");
+    const member = (n: number) => new TensorDict({ a: ones(n) });
+    lazyStack([member(2), member(3)] as never).memmap(source);
+    expect(run("inspect", source).out).toMatch(/0\.a\s+float32\s+\[2\].*\n1\.a\s+float32\s+\[3\]/);
+    expect(run("convert", source, join(folder, "ragged.tdz")).code).toBe(0);
+    expect(run("diff", source, join(folder, "ragged.tdz"))).toMatchObject({ code: 0, out: "" });
+    const other = join(folder, "ragged2");
+    lazyStack([member(2), member(4)] as never).memmap(other);
+    expect(run("diff", source, other)).toMatchObject({ code: 1, out: "1.a: shape [3] and [4]\n" });
+  });
   test("differences are told", () => {
     const [a, b] = [join(folder, "x.safetensors"), join(folder, "y.safetensors")];
     const nan = Number.NaN;
