@@ -3,6 +3,8 @@
 # skipped. Nothing is installed twice, and no failure here is a failure of the project.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 0
+# ldconfig and what dpkg calls are not on every user's path.
+export PATH="$PATH:/usr/sbin:/sbin"
 engines=.cache/engines
 mkdir -p "$engines"
 

@@ -96,7 +96,7 @@ export class Snapshot {
 
   /**
    * One value, by its path in the manifest: "0/state/a".
-   * @param into a tensor that is filled and returned if its shape and dtype are those saved
+   * @param options `into`: a tensor that is filled and returned if its shape and dtype are those saved
    * @torch Snapshot.read_object
    */
   readObject(path: string, options: { into?: unknown; memoryBudgetBytes?: number } = {}): unknown {

@@ -15,8 +15,9 @@ const Entry = struct {
     path: ?[*:0]u8 = null,
     /// Releases that are still to be ignored, because another owner was added.
     extra_owners: u32 = 0,
-    /// A descriptor that is closed with the mapping, -1 for none.
-    fd: c_int = -1,
+    /// One more than the descriptor that is closed with the mapping, 0 for none: a table of zeros takes no room in the
+    /// library.
+    after_fd: c_int = 0,
 };
 
 /// Twice the number of mappings that Linux allows a process by default.
@@ -70,7 +71,7 @@ pub fn add(start: usize, length: usize, path: ?[*:0]const u8, fd: c_int) void {
             entry.length = length;
             entry.path = copy;
             entry.extra_owners = 0;
-            entry.fd = fd;
+            entry.after_fd = fd + 1;
             entry.start.store(start, .release);
             return;
         }
@@ -108,7 +109,7 @@ pub fn drop(start: usize, fallback: usize) i32 {
             return 0;
         }
         length = entry.length;
-        fd = entry.fd;
+        fd = entry.after_fd - 1;
         entry.start.store(removed, .release);
         if (entry.path) |p| std.heap.c_allocator.free(std.mem.span(p));
         entry.path = null;
@@ -126,7 +127,7 @@ pub fn descriptor(start: usize) c_int {
     acquire();
     defer release();
     const entry = find(start) orelse return -1;
-    return entry.fd;
+    return entry.after_fd - 1;
 }
 
 /// Mappings made here that are still alive.
