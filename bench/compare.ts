@@ -48,18 +48,28 @@ export function table(results: readonly Result[]): string {
   return [...head, ...results.map(row)].join("\n");
 }
 
-const BEGIN = "<!-- the table begins -->";
-const END = "<!-- the table ends -->";
+/** Families with a table of their own in RESULTS.md; the others share one. */
+const APART: readonly string[] = ["formats"];
 
-/** Replaces the table in RESULTS.md. */
+/** Puts results into their tables in RESULTS.md. A table of which no family was run stays as it is. */
 export function writeTable(head: string, results: readonly Result[]): void {
   const file = join(import.meta.dir, "RESULTS.md");
-  const text = readFileSync(file, "utf8");
-  const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
-  if (from < 0 || to < from) throw new Error(`${file} has no place for a table`);
+  let text = readFileSync(file, "utf8");
+  const rest = results.filter(({ family }) => !APART.includes(family));
+  if (rest.length > 0) text = withTable(text, "the table", head, rest);
+  for (const name of APART) {
+    const own = results.filter(({ family }) => family === name);
+    if (own.length > 0) text = withTable(text, `the table of ${name}`, head, own);
+  }
+  writeFileSync(file, text);
+}
+
+function withTable(text: string, what: string, head: string, results: readonly Result[]): string {
+  const [begin, end] = [`<!-- ${what} begins -->`, `<!-- ${what} ends -->`];
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`RESULTS.md has no place for ${what}`);
   const date = new Date().toISOString().slice(0, 10);
-  const body = `${BEGIN}\n\n${head}. ${date}.\n\n${table(results)}\n\n`;
-  writeFileSync(file, text.slice(0, from) + body + text.slice(to));
+  return `${text.slice(0, from)}${begin}\n\n${head}. ${date}.\n\n${table(results)}\n\n${text.slice(to)}`;
 }
 
 if (import.meta.main) {

@@ -3,7 +3,7 @@
 // With a Python that has torch (ZENSOR_BENCH_PYTHON, else python3), the same work runs there in turn with ours:
 // ours, theirs, ours, theirs, one thread each, so that whatever else the computer does meets both. With `--cpu` the
 // family overhead counts the time that each program computes, which is what says something on a
-// computer that others use too. `--write` puts the table into RESULTS.md.
+// computer that others use too. `--write` puts the tables into RESULTS.md.
 import { appendFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
@@ -11,7 +11,7 @@ import { type Case, type Clock, repetitions, type Side, sample } from "./case.ts
 import { type Result, table, writeTable } from "./compare.ts";
 import { findPython, Peer } from "./peer.ts";
 
-const FAMILIES = ["overhead", "kernels", "matmul", "io", "import"] as const;
+const FAMILIES = ["overhead", "kernels", "matmul", "io", "formats", "import"] as const;
 /** Long enough that filling the caches again after the other side's turn counts little. */
 const SAMPLE_SECONDS = 0.1;
 

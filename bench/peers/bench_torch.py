@@ -15,6 +15,8 @@ import timeit
 
 import torch
 
+import bench_formats
+
 torch.set_num_threads(1)
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
@@ -221,6 +223,7 @@ SPECIAL = {
     "save write loop 2": lambda: WriteLoop(2),
     "load_memmap": lambda: Load(False),
     "load_memmap, sum": lambda: Load(True),
+    **bench_formats.cases(),
 }
 
 
