@@ -2,6 +2,8 @@
 //   exchange.ts generate COUNT SEED        descriptions, one JSON line each
 //   exchange.ts build TREES DIRECTORY      saves tree i of a file of descriptions as DIRECTORY/i
 //   exchange.ts describe DIRECTORY COUNT   loads each of them and prints what it holds
+//   exchange.ts save TREES DIRECTORY FORMAT, read DIRECTORY COUNT FORMAT
+//                                          the same for files: DIRECTORY/i.FORMAT; a line with an error where it fails
 //   exchange.ts transformer DIRECTORY      saves the weights of nn.Transformer() with seed 0
 //   exchange.ts two DIRECTORY KEY KEY      loads a directory and reads two of its tensors
 import { readFileSync } from "node:fs";
@@ -19,8 +21,10 @@ import {
 } from "../../src/index.ts";
 import { type PythonJson, parsePythonJson, pythonJsonStringify } from "../../src/io/python-json.ts";
 import { nativeBytes } from "../../src/io/tensor-bytes.ts";
+import { loadTorch } from "../../src/io/torch-file.ts";
+import { saveTorch } from "../../src/io/torch-save.ts";
 import { writeBytes } from "../../src/tensor/values.ts";
-import { registerTensorClass } from "../../src/tensordict/index.ts";
+import { fromSafetensors, registerTensorClass, toSafetensors } from "../../src/tensordict/index.ts";
 import type { Td } from "../../src/tensordict/state.ts";
 import { zeros } from "../../src/tensordict/tensor-ops.ts";
 
@@ -253,6 +257,25 @@ function readTwo(directory: string, keys: readonly string[]): unknown {
   return { milliseconds: loaded, bytes: td.bytes(), resident: resident() - before, read };
 }
 
+const FILES: Record<string, { save(td: Td, path: string): void; load(path: string): Td }> = {
+  tdz: { save: (td, path) => void td.memmap(path), load: (path) => TensorDict.loadMemmap(path) as unknown as Td },
+  consolidated: {
+    save: (td, path) => void td.consolidate({ filename: path }),
+    load: (path) => TensorDict.fromConsolidated(path) as unknown as Td,
+  },
+  safetensors: { save: (td, path) => toSafetensors(td, path), load: (path) => fromSafetensors(path) },
+  pt: { save: (td, path) => saveTorch(td, path), load: (path) => loadTorch(path) as Td },
+};
+
+/** What a task gives, or why it failed; one line either way. */
+function line(task: () => unknown): void {
+  try {
+    console.log(JSON.stringify(task() ?? null));
+  } catch (error) {
+    console.log(JSON.stringify({ error: `${(error as Error).name}: ${(error as Error).message}` }));
+  }
+}
+
 const [command, first = "", second = "", third = ""] = process.argv.slice(2);
 switch (command) {
   case "generate": {
@@ -267,6 +290,14 @@ switch (command) {
   case "describe":
     for (let i = 0; i < Number(second); i++)
       console.log(JSON.stringify(describe(TensorDict.loadMemmap(join(first, String(i))) as unknown as Td)));
+    break;
+  case "save":
+    for (const [i, text] of readFileSync(first, "utf8").trim().split("\n").entries())
+      line(() => FILES[third]?.save(build(JSON.parse(text) as Tree, []) as Td, join(second, `${i}.${third}`)));
+    break;
+  case "read":
+    for (let i = 0; i < Number(second); i++)
+      line(() => describe(FILES[third]?.load(join(first, `${i}.${third}`)) as Td));
     break;
   case "transformer":
     manualSeed(0);

@@ -17,6 +17,13 @@ class Point:
     y: torch.Tensor = None
 
 
+@tensorclass
+class Pair:
+    x: torch.Tensor
+
+
+Pair.__module__ = "zensor_fixtures"
+Pair.__qualname__ = "Pair"
 Point.__module__ = "zensor_fixtures"
 Point.__qualname__ = "Point"
 
@@ -29,6 +36,7 @@ def trees():
     yield "lazy_inside", TensorDict(s=lazy_stack([TensorDict(a=a + i, batch_size=[2]) for i in range(3)], 1), batch_size=[2])
     yield "tensorclass", TensorDict(p=Point(x=a, label="hé\n", batch_size=[2]), batch_size=[2])
     values = {"a": [1, 2.5, None, True, "s"], "2": {"1": 2.0}}
+    yield "lazy_classes", lazy_stack([TensorDict(p=Pair(x=a + i), n=TensorDict(b=a)) for i in range(2)])
     yield "values", TensorDict(a=a, d=NonTensorData(values), m=MetaData("once"), i=NonTensorData(2**60))
     yield "layouts", TensorDict(t=a.t(), e=torch.ones(1).expand(4), z=torch.zeros(0, 2), s=torch.tensor(3, dtype=torch.bfloat16))
 

@@ -78,6 +78,14 @@ function requireSameKeys(td: LazyLike, path: readonly string[]): void {
   }
 }
 
+/** Python's name of the class; a lazy stack has that of its members. */
+function classOf(td: Td): string | null {
+  if (td._kind === "tensorclass") return (td as unknown as { _qualifiedName: string })._qualifiedName;
+  if (td._kind !== "lazy") return null;
+  const names = new Set((td as unknown as LazyLike).members.map(classOf));
+  return names.size === 1 ? ([...names][0] as string | null) : null;
+}
+
 function levelNode(td: Td, path: readonly string[], tensors: Map<string, Tensor>): PythonJsonObject {
   if (path.length > MAX_DEPTH) throw new ValueError(`more than ${MAX_DEPTH} levels cannot be saved as safetensors`);
   const node: PythonJsonObject = new Map<string, PythonJson>([
@@ -88,9 +96,8 @@ function levelNode(td: Td, path: readonly string[], tensors: Map<string, Tensor>
     requireSameKeys(td as unknown as LazyLike, path);
     node.set("stack_dim", (td as unknown as LazyLike).stackDim);
   }
-  if (td._kind === "tensorclass") {
-    node.set("class", `<class '${(td as unknown as { _qualifiedName: string })._qualifiedName}'>`);
-  }
+  const qualified = classOf(td);
+  if (qualified !== null) node.set("class", `<class '${qualified}'>`);
   const keys: PythonJsonObject = new Map();
   for (const [key, entry] of entriesOf(td)) keys.set(key, entryNode(entry, [...path, key], tensors));
   node.set("keys", keys);
@@ -178,10 +185,10 @@ class Builder {
     };
     const entries = new Map<string, Entry>();
     for (const [key, value] of keys) entries.set(key, this.entry(key, value, state, depth));
-    const stackDim = node.get("stack_dim");
-    if (stackDim !== undefined) return this.stack(make.tensordict(entries, state), stackDim);
     const type = node.get("class");
-    return type === undefined ? make.tensordict(entries, state) : this.tensorclass(type, entries, state);
+    const made = type === undefined ? make.tensordict(entries, state) : this.tensorclass(type, entries, state);
+    const stackDim = node.get("stack_dim");
+    return stackDim === undefined ? made : this.stack(made, stackDim);
   }
 
   private stack(dense: Td, dim: PythonJson): Td {

@@ -29,6 +29,8 @@ const place = (name: string) => join(room.path, `${name}.safetensors`);
 
 class Point extends tensorclass({ x: Tensor, label: String, y: Tensor }, { pythonName: "zensor_fixtures.Point" }) {}
 registerTensorClass(Point);
+class Pair extends tensorclass({ x: Tensor }, { pythonName: "zensor_fixtures.Pair" }) {}
+registerTensorClass(Pair);
 
 const a = () => arange(6).to("float32").reshape(2, 3) as Tensor;
 const td = (source: Record<string, unknown>, batch: number[] = []) => new TensorDict(source, batch) as unknown as Td;
@@ -49,6 +51,7 @@ const trees: Record<string, () => Td> = {
       [2],
     ),
   tensorclass: () => td({ p: new Point({ x: a(), label: "hé\n" }, { batchSize: [2] }) }, [2]),
+  lazy_classes: () => lazyStack([0, 1].map((i) => td({ p: new Pair({ x: a().add(i) }), n: { b: a() } }))),
   values: () =>
     td({
       a: a(),
