@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { addressOf } from "../ffi/library.ts";
+import { copyBytes } from "../ffi/memory.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { replaceFile, replaceFileLater, syncPath, syncPathLater, temporaryBeside } from "./durable.ts";
 import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
@@ -12,6 +13,52 @@ import type { TensorBytes } from "./tensor-bytes.ts";
 
 /** Bytes copied from another file in one go. */
 const COPY_BYTES = 64 * 2 ** 20;
+
+/** Pieces up to this many bytes are written together with small neighbours, */
+const SMALL = 16 * 1024;
+/** up to this many bytes in one go. */
+const JOINED_BYTES = 2 ** 20;
+
+function isSmall(piece: Piece): boolean {
+  const inMemory = piece.data instanceof Uint8Array || !("path" in piece.data || piece.data.file !== undefined);
+  return inMemory && pieceBytes(piece) <= SMALL;
+}
+
+/** Copies of small neighbours in one piece: every piece opens the file, which takes longer than to copy such a one. */
+function joined(pieces: readonly Piece[]): Piece {
+  const first = pieces[0] as Piece;
+  if (pieces.length === 1) return first;
+  const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + pieceBytes(piece), 0));
+  const target = addressOf(bytes);
+  let at = 0;
+  for (const { data } of pieces) {
+    if (data instanceof Uint8Array) bytes.set(data, at);
+    else if (data.nbytes > 0) copyBytes(target + at, (data as TensorBytes).address, data.nbytes);
+    at += data instanceof Uint8Array ? data.length : data.nbytes;
+  }
+  return { offset: first.offset, data: bytes };
+}
+
+function* withNeighboursJoined(pieces: readonly Piece[]): Generator<Piece> {
+  let group: Piece[] = [];
+  let [end, nbytes] = [0, 0];
+  for (const piece of pieces) {
+    const fits = isSmall(piece) && piece.offset === end && nbytes < JOINED_BYTES;
+    if (group.length > 0 && !fits) {
+      yield joined(group);
+      group = [];
+      nbytes = 0;
+    }
+    end = piece.offset + pieceBytes(piece);
+    nbytes += pieceBytes(piece);
+    if (isSmall(piece)) group.push(piece);
+    else {
+      yield piece;
+      nbytes = 0;
+    }
+  }
+  if (group.length > 0) yield joined(group);
+}
 
 /** How a file is written. */
 export interface FileWriteOptions {
@@ -37,7 +84,7 @@ export class FileWrite {
     this.path = isRemote(path) ? path : resolve(path);
     this.temporary = temporaryBeside(this.path);
     if (isRemote(path)) return;
-    for (const piece of pieces) this.add(piece);
+    for (const piece of withNeighboursJoined(pieces)) this.add(piece);
   }
 
   private add({ offset, data }: Piece): void {
