@@ -4,13 +4,13 @@ import {
   fsyncSync,
   lstatSync,
   openSync,
+  promises,
   readdirSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { open, rename } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { exchangeNames } from "../ffi/system.ts";
 import { guarded, guardedLater } from "./errors.ts";
@@ -56,7 +56,7 @@ export function syncPath(path: string): void {
 export async function syncPathLater(path: string): Promise<void> {
   if (process.platform === "win32") return;
   await guardedLater(path, async () => {
-    const file = await open(path, "r");
+    const file = await promises.open(path, "r");
     try {
       await file.sync();
     } finally {
@@ -67,7 +67,7 @@ export async function syncPathLater(path: string): Promise<void> {
 
 /** `replaceFile` beside the program: giving back the pages of a large old file takes a while. */
 export async function replaceFileLater(made: string, path: string): Promise<void> {
-  await guardedLater(path, () => rename(made, path));
+  await guardedLater(path, () => promises.rename(made, path));
 }
 
 /** Waits until the disk has the names in a directory and in all directories below it. */

@@ -1,6 +1,5 @@
 // Files written whole: beside the target under another name, which takes its place when everything is there.
-import { rmSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { promises, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { addressOf } from "../ffi/library.ts";
 import { copyBytes } from "../ffi/memory.ts";
@@ -137,7 +136,7 @@ export class FileWrite {
       await replaceFileLater(this.temporary, this.path);
       if (this.options.fsync) await syncPathLater(dirname(this.path));
     } catch (error) {
-      await rm(this.temporary, { force: true });
+      await promises.rm(this.temporary, { force: true });
       throw error;
     }
   }

@@ -1,6 +1,5 @@
 // Lays out ZIP archives byte for byte as Python's zipfile (for TensorDict archives and .npz) or torch's writer makes
 // them. The layout gives pieces for `FileWrite`; payloads are not copied unless they are small or compressed.
-import { constants, crc32, deflateRawSync } from "node:zlib";
 import { addressOf } from "../ffi/library.ts";
 import { copyBytes, windowOn } from "../ffi/memory.ts";
 import { ValueError } from "../tensor/errors.ts";
@@ -8,6 +7,7 @@ import { FileRanges } from "./file-ranges.ts";
 import type { Piece } from "./pieces.ts";
 import type { TensorBytes } from "./tensor-bytes.ts";
 import { FIXED, FLAG, IN_ZIP64, SIGNATURE, ZIP64_BLOCK } from "./zip-directory.ts";
+import { zlib } from "./zlib.ts";
 
 /** Zeros that take no room until they are written over. */
 export interface ZeroBytes {
@@ -112,7 +112,7 @@ function* windows(data: Payload, part: number): Generator<Uint8Array> {
 /** CRC-32 of bytes here or in native memory, going on from that of the bytes before them. */
 export function crcOf(data: Payload, before = 0): number {
   let crc = before;
-  for (const window of windows(data, CRC_PART)) crc = crc32(window, crc);
+  for (const window of windows(data, CRC_PART)) crc = zlib().crc32(window, crc);
   return crc;
 }
 
@@ -120,13 +120,13 @@ function deflated(prefix: Uint8Array, data: Payload, level: boolean | number): U
   const parts: Uint8Array[] = [];
   const nbytes = sizeOf(data);
   const options = typeof level === "number" ? { level } : {};
-  if (nbytes === 0) return deflateRawSync(prefix, options);
+  if (nbytes === 0) return zlib().deflateRawSync(prefix, options);
   let done = 0;
   for (const window of windows(data, DEFLATE_PART)) {
     const first = done === 0 && prefix.length > 0 ? concat(prefix, window) : window;
     done += window.length;
-    const finishFlush = done < nbytes ? constants.Z_FULL_FLUSH : constants.Z_FINISH;
-    parts.push(deflateRawSync(first, { ...options, finishFlush }));
+    const finishFlush = done < nbytes ? zlib().constants.Z_FULL_FLUSH : zlib().constants.Z_FINISH;
+    parts.push(zlib().deflateRawSync(first, { ...options, finishFlush }));
   }
   return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
 }

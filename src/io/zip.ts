@@ -1,9 +1,9 @@
 // ZIP archives, read by ranges: the directory at the end, then one entry at a time. Entries that overlap, lie outside
 // of the file, have unsafe or repeated names, or whose two headers differ are refused before any of them is read.
-import { crc32, inflateRawSync } from "node:zlib";
 import { FormatError } from "./errors.ts";
 import { FileRanges } from "./file-ranges.ts";
 import { readZipDirectory, type ZipDirectoryLimits } from "./zip-directory.ts";
+import { zlib } from "./zlib.ts";
 
 /** One file of an archive. */
 export interface ZipEntry {
@@ -56,7 +56,7 @@ export class ZipFile {
       return file.read(entry.offset, entry.compressedBytes);
     });
     const bytes = entry.method === "stored" ? payload : this.inflate(entry, payload);
-    if (crc32(bytes) !== entry.crc) throw this.bad(entry, "its content does not match its checksum");
+    if (zlib().crc32(bytes) !== entry.crc) throw this.bad(entry, "its content does not match its checksum");
     return bytes;
   }
 
@@ -65,7 +65,7 @@ export class ZipFile {
     try {
       // One byte more than claimed is enough to see that a claim is wrong.
       const options = { maxOutputLength: entry.nbytes + 1, info: true };
-      const result = inflateRawSync(payload, options) as unknown as {
+      const result = zlib().inflateRawSync(payload, options) as unknown as {
         buffer: Uint8Array;
         engine: { bytesWritten: number };
       };

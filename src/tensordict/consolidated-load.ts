@@ -1,7 +1,13 @@
 // Reads consolidated files: data, the structure as JSON, and the length of the JSON in the last eight bytes.
 import { FormatError } from "../io/errors.ts";
 import { FileRanges } from "../io/file-ranges.ts";
-import { type PythonJson, type PythonJsonObject, parsePythonJsonObject, toPlain } from "../io/python-json.ts";
+import {
+  type PythonJson,
+  type PythonJsonObject,
+  parsePythonJsonObject,
+  pythonJsonStringify,
+  toPlain,
+} from "../io/python-json.ts";
 import { TensorFile } from "../io/tensor-file.ts";
 import { CPU } from "../tensor/device.ts";
 import { type DType, dtypeByName } from "../tensor/dtype.ts";
@@ -181,7 +187,7 @@ class Builder {
     const [name, shapeOf, start, stop, padding] = value as PythonJson[];
     const dtype: DType | undefined =
       typeof name === "string" && name.startsWith("torch.") ? dtypeByName(name) : undefined;
-    if (dtype === undefined) throw this.bad(place, `unsupported dtype ${JSON.stringify(name)}`);
+    if (dtype === undefined) throw this.bad(place, `unsupported dtype ${pythonJsonStringify(name ?? null)}`);
     const shape = this.sizes(shapeOf, place);
     const nbytes = shape.reduce((product, n) => product * n, dtype.itemsize);
     if (!isSize(start) || !isSize(stop) || !isSize(padding) || !Number.isSafeInteger(nbytes)) {

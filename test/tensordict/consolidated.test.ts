@@ -216,6 +216,7 @@ const LIES: [string, number, RegExp, number?][] = [
   [level({ a: ["torch.float32", [2], 0, 8, 0] }, { non_tensors: { a: [1, [], null] } }), 8, /occurs twice/],
   [level({}, names), 0, /strange names/],
   ["[]", 0, /expected an object/],
+  [GOOD.replace('"torch.float32"', "4611686018427387904"), 8, /unsupported dtype 4611686018427387904/],
   [`${'{"n":'.repeat(300)}1${"}".repeat(300)}`, 0, /its structure/],
 ];
 
