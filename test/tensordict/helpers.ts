@@ -135,3 +135,19 @@ export function inFileOrder(td: Td, path: string): void {
     if (!(entry instanceof Tensor)) inFileOrder(entry as Td, join(level, encodeKey(key)));
   }
 }
+
+/**
+ * By how many bytes the memory of the process grows when `run` has run: the least of a few times, since the collector,
+ * the compiler and other tests add to it now and then, and a leak every time.
+ */
+export function leastGrowth(run: () => void, times = 3): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < times; i++) {
+    Bun.gc(true);
+    const before = process.memoryUsage.rss();
+    run();
+    Bun.gc(true);
+    least = Math.min(least, process.memoryUsage.rss() - before);
+  }
+  return least;
+}
