@@ -1,21 +1,10 @@
 // Directories written whole: beside the target under another name, with which they trade places when every byte is on
 // the disk. Whoever opens the target finds the old directory or the new one.
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { exchangeNames } from "../ffi/system.ts";
 import { RuntimeError } from "../tensor/errors.ts";
-import { syncDirectories, syncPath } from "./durable.ts";
+import { replaceFile, syncDirectories, syncPath, tradePlaces } from "./durable.ts";
 import { guarded, OSError } from "./errors.ts";
 
 const MARK = ".tdtmp-";
@@ -100,7 +89,8 @@ export class AtomicDirectory {
     const old = statSync(target, { throwIfNoEntry: false });
     if (old !== undefined) guarded(path, () => chmodSync(path, old.mode & 0o7777));
     syncDirectories(path);
-    this.place(old !== undefined);
+    if (old === undefined) replaceFile(path, target);
+    else tradePlaces(path, target, join(this.work, "old"), this.options.exchange);
     syncPath(dirname(target));
     rmSync(this.work, { recursive: true, force: true });
     // Only now: such a directory may hold the last whole content where names cannot be exchanged.
@@ -127,25 +117,6 @@ export class AtomicDirectory {
         `Refusing to replace ${target} with atomic=True: it is not empty and holds no saved tensordict ` +
           "(no meta.json).",
       );
-    }
-  }
-
-  private place(replace: boolean): void {
-    const { target, path } = this;
-    const exchange = this.options.exchange ?? exchangeNames;
-    if (replace && exchange(path, target)) return;
-    if (!replace) {
-      guarded(target, () => renameSync(path, target));
-      return;
-    }
-    // Without such a call nothing has the name between these two steps.
-    const old = join(this.work, "old");
-    guarded(target, () => renameSync(target, old));
-    try {
-      guarded(target, () => renameSync(path, target));
-    } catch (error) {
-      renameSync(old, target);
-      throw error;
     }
   }
 }

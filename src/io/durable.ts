@@ -87,20 +87,31 @@ function syncTree(path: string): void {
 }
 
 /**
- * Puts a finished file or directory in place of whatever has the name, when every byte of it is on the disk. Where
- * names can be exchanged a reader finds the old one or the new one; elsewhere there is none for a moment between them.
+ * Gives what is at `made` the name `target`, which has something already. Where names can be exchanged a reader finds
+ * the old one or the new one; elsewhere nothing has the name for a moment. Returns where the old one is then.
+ * @param aside where it is put when names cannot be exchanged
+ */
+export function tradePlaces(made: string, target: string, aside: string, exchange = exchangeNames): string {
+  if (exchange(made, target)) return made;
+  guarded(target, () => renameSync(target, aside));
+  try {
+    replaceFile(made, target);
+  } catch (error) {
+    renameSync(aside, target);
+    throw error;
+  }
+  return aside;
+}
+
+/**
+ * Puts a finished file or directory in place of whatever has the name, when every byte of it is on the disk (see
+ * `tradePlaces`).
  */
 export function replaceDurably(made: string, path: string): void {
   const target = resolve(path);
   syncTree(made);
   const old = lstatSync(target, { throwIfNoEntry: false });
   if (old === undefined || (old.isFile() && !statSync(made).isDirectory())) replaceFile(made, target);
-  else if (exchangeNames(made, target)) rmSync(made, { recursive: true, force: true });
-  else {
-    const aside = temporaryBeside(target, "old");
-    guarded(target, () => renameSync(target, aside));
-    replaceFile(made, target);
-    rmSync(aside, { recursive: true, force: true });
-  }
+  else rmSync(tradePlaces(made, target, temporaryBeside(target, "old")), { recursive: true, force: true });
   syncPath(dirname(target));
 }

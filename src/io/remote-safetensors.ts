@@ -3,7 +3,13 @@ import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
 import { FormatError } from "./errors.ts";
 import { type RemoteOptions, RemotePlace, together } from "./s3.ts";
-import { headerLength, readHeader, type SafetensorsEntry, type SafetensorsHeader } from "./safetensors-header.ts";
+import {
+  headerLength,
+  readHeader,
+  type SafetensorsEntry,
+  type SafetensorsHeader,
+  SafetensorsListing,
+} from "./safetensors-header.ts";
 
 /** Bytes of the first request: the headers of most files fit. */
 const FIRST_BYTES = 256 * 1024;
@@ -16,12 +22,13 @@ export interface RowOptions {
 }
 
 /** A safetensors file in a store, of which only what is used is transferred. */
-export class RemoteSafetensors {
+export class RemoteSafetensors extends SafetensorsListing {
   private constructor(
     private readonly place: RemotePlace,
-    /** What the file holds. */
-    readonly header: SafetensorsHeader,
-  ) {}
+    header: SafetensorsHeader,
+  ) {
+    super(place.url, header);
+  }
 
   /** Reads the header of "s3://bucket/file". */
   static async open(url: string, options: RemoteOptions = {}): Promise<RemoteSafetensors> {
@@ -32,22 +39,6 @@ export class RemoteSafetensors {
     const end = 8 + length;
     const bytes = end <= first.length ? first : Buffer.concat([first, await place.range(place.key, first.length, end)]);
     return new RemoteSafetensors(place, readHeader(bytes.subarray(8, end), size, url));
-  }
-
-  /** Names, in the order of the header. */
-  keys(): string[] {
-    return [...this.header.entries.keys()];
-  }
-
-  get metadata(): ReadonlyMap<string, string> {
-    return this.header.metadata;
-  }
-
-  /** What the header says about one tensor. */
-  entry(name: string): SafetensorsEntry {
-    const entry = this.header.entries.get(name);
-    if (entry === undefined) throw new FormatError(`no tensor named ${JSON.stringify(name)}`, this.place.url);
-    return entry;
   }
 
   /** One tensor, or rows of it, in memory. */

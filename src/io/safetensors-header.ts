@@ -187,3 +187,29 @@ export function writeHeader(
   bytes.set(json, 8);
   return bytes;
 }
+
+/** A file of which the header was read: what it holds, by name. */
+export class SafetensorsListing {
+  constructor(
+    /** Where the file is, for messages. */
+    readonly path: string,
+    /** What the file holds. */
+    readonly header: SafetensorsHeader,
+  ) {}
+
+  /** Names, in the order of the header. */
+  keys(): string[] {
+    return [...this.header.entries.keys()];
+  }
+
+  get metadata(): ReadonlyMap<string, string> {
+    return this.header.metadata;
+  }
+
+  /** What the header says about one tensor. */
+  entry(name: string): SafetensorsEntry {
+    const entry = this.header.entries.get(name);
+    if (entry === undefined) throw new FormatError(`no tensor named ${JSON.stringify(name)}`, this.path);
+    return entry;
+  }
+}

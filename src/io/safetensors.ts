@@ -9,8 +9,8 @@ import {
   headerLength,
   layoutOrder,
   readHeader,
-  type SafetensorsEntry,
   type SafetensorsHeader,
+  SafetensorsListing,
   safetensorsCode,
   writeHeader,
 } from "./safetensors-header.ts";
@@ -41,30 +41,12 @@ export function readSafetensorsHeader(path: string): SafetensorsHeader {
 }
 
 /** An open safetensors file whose tensors are views of one mapping, made when asked for. */
-export class SafetensorsFile {
-  readonly path: string;
-  readonly header: SafetensorsHeader;
+export class SafetensorsFile extends SafetensorsListing {
   private file: TensorFile | null = null;
 
   constructor(path: string) {
-    this.path = resolve(path);
-    this.header = readSafetensorsHeader(this.path);
-  }
-
-  /** Names, in the order of the header. */
-  keys(): string[] {
-    return [...this.header.entries.keys()];
-  }
-
-  get metadata(): ReadonlyMap<string, string> {
-    return this.header.metadata;
-  }
-
-  /** What the header says about one tensor. */
-  entry(name: string): SafetensorsEntry {
-    const entry = this.header.entries.get(name);
-    if (entry === undefined) throw new FormatError(`no tensor named ${JSON.stringify(name)}`, this.path);
-    return entry;
+    const full = resolve(path);
+    super(full, readSafetensorsHeader(full));
   }
 
   /** One tensor. Its bytes are read when they are used; writing to it does not change the file. */
