@@ -172,6 +172,56 @@ describe("mappings", () => {
   });
 });
 
+describe.if(process.platform === "linux")("a file that is mapped already", () => {
+  test("is not mapped twice for writing through", () => {
+    const path = join(dir, "again");
+    writeFileSync(path, Buffer.alloc(8192));
+    const before = native.zs_io_live_maps();
+    const [first, second] = [mapFile(path, "r+"), mapFile(path, "r+", 4096)];
+    expect(native.zs_io_live_maps()).toBe(before + 1);
+    expect(second.nbytes).toBe(4096);
+    bytesAt(first)[7] = 9;
+    expect(bytesAt(second)[7]).toBe(9);
+    // Each owner goes for itself.
+    first.claim();
+    first.release();
+    expect(native.zs_io_live_maps()).toBe(before + 1);
+    bytesAt(second)[8] = 5;
+    expect(readFileSync(path).subarray(6, 10)).toEqual(Buffer.from([0, 9, 5, 0]));
+    second.claim();
+    second.release();
+    expect(native.zs_io_live_maps()).toBe(before);
+  });
+
+  test("is mapped anew when changes stay private, more is wanted, or another file has its name", () => {
+    const path = join(dir, "anew");
+    writeFileSync(path, Buffer.alloc(4096));
+    const first = mapFile(path, "r+");
+    const before = native.zs_io_live_maps();
+    bytesAt(mapFile(path, "r"))[0] = 1;
+    expect(bytesAt(first)[0]).toBe(0);
+    truncateSync(path, 8192);
+    const longer = mapFile(path, "r+");
+    expect(longer.nbytes).toBe(8192);
+    expect(native.zs_io_live_maps()).toBe(before + 2);
+    rmSync(path);
+    writeFileSync(path, Buffer.alloc(4096, 3));
+    const other = mapFile(path, "r+");
+    expect(native.zs_io_live_maps()).toBe(before + 3);
+    expect([first, longer, other].map((storage) => bytesAt(storage)[0])).toEqual([0, 0, 3]);
+  });
+
+  test("is mapped anew when pages of the old mapping were lost", () => {
+    const path = join(dir, "lost");
+    writeFileSync(path, Buffer.alloc(16384, 1));
+    const first = MemoryMappedTensor.fromFilename(path, { dtype: "uint8", shape: 16384 });
+    truncateSync(path, 0);
+    expect(() => first.sum()).toThrow("is shorter than when it was mapped");
+    writeFileSync(path, Buffer.alloc(16384, 2));
+    expect(MemoryMappedTensor.fromFilename(path, { dtype: "uint8", shape: 16384 }).sum().item()).toBe(32768);
+  });
+});
+
 describe("a file that is cut short while it is mapped", () => {
   // Every way to its bytes: kernels, one element, all elements, copies, printed text.
   const uses: [string, (t: MemoryMappedTensor) => unknown][] = [

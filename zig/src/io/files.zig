@@ -47,8 +47,31 @@ fn resize(job: *Job, fd: c_int, size: usize) Failure!void {
     job.file_size = @floatFromInt(size);
 }
 
+/// What maps a whole file that was there already, for reading and writing through.
+const plain_map = Flag.map | Flag.shared | Flag.writable;
+
+fn identityOf(fd: c_int) mappings.File {
+    if (builtin.os.tag != .linux) return .{};
+    const linux = std.os.linux;
+    var found: linux.Statx = undefined;
+    const mask: linux.STATX = .{ .INO = true, .BTIME = true };
+    if (linux.errno(linux.statx(fd, "", linux.AT.EMPTY_PATH, mask, &found)) != .SUCCESS) return .{};
+    if (!found.mask.INO or !found.mask.BTIME) return .{};
+    return .{
+        .device = @as(u64, found.dev_major) << 32 | found.dev_minor,
+        .inode = found.ino,
+        .born = @as(i128, found.btime.sec) * 1_000_000_000 + found.btime.nsec,
+    };
+}
+
 fn mapDescriptor(job: *Job, fd: c_int, length: usize, flags: u32, offset: usize) Failure!bool {
     if (length == 0) return false;
+    const file: mappings.File = if (flags == plain_map and offset == 0) identityOf(fd) else .{};
+    if (file.inode != 0) if (mappings.shared(file, length)) |start| {
+        job.address = @floatFromInt(start);
+        job.mapped = @floatFromInt(length);
+        return false;
+    };
     var m: c.MAP = .{ .TYPE = if (flags & Flag.shared != 0) .SHARED else .PRIVATE };
     if (@hasField(c.MAP, "NORESERVE")) m.NORESERVE = true;
     if (@hasField(c.MAP, "POPULATE") and flags & Flag.populate != 0) m.POPULATE = true;
@@ -63,6 +86,7 @@ fn mapDescriptor(job: *Job, fd: c_int, length: usize, flags: u32, offset: usize)
     const path = whole(job.path) orelse 0;
     const kept = flags & Flag.keep_fd != 0 and fd >= 0 and mayKeep(fd);
     mappings.add(@intFromPtr(address), length, if (path == 0) null else @ptrFromInt(path), if (kept) fd else -1);
+    mappings.share(@intFromPtr(address), file);
     return kept;
 }
 

@@ -1,4 +1,5 @@
-//! The mappings that exist: who owns them, and what happens when a mapped file turns out to be shorter than it was.
+//! The mappings that exist: who owns them, which file they show, and what happens when a mapped file turns out to be
+//! shorter than it was.
 //! Touching a page behind the end of its file raises SIGBUS. Here the page becomes zeros, the path of the file is
 //! noted, and the call that touched it (or the next one) fails with `file_fault`; the program goes on.
 const std = @import("std");
@@ -18,12 +19,32 @@ const Entry = struct {
     /// One more than the descriptor that is closed with the mapping, 0 for none: a table of zeros takes no room in the
     /// library.
     after_fd: c_int = 0,
+    /// The file, when its mapping may be handed out again; `inode` is 0 otherwise.
+    file: File = .{},
+    /// One more than the slot of the next mapping in this chain of `by_file`.
+    after_next: u32 = 0,
+    /// Pages of it were replaced by zeros.
+    faulted: std.atomic.Value(bool) = .init(false),
+};
+
+/// What tells a file from every other. The time of its birth is part of it: file servers give numbers out again.
+pub const File = struct {
+    device: u64 = 0,
+    inode: u64 = 0,
+    born: i128 = 0,
+
+    fn chain(self: File) usize {
+        return (self.inode +% self.device) *% 0x9e3779b97f4a7c15 >> (64 - chain_bits);
+    }
 };
 
 /// Twice the number of mappings that Linux allows a process by default.
 const slots = 1 << 17;
 const removed = 1;
 var table: [slots]Entry = @splat(.{});
+const chain_bits = 14;
+/// One more than the slot of the first mapping of each chain of files.
+var by_file: [1 << chain_bits]u32 = @splat(0);
 var lock = std.atomic.Value(u32).init(0);
 var live_maps = std.atomic.Value(i64).init(0);
 var live_bytes = std.atomic.Value(i64).init(0);
@@ -56,6 +77,48 @@ fn find(start: usize) ?*Entry {
     return null;
 }
 
+/// The mapping that a file has already, with one more owner, when it has `length` bytes. Where memory is collected late
+/// a file is loaded again long before its last mapping has gone.
+pub fn shared(file: File, length: usize) ?usize {
+    acquire();
+    defer release();
+    var at = by_file[file.chain()];
+    while (at != 0) {
+        const entry = &table[at - 1];
+        if (std.meta.eql(entry.file, file) and entry.length >= length and !entry.faulted.load(.acquire)) {
+            entry.extra_owners += 1;
+            return entry.start.load(.monotonic);
+        }
+        at = entry.after_next;
+    }
+    return null;
+}
+
+/// Lets `shared` find a mapping.
+pub fn share(start: usize, file: File) void {
+    if (file.inode == 0) return;
+    acquire();
+    defer release();
+    const entry = find(start) orelse return;
+    const head = &by_file[file.chain()];
+    entry.file = file;
+    entry.after_next = head.*;
+    head.* = slotNumber(entry) + 1;
+}
+
+fn slotNumber(entry: *const Entry) u32 {
+    return @intCast((@intFromPtr(entry) - @intFromPtr(&table)) / @sizeOf(Entry));
+}
+
+fn leaveChain(entry: *Entry) void {
+    if (entry.file.inode == 0) return;
+    var link = &by_file[entry.file.chain()];
+    while (link.* != slotNumber(entry) + 1) link = &table[link.* - 1].after_next;
+    link.* = entry.after_next;
+    entry.file = .{};
+    entry.after_next = 0;
+}
+
 /// Notes a new mapping; `path` is null for memory without a file, `fd` goes with the mapping unless it is -1.
 pub fn add(start: usize, length: usize, path: ?[*:0]const u8, fd: c_int) void {
     _ = live_maps.fetchAdd(1, .monotonic);
@@ -72,6 +135,7 @@ pub fn add(start: usize, length: usize, path: ?[*:0]const u8, fd: c_int) void {
             entry.path = copy;
             entry.extra_owners = 0;
             entry.after_fd = fd + 1;
+            entry.faulted.store(false, .monotonic);
             entry.start.store(start, .release);
             return;
         }
@@ -110,6 +174,7 @@ pub fn drop(start: usize, fallback: usize) i32 {
         }
         length = entry.length;
         fd = entry.after_fd - 1;
+        leaveChain(entry);
         entry.start.store(removed, .release);
         if (entry.path) |p| std.heap.c_allocator.free(std.mem.span(p));
         entry.path = null;
@@ -174,6 +239,7 @@ fn onBusError(signal: c.SIG, info: *const c.siginfo_t, context: ?*anyopaque) cal
     for (&table) |*entry| {
         const start = entry.start.load(.acquire);
         if (start <= removed or entry.path == null or address < start or address - start >= entry.length) continue;
+        entry.faulted.store(true, .release);
         if (!replaceTail(address, start + entry.length)) break;
         if (pending.swap(2, .acquire) == 0) {
             const path = entry.path.?;
