@@ -12,6 +12,8 @@ export type MapMode = "r+" | "r" | "c";
 const ENOMEM = -12;
 /** Bytes that a shared mapping of a file counts for the collector. */
 const SHARED_COUNT = 512;
+/** The share of a private mapping of a file that counts: most of its pages are only read. */
+const PRIVATE_SHARE = 1 / 16;
 /** Linux allows a process 65530 mappings: unreachable ones are collected long before. */
 const MANY_MAPS = 4096;
 let mapsAfterCollection = 0;
@@ -78,8 +80,9 @@ export function mapFlags(mode: MapMode): number {
 /** A storage over what a job mapped. An empty file gives an empty storage. */
 export function storageOf(result: JobResult, path: string | null, mode: MapMode): Storage {
   if (result.mapped === 0) return Storage.allocate(0);
-  // What is written to private pages and shared memory takes memory; pages of a shared file are the system's cache.
-  const counted = mode === "r+" && path !== null ? Math.min(result.mapped, SHARED_COUNT) : result.mapped;
+  // What is written to private pages and shared memory takes memory; pages of a file are the system's cache.
+  let counted = result.mapped;
+  if (path !== null) counted = mode === "r+" ? Math.min(counted, SHARED_COUNT) : Math.ceil(counted * PRIVATE_SHARE);
   const anchor = ownMapping(result.address, result.mapped, counted);
   const source = new MappedFile(path, mode, result.mapped, result.address);
   return Storage.mapped(result.address, result.mapped, anchor, source);
