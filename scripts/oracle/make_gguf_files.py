@@ -18,6 +18,19 @@ SCALES = {
     "Q4_K": [0, 2],
     "Q5_K": [0, 2],
     "Q6_K": [208],
+    "TQ1_0": [52],
+    "TQ2_0": [64],
+    "MXFP4": [],
+    "NVFP4": [],
+    "IQ1_S": [0],
+    "IQ1_M": [],
+    "IQ2_XXS": [0],
+    "IQ2_XS": [0],
+    "IQ2_S": [0],
+    "IQ3_XXS": [0],
+    "IQ3_S": [0],
+    "IQ4_NL": [0],
+    "IQ4_XS": [0],
 }
 
 
@@ -39,6 +52,12 @@ def write_blocks() -> None:
         for at in scales:
             values = random.normal(size=len(blocks)).astype(np.float16)
             blocks[:, at : at + 2] = values.view(np.uint8).reshape(-1, 2)
+        if name == "IQ1_M":
+            # Its scale lies in the upper bits of four numbers.
+            bits = random.normal(size=len(blocks)).astype(np.float16).view(np.uint16)
+            for i in range(4):
+                upper = (bits >> (4 * i) & 15).astype(np.uint8) << 4
+                blocks[:, 49 + 2 * i] = blocks[:, 49 + 2 * i] & 15 | upper
         rows = blocks.reshape(2, -1)
         writer.add_tensor(name, rows, raw_dtype=kind)
         writer.add_tensor(f"{name}.expected", quants.dequantize(rows, kind))
@@ -68,7 +87,7 @@ def main() -> None:
         writer.add_tensor(name, plain.astype(name))
     bf16 = quants.quantize(plain.astype(np.float32), gguf.GGMLQuantizationType.BF16)
     writer.add_tensor("bfloat16", bf16, raw_dtype=gguf.GGMLQuantizationType.BF16)
-    writer.add_tensor("IQ4_NL", np.zeros((2, 36), dtype=np.uint8), raw_dtype=gguf.GGMLQuantizationType.IQ4_NL)
+    writer.add_tensor("Q8_1", np.zeros((2, 80), dtype=np.uint8), raw_dtype=gguf.GGMLQuantizationType.Q8_1)
     write(writer)
     other = gguf.GGUFWriter(OUT / "aligned.gguf", "llama")
     other.add_custom_alignment(128)

@@ -1,34 +1,9 @@
 // Blocks of quantized elements in GGUF files, expanded to float32: the numbers are those of GGUF's Python package.
 import { windowOn } from "../ffi/memory.ts";
 import { Storage } from "../tensor/storage.ts";
+import { CODEBOOKS } from "./gguf-codebooks.ts";
+import { type Expand, halfAt, halfTable } from "./gguf-halves.ts";
 import type { GgufType } from "./gguf-types.ts";
-
-/** Writes the elements of `count` blocks. */
-type Expand = (blocks: Uint8Array, count: number, out: Float32Array) => void;
-
-let halves: Float32Array | null = null;
-
-/** Every float16 as a float32, by its bits. */
-function halfTable(): Float32Array {
-  if (halves !== null) return halves;
-  halves = new Float32Array(65536);
-  for (let bits = 0; bits < 65536; bits++) {
-    const exponent = (bits >> 10) & 31;
-    const fraction = bits & 1023;
-    const size = exponent === 31 ? (fraction === 0 ? Infinity : NaN) : magnitude(exponent, fraction);
-    halves[bits] = bits & 0x8000 ? -size : size;
-  }
-  return halves;
-}
-
-function magnitude(exponent: number, fraction: number): number {
-  return exponent === 0 ? fraction * 2 ** -24 : (1024 + fraction) * 2 ** (exponent - 25);
-}
-
-/** The float16 at a place. */
-function halfAt(half: Float32Array, blocks: Uint8Array, at: number): number {
-  return half[(blocks[at] as number) | ((blocks[at + 1] as number) << 8)] as number;
-}
 
 /** Blocks whose elements are bytes: scale, 32 signed bytes. */
 function expandBytes(blocks: Uint8Array, count: number, out: Float32Array): void {
@@ -156,6 +131,7 @@ const EXPAND: Record<string, Expand> = {
   Q4_K: expandQ45K(false),
   Q5_K: expandQ45K(true),
   Q6_K: expandQ6K,
+  ...CODEBOOKS,
 };
 
 /** Whether blocks of this type can be turned into float32. */

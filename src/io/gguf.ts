@@ -74,7 +74,7 @@ export class GgufFile {
 
   /**
    * One tensor as float32; of a quantized one what its blocks stand for.
-   * @throws FormatError for types other than the plain ones, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 and Q2_K to Q6_K
+   * @throws FormatError for Q1_0, Q8_1 and Q8_K, which the gguf package does not expand either
    */
   dequantize(name: string): Tensor {
     const { type, shape, offset, nbytes } = this.entry(name);
