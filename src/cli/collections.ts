@@ -1,21 +1,21 @@
-// What the commands work with: any format as a TensorDict whose bytes are read when they are used, and back.
+// What the commands work with: any format as a TensorDict whose bytes are read when they are used.
 import "../install.ts";
-import { mkdirSync, renameSync } from "node:fs";
-import { dirname } from "node:path";
-import { fromTypedArray } from "../api/tensor-data.ts";
-import { guarded } from "../io/errors.ts";
-import type { BackgroundOptions } from "../io/file-jobs.ts";
+import type { GgufFile } from "../io/gguf.ts";
 import { isPlainObject, isPythonJson } from "../io/python-json.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { isNonTensor, isTensorCollection, NonTensorData, TensorDict } from "../tensordict/index.ts";
+import { isTensorCollection, NonTensorData, TensorDict } from "../tensordict/index.ts";
 import type { Td } from "../tensordict/state.ts";
+import { openAnyClass } from "./any-class.ts";
 import { CliError } from "./errors.ts";
 import type { FormatName } from "./formats.ts";
+import { METADATA, SEPARATOR, standsBeside } from "./losses.ts";
 
-/** Separates levels in the flat names of model files. */
-const SEPARATOR = ".";
-/** The entry that keeps the strings of a model file's header. */
-const METADATA = "__metadata__";
+/** What was opened. */
+export interface Opened {
+  td: Td;
+  /** What the source has and the collection does not tell: one line for each kind of thing. */
+  lost: readonly string[];
+}
 
 /** A TensorDict of values nested in objects; values that are no tensors are kept as they are. */
 function fromValues(value: unknown, path: string): Td {
@@ -40,8 +40,17 @@ function holdsTensors(value: unknown): boolean {
   return isPlainObject(value) && Object.values(value).some(holdsTensors);
 }
 
+/** Flat names as levels, unless a name stands beside the beginning of another ("a" beside "a.b"). */
 function nestedAtDots(td: Td): Td {
-  return [...td._keys()].some((key) => key.includes(SEPARATOR)) ? (td.unflattenKeys(SEPARATOR) as Td) : td;
+  const keys = new Set(td._keys());
+  if (![...keys].some((key) => key.includes(SEPARATOR)) || standsBeside(keys)) return td;
+  return td.unflattenKeys(SEPARATOR) as Td;
+}
+
+/** Tensors by name, or a collection as it is. */
+function fromState(value: unknown, path: string): Td {
+  const td = fromValues(value, path);
+  return td === value ? td : nestedAtDots(td);
 }
 
 async function openSafetensors(path: string): Promise<Td> {
@@ -53,50 +62,72 @@ async function openSafetensors(path: string): Promise<Td> {
   return td;
 }
 
-/** The strings of a header as one text, for formats that hold no other values. */
-function metadataText(metadata: Record<string, string>): string | null {
-  return Object.keys(metadata).length === 0 ? null : JSON.stringify(metadata);
-}
-
-/** Takes such a text apart again. */
-function setMetadata(td: Td, text: string): void {
-  let value: unknown;
+/** The strings of a header that were kept as one text; null for anything else. */
+function headerOf(text: string): NonTensorData | null {
   try {
-    value = JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return isPlainObject(value) ? new NonTensorData(value) : null;
   } catch {
-    return;
+    return null;
   }
-  if (isPlainObject(value)) td.set(METADATA, new NonTensorData(value) as never);
 }
 
 async function openNpz(path: string): Promise<Td> {
   const { loadNpz } = await import("../io/npz.ts");
-  const { [METADATA]: text, ...arrays } = loadNpz(path);
+  const arrays = loadNpz(path);
+  const kept = arrays[METADATA];
+  const isText = kept !== undefined && kept.dtype.name === "uint8" && kept.ndim === 1;
+  const header = isText ? headerOf(new TextDecoder().decode(kept.typedArray() as Uint8Array)) : null;
+  if (header !== null) delete arrays[METADATA];
   const td = nestedAtDots(fromValues(arrays, path));
-  if (text !== undefined) setMetadata(td, new TextDecoder().decode(text.typedArray() as Uint8Array));
+  if (header !== null) td.set(METADATA, header as never);
   return td;
 }
 
 async function openHdf5(path: string): Promise<Td> {
-  using file = TensorDict.fromH5(path, { mode: "r" });
+  // The file has no batch sizes: none are made up.
+  using file = TensorDict.fromH5(path, { mode: "r", batchSize: [] });
   const td = file.toTensorDict() as unknown as Td;
   const text = [...td._keys()].includes(METADATA) ? td.at(METADATA) : undefined;
-  if (typeof text === "string") setMetadata(td, text);
+  const header = typeof text === "string" ? headerOf(text) : null;
+  if (header !== null) td.set(METADATA, header as never);
   return td;
 }
 
-async function openSnapshot(path: string): Promise<Td> {
+async function openSnapshot(path: string): Promise<Opened> {
   const { Snapshot } = await import("../io/snapshot.ts");
   const snapshot = new Snapshot(path);
-  const roots = [...snapshot.manifest.keys()].filter((name) => name.split("/").length === 2);
-  const values = roots.map((name): [string, unknown] => [name.slice(2), snapshot.readObject(name)]);
+  const names = [...snapshot.manifest.keys()].filter((name) => name.split("/").length === 2);
+  const roots = [...new Set(names.map((name) => name.slice(name.indexOf("/") + 1)))];
+  const values = roots.map((name): [string, unknown] => [name, snapshot.readObject(`0/${name}`)]);
   // What `convert` writes is the state of one object; others are kept apart by their names.
   const [only] = values;
-  return nestedAtDots(fromValues(values.length === 1 ? only?.[1] : Object.fromEntries(values), path));
+  const td = fromState(values.length === 1 ? only?.[1] : new Map(values), path);
+  const others = [...snapshot.manifest].filter(([name, entry]) => {
+    if (name.startsWith("0/")) return false;
+    return ["Tensor", "ChunkedTensor", "object"].includes(entry.type) && !("replicated" in entry && entry.replicated);
+  });
+  return { td, lost: others.length === 0 ? [] : [`  values of other processes than the first: ${others.length}`] };
 }
 
-/** Opens a file or a directory. Bytes are mapped where the format allows it. */
-export async function openCollection(path: string, format: FormatName): Promise<Td> {
+function plainValue(value: unknown): unknown {
+  if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array);
+  return Array.isArray(value) ? value.map(plainValue) : value;
+}
+
+function openGguf(file: GgufFile): Opened {
+  const td = nestedAtDots(fromValues(file.tensors, file.path));
+  const metadata = [...file.metadata].map(([key, value]): [string, unknown] => [key, plainValue(value)]);
+  if (metadata.length > 0) td.set(METADATA, new NonTensorData(Object.fromEntries(metadata)) as never);
+  const types = new Set<string>();
+  for (const name of file.keys()) {
+    const { type } = file.entry(name);
+    if (type.dtype === null) types.add(type.name);
+  }
+  return { td, lost: types.size === 0 ? [] : [`  quantization (blocks become bytes): ${[...types].join(", ")}`] };
+}
+
+async function openWhole(path: string, format: Exclude<FormatName, "gguf" | "torchsnapshot">): Promise<Td> {
   switch (format) {
     case "memmap":
     case "tdz":
@@ -106,123 +137,18 @@ export async function openCollection(path: string, format: FormatName): Promise<
     case "safetensors":
       return await openSafetensors(path);
     case "pt":
-      return nestedAtDots(fromValues((await import("../io/torch-file.ts")).loadTorch(path), path));
-    case "gguf": {
-      const { loadGguf } = await import("../io/gguf.ts");
-      return nestedAtDots(fromValues(loadGguf(path).tensors, path));
-    }
+      return fromState((await import("../io/torch-file.ts")).loadTorch(path), path);
     case "npz":
       return await openNpz(path);
     case "hdf5":
       return await openHdf5(path);
-    case "torchsnapshot":
-      return await openSnapshot(path);
   }
 }
 
-/** True when more than names and tensors has to be kept. */
-function isStructured(td: Td): boolean {
-  if (td._kind !== "tensordict" || td._batchSize.length > 0) return true;
-  for (const key of td._keys()) {
-    const entry = td._own(key);
-    if (entry instanceof Tensor || entry === undefined || key === METADATA) continue;
-    if (isStructured(entry as Td)) return true;
-  }
-  return false;
-}
-
-/** Tensors by joined name, and the strings of the header. */
-function flat(td: Td): { tensors: Map<string, Tensor>; metadata: Record<string, string> } {
-  const tensors = new Map<string, Tensor>();
-  let metadata: Record<string, string> = {};
-  for (const [key, entry] of td.flattenKeys(SEPARATOR).items() as Iterable<[string, unknown]>) {
-    if (!isNonTensor(entry)) tensors.set(key, entry as Tensor);
-    else if (key === METADATA) metadata = { ...metadata, ...(entry as { data: Record<string, string> }).data };
-    else if (key.startsWith(`${METADATA}.`)) {
-      metadata[key.slice(METADATA.length + 1)] = String((entry as { data: unknown }).data);
-    }
-  }
-  return { tensors, metadata };
-}
-
-/** How a collection is written. */
-export interface WriteOptions extends BackgroundOptions {
-  numThreads: number;
-}
-
-async function writeSafetensors(td: Td, path: string, options: WriteOptions): Promise<void> {
-  if (isStructured(td)) {
-    const { toSafetensorsAsync } = await import("../tensordict/index.ts");
-    return await toSafetensorsAsync(td, path, { ...options });
-  }
-  const { saveSafetensorsAsync } = await import("../io/safetensors.ts");
-  const { tensors, metadata } = flat(td);
-  const strings = Object.keys(metadata).length === 0 ? null : metadata;
-  await saveSafetensorsAsync(tensors, path, { ...options, metadata: strings });
-}
-
-async function writeTorch(td: Td, path: string, options: WriteOptions): Promise<void> {
-  const { saveTorchAsync } = await import("../io/torch-save.ts");
-  if (isStructured(td)) return await saveTorchAsync(td, path, { ...options });
-  const { tensors, metadata } = flat(td);
-  const strings = Object.keys(metadata).length === 0 ? [] : [[METADATA, metadata] as [string, unknown]];
-  await saveTorchAsync(Object.fromEntries([...tensors, ...strings]), path, { ...options });
-}
-
-async function writeNpz(td: Td, path: string, options: WriteOptions): Promise<void> {
-  const { saveNpz } = await import("../io/npz.ts");
-  const { tensors, metadata } = flat(td);
-  const text = metadataText(metadata);
-  if (text !== null) tensors.set(METADATA, fromTypedArray(new TextEncoder().encode(text)));
-  // NumPy adds the ending to a name without it.
-  saveNpz(`${path}.npz`, tensors, { numThreads: options.numThreads });
-  renameSync(`${path}.npz`, path);
-}
-
-function writeHdf5(td: Td, path: string): void {
-  const { metadata } = flat(td);
-  const text = metadataText(metadata);
-  const whole = text === null ? td : (td.clone(false) as Td);
-  if (text !== null) whole.set(METADATA, new NonTensorData(text) as never);
-  whole.toH5(path).close();
-}
-
-async function writeSnapshot(td: Td, path: string, options: WriteOptions): Promise<void> {
-  const { Snapshot, StateDict } = await import("../io/snapshot.ts");
-  const { tensors, metadata } = flat(td);
-  const state: Record<string, unknown> = Object.fromEntries(tensors);
-  if (Object.keys(metadata).length > 0) state[METADATA] = metadata;
-  Snapshot.take({ path, appState: { state: new StateDict(state) }, numThreads: options.numThreads });
-}
-
-/** Writes a collection to a place where nothing is. */
-export async function writeCollection(td: Td, path: string, format: FormatName, options: WriteOptions): Promise<void> {
-  const isDirectory = format === "memmap" || format === "torchsnapshot";
-  if (isDirectory) guarded(path, () => mkdirSync(dirname(path), { recursive: true }));
-  switch (format) {
-    case "memmap":
-    case "tdz":
-      await td.memmapAsync(path, {
-        ...options,
-        copyExisting: true,
-        fsync: format !== "tdz",
-        archive: format === "tdz",
-      } as never);
-      return;
-    case "consolidated":
-      td.consolidate({ filename: path });
-      return;
-    case "safetensors":
-      return await writeSafetensors(td, path, options);
-    case "pt":
-      return await writeTorch(td, path, options);
-    case "npz":
-      return await writeNpz(td, path, options);
-    case "hdf5":
-      return writeHdf5(td, path);
-    case "torchsnapshot":
-      return await writeSnapshot(td, path, options);
-    case "gguf":
-      throw new CliError("GGUF files can only be read.", 2);
-  }
+/** Opens a file or a directory. Bytes are mapped where the format allows it. */
+export async function openCollection(path: string, format: FormatName): Promise<Opened> {
+  using _ = openAnyClass();
+  if (format === "gguf") return openGguf((await import("../io/gguf.ts")).loadGguf(path));
+  if (format === "torchsnapshot") return await openSnapshot(path);
+  return { td: await openWhole(path, format), lost: [] };
 }

@@ -1,11 +1,12 @@
 // `zensor diff`: what is not the same in two files or directories, whatever their formats.
+import { pythonJsonStringify } from "../io/python-json.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import type { LazyLike } from "../tensordict/lazy.ts";
 import type { Td } from "../tensordict/state.ts";
 import type { Entry } from "../tensordict/types.ts";
-import { openCollection } from "./collections.ts";
-import { formatOf } from "./formats.ts";
+import { valueOf } from "./inspect.ts";
+import { openSource } from "./source.ts";
 
 /** One difference. */
 interface Difference {
@@ -33,6 +34,7 @@ function tensorDifference(a: Tensor, b: Tensor): string | null {
   if (a.dtype !== b.dtype) return `${a.dtype.name} and ${b.dtype.name}`;
   const [x, y] = [a.shape.join(", "), b.shape.join(", ")];
   if (x !== y) return `shape [${x}] and [${y}]`;
+  if (a.requiresGrad !== b.requiresGrad) return "requires_grad differs";
   return sameElements(a, b) ? null : "elements differ";
 }
 
@@ -49,17 +51,30 @@ function compare(a: Entry | undefined, b: Entry | undefined, name: string, found
   }
   const [left, right] = [a as Td, b as Td];
   if (isNonTensor(left) || isNonTensor(right)) {
-    const value = (td: Td) => JSON.stringify((td as unknown as { data?: unknown }).data ?? String(td));
-    const same = isNonTensor(left) && isNonTensor(right) && value(left) === value(right);
-    if (!same) found.push({ name, what: "values differ" });
+    const alike = left._kind === right._kind && left._className === right._className;
+    const value = (td: Td) => pythonJsonStringify(valueOf(td) as never);
+    if (!alike) found.push({ name, what: `${left._className} and ${right._className}` });
+    else if (value(left) !== value(right)) found.push({ name, what: "values differ" });
     return;
   }
   compareLevels(left, right, name, found);
 }
 
+/** What a level is: a class of a program by its name. */
+function kindOf(td: Td): string {
+  if (td._kind === "lazy") return "a lazy stack";
+  return td._kind === "tensorclass" ? td._className : "a TensorDict";
+}
+
+function namesOf(td: Td): string {
+  return td._batchSize.map((_, i) => td._names?.[i] ?? "None").join(", ");
+}
+
 function compareLevels(a: Td, b: Td, prefix: string, found: Difference[]): void {
+  if (kindOf(a) !== kindOf(b)) found.push({ name: prefix, what: `${kindOf(a)} and ${kindOf(b)}` });
   const [x, y] = [a._batchSize.join(", "), b._batchSize.join(", ")];
   if (x !== y) found.push({ name: prefix, what: `batch size [${x}] and [${y}]` });
+  else if (namesOf(a) !== namesOf(b)) found.push({ name: prefix, what: `names [${namesOf(a)}] and [${namesOf(b)}]` });
   if (a._kind === "lazy" && b._kind === "lazy") {
     const [left, right] = [(a as unknown as LazyLike).members, (b as unknown as LazyLike).members];
     for (let i = 0; i < Math.max(left.length, right.length); i++) {
@@ -79,10 +94,10 @@ function compareLevels(a: Td, b: Td, prefix: string, found: Difference[]): void 
 
 /** Prints the differences; gives whether there are none. */
 export async function diff(first: string, second: string, options: { json?: boolean }): Promise<boolean> {
-  const a = await openCollection(first, await formatOf(first));
-  const b = await openCollection(second, await formatOf(second));
+  const { td: a } = await openSource(first);
+  const { td: b } = await openSource(second);
   const found: Difference[] = [];
-  compareLevels(a, b, "", found);
+  compare(a as Entry, b as Entry, "", found);
   if (options.json) console.log(JSON.stringify(found, null, 2));
   else for (const { name, what } of found) console.log(`${name === "" ? "(all)" : name}: ${what}`);
   return found.length === 0;

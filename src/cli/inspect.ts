@@ -4,8 +4,8 @@ import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import type { LazyLike } from "../tensordict/lazy.ts";
 import type { Td } from "../tensordict/state.ts";
-import { openCollection } from "./collections.ts";
-import { FORMATS, type FormatName, formatNamed, formatOf } from "./formats.ts";
+import { FORMATS, type FormatName } from "./formats.ts";
+import { openSource } from "./source.ts";
 import { bytesText } from "./text.ts";
 
 /** One line of the listing. */
@@ -24,15 +24,20 @@ interface Listing {
   values: { name: string; value: unknown }[];
 }
 
-function valueOf(entry: unknown): unknown {
-  const held = entry as { data?: unknown; tolist?(): unknown };
-  return held.tolist === undefined ? held.data : held.tolist();
+/** The value of an entry that is no tensor: nested arrays for a stack. */
+export function valueOf(entry: unknown): unknown {
+  const held = entry as { _kind: string; data?: unknown; tolist(): unknown };
+  return held._kind === "nonTensorStack" ? held.tolist() : held.data;
 }
 
 /** Every tensor of a collection by its joined name, and every other value. */
 export function listingOf(td: Td, format: FormatName): Listing {
   const listing: Listing = { format, batchSize: [...td._batchSize], rows: [], values: [] };
   const visit = (level: Td, prefix: string) => {
+    if (isNonTensor(level)) {
+      listing.values.push({ name: prefix, value: valueOf(level) });
+      return;
+    }
     if (level._kind === "lazy") {
       // Members may differ: each is listed for itself.
       const { members } = level as unknown as LazyLike;
@@ -45,8 +50,7 @@ export function listingOf(td: Td, format: FormatName): Listing {
       if (entry instanceof Tensor) {
         const nbytes = entry.numel() * entry.dtype.itemsize;
         listing.rows.push({ name, dtype: entry.dtype.name, shape: [...entry.shape], nbytes });
-      } else if (isNonTensor(entry)) listing.values.push({ name, value: valueOf(entry) });
-      else visit(entry as Td, name);
+      } else visit(entry as Td, name);
     }
   };
   visit(td, "");
@@ -78,8 +82,8 @@ function printTable(listing: Listing): void {
 
 /** Lists the tensors of a file or a directory. */
 export async function inspect(path: string, options: { json?: boolean; from?: string }): Promise<void> {
-  const format = options.from === undefined ? await formatOf(path) : formatNamed(options.from);
-  const listing = listingOf(await openCollection(path, format), format);
+  const { td, format } = await openSource(path, options.from);
+  const listing = listingOf(td, format);
   if (options.json)
     console.log(JSON.stringify(listing, (_key, value) => (typeof value === "bigint" ? `${value}` : value), 2));
   else printTable(listing);

@@ -42,6 +42,8 @@ export function commandLine(version: string, ended: (exitCode: number) => void =
     .option("--to <format>", "format of the target, where its name does not tell")
     .option("--threads <n>", "threads that write")
     .option("--force", "replace an existing target")
+    .option("--lossy", "leave out what the target cannot hold, and say so")
+    .option("--json", "machine-readable output")
     .option("--quiet", "no progress and no summary")
     .action(async (from, to, options) => await (await import("./convert.ts")).convert(from, to, options));
   command("diff <first> <second>", "say what differs between two files or directories of any format")

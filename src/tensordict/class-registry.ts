@@ -19,3 +19,15 @@ export function registerClass(name: string, found: RegisteredClass): void {
 export function classByName(name: string): RegisteredClass | undefined {
   return classes.get(name);
 }
+
+let unknown: ((name: string) => RegisteredClass) | null = null;
+
+/** From now on files may hold tensorclasses that no program has defined: `make` gives a class by name; null ends it. */
+export function acceptUnknownClasses(make: ((name: string) => RegisteredClass) | null): void {
+  unknown = make;
+}
+
+/** The class that a file names; one of any fields where that is wanted (see `acceptUnknownClasses`). */
+export function classInFile(name: string): RegisteredClass | undefined {
+  return classes.get(name) ?? unknown?.(name);
+}

@@ -14,7 +14,7 @@ import { type DType, dtypeByName } from "../tensor/dtype.ts";
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
 import { Size, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { classByName } from "./class-registry.ts";
+import { classInFile } from "./class-registry.ts";
 import { LEVEL_KEYS, markConsolidated, NESTED_PREFIX } from "./consolidated.ts";
 import { startsWith } from "./convert.ts";
 import { lockTd } from "./locking.ts";
@@ -166,7 +166,7 @@ class Builder {
     const qualified = /^<class '([^']+)'>$/.exec(text)?.[1];
     if (qualified === undefined) throw this.bad(place, `the class ${JSON.stringify(text)} is not known`);
     const name = qualified.slice(qualified.lastIndexOf(".") + 1);
-    const found = classByName(name);
+    const found = classInFile(name);
     if (found === undefined) {
       throw new RuntimeError(
         `Could not find the class ${name} saved in ${this.file.path}${place}. Import the module that defines it.`,

@@ -16,7 +16,7 @@ import { type DeviceLike, toDevice } from "../tensor/device.ts";
 import { TypeError, ValueError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { classByName } from "./class-registry.ts";
+import { classInFile } from "./class-registry.ts";
 import { startsWith } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { entriesOf, make, type NewState, type Td, toNames } from "./state.ts";
@@ -204,7 +204,7 @@ class Builder {
   private tensorclass(type: PythonJson, entries: Map<string, Entry>, state: NewState): Td {
     const qualified = typeof type === "string" ? (/^<class '([^']+)'>$/.exec(type)?.[1] ?? type) : "";
     const name = qualified.slice(qualified.lastIndexOf(".") + 1);
-    const found = classByName(name);
+    const found = classInFile(name);
     if (found === undefined) {
       throw this.bad(
         `the class ${JSON.stringify(name)} is not known. Import the module that defines it, and register it`,

@@ -9,7 +9,7 @@ import type { Device } from "../tensor/device.ts";
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
 import { SCALAR_SIZE, Size } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { classByName, type RegisteredClass } from "./class-registry.ts";
+import { classInFile, type RegisteredClass } from "./class-registry.ts";
 import { startsWith } from "./convert.ts";
 import { followFile } from "./memmap-save.ts";
 import { make, type NewState, type Td, toNames } from "./state.ts";
@@ -64,7 +64,7 @@ export function buildTree(node: TreeNode, context: BuildContext, parent: NewStat
       return placed(td, node.path, context);
     }
     case "tensorclass": {
-      const found = classByName(node.className);
+      const found = classInFile(node.className);
       if (found === undefined) {
         throw new RuntimeError(
           `Could not find the class ${node.className} saved in ${node.path}. Import the module that defines it, ` +

@@ -1,0 +1,35 @@
+// Tensorclasses of programs that are not there: the command line only needs their names and fields.
+import { acceptUnknownClasses } from "../tensordict/class-registry.ts";
+import type { NewState, Td } from "../tensordict/state.ts";
+import { TensorClassBase } from "../tensordict/tensorclass.ts";
+import type { Entry } from "../tensordict/types.ts";
+
+class AnyClass extends TensorClassBase {
+  constructor(
+    private readonly simpleName: string,
+    entries: Map<string, Entry>,
+    state: NewState,
+    qualified: string,
+  ) {
+    super(state);
+    this._map = entries;
+    this._qualifiedName = qualified;
+  }
+  override get _className(): string {
+    return this.simpleName;
+  }
+  override _put(key: string, entry: Entry): void {
+    this._map.set(key, entry);
+  }
+  override _like(entries: Map<string, Entry>, state: NewState): Td {
+    return new AnyClass(this.simpleName, entries, state, this._qualifiedName) as unknown as Td;
+  }
+}
+
+/** Tensorclasses in files that are opened until the end of the block are taken, whatever their fields. */
+export function openAnyClass(): Disposable {
+  acceptUnknownClasses((name) => ({
+    _wrap: (entries, state, qualified) => new AnyClass(name, entries, state, qualified) as unknown as Td,
+  }));
+  return { [Symbol.dispose]: () => acceptUnknownClasses(null) };
+}

@@ -1,0 +1,340 @@
+// What a format has no room for: found before anything is written, and left out where the user agrees.
+import { keyProblem } from "../io/keys.ts";
+import { LOST_KEYS } from "../io/memmap-meta.ts";
+import { isPlainObject, isPythonJson } from "../io/python-json.ts";
+import { safetensorsCode } from "../io/safetensors-header.ts";
+import { escapeComponent } from "../io/snapshot-manifest.ts";
+import { entryNameProblem } from "../io/zip-directory.ts";
+import { SCALAR_SIZE, sameSizes } from "../tensor/size.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { isNonTensor } from "../tensordict/index.ts";
+import type { LazyLike } from "../tensordict/lazy.ts";
+import { entriesOf, make, type NewState, stateOf, type Td } from "../tensordict/state.ts";
+import type { Entry } from "../tensordict/types.ts";
+import { CliError } from "./errors.ts";
+import { FORMATS, type FormatName } from "./formats.ts";
+
+/** Separates levels in the flat names of model files. */
+export const SEPARATOR = ".";
+/** The entry that keeps the strings of a model file's header. */
+export const METADATA = "__metadata__";
+/** Longest name of a file, in bytes. */
+const MAX_NAME_BYTES = 255;
+/** Names that one line tells. */
+const NAMES_TOLD = 8;
+/** Keys that the JSON of a consolidated file uses itself. */
+const CONSOLIDATED_KEYS = new Set(["cls", "non_tensors", "leaves", "cls_metadata"]);
+const SNAPSHOT_DTYPES = new Set(
+  "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128".split(" "),
+);
+
+type Path = readonly string[];
+
+/** What fits into a format. */
+export interface Fitted {
+  /** The collection without what is lost. */
+  td: Td;
+  /** One line for each kind of thing that is lost. */
+  lost: string[];
+}
+
+function nameOf(path: Path): string {
+  return path.length === 0 ? "(all)" : path.join(SEPARATOR);
+}
+
+/** True where reading flat names gives the paths that they were made of. */
+function flatIsExact(paths: readonly Path[]): boolean {
+  const names = new Set(paths.map(nameOf));
+  if (names.size !== paths.length) return false;
+  if (standsBeside(names)) return paths.every((path) => path.length === 1);
+  return paths.every((path) => path.every((part) => !part.includes(SEPARATOR)));
+}
+
+/** True when a name such as "a" stands beside "a.b": then names cannot be taken apart into levels. */
+export function standsBeside(names: ReadonlySet<string>): boolean {
+  for (const name of names) {
+    for (let at = name.indexOf(SEPARATOR); at >= 0; at = name.indexOf(SEPARATOR, at + 1)) {
+      if (names.has(name.slice(0, at))) return true;
+    }
+  }
+  return false;
+}
+
+/** Paths of everything that has a name in a flat file; null when there is more than tensors by name. */
+function plainPaths(td: Td, path: Path = [], found: Path[] = []): Path[] | null {
+  if (td._kind !== "tensordict" || td._batchSize.length > 0) return null;
+  const keys = [...td._keys()];
+  if (keys.length === 0 && path.length > 0) return null;
+  for (const key of keys) {
+    const entry = td._own(key);
+    const inner = [...path, key];
+    if (entry instanceof Tensor) found.push(inner);
+    else if (path.length === 0 && key === METADATA && hasStrings(entry)) continue;
+    else if (plainPaths(entry as Td, inner, found) === null) return null;
+  }
+  return found;
+}
+
+function hasStrings(entry: unknown): boolean {
+  const value = isNonTensor(entry) ? (entry as { data?: unknown }).data : null;
+  if (!isPlainObject(value) || Object.hasOwn(value, "tensordict")) return false;
+  return Object.values(value).every((item) => typeof item === "string");
+}
+
+/** True when more than flat names, tensors and the strings of a header has to be kept. */
+export function isStructured(td: Td): boolean {
+  const paths = plainPaths(td);
+  return paths === null || !flatIsExact(paths);
+}
+
+/** Values that JSON keeps exactly. */
+function isExactJson(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every(isExactJson);
+  if (isPlainObject(value)) return Object.values(value).every(isExactJson);
+  if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
+  return value === null || typeof value === "string" || typeof value === "boolean";
+}
+
+/** Values that an HDF5 file keeps: texts, or booleans or numbers of one kind, and lists of these. */
+function fitsHdf5(value: unknown): boolean {
+  const values = Array.isArray(value) ? value : [value];
+  if (values.every((item) => typeof item === "string")) {
+    return (values as string[]).every((text) => !text.includes("\0") && text.isWellFormed());
+  }
+  if (values.every((item) => typeof item === "boolean")) return true;
+  const whole = (item: unknown) => typeof item === "bigint" || Number.isSafeInteger(item);
+  if (values.every(whole)) return values.every((item) => BigInt.asIntN(64, BigInt(item)) === BigInt(item));
+  return values.every((item) => typeof item === "number");
+}
+
+function hdf5KeyProblem(key: string): string | null {
+  if (key === "" || key === ".") return "no name in an HDF5 file";
+  return /[/\0]/.test(key) ? "it has a slash or a NUL" : null;
+}
+
+class Fitting {
+  private readonly lost = new Map<string, Set<string>>();
+  private readonly refused = new Map<string, Set<string>>();
+  private readonly paths: Path[] = [];
+  /** Flat names instead of levels. */
+  private readonly flat: boolean;
+  /** Batch sizes, names, classes and stacks are kept. */
+  private readonly structured: boolean;
+
+  constructor(private readonly format: FormatName) {
+    this.flat = format === "npz" || format === "torchsnapshot";
+    this.structured = !this.flat && format !== "hdf5";
+  }
+
+  private lose(what: string, path: Path | string): void {
+    note(this.lost, what, typeof path === "string" ? path : nameOf(path));
+  }
+
+  private refuse(what: string, path: Path): void {
+    note(this.refused, what, nameOf(path));
+  }
+
+  /** The collection as the format can hold it. */
+  private level(td: Td, path: Path): Td {
+    if (td._kind === "lazy") return this.lazy(td as unknown as LazyLike, path);
+    const entries = new Map<string, Entry>();
+    for (const [key, entry] of entriesOf(td)) {
+      const inner = [...path, key];
+      this.key(key, entry, inner, td._names !== null);
+      const kept = entry instanceof Tensor ? this.tensor(entry, inner) : this.entry(entry as Td, inner);
+      if (kept !== null) entries.set(key, kept);
+    }
+    if (entries.size === 0 && path.length > 0 && this.flat) this.lose("empty TensorDicts", path);
+    const isClass = td._kind === "tensorclass";
+    const losesClass = isClass && (!this.structured || (this.format === "consolidated" && path.length === 0));
+    if (losesClass) this.lose("the classes of tensorclasses", path);
+    if (this.structured) {
+      return isClass && !losesClass ? td._like(entries, stateOf(td)) : make.tensordict(entries, stateOf(td));
+    }
+    if (td._batchSize.length > 0) this.lose("batch sizes", `${nameOf(path)} [${td._batchSize.join(", ")}]`);
+    if (td._names?.some((name) => name !== null)) {
+      this.lose("names of dimensions", `${nameOf(path)} [${td._names.map((name) => name ?? "None").join(", ")}]`);
+    }
+    return make.tensordict(entries, NO_STATE);
+  }
+
+  private lazy(stack: LazyLike, path: Path): Td {
+    if (this.format === "safetensors" && !isEven(stack.members)) {
+      this.refuse("lazy stacks whose members differ cannot be written", path);
+    }
+    // Members are numbered, so that ragged stacks can be kept and nothing is stacked in memory.
+    let named = this.paths.length;
+    const fitted = stack.members.map((member, i) => {
+      const made = this.level(member, this.structured ? path : [...path, String(i)]);
+      // Members that stay a stack have one name together.
+      if (i === 0) named = this.paths.length;
+      else if (this.structured) this.paths.length = named;
+      return made;
+    });
+    if (this.structured) return make.lazy(fitted, stack.stackDim, stack.stackDimName);
+    this.lose("lazy stacks (members become 0, 1, ...)", path);
+    return make.tensordict(new Map(fitted.map((member, i) => [String(i), member])), NO_STATE);
+  }
+
+  private tensor(tensor: Tensor, path: Path): Tensor {
+    const { dtype } = tensor;
+    this.paths.push(path);
+    if (tensor.isMeta && this.format !== "pt") this.refuse("tensors without bytes (meta) cannot be written", path);
+    const noDtype =
+      this.format === "safetensors"
+        ? safetensorsCode(dtype) === undefined
+        : this.format === "torchsnapshot"
+          ? !SNAPSHOT_DTYPES.has(dtype.name)
+          : (this.format === "npz" || this.format === "hdf5") && /^(bfloat16|float8)/.test(dtype.name);
+    if (noDtype) this.refuse(`the format has no dtype for ${dtype.name}`, path);
+    if (!tensor.requiresGrad || this.format === "pt") return tensor;
+    this.lose("requires_grad", path);
+    return tensor.detach();
+  }
+
+  private entry(td: Td, path: Path): Td | null {
+    if (!isNonTensor(td)) return this.level(td, path);
+    if (this.keeps(td, path)) {
+      if (td._className === "MetaData" && !["memmap", "tdz", "pt"].includes(this.format)) {
+        this.lose("MetaData (becomes NonTensorData)", path);
+      }
+      if (!(this.isHeader(td, path) && this.format !== "hdf5")) this.paths.push(path);
+      return td;
+    }
+    this.lose("values that are no tensors", path);
+    return null;
+  }
+
+  private isHeader(td: Td, path: Path): boolean {
+    return path.length === 1 && path[0] === METADATA && td._kind === "nonTensor";
+  }
+
+  private keeps(td: Td, path: Path): boolean {
+    const isStack = td._kind === "nonTensorStack";
+    const { data, values_: values } = td as unknown as { data: unknown; values_?: readonly unknown[] };
+    switch (this.format) {
+      case "safetensors":
+        return !isStack && isPythonJson(data);
+      case "npz":
+        return this.isHeader(td, path) && isPlainObject(data) && isExactJson(data);
+      case "hdf5":
+        if (this.isHeader(td, path)) return isPlainObject(data) && isExactJson(data);
+        return fitsHdf5(isStack ? values : data);
+      case "torchsnapshot":
+        return !isStack && (isExactJson(data) || typeof data === "bigint");
+      default:
+        return isStack ? (values as readonly unknown[]).every((value) => isPythonJson(value)) : isPythonJson(data);
+    }
+  }
+
+  private key(key: string, entry: Entry, path: Path, named: boolean): void {
+    const isTensor = entry instanceof Tensor;
+    const problem = ((): string | null => {
+      switch (this.format) {
+        case "memmap":
+        case "tdz":
+          if (LOST_KEYS.has(key) || (key === "_names" && named)) return "meta.json uses this name itself";
+          return keyProblem(key, isTensor ? ".memmap" : "");
+        case "consolidated":
+          return !isTensor && !isNonTensor(entry) && CONSOLIDATED_KEYS.has(key)
+            ? "the file's structure uses this name itself"
+            : null;
+        case "hdf5":
+          return hdf5KeyProblem(key);
+        case "npz":
+          return isTensor && path.length === 1 && key === METADATA ? "the strings of a header have this name" : null;
+        case "safetensors":
+          return isTensor && path.length === 1 && key === METADATA ? "the strings of the header have this name" : null;
+        default:
+          return null;
+      }
+    })();
+    if (problem !== null) this.refuse(`keys that the format cannot have: ${problem}`, path);
+  }
+
+  private fileProblem(name: string): string | null {
+    if (this.format !== "torchsnapshot") return null;
+    const file = escapeComponent(name);
+    if (["", ".", ".."].includes(file) || file.includes("\0")) return "is no file name";
+    return Buffer.byteLength(file) > MAX_NAME_BYTES ? `takes more than ${MAX_NAME_BYTES} bytes` : null;
+  }
+
+  /** Names that were joined: whether they can be told apart, and taken apart again. */
+  private checkNames(): void {
+    const joined = this.flat || this.format === "safetensors";
+    if (!joined) return;
+    const seen = new Set<string>();
+    for (const path of this.paths) {
+      const name = nameOf(path);
+      if (seen.has(name)) this.refuse("several entries have the same joined name", path);
+      seen.add(name);
+      const problem = this.format === "npz" ? entryNameProblem(`${name}.npy`) : this.fileProblem(name);
+      if (problem !== null) this.refuse(`names that its files cannot have: one ${problem}`, path);
+    }
+    if (!this.flat || flatIsExact(this.paths)) return;
+    if (standsBeside(seen)) this.lose("levels: a name stands beside the beginning of others", "(all)");
+    for (const path of this.paths) {
+      const dotted = path.find((part) => part.includes(SEPARATOR));
+      if (dotted !== undefined) this.lose("keys with dots (they are read as levels)", path);
+    }
+  }
+
+  private finish(td: Td, fitted: Td): Fitted {
+    this.checkNames();
+    if (this.refused.size > 0) {
+      const lines = listed(this.refused);
+      throw new CliError(`a ${FORMATS[this.format].title} cannot be made of this:\n${lines.join("\n")}`);
+    }
+    return { td: this.lost.size === 0 ? td : fitted, lost: listed(this.lost) };
+  }
+
+  run(td: Td): Fitted {
+    if (isNonTensor(td)) {
+      const alone = this.format === "memmap" || this.format === "tdz" || this.format === "pt";
+      if (!alone)
+        throw new CliError(`a ${FORMATS[this.format].title} cannot hold a value that is no tensor by itself.`);
+      return { td, lost: [] };
+    }
+    return this.finish(td, this.level(td, []));
+  }
+}
+
+const NO_STATE: NewState = { batchSize: SCALAR_SIZE, device: null, names: null };
+
+function note(found: Map<string, Set<string>>, what: string, name: string): void {
+  const names = found.get(what) ?? new Set();
+  found.set(what, names.add(name));
+}
+
+function listed(found: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  return [...found].map(([what, names]) => {
+    // Names come from files: what controls a terminal is escaped.
+    const shown = [...names].slice(0, NAMES_TOLD).map((name) => JSON.stringify(name).slice(1, -1));
+    const told = shown.join("; ");
+    const more = names.size > NAMES_TOLD ? `; and ${names.size - NAMES_TOLD} more` : "";
+    return `  ${what}: ${told}${more}`;
+  });
+}
+
+function isEven(members: readonly Td[]): boolean {
+  const [first, ...rest] = members as [Td, ...Td[]];
+  const keys = [...first._keys()];
+  return rest.every((member) => {
+    if (member._kind !== first._kind || [...member._keys()].length !== keys.length) return false;
+    return keys.every((key) => {
+      const [a, b] = [first._own(key), member._own(key)];
+      if (a instanceof Tensor || b instanceof Tensor) {
+        return a instanceof Tensor && b instanceof Tensor && a.dtype === b.dtype && sameSizes(a._shape, b._shape);
+      }
+      return a !== undefined && b !== undefined && !isNonTensor(a) && !isNonTensor(b) && isEven([a as Td, b as Td]);
+    });
+  });
+}
+
+/**
+ * What of a collection fits into a format, and what would be lost. Tensors are never left out: throws `CliError` with a
+ * list where some cannot be written.
+ */
+export function fitTo(td: Td, format: FormatName): Fitted {
+  return new Fitting(format).run(td);
+}

@@ -1,0 +1,102 @@
+// Where a command writes: what would be lost is refused first, then everything is written beside the target, which
+// changes only when all of it is there.
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { styleText } from "node:util";
+import { replaceDurably, temporaryBeside } from "../io/durable.ts";
+import { copyMappedFiles } from "../io/tensor-bytes.ts";
+import type { Opened } from "./collections.ts";
+import { CliError, EXIT } from "./errors.ts";
+import { FORMATS, type FormatName, formatNamed, targetFormat } from "./formats.ts";
+import { listingOf } from "./inspect.ts";
+import { fitTo } from "./losses.ts";
+import { progressBar } from "./progress.ts";
+import { bytesText, countOption } from "./text.ts";
+import { writeCollection } from "./writing.ts";
+
+/** Options of the commands that write. */
+export interface TargetOptions {
+  to?: string;
+  threads?: string;
+  force?: boolean;
+  lossy?: boolean;
+  quiet?: boolean;
+  json?: boolean;
+}
+
+/** A target that may be written. */
+export interface Target {
+  path: string;
+  format: FormatName;
+  numThreads: number;
+  options: TargetOptions;
+}
+
+const DIRECTORY_MARKS = ["meta.json", ".snapshot_metadata"];
+
+function refuseExisting(path: string, options: TargetOptions): void {
+  if (!existsSync(path)) return;
+  if (!options.force) {
+    throw new CliError(`${path} exists already. Choose another target, or pass --force to replace it.`);
+  }
+  // Replacing removes what is there: only what such a command makes.
+  if (!statSync(path).isDirectory() || readdirSync(path).length === 0) return;
+  if (DIRECTORY_MARKS.some((name) => existsSync(join(path, name)))) return;
+  throw new CliError(
+    `${path} is no memory-mapped directory (it has no meta.json): it is not replaced, even with --force.`,
+  );
+}
+
+/** Checks everything about a target that can be checked before a source is opened. */
+export function openTarget(path: string, sources: readonly string[], options: TargetOptions): Target {
+  const format = options.to === undefined ? targetFormat(path) : formatNamed(options.to);
+  if (!FORMATS[format].written) throw new CliError(`a ${FORMATS[format].title} can only be read.`, EXIT.usage);
+  for (const source of sources) {
+    if (resolve(source) !== resolve(path)) continue;
+    throw new CliError(`${source} cannot be converted onto itself: choose another target.`);
+  }
+  refuseExisting(path, options);
+  // Nothing here changes a tensor, so that the bytes of mapped files may be copied from the files.
+  copyMappedFiles(true);
+  return { path, format, numThreads: countOption("threads", options.threads, 1), options };
+}
+
+function agreeToLosses(lost: readonly string[], { path, format, options }: Target): void {
+  if (lost.length === 0) return;
+  const list = lost.join("\n");
+  if (!options.lossy) {
+    const title = `a ${FORMATS[format].title} cannot hold everything`;
+    throw new CliError(`${path}: ${title}; nothing was written. Lost would be:\n${list}\nPass --lossy to agree.`);
+  }
+  console.error(`${styleText("yellow", "warning:", { stream: process.stderr })} ${path}: left out:\n${list}`);
+}
+
+/** Writes a collection, and says so. */
+export async function writeTarget({ td, lost }: Opened, target: Target): Promise<void> {
+  const { path, format, numThreads, options } = target;
+  const fitted = fitTo(td, format);
+  const losses = [...lost, ...fitted.lost];
+  agreeToLosses(losses, target);
+  const controller = new AbortController();
+  const interrupt = () => controller.abort();
+  process.once("SIGINT", interrupt);
+  const { signal } = controller;
+  const bar = progressBar("files", options.quiet);
+  const made = temporaryBeside(path, "new");
+  try {
+    await writeCollection(fitted.td, made, format, { numThreads, signal, onProgress: bar.update });
+    signal.throwIfAborted();
+    replaceDurably(made, path);
+  } catch (error) {
+    rmSync(made, { recursive: true, force: true });
+    throw error;
+  } finally {
+    bar.stop();
+    process.off("SIGINT", interrupt);
+  }
+  const { rows } = listingOf(fitted.td, format);
+  const nbytes = rows.reduce((sum, row) => sum + row.nbytes, 0);
+  const told = losses.map((line) => line.trim());
+  if (options.json) console.log(JSON.stringify({ path, format, tensors: rows.length, nbytes, lost: told }, null, 2));
+  else if (!options.quiet) console.log(`${path}: ${rows.length} tensors, ${bytesText(nbytes)}`);
+}

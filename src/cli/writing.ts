@@ -1,0 +1,120 @@
+// Writes collections in any format that can be written.
+import { mkdirSync, renameSync } from "node:fs";
+import { dirname } from "node:path";
+import { fromTypedArray } from "../api/tensor-data.ts";
+import { guarded } from "../io/errors.ts";
+import type { BackgroundOptions } from "../io/file-jobs.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
+import { entriesOf, type Td } from "../tensordict/state.ts";
+import { openAnyClass } from "./any-class.ts";
+import { CliError } from "./errors.ts";
+import type { FormatName } from "./formats.ts";
+import { isStructured, METADATA, SEPARATOR } from "./losses.ts";
+
+interface Flat {
+  tensors: Map<string, Tensor>;
+  /** What the header says, null when it says nothing. */
+  metadata: Record<string, string> | null;
+  values: Map<string, unknown>;
+}
+
+/** Tensors and values by joined name. */
+function flat(td: Td, prefix = "", found: Flat = { tensors: new Map(), metadata: null, values: new Map() }): Flat {
+  for (const [key, entry] of entriesOf(td)) {
+    const name = prefix + key;
+    if (entry instanceof Tensor) found.tensors.set(name, entry);
+    else if (!isNonTensor(entry)) flat(entry as Td, `${name}${SEPARATOR}`, found);
+    else if (name === METADATA) found.metadata = (entry as unknown as { data: Record<string, string> }).data;
+    else found.values.set(name, (entry as unknown as { data: unknown }).data);
+  }
+  return found;
+}
+
+/** What a header says as one text, for formats that have none. */
+function metadataText(metadata: Record<string, string> | null): string | null {
+  return metadata === null ? null : JSON.stringify(metadata);
+}
+
+/** How a collection is written. */
+export interface WriteOptions extends BackgroundOptions {
+  numThreads: number;
+}
+
+async function writeSafetensors(td: Td, path: string, options: WriteOptions): Promise<void> {
+  if (isStructured(td)) {
+    const { toSafetensorsAsync } = await import("../tensordict/index.ts");
+    return await toSafetensorsAsync(td, path, { ...options });
+  }
+  const { saveSafetensorsAsync } = await import("../io/safetensors.ts");
+  const { tensors, metadata } = flat(td);
+  await saveSafetensorsAsync(tensors, path, { ...options, metadata });
+}
+
+async function writeTorch(td: Td, path: string, options: WriteOptions): Promise<void> {
+  const { saveTorchAsync } = await import("../io/torch-save.ts");
+  if (isStructured(td)) return await saveTorchAsync(td, path, { ...options });
+  const { tensors, metadata } = flat(td);
+  const strings = metadata === null ? [] : [[METADATA, metadata] as [string, unknown]];
+  await saveTorchAsync(Object.fromEntries([...tensors, ...strings]), path, { ...options });
+}
+
+async function writeNpz(td: Td, path: string, options: WriteOptions): Promise<void> {
+  const { saveNpz } = await import("../io/npz.ts");
+  const { tensors, metadata } = flat(td);
+  const text = metadataText(metadata);
+  if (text !== null) tensors.set(METADATA, fromTypedArray(new TextEncoder().encode(text)));
+  // NumPy adds the ending to a name without it.
+  saveNpz(`${path}.npz`, tensors, { numThreads: options.numThreads });
+  renameSync(`${path}.npz`, path);
+}
+
+function writeHdf5(td: Td, path: string): void {
+  const { metadata } = flat(td);
+  const text = metadataText(metadata);
+  const whole = text === null ? td : (td.clone(false) as Td);
+  if (text !== null) whole.set(METADATA, new NonTensorData(text) as never);
+  whole.toH5(path).close();
+}
+
+async function writeSnapshot(td: Td, path: string, options: WriteOptions): Promise<void> {
+  const { Snapshot, StateDict } = await import("../io/snapshot.ts");
+  const { tensors, metadata, values } = flat(td);
+  const state: Record<string, unknown> = Object.fromEntries([...tensors, ...values]);
+  if (metadata !== null) state[METADATA] = metadata;
+  Snapshot.take({ path, appState: { state: new StateDict(state) }, numThreads: options.numThreads });
+}
+
+/** Writes a collection that fits (see `fitTo`) to a place where nothing is. */
+export async function writeCollection(td: Td, path: string, format: FormatName, options: WriteOptions): Promise<void> {
+  // An archive that was written is opened.
+  using _ = openAnyClass();
+  const isDirectory = format === "memmap" || format === "torchsnapshot";
+  if (isDirectory) guarded(path, () => mkdirSync(dirname(path), { recursive: true }));
+  switch (format) {
+    case "memmap":
+    case "tdz":
+      await td.memmapAsync(path, {
+        ...options,
+        copyExisting: true,
+        fsync: format !== "tdz",
+        archive: format === "tdz",
+      } as never);
+      return;
+    case "consolidated":
+      td.consolidate({ filename: path });
+      return;
+    case "safetensors":
+      return await writeSafetensors(td, path, options);
+    case "pt":
+      return await writeTorch(td, path, options);
+    case "npz":
+      return await writeNpz(td, path, options);
+    case "hdf5":
+      return writeHdf5(td, path);
+    case "torchsnapshot":
+      return await writeSnapshot(td, path, options);
+    case "gguf":
+      throw new CliError("GGUF files can only be read.", 2);
+  }
+}
