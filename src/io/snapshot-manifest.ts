@@ -237,15 +237,32 @@ function readEntry(value: PythonJson, path: string): ManifestEntry {
   }
 }
 
+/** What YAML has, as the reader of JSON gives it. */
+function asPythonJson(value: unknown): PythonJson {
+  if (Array.isArray(value)) return value.map(asPythonJson);
+  if (typeof value !== "object" || value === null) return value as PythonJson;
+  return new Map(Object.entries(value).map(([key, item]) => [key, asPythonJson(item)]));
+}
+
+const BRACE = 0x7b;
+const isSpace = (byte: number) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
+
+/** The text of a manifest: JSON, or YAML as early versions of torchsnapshot wrote it. */
+function parseManifest(bytes: Uint8Array, path: string): PythonJsonObject {
+  const isJson = bytes.find((byte) => !isSpace(byte)) === BRACE;
+  try {
+    if (isJson) return parsePythonJsonObject(bytes);
+    const root = asPythonJson(Bun.YAML.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+    if (root instanceof Map) return root;
+  } catch (error) {
+    throw new FormatError(`the manifest is not ${isJson ? "JSON" : "YAML"}: ${(error as Error).message}`, path, error);
+  }
+  throw new FormatError("the manifest is no mapping", path);
+}
+
 /** Parses and checks a manifest. Entries of kinds that cannot be read are kept as such: only using them is an error. */
 export function readManifest(bytes: Uint8Array, path: string): SnapshotMetadata {
-  const root = ((): PythonJsonObject => {
-    try {
-      return parsePythonJsonObject(bytes);
-    } catch (error) {
-      throw new FormatError(`the manifest is not JSON: ${(error as Error).message}`, path, error);
-    }
-  })();
+  const root = parseManifest(bytes, path);
   const entries = root.get("manifest");
   if (!(entries instanceof Map)) throw new FormatError("it has no manifest", path);
   const worldSize = root.get("world_size") ?? 1;

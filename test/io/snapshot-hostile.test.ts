@@ -14,6 +14,12 @@ afterAll(() => room.remove());
 const fresh = () => room.fresh();
 const unpack = (name: string) => room.unpack(name);
 
+/** Eleven lists of nine times the list before. */
+function repeatedYaml(): string {
+  const lists = Array.from({ length: 11 }, (_, i) => `a${i + 1}: &a${i + 1} [${Array(9).fill(`*a${i}`).join(", ")}]`);
+  return ["a0: &a0 [1]", ...lists].join("\n");
+}
+
 describe("hostile manifests", () => {
   const cases: [string, (text: string) => string, RegExp][] = [
     ["location outside", (t) => t.replace('"0/state/a",', '"../../secret",'), /is not inside the snapshot/],
@@ -26,7 +32,12 @@ describe("hostile manifests", () => {
     ["no processes", (t) => t.replace('"world_size": 1', '"world_size": 0'), /world_size is no number/],
     ["too many dimensions", (t) => t.replace(/2,\s+2/, `${"1, ".repeat(64)}1`), /no list of sizes/],
     ["no manifest", () => '{"version": "0.1.0"}', /no manifest/],
-    ["not JSON", () => "manifest:\n  a: 1\n", /not JSON/],
+    ["not JSON", () => '{"manifest": ', /not JSON/],
+    ["not YAML", () => "manifest: [1, 2", /not YAML/],
+    ["no mapping", () => "- manifest", /no mapping/],
+    ["YAML that is nested too deeply", () => "- ".repeat(200_000), /not YAML|no mapping/],
+    ["YAML with a number for a text", () => "manifest:\n  0/state/a: {type: 5}\n", /type of an entry is no string/],
+    ["YAML that repeats itself", () => repeatedYaml(), /not YAML: .*alias/],
   ];
   test.each(cases)("%s", (_what, change, reason) => {
     const path = unpack("tensordict");

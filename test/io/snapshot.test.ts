@@ -1,10 +1,10 @@
 // Snapshots in torchsnapshot's format: Python's directories are read, ours have the same layout.
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import "../../src/install.ts";
 import { Snapshot, StateDict } from "../../src/io/snapshot.ts";
-import type { Tensor } from "../../src/tensor/tensor.ts";
+import { Tensor } from "../../src/tensor/tensor.ts";
 import { MemoryMappedTensor, TensorDict } from "../../src/tensordict/index.ts";
 import type { Td } from "../../src/tensordict/state.ts";
 import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
@@ -284,6 +284,19 @@ describe("snapshots of ours", () => {
     expect(dest.eq(nested).all()).toBe(true);
     expect(dest.at("b").batchSize).toEqual(nested.at("b").batchSize);
     expect(dest.at(["b", "c"])).toBeInstanceOf(MemoryMappedTensor);
+  });
+  test("a manifest in YAML, as early versions wrote it", () => {
+    // Made of the example's manifest with PyYAML's dump(…, sort_keys=False).
+    const path = unpack("nobatch");
+    const json = new Snapshot(path).manifest;
+    copyFileSync(
+      join(import.meta.dir, "../fixtures/tensordict/snapshot-nobatch.yaml"),
+      join(path, ".snapshot_metadata"),
+    );
+    const snapshot = new Snapshot(path);
+    expect(snapshot.manifest).toEqual(json);
+    expect([...snapshot.manifest.keys()]).toEqual([...json.keys()]);
+    expect(snapshot.readObject("0/app/c64")).toBeInstanceOf(Tensor);
   });
   test("what Python's library pickles: null, sets, complex tensors", () => {
     const path = fresh();
