@@ -238,7 +238,13 @@ describe("a file that is cut short while it is mapped", () => {
       const path = join(dir, `shrunk-${name}.memmap`);
       const t = MemoryMappedTensor.full([65536], 3, { filename: path });
       truncateSync(path, 4096);
-      expect(() => use(t)).toThrow(`the file ${path} is shorter than when it was mapped`);
+      const reason = `the file ${path} is shorter than when it was mapped`;
+      expect(() => use(t)).toThrow(reason);
+      if (process.platform === "linux") {
+        // Each time, and for whoever else shows the file.
+        expect(() => use(t)).toThrow(reason);
+        expect(() => t.view(256, 256).at(200).clone()).toThrow(reason);
+      }
       // The program goes on, with this file's first page and with everything else.
       expect((t.at(0) as { item(): unknown }).item()).toBe(name === "fill_" ? 1 : 3);
       expect(zeros([3]).sum().item()).toBe(0);

@@ -1,7 +1,8 @@
 //! The mappings that exist: who owns them, which file they show, and what happens when a mapped file turns out to be
 //! shorter than it was.
 //! Touching a page behind the end of its file raises SIGBUS. Here the page becomes zeros, the path of the file is
-//! noted, and the call that touched it (or the next one) fails with `file_fault`; the program goes on.
+//! noted, and the call that touched it (or the next one) fails with `file_fault`; the program goes on. Afterwards the
+//! page is out of bounds again, so that every use of it fails.
 const std = @import("std");
 const builtin = @import("builtin");
 
@@ -23,8 +24,8 @@ const Entry = struct {
     file: File = .{},
     /// One more than the slot of the next mapping in this chain of `by_file`.
     after_next: u32 = 0,
-    /// Pages of it were replaced by zeros.
-    faulted: std.atomic.Value(bool) = .init(false),
+    /// The first page that was behind the end of the file; 0 while all are in it.
+    lost_from: std.atomic.Value(usize) = .init(0),
 };
 
 /// What tells a file from every other. The time of its birth is part of it: file servers give numbers out again.
@@ -85,7 +86,7 @@ pub fn shared(file: File, length: usize) ?usize {
     var at = by_file[file.chain()];
     while (at != 0) {
         const entry = &table[at - 1];
-        if (std.meta.eql(entry.file, file) and entry.length >= length and !entry.faulted.load(.acquire)) {
+        if (std.meta.eql(entry.file, file) and entry.length >= length and entry.lost_from.load(.acquire) == 0) {
             entry.extra_owners += 1;
             return entry.start.load(.monotonic);
         }
@@ -135,7 +136,7 @@ pub fn add(start: usize, length: usize, path: ?[*:0]const u8, fd: c_int) void {
             entry.path = copy;
             entry.extra_owners = 0;
             entry.after_fd = fd + 1;
-            entry.faulted.store(false, .monotonic);
+            entry.lost_from.store(0, .monotonic);
             entry.start.store(start, .release);
             return;
         }
@@ -212,8 +213,28 @@ pub fn faulted() bool {
 
 /// The path of the file that faulted, once; null when none did.
 pub fn take() ?[*:0]const u8 {
-    if (pending.swap(0, .acquire) == 0) return null;
+    if (pending.load(.acquire) == 0) return null;
+    loseAgain();
+    pending.store(0, .release);
     return fault_path[0..4096 :0].ptr;
+}
+
+/// Lets every use of lost pages fail again: they show an empty file.
+fn loseAgain() void {
+    if (builtin.os.tag != .linux) return;
+    const empty = std.os.linux.memfd_create("zensor-lost", 1);
+    if (std.os.linux.errno(empty) != .SUCCESS) return;
+    const fd: c_int = @intCast(empty);
+    defer _ = c.close(fd);
+    acquire();
+    defer release();
+    for (&table) |*entry| {
+        const page = entry.lost_from.load(.acquire);
+        if (page == 0 or entry.start.load(.monotonic) <= removed) continue;
+        const end = entry.start.load(.monotonic) + entry.length;
+        const m: c.MAP = .{ .TYPE = .SHARED, .FIXED = true };
+        _ = c.mmap(@ptrFromInt(page), end - page, .{ .READ = true, .WRITE = true }, m, fd, 0);
+    }
 }
 
 fn install() void {
@@ -239,8 +260,10 @@ fn onBusError(signal: c.SIG, info: *const c.siginfo_t, context: ?*anyopaque) cal
     for (&table) |*entry| {
         const start = entry.start.load(.acquire);
         if (start <= removed or entry.path == null or address < start or address - start >= entry.length) continue;
-        entry.faulted.store(true, .release);
-        if (!replaceTail(address, start + entry.length)) break;
+        const page = address - address % std.heap.pageSize();
+        if (!replaceTail(page, start + entry.length)) break;
+        const lost = entry.lost_from.load(.monotonic);
+        if (lost == 0 or page < lost) entry.lost_from.store(page, .release);
         if (pending.swap(2, .acquire) == 0) {
             const path = entry.path.?;
             var i: usize = 0;
@@ -253,9 +276,8 @@ fn onBusError(signal: c.SIG, info: *const c.siginfo_t, context: ?*anyopaque) cal
     chain(signal, info, context);
 }
 
-/// Everything from the page of `address` on becomes zeros that belong to nobody.
-fn replaceTail(address: usize, end: usize) bool {
-    const page = address - address % std.heap.pageSize();
+/// Everything from `page` on becomes zeros that belong to nobody.
+fn replaceTail(page: usize, end: usize) bool {
     var m: c.MAP = .{ .TYPE = .PRIVATE, .ANONYMOUS = true, .FIXED = true };
     if (@hasField(c.MAP, "NORESERVE")) m.NORESERVE = true;
     return c.mmap(@ptrFromInt(page), end - page, .{ .READ = true, .WRITE = true }, m, -1, 0) != c.MAP_FAILED;
@@ -312,4 +334,7 @@ test "a file that shrinks gives zeros and its path" {
     try std.testing.expectEqualStrings(name, std.mem.span(take().?));
     try std.testing.expect(take() == null);
     try std.testing.expectEqual(@as(u8, 7), view[0]);
+    // Lost pages stay lost.
+    try std.testing.expectEqual(@as(u8, 0), view[length - 1]);
+    try std.testing.expect((take() != null) == (builtin.os.tag == .linux));
 }
