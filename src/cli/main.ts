@@ -52,6 +52,16 @@ export function commandLine(version: string, ended: (exitCode: number) => void =
       const same = await (await import("./diff.ts")).diff(first, second, options);
       if (!same) ended(EXIT.failed);
     });
+  command("verify <path>", "check a file or a directory: structure, sizes and checksums")
+    .option("--from <format>", "the format, where it cannot be seen")
+    .option("--sums <file>", "compare with the checksums of this file")
+    .option("--write-sums <file>", "write the checksum of every tensor")
+    .option("--json", "machine-readable output")
+    .option("--quiet", "problems only")
+    .action(async (path, options) => {
+      const whole = await (await import("./verify.ts")).verify(path, options);
+      if (!whole) ended(EXIT.failed);
+    });
   command("completion <shell>", "print the completion script for bash, zsh or fish").action(async (shell) =>
     console.log((await import("./completion.ts")).completion(shell, program)),
   );

@@ -78,7 +78,8 @@ function sizeOf(data: Payload): number {
   return "zeros" in data ? data.zeros : data.nbytes;
 }
 
-function* windows(data: Payload, part: number): Generator<Uint8Array> {
+/** Bytes in parts, read from their file where they have one. A part is valid until the next. */
+export function* windows(data: Payload, part: number): Generator<Uint8Array> {
   const nbytes = sizeOf(data);
   if ("zeros" in data) {
     const zeros = new Uint8Array(Math.min(nbytes, 2 ** 20));

@@ -1,0 +1,190 @@
+// Checksums of tensors by name, whatever format they are in: SHA-256 of their elements, row by row, little-endian.
+import { replaceText } from "../io/durable.ts";
+import { FormatError } from "../io/errors.ts";
+import type { Hdf5File } from "../io/hdf5.ts";
+import { parsePythonJsonObject } from "../io/python-json.ts";
+import { readSmallFile } from "../io/small-file.ts";
+import { nativeBytes } from "../io/tensor-bytes.ts";
+import { windows } from "../io/zip-write.ts";
+import type { DType } from "../tensor/dtype.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { isNonTensor } from "../tensordict/index.ts";
+import type { LazyLike } from "../tensordict/lazy.ts";
+import { entriesOf, type Td } from "../tensordict/state.ts";
+import { METADATA } from "./losses.ts";
+import type { Report } from "./report.ts";
+
+const KIND = "zensor checksums 1";
+const PART_BYTES = 8 * 2 ** 20;
+const MAX_SUMS_BYTES = 256 * 2 ** 20;
+const MAX_DEPTH = 100;
+
+/** A tensor whose bytes come in parts. */
+export interface Parts {
+  name: string;
+  dtype: DType;
+  shape: readonly number[];
+  nbytes: number;
+  parts(): Iterable<Uint8Array>;
+}
+
+/** A path as one name: dots that are part of a key are told apart from those between keys. */
+function nameOf(path: readonly string[]): string {
+  return path.map((part) => part.replace(/[\\.]/g, "\\$&")).join(".");
+}
+
+function bytesOf(tensor: Tensor): Iterable<Uint8Array> {
+  return windows(nativeBytes(tensor), PART_BYTES);
+}
+
+/** Every tensor of a collection. */
+export function* tensorsOf(td: Td, path: readonly string[] = []): Generator<Parts> {
+  if (td._kind === "lazy") {
+    const { members } = td as unknown as LazyLike;
+    for (const [i, member] of members.entries()) yield* tensorsOf(member, [...path, String(i)]);
+    return;
+  }
+  if (isNonTensor(td)) return;
+  for (const [key, entry] of entriesOf(td)) {
+    const inner = [...path, key];
+    if (!(entry instanceof Tensor)) yield* tensorsOf(entry as Td, inner);
+    else {
+      const { dtype, shape } = entry;
+      const nbytes = entry.numel() * dtype.itemsize;
+      yield { name: nameOf(inner), dtype, shape, nbytes, parts: () => bytesOf(entry) };
+    }
+  }
+}
+
+function* rowsOf(file: Hdf5File, path: string, shape: readonly number[], itemsize: number): Generator<Uint8Array> {
+  const [rows] = shape;
+  if (rows === undefined || rows === 0) {
+    yield* bytesOf(file.read(path));
+    return;
+  }
+  const rowBytes = shape.slice(1).reduce((product, n) => product * n, itemsize);
+  const step = Math.max(1, Math.floor(PART_BYTES / Math.max(1, rowBytes)));
+  for (let at = 0; at < rows; at += step) {
+    using part = file.read(path, `${at}:${Math.min(rows, at + step)}`);
+    yield* bytesOf(part);
+  }
+}
+
+/** Every tensor of an HDF5 file, read by rows. Values that are no tensors are read, and are an error if damaged. */
+export function* hdf5Tensors(file: Hdf5File, report: Report, path: readonly string[] = []): Generator<Parts> {
+  if (path.length > MAX_DEPTH) throw new FormatError(`more than ${MAX_DEPTH} levels`, file.path);
+  for (const key of file.keys(path.join("/"))) {
+    const inner = [...path, key];
+    const place = inner.join("/");
+    if (file.kind(place) === "group") yield* hdf5Tensors(file, report, inner);
+    else {
+      const { dtype, shape } = file.info(place);
+      if (dtype !== null) {
+        const nbytes = shape.reduce((product, n) => product * n, dtype.itemsize);
+        yield { name: nameOf(inner), dtype, shape, nbytes, parts: () => rowsOf(file, place, shape, dtype.itemsize) };
+      } else if (place !== METADATA) file.values(place);
+    }
+  }
+}
+
+/** What is kept of a tensor. */
+interface Sum {
+  dtype: string;
+  shape: string;
+  sha256: string;
+}
+
+/** Reads every tensor; gives its checksum. A tensor that cannot be read is a problem. */
+export async function sumsOf(tensors: Iterable<Parts>, report: Report): Promise<Map<string, Sum>> {
+  const sums = new Map<string, Sum>();
+  for (const { name, dtype, shape, parts } of tensors) {
+    const hasher = new Bun.CryptoHasher("sha256");
+    try {
+      for (const part of parts()) {
+        if (part.length > 0) hasher.update(part);
+        report.advance(part.length);
+        // Lets an interruption through.
+        await Promise.resolve();
+      }
+      sums.set(name, { dtype: dtype.name, shape: shape.join(","), sha256: hasher.digest("hex") });
+    } catch (error) {
+      report.problem(name, (error as Error).message);
+    }
+  }
+  return sums;
+}
+
+/** Writes checksums, all or nothing. */
+export function writeSums(path: string, sums: ReadonlyMap<string, Sum>): void {
+  const tensors = Object.fromEntries(sums);
+  replaceText(path, `${JSON.stringify({ kind: KIND, tensors }, null, 2)}\n`);
+}
+
+/** Reads such a file. */
+function readSums(path: string): Map<string, Sum> {
+  const bytes = readSmallFile(path, MAX_SUMS_BYTES);
+  const bad = (what: string, cause?: unknown) => new FormatError(`no file of checksums: ${what}`, path, cause);
+  const root = ((): ReturnType<typeof parsePythonJsonObject> => {
+    try {
+      return parsePythonJsonObject(bytes, { maxLength: MAX_SUMS_BYTES, maxDepth: 8 });
+    } catch (error) {
+      throw bad((error as Error).message, error);
+    }
+  })();
+  const tensors = root.get("tensors");
+  if (root.get("kind") !== KIND || !(tensors instanceof Map)) throw bad(`it does not say ${JSON.stringify(KIND)}`);
+  const sums = new Map<string, Sum>();
+  for (const [name, value] of tensors) {
+    const [dtype, shape, sha256] = ["dtype", "shape", "sha256"].map((key) =>
+      value instanceof Map ? value.get(key) : undefined,
+    );
+    if (typeof dtype !== "string" || typeof shape !== "string" || typeof sha256 !== "string") {
+      throw bad(`the entry ${JSON.stringify(name)} is not understood`);
+    }
+    sums.set(name, { dtype, shape, sha256 });
+  }
+  return sums;
+}
+
+/** Compares checksums with those of a file. */
+export function compareSums(path: string, sums: ReadonlyMap<string, Sum>, report: Report): void {
+  const expected = readSums(path);
+  const failed = new Set(report.problems.map(({ where }) => where));
+  for (const [name, sum] of sums) {
+    const known = expected.get(name);
+    if (known === undefined) report.problem(name, "is not among the checksums");
+    else if (known.dtype !== sum.dtype || known.shape !== sum.shape) {
+      report.problem(name, `was ${known.dtype} [${known.shape}], is ${sum.dtype} [${sum.shape}]`);
+    } else if (known.sha256 !== sum.sha256) report.problem(name, "its elements have another checksum");
+    report.checksums++;
+  }
+  for (const name of expected.keys()) {
+    if (!sums.has(name) && !failed.has(name)) report.problem(name, "is missing");
+  }
+}
+
+/** Tensors of one file that share bytes. */
+export function findOverlaps(td: Td, report: Report): void {
+  const runs: { name: string; begin: number; end: number }[] = [];
+  const visit = (level: Td, path: readonly string[]) => {
+    if (level._kind === "lazy") {
+      for (const [i, member] of (level as unknown as LazyLike).members.entries()) visit(member, [...path, String(i)]);
+    } else if (!isNonTensor(level)) {
+      for (const [key, entry] of entriesOf(level)) {
+        if (!(entry instanceof Tensor)) visit(entry as Td, [...path, key]);
+        else {
+          const { file } = nativeBytes(entry);
+          if (file !== undefined) {
+            runs.push({ name: nameOf([...path, key]), begin: file.offset, end: file.offset + file.nbytes });
+          }
+        }
+      }
+    }
+  };
+  visit(td, []);
+  let before = { name: "", end: 0 };
+  for (const run of runs.sort((a, b) => a.begin - b.begin)) {
+    if (run.begin < before.end) report.problem(run.name, `shares bytes with ${before.name}`);
+    if (run.end > before.end) before = run;
+  }
+}

@@ -1,0 +1,155 @@
+// `zensor verify`: whether a file or a directory is whole: its structure, its checksums where the format has some, and
+// those of a file that was written before. Nothing larger than a part is in memory, except what is compressed.
+import { isAbsolute, relative, resolve } from "node:path";
+import { FormatError } from "../io/errors.ts";
+import { copyMappedFiles } from "../io/tensor-bytes.ts";
+import { TensorDict } from "../tensordict/index.ts";
+import type { Td } from "../tensordict/state.ts";
+import { openAnyClass } from "./any-class.ts";
+import { checkArchive, checkDirectory, checkSnapshot } from "./check-places.ts";
+import { checkZip } from "./check-zip.ts";
+import { openCollection } from "./collections.ts";
+import { CliError } from "./errors.ts";
+import { FORMATS, type FormatName, formatNamed, formatOf } from "./formats.ts";
+import { Report } from "./report.ts";
+import { compareSums, findOverlaps, hdf5Tensors, type Parts, sumsOf, tensorsOf, writeSums } from "./sums.ts";
+
+/** Options of the command. */
+export interface VerifyOptions {
+  from?: string;
+  sums?: string;
+  writeSums?: string;
+  json?: boolean;
+  quiet?: boolean;
+}
+
+/** Compressed arrays of more bytes are not opened: their checksums were compared. */
+const MAX_INFLATED = 2 ** 30;
+
+/** Runs one check; what it throws is a problem, told once. */
+async function attempt(path: string, report: Report, check: () => unknown): Promise<void> {
+  try {
+    await check();
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    const what = (error as Error).message.replace(`${resolve(path)}: `, "");
+    if (!report.problems.some((known) => what.includes(known.what))) report.problem("", what);
+  }
+}
+
+async function checkArchiveFile(path: string, format: FormatName, report: Report): Promise<boolean> {
+  const before = report.problems.length;
+  let inflated = 0;
+  await attempt(path, report, async () => {
+    const zip = await checkZip(path, report);
+    for (const entry of zip.entries.values()) if (entry.method === "deflate") inflated += entry.nbytes;
+  });
+  if (report.problems.length > before) return false;
+  if (format === "tdz") await attempt(path, report, () => checkArchive(path, report));
+  return inflated <= MAX_INFLATED;
+}
+
+async function isLegacy(path: string): Promise<boolean> {
+  const { FileRanges } = await import("../io/file-ranges.ts");
+  return FileRanges.with(path, (file) => file.size > 0 && file.read(0, 1)[0] !== 0x50);
+}
+
+/** Everything about the structure; gives whether the tensors can be opened. */
+async function checkStructure(path: string, format: FormatName, report: Report): Promise<boolean> {
+  const before = report.problems.length;
+  switch (format) {
+    case "memmap":
+      await attempt(path, report, () => checkDirectory(path, report));
+      break;
+    case "torchsnapshot":
+      await attempt(path, report, () => checkSnapshot(path, report));
+      break;
+    case "tdz":
+    case "npz":
+      return await checkArchiveFile(path, format, report);
+    case "pt":
+      if (!(await isLegacy(path))) return await checkArchiveFile(path, format, report);
+  }
+  return report.problems.length === before;
+}
+
+/** The collection; of a directory or an archive without its bytes unless they are wanted. */
+async function open(path: string, format: FormatName, wantsBytes: boolean): Promise<Td> {
+  if (format !== "memmap" && format !== "tdz") return (await openCollection(path, format)).td;
+  using _ = openAnyClass();
+  // Pickles of values are no damage; nothing of them is read.
+  const how = wantsBytes ? ({ mode: "r" } as const) : ({ device: "meta" } as const);
+  return TensorDict.loadMemmap(path, { ...how, pickles: "keep" }) as unknown as Td;
+}
+
+async function checkTensors(path: string, format: FormatName, options: VerifyOptions, report: Report): Promise<void> {
+  const wantsSums = options.sums !== undefined || options.writeSums !== undefined;
+  const use = async (tensors: readonly Parts[]) => {
+    report.expect(tensors.reduce((sum, { nbytes }) => sum + nbytes, 0));
+    const sums = await sumsOf(tensors, report);
+    if (options.sums !== undefined) compareSums(options.sums, sums, report);
+    if (options.writeSums === undefined) return;
+    if (report.problems.length > 0) throw new CliError(`${path} is damaged: no checksums were written.`);
+    writeSums(options.writeSums, sums);
+  };
+  if (format === "hdf5") {
+    const { Hdf5File } = await import("../io/hdf5.ts");
+    using file = new Hdf5File(path, "r");
+    const tensors = [...hdf5Tensors(file, report)];
+    // The library compares the checksums of chunks when it reads them.
+    await use(tensors);
+    return;
+  }
+  // Snapshots were compared with their manifest; they are taken into memory for checksums only.
+  if (format === "torchsnapshot" && !wantsSums) return;
+  if (format === "pt" && !wantsSums) {
+    // Files of other things than tensors by name are whole, too.
+    (await import("../io/torch-file.ts")).loadTorch(path);
+    return;
+  }
+  const td = await open(path, format, wantsSums);
+  if (format === "consolidated") findOverlaps(td, report);
+  if (wantsSums) await use([...tensorsOf(td)]);
+}
+
+function shown(where: string, path: string): string {
+  const name = where === "" ? path : isAbsolute(where) ? relative(path, where) : where;
+  return JSON.stringify(name).slice(1, -1);
+}
+
+async function formatAt(path: string, from: string | undefined, report: Report): Promise<FormatName | null> {
+  if (from !== undefined) return formatNamed(from);
+  try {
+    return await formatOf(path);
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    report.problem("", error.message);
+    return null;
+  }
+}
+
+/** Prints what is wrong with a file or a directory; gives whether nothing is. */
+export async function verify(path: string, options: VerifyOptions): Promise<boolean> {
+  copyMappedFiles(true);
+  const report = new Report(options.quiet === true);
+  const format = await formatAt(path, options.from, report);
+  try {
+    if (format !== null && (await checkStructure(path, format, report))) {
+      await attempt(path, report, async () => await checkTensors(path, format, options, report));
+    }
+  } finally {
+    report.stop();
+  }
+  const { problems, checksums } = report;
+  const ok = problems.length === 0;
+  if (options.json) {
+    console.log(JSON.stringify({ path, format, ok, checksums, problems }, null, 2));
+    return ok;
+  }
+  for (const { where, what } of problems) console.log(`${shown(where, path)}: ${what}`);
+  if (ok && !options.quiet && format !== null) {
+    const compared = checksums === 0 ? "" : `, ${checksums} checksums compared`;
+    console.log(`${path}: ${FORMATS[format].title}: no damage found${compared}`);
+  }
+  return ok;
+}
