@@ -182,10 +182,33 @@ pub fn drop(start: usize, fallback: usize) i32 {
     }
     release();
     if (fd >= 0) _ = c.close(fd);
+    if (length >= long_unmap and unmapBeside(start, length)) {
+        noteGone(length);
+        return 0;
+    }
     if (c.munmap(@ptrFromInt(start), length) != 0) return -@as(i32, @intCast(c._errno().*));
+    noteGone(length);
+    return 0;
+}
+
+fn noteGone(length: usize) void {
     _ = live_maps.fetchSub(1, .monotonic);
     _ = live_bytes.fetchSub(@intCast(length), .monotonic);
-    return 0;
+}
+
+/// Giving so many bytes back may take a millisecond for each few megabytes, when a deleted file goes with them. The
+/// collector would hold the program up for that.
+const long_unmap = 16 << 20;
+
+fn unmapBeside(start: usize, length: usize) bool {
+    const work = struct {
+        fn f(address: usize, nbytes: usize) void {
+            _ = c.munmap(@ptrFromInt(address), nbytes);
+        }
+    }.f;
+    const thread = std.Thread.spawn(.{ .stack_size = 64 << 10 }, work, .{ start, length }) catch return false;
+    thread.detach();
+    return true;
 }
 
 /// The descriptor that goes with a mapping, -1 when there is none.
