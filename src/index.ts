@@ -45,7 +45,7 @@ export type { Named } from "./dispatch/named.ts";
 export { canCast, promoteTypes, resultTypeOf as resultType } from "./dispatch/promotion.ts";
 export { directoryTree, printDirectoryTree } from "./io/directory-tree.ts";
 export * as io from "./io/index.ts";
-export { loadSafetensors, saveSafetensors } from "./io/safetensors.ts";
+export { loadSafetensors, saveSafetensors, saveSafetensorsAsync } from "./io/safetensors.ts";
 export { functional as F } from "./nn/functional.ts";
 export * as nn from "./nn/index.ts";
 export { Complex, type Float, type Int, type Scalar } from "./tensor/complex.ts";
@@ -78,7 +78,7 @@ export { setWarningPolicy } from "./tensor/errors.ts";
 export { Size } from "./tensor/size.ts";
 export { UntypedStorage } from "./tensor/storage.ts";
 export { type BackwardOptions, type GradientNode, type HookHandle, type NestedList, Tensor } from "./tensor/tensor.ts";
-export { load, save } from "./tensordict/files.ts";
+export { load, save, saveAsync } from "./tensordict/files.ts";
 export * as tensordict from "./tensordict/index.ts";
 export {
   appendMemmap,
@@ -106,6 +106,7 @@ export {
   TensorDictBase,
   tensorclass,
   toSafetensors,
+  toSafetensorsAsync,
   toShared,
   unpackMemmap,
 } from "./tensordict/index.ts";

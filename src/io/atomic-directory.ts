@@ -1,10 +1,20 @@
 // Directories written whole: beside the target under another name, with which they trade places when every byte is on
 // the disk. Whoever opens the target finds the old directory or the new one.
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  promises,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { RuntimeError } from "../tensor/errors.ts";
-import { replaceFile, syncDirectories, syncPath, tradePlaces } from "./durable.ts";
+import { replaceFile, syncDirectories, syncDirectoriesLater, syncPath, syncPathLater, tradePlaces } from "./durable.ts";
 import { guarded, OSError } from "./errors.ts";
 
 const MARK = ".tdtmp-";
@@ -85,21 +95,46 @@ export class AtomicDirectory {
   /** Puts the new directory in place. All its files must be on the disk. */
   commit(): void {
     this.check();
-    const { target, path } = this;
-    const old = statSync(target, { throwIfNoEntry: false });
-    if (old !== undefined) guarded(path, () => chmodSync(path, old.mode & 0o7777));
-    syncDirectories(path);
-    if (old === undefined) replaceFile(path, target);
-    else tradePlaces(path, target, join(this.work, "old"), this.options.exchange);
-    syncPath(dirname(target));
+    this.takeOver();
+    syncDirectories(this.path);
+    this.trade();
+    syncPath(dirname(this.target));
     rmSync(this.work, { recursive: true, force: true });
     // Only now: such a directory may hold the last whole content where names cannot be exchanged.
-    for (const left of abandonedSaves(target)) rmSync(left, { recursive: true, force: true });
+    for (const left of abandonedSaves(this.target)) rmSync(left, { recursive: true, force: true });
+  }
+
+  /** The same while the program goes on: a disk takes its time, and so does giving back the pages of old files. */
+  async commitLater(signal?: AbortSignal): Promise<void> {
+    this.check();
+    this.takeOver();
+    await syncDirectoriesLater(this.path);
+    signal?.throwIfAborted();
+    this.trade();
+    await syncPathLater(dirname(this.target));
+    await this.abandonLater();
+    for (const left of abandonedSaves(this.target)) await promises.rm(left, { recursive: true, force: true });
+  }
+
+  private takeOver(): void {
+    const old = statSync(this.target, { throwIfNoEntry: false });
+    if (old !== undefined) guarded(this.path, () => chmodSync(this.path, old.mode & 0o7777));
+  }
+
+  private trade(): void {
+    const { target, path } = this;
+    if (statSync(target, { throwIfNoEntry: false }) === undefined) replaceFile(path, target);
+    else tradePlaces(path, target, join(this.work, "old"), this.options.exchange);
   }
 
   /** Removes what was written so far. */
   abandon(): void {
     rmSync(this.work, { recursive: true, force: true });
+  }
+
+  /** The same while the program goes on. */
+  async abandonLater(): Promise<void> {
+    await promises.rm(this.work, { recursive: true, force: true });
   }
 
   private check(): void {

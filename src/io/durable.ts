@@ -78,6 +78,31 @@ export function syncDirectories(path: string): void {
   syncPath(path);
 }
 
+/** `syncDirectories` beside the program. */
+export async function syncDirectoriesLater(path: string): Promise<void> {
+  for (const entry of await guardedLater(path, () => promises.readdir(path, { withFileTypes: true }))) {
+    if (entry.isDirectory()) await syncDirectoriesLater(join(path, entry.name));
+  }
+  await syncPathLater(path);
+}
+
+const turns = new Map<string, Promise<unknown>>();
+
+/** Runs work for a path when all that was asked for earlier is done: of two saves to one place the last one stays. */
+export async function inTurn<T>(path: string, work: () => Promise<T>): Promise<T> {
+  const before = turns.get(path);
+  const mine = (async () => {
+    await before?.catch(() => {});
+    return await work();
+  })();
+  turns.set(path, mine);
+  try {
+    return await mine;
+  } finally {
+    if (turns.get(path) === mine) turns.delete(path);
+  }
+}
+
 /** Waits until the disk has a file, or a directory with everything in it. */
 function syncTree(path: string): void {
   if (lstatSync(path).isDirectory()) {

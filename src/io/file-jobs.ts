@@ -6,6 +6,8 @@ import { OSError, systemError } from "./errors.ts";
 const UTF8 = new TextEncoder();
 /** Numbers of one job as the native library reads it. */
 export const SLOTS = 10;
+/** Bytes written in one go in the background: a signal is looked at after each part, and threads share a tensor. */
+export const PART_BYTES = 64 * 2 ** 20;
 /** Where they are. */
 export const SLOT = {
   path: 0,
@@ -197,20 +199,36 @@ export class FileJobs {
     this.layOut();
     const handle = native.zs_io_start(addressOf(this.table), this.jobs.length, Math.max(1, threads));
     if (handle === 0) return this.run(threads);
+    try {
+      await this.follow(handle, options);
+    } catch (error) {
+      // The threads read memory of ours until the last of them has stopped.
+      native.zs_io_cancel(handle);
+      while (native.zs_io_done(handle) < this.jobs.length) await Bun.sleep(1);
+      native.zs_io_finish(handle);
+      this.unmapAll();
+      throw error;
+    }
+    const failed = native.zs_io_finish(handle);
+    if (options.signal?.aborted) {
+      this.unmapAll();
+      options.signal.throwIfAborted();
+    }
+    return failed;
+  }
+
+  private async follow(handle: number, { signal, onProgress }: BackgroundOptions): Promise<void> {
     let reported = 0;
     for (;;) {
       const done = native.zs_io_done(handle);
       if (done !== reported) {
         reported = done;
-        options.onProgress?.(done, this.jobs.length);
+        onProgress?.(done, this.jobs.length);
       }
-      if (done >= this.jobs.length) break;
-      if (options.signal?.aborted) native.zs_io_cancel(handle);
+      if (done >= this.jobs.length) return;
+      if (signal?.aborted) native.zs_io_cancel(handle);
       await Bun.sleep(1);
     }
-    const failed = native.zs_io_finish(handle);
-    options.signal?.throwIfAborted();
-    return failed;
   }
 
   result(index: number): JobResult {
@@ -240,8 +258,8 @@ export class FileJobs {
 
 /** For work that goes on beside the program. */
 export interface BackgroundOptions {
-  /** Called with the number of finished files and of all files. */
+  /** Called with the number of parts that are written and of all parts: small files, or up to 64 MiB of a tensor. */
   onProgress?: (done: number, total: number) => void;
-  /** Stops before the next file. */
+  /** Stops before the next part: the promise rejects with the signal's reason, and what was there before stays. */
   signal?: AbortSignal;
 }

@@ -9,8 +9,8 @@ export { Hdf5File, Hdf5Opaque, type Hdf5Values, hdf5Engine, loadHdf5 } from "./h
 export type { Hdf5Info, Hdf5Layout, Hdf5Mode } from "./hdf5-engine.ts";
 export type { MapMode } from "./mapping.ts";
 export { type ReadOptions, readDirectory } from "./memmap-read.ts";
-export { loadNpy, type NpyOptions, saveNpy } from "./npy.ts";
-export { loadNpz, type NpzSaveOptions, saveNpz } from "./npz.ts";
+export { loadNpy, type NpyOptions, saveNpy, saveNpyAsync } from "./npy.ts";
+export { loadNpz, type NpzSaveOptions, saveNpz, saveNpzAsync } from "./npz.ts";
 export { readPlainPickle } from "./plain-pickle.ts";
 export type { PythonJson } from "./python-json.ts";
 export { RemoteSafetensors, type RowOptions } from "./remote-safetensors.ts";

@@ -4,7 +4,8 @@ import { native } from "../ffi/library.ts";
 import { collectYoung, ownMapping } from "../ffi/memory.ts";
 import { forgetPages } from "../ffi/system.ts";
 import { Storage } from "../tensor/storage.ts";
-import { FileJobs, JobFlag, type JobResult, jobError } from "./file-jobs.ts";
+import { type BackgroundOptions, FileJobs, JobFlag, type JobResult, jobError } from "./file-jobs.ts";
+import { Slices } from "./slices.ts";
 
 /** How a file is mapped: read and write through, or read with changes kept private to this process. */
 export type MapMode = "r+" | "r" | "c";
@@ -113,6 +114,30 @@ export function mapFiles(requests: readonly MapRequest[], mode: MapMode, threads
     }
     return requests.map(({ path }, i) => storageOf(jobs.result(i), path, mode));
   }
+}
+
+/** `mapFiles` while the program goes on: opening thousands of files takes a while. */
+export async function mapFilesLater(
+  requests: readonly MapRequest[],
+  mode: MapMode,
+  threads = 1,
+  options: BackgroundOptions = {},
+): Promise<Storage[]> {
+  collectIfMany(requests.length);
+  const jobs = new FileJobs();
+  for (const { path, nbytes } of requests) jobs.add({ path, nbytes, flags: mapFlags(mode) });
+  if ((await jobs.runInBackground(threads, options)) === 0) {
+    const slices = new Slices();
+    const storages: Storage[] = [];
+    for (const [i, { path }] of requests.entries()) {
+      storages.push(storageOf(jobs.result(i), path, mode));
+      if (slices.over) await slices.pause();
+    }
+    return storages;
+  }
+  // The other way has a remedy for too many mappings.
+  jobs.unmapAll();
+  return mapFiles(requests, mode, threads);
 }
 
 /** Maps one file. */

@@ -1,15 +1,19 @@
 // Writes memory-mapped directories: one file per tensor, one `meta.json` per level, all files in one native batch.
-import { existsSync, lstatSync, mkdirSync, rmSync, statSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { existsSync, mkdirSync, promises, rmSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { addressOf } from "../ffi/library.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import { AtomicDirectory } from "./atomic-directory.ts";
-import { guarded, OSError } from "./errors.ts";
-import { type BackgroundOptions, type FileJob, FileJobs, JobFlag } from "./file-jobs.ts";
-import { mapFiles, mapFlags, mappedFileOf, storageOf } from "./mapping.ts";
+import { checkFile, checkPlace, makeDirectory } from "./directory-checks.ts";
+import { inTurn } from "./durable.ts";
+import { guarded } from "./errors.ts";
+import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES } from "./file-jobs.ts";
+import { mapFiles, mapFilesLater, mapFlags, mappedFileOf, storageOf } from "./mapping.ts";
+import { Slices } from "./slices.ts";
+import { StagedDirectory } from "./staged-directory.ts";
 import type { LeafWrite, TreeWrite } from "./tree.ts";
-import { layOutTree } from "./tree-layout.ts";
+import { layOutSteps } from "./tree-layout.ts";
 
 /** How to write. */
 export interface WriteOptions {
@@ -22,9 +26,11 @@ export interface WriteOptions {
   /** Replace the directory in one step, after everything is on the disk. */
   atomic?: boolean;
   numThreads?: number;
+  /** It will be written by `runInBackground`, aside: what is stopped leaves the files that were there. */
+  background?: boolean;
 }
 
-/** A batch that is laid out and checked, but not yet run. */
+/** Writes one directory. */
 export class DirectoryWriter {
   private readonly jobs = new FileJobs();
   private readonly mapped: { job: number; leaf: LeafWrite; path: string; nbytes: number }[] = [];
@@ -32,30 +38,22 @@ export class DirectoryWriter {
   private readonly ready: (() => void)[] = [];
   private readonly stale: string[] = [];
   private readonly directories: string[] = [];
+  /** Every file that is written, and whether none may be there. */
+  private readonly files: { path: string; exclusive: boolean }[] = [];
+  private readonly target: string;
   private readonly root: string;
   private readonly atomic: AtomicDirectory | null;
+  private readonly stage: StagedDirectory | null;
 
   constructor(
-    root: TreeWrite,
+    private readonly tree: TreeWrite,
     prefix: string,
     private readonly options: WriteOptions = {},
   ) {
     this.atomic = options.atomic ? new AtomicDirectory(prefix, options) : null;
-    this.root = this.atomic?.path ?? resolve(prefix);
-    layOutTree(root, this.root, options.robustKey !== false, {
-      join,
-      directory: (path) => this.directories.push(path),
-      leaf: (leaf, path) => this.leaf(leaf, path),
-      file: (path, bytes) => this.metas.push({ path, bytes }),
-      stack: (path, count) => this.dropStaleMembers(path, count),
-    });
-    // Metadata comes last, so that it never names a tensor that was not written yet.
-    for (const { path: file, bytes } of this.metas) this.small(file, bytes);
-  }
-
-  /** Number of files. */
-  get files(): number {
-    return this.jobs.length;
+    this.target = this.atomic?.target ?? resolve(prefix);
+    this.stage = options.background && this.atomic === null ? new StagedDirectory(this.target) : null;
+    this.root = this.atomic?.path ?? this.stage?.path ?? this.target;
   }
 
   /** Writes and maps everything. */
@@ -69,26 +67,72 @@ export class DirectoryWriter {
     }
   }
 
-  /** Writes and maps everything while the program goes on. The sources must not change until then. */
+  /**
+   * Writes and maps everything while the program goes on. The sources must not change until then. Files get their
+   * places when all are written: whatever stops it before leaves those that are there.
+   */
   async runInBackground(options: BackgroundOptions = {}): Promise<void> {
+    const slices = new Slices(options.signal);
+    const threads = this.options.numThreads ?? 1;
     try {
-      this.prepare();
-      this.finish(await this.jobs.runInBackground(this.options.numThreads ?? 1, options));
+      await this.prepareLater(slices);
+      if ((await this.jobs.runInBackground(threads, options)) !== 0) this.jobs.throwFirstFailure();
+      options.signal?.throwIfAborted();
+      await inTurn(this.target, async () => {
+        await this.commitLater(options.signal);
+        const storages = await mapFilesLater(this.mapped, "r+", threads);
+        for (const [i, { leaf }] of this.mapped.entries()) leaf.onMapped?.(storages[i] as Storage);
+      });
+      for (const done of this.ready) done();
     } catch (error) {
-      this.atomic?.abandon();
+      await (this.atomic?.abandonLater() ?? this.stage?.abandon());
       throw error;
     }
   }
 
+  /** Makes the jobs in small steps. Metadata comes last: it never names a tensor that was not written yet. */
+  private *plan(): Generator<void> {
+    yield* layOutSteps(this.tree, this.root, this.options.robustKey !== false, {
+      join,
+      directory: (path) => this.directories.push(path),
+      leaf: (leaf, path) => this.leaf(leaf, path),
+      file: (path, bytes) => this.metas.push({ path, bytes }),
+      stack: (path, count) => this.dropStaleMembers(path, count),
+    });
+    for (const { path, bytes } of this.metas) yield this.small(path, bytes);
+  }
+
   // Whatever is in the way is found before the first change.
   private prepare(): void {
+    for (const _ of this.plan());
     this.atomic?.begin();
     if (this.atomic === null && existsSync(this.root)) {
       for (const path of this.directories) checkPlace(path);
-      for (let i = 0; i < this.jobs.length; i++) checkFile(this.jobs.job(i));
+      for (const { path, exclusive } of this.files) checkFile(path, exclusive);
     }
     guarded(this.root, () => mkdirSync(this.root, { recursive: true }));
     for (const path of this.directories) makeDirectory(path);
+  }
+
+  private async prepareLater(slices: Slices): Promise<void> {
+    for (const _ of this.plan()) if (slices.over) await slices.pause();
+    this.atomic?.begin();
+    if (this.stage !== null && existsSync(this.target)) {
+      checkPlace(this.target, true);
+      for (const path of this.directories) {
+        checkPlace(this.place(path));
+        if (slices.over) await slices.pause();
+      }
+      for (const { path, exclusive } of this.files) {
+        checkFile(this.place(path), exclusive);
+        if (slices.over) await slices.pause();
+      }
+    }
+    this.stage?.begin();
+    for (const path of this.directories) {
+      makeDirectory(path);
+      if (slices.over) await slices.pause();
+    }
   }
 
   private finish(failed: number): void {
@@ -105,10 +149,25 @@ export class DirectoryWriter {
     for (const done of this.ready) done();
   }
 
+  private async commitLater(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.atomic !== null) return await this.atomic.commitLater(signal);
+    const files = this.files.map(({ path }) => path);
+    // From here on it is completed: a part of the files would be neither the old content nor the new one.
+    await (this.stage as StagedDirectory).commit(this.directories, files, this.options.fsync === true, new Slices());
+    for (const path of this.stale) await promises.rm(path, { recursive: true, force: true });
+  }
+
+  /** Where a file will be. */
+  private place(path: string): string {
+    return this.target + path.slice(this.root.length);
+  }
+
   // The format stores no count of members, so those of an earlier, longer stack would be read back as well.
   private dropStaleMembers(path: string, count: number): void {
+    if (this.atomic !== null) return;
     for (let i = count; ; i++) {
-      const member = join(path, String(i));
+      const member = join(this.place(path), String(i));
       if (!statSync(join(member, "meta.json"), { throwIfNoEntry: false })) return;
       this.stale.push(member);
     }
@@ -122,30 +181,45 @@ export class DirectoryWriter {
       return;
     }
     const { bytes } = leaf;
-    const exclusive = this.options.existsok === false ? JobFlag.exclusive : 0;
-    const own = bytes === null ? null : mappedFileOf(bytes.keep._storage);
+    const exclusive = this.options.existsok === false;
+    const place = this.place(path);
+    const own = bytes === null || this.atomic !== null ? null : mappedFileOf(bytes.keep._storage);
     const storage = bytes?.keep._storage;
-    if (own?.path === path && own.mode === "r+" && !exclusive && bytes?.address === storage?.ptr) {
+    if (own?.path === place && own.mode === "r+" && !exclusive && bytes?.address === storage?.ptr) {
       // The bytes are this very file's.
       this.ready.push(() => leaf.onMapped?.(storage as Storage));
       return;
     }
-    const mapNow = leaf.onMapped !== undefined && this.atomic === null;
-    const common = JobFlag.create | JobFlag.noFollow | exclusive | (mapNow ? mapFlags("r+") : JobFlag.writable);
-    const fsync = this.syncs() ? JobFlag.fsync : 0;
-    const file = bytes?.file;
-    const move = file === undefined ? JobFlag.write : JobFlag.copy;
-    const work = bytes === null ? JobFlag.grow : move | JobFlag.replace;
-    const job = this.jobs.add({
-      path,
-      nbytes,
-      flags: common | fsync | work,
-      data: bytes?.address ?? 0,
-      ...(file === undefined ? {} : { source: file }),
-      keep: bytes?.keep,
-    });
-    const place = this.atomic === null ? path : join(this.atomic.target, relative(this.root, path));
+    this.files.push({ path, exclusive });
+    const job = this.leafJobs(leaf, path, nbytes, exclusive);
     if (leaf.onMapped) this.mapped.push({ job, leaf, path: place, nbytes });
+  }
+
+  /** What is written aside goes in parts and is mapped when it has its place. */
+  private leafJobs(leaf: LeafWrite, path: string, nbytes: number, exclusive: boolean): number {
+    const { bytes } = leaf;
+    const aside = this.root !== this.target;
+    const mapNow = leaf.onMapped !== undefined && !aside;
+    const once = aside ? 0 : (exclusive ? JobFlag.exclusive : 0) | (bytes === null ? 0 : JobFlag.replace);
+    const file = bytes?.file;
+    const work = bytes === null ? JobFlag.grow : file === undefined ? JobFlag.write : JobFlag.copy;
+    const fsync = this.syncs() ? JobFlag.fsync : 0;
+    const open = JobFlag.create | JobFlag.noFollow | (mapNow ? mapFlags("r+") : JobFlag.writable);
+    const flags = open | once | work | fsync;
+    const most = aside && bytes !== null ? PART_BYTES : nbytes;
+    let last = 0;
+    for (let at = 0; at < nbytes; at += most) {
+      last = this.jobs.add({
+        path,
+        nbytes: Math.min(most, nbytes - at),
+        offset: at,
+        flags,
+        data: bytes === null ? 0 : bytes.address + at,
+        ...(file === undefined ? {} : { source: { path: file.path, offset: file.offset + at } }),
+        keep: bytes?.keep,
+      });
+    }
+    return last;
   }
 
   private syncs(): boolean {
@@ -155,42 +229,7 @@ export class DirectoryWriter {
   private small(path: string, bytes: Uint8Array): void {
     const fsync = this.syncs() ? JobFlag.fsync : 0;
     const flags = JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | JobFlag.writable | fsync;
+    this.files.push({ path, exclusive: false });
     this.jobs.add({ path, nbytes: bytes.length, flags, data: addressOf(bytes), keep: bytes });
   }
-}
-
-function makeDirectory(path: string): void {
-  try {
-    mkdirSync(path);
-  } catch (error) {
-    if ((error as { code?: string }).code === "EEXIST") checkPlace(path);
-    else
-      guarded(path, () => {
-        throw error;
-      });
-  }
-}
-
-/** A file goes where nothing is, or where a file is that may be replaced. */
-function checkFile(job: FileJob): void {
-  const path = job.path as string;
-  const stat = guarded(path, () => lstatSync(path, { throwIfNoEntry: false }));
-  if (stat === undefined) return;
-  if (stat.isSymbolicLink()) throw throughLink(path);
-  if ((job.flags & JobFlag.exclusive) !== 0) {
-    throw new OSError(`The file ${path} already exists.`, { path, errno: 17, code: "EEXIST" });
-  }
-  if (!stat.isFile()) throw new OSError(`${path} is not a regular file`, { path, code: "not_a_file" });
-}
-
-function throughLink(path: string): OSError {
-  return new OSError(`Refusing to write memory-mapped tensor through symlink ${path}.`, { path, code: "symlink" });
-}
-
-/** A directory goes where nothing is, or where a directory is already. */
-function checkPlace(path: string): void {
-  const stat = guarded(path, () => lstatSync(path, { throwIfNoEntry: false }));
-  if (stat === undefined) return;
-  if (stat.isSymbolicLink()) throw throughLink(path);
-  if (!stat.isDirectory()) throw new OSError(`${path} exists and is no directory`, { path, errno: 20 });
 }

@@ -5,10 +5,11 @@ import type { DType } from "../tensor/dtype.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
 import { FormatError } from "./errors.ts";
+import type { BackgroundOptions } from "./file-jobs.ts";
 import { FileRanges } from "./file-ranges.ts";
 import type { MapMode } from "./mapping.ts";
 import { type NpyHeader, npyHeader, readNpyHeader } from "./npy-header.ts";
-import { FileWrite, type FileWriteOptions } from "./single-file.ts";
+import { FileWrite, type FileWriteOptions, writeInBackground } from "./single-file.ts";
 import { nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
 import { TensorFile } from "./tensor-file.ts";
 
@@ -112,10 +113,31 @@ export function loadNpy(path: string, options: NpyOptions = {}): Tensor {
  * @throws TypeError for dtypes that NumPy does not have (bfloat16, float8)
  */
 export function saveNpy(path: string, tensor: Tensor, options: FileWriteOptions = {}): void {
+  plan(path, tensor, options).run();
+}
+
+/**
+ * Like `saveNpy`, while the program goes on; the tensor must not change until it is done. A signal leaves the file that
+ * was there before.
+ * @example
+ * ```ts
+ * await io.saveNpyAsync("/tmp/zensor-example.npy", ones(2));
+ * io.loadNpy("/tmp/zensor-example.npy") // tensor([1., 1.])
+ * ```
+ */
+export async function saveNpyAsync(
+  path: string,
+  tensor: Tensor,
+  options: FileWriteOptions & BackgroundOptions = {},
+): Promise<void> {
+  await writeInBackground(() => plan(path, tensor, options), options);
+}
+
+function plan(path: string, tensor: Tensor, options: FileWriteOptions): FileWrite {
   const [header, data] = npyParts(tensor);
   const pieces = [
     { offset: 0, data: header },
     { offset: header.length, data },
   ];
-  new FileWrite(withEnding(path, ".npy"), pieces, options).run();
+  return new FileWrite(withEnding(path, ".npy"), pieces, options);
 }

@@ -3,15 +3,16 @@ import { totalmem } from "node:os";
 import { ValueError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { FormatError } from "./errors.ts";
+import type { BackgroundOptions } from "./file-jobs.ts";
 import { FileRanges } from "./file-ranges.ts";
 import { arrayIn, mappedArray, type NpyOptions, npyParts, withEnding } from "./npy.ts";
 import { readNpyHeader } from "./npy-header.ts";
 import type { NamedTensors } from "./safetensors.ts";
-import { FileWrite, type FileWriteOptions } from "./single-file.ts";
+import { FileWrite, type FileWriteOptions, writeZipInBackground } from "./single-file.ts";
 import { TensorFile } from "./tensor-file.ts";
 import { readZip, type ZipEntry } from "./zip.ts";
 import { entryNameProblem } from "./zip-directory.ts";
-import { zipPieces } from "./zip-write.ts";
+import { type ZipWriteEntry, zipPieces } from "./zip-write.ts";
 
 const ENDING = ".npy";
 
@@ -72,12 +73,33 @@ function named(tensors: NamedTensors | readonly Tensor[]): [string, Tensor][] {
  * @throws TypeError for dtypes that NumPy does not have; ValueError for names that cannot be those of files
  */
 export function saveNpz(path: string, tensors: NamedTensors | readonly Tensor[], options: NpzSaveOptions = {}): void {
-  const entries = named(tensors).map(([name, tensor]) => {
+  const { pieces } = zipPieces(plan(tensors, options), { style: "numpy" });
+  new FileWrite(withEnding(path, ".npz"), pieces, options).run();
+}
+
+/**
+ * Like `saveNpz`, while the program goes on; the tensors must not change until it is done. A signal leaves the file
+ * that was there before.
+ * @example
+ * ```ts
+ * await io.saveNpzAsync("/tmp/zensor-example.npz", { a: arange(3) }, { compressed: true });
+ * io.loadNpz("/tmp/zensor-example.npz").a // tensor([0, 1, 2])
+ * ```
+ */
+export async function saveNpzAsync(
+  path: string,
+  tensors: NamedTensors | readonly Tensor[],
+  options: NpzSaveOptions & BackgroundOptions = {},
+): Promise<void> {
+  await writeZipInBackground(withEnding(path, ".npz"), () => plan(tensors, options), "numpy", options);
+}
+
+function plan(tensors: NamedTensors | readonly Tensor[], options: NpzSaveOptions): ZipWriteEntry[] {
+  return named(tensors).map(([name, tensor]) => {
     const file = name + ENDING;
     const problem = entryNameProblem(file);
     if (problem !== null) throw new ValueError(`the name ${JSON.stringify(name)} ${problem}: no file can have it`);
     const [prefix, data] = npyParts(tensor);
     return { name: file, prefix, data, deflate: options.compressed === true };
   });
-  new FileWrite(withEnding(path, ".npz"), zipPieces(entries, { style: "numpy" }).pieces, options).run();
 }

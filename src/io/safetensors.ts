@@ -14,7 +14,7 @@ import {
   safetensorsCode,
   writeHeader,
 } from "./safetensors-header.ts";
-import { FileWrite, type FileWriteOptions } from "./single-file.ts";
+import { FileWrite, type FileWriteOptions, writeInBackground } from "./single-file.ts";
 import { nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
 import { TensorFile } from "./tensor-file.ts";
 
@@ -119,5 +119,5 @@ export async function saveSafetensorsAsync(
   path: string,
   options: SaveOptions & BackgroundOptions = {},
 ): Promise<void> {
-  await plan(tensors, path, options).runInBackground(options);
+  await writeInBackground(() => plan(tensors, path, options), options);
 }

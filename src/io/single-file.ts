@@ -4,14 +4,13 @@ import { dirname, resolve } from "node:path";
 import { addressOf } from "../ffi/library.ts";
 import { copyBytes } from "../ffi/memory.ts";
 import { RuntimeError } from "../tensor/errors.ts";
-import { replaceFile, replaceFileLater, syncPath, syncPathLater, temporaryBeside } from "./durable.ts";
-import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
+import { inTurn, replaceFile, replaceFileLater, syncPath, syncPathLater, temporaryBeside } from "./durable.ts";
+import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES } from "./file-jobs.ts";
 import { type Piece, pieceBytes } from "./pieces.ts";
 import { isRemote, type RemoteOptions, RemotePlace } from "./s3.ts";
-import type { TensorBytes } from "./tensor-bytes.ts";
-
-/** Bytes copied from another file in one go. */
-const COPY_BYTES = 64 * 2 ** 20;
+import { Slices } from "./slices.ts";
+import { planCopies, type TensorBytes } from "./tensor-bytes.ts";
+import { type ZipWriteEntry, type ZipWriteOptions, zipPiecesLater } from "./zip-write.ts";
 
 /** Pieces up to this many bytes are written together with small neighbours, */
 const SMALL = 16 * 1024;
@@ -89,23 +88,17 @@ export class FileWrite {
   private add({ offset, data }: Piece): void {
     const nbytes = pieceBytes({ offset, data });
     if (nbytes === 0) return;
-    const path = this.temporary;
+    const file = data instanceof Uint8Array ? undefined : "path" in data ? data : data.file;
+    const start = data instanceof Uint8Array ? addressOf(data) : ((data as TensorBytes).address ?? 0);
+    const keep = data instanceof Uint8Array || file !== undefined ? data : (data as TensorBytes).keep;
     const flags = JobFlag.create | JobFlag.writable | JobFlag.noFollow;
-    if (data instanceof Uint8Array) {
-      this.jobs.add({ path, offset, nbytes, data: addressOf(data), flags: flags | JobFlag.write, keep: data });
-      return;
-    }
-    const file = "path" in data ? data : data.file;
-    if (file === undefined) {
-      const { address, keep } = data as TensorBytes;
-      this.jobs.add({ path, offset, nbytes, data: address, flags: flags | JobFlag.write, keep });
-      return;
-    }
-    // In parts, between which a signal is looked at.
-    for (let at = 0; at < nbytes; at += COPY_BYTES) {
-      const part = Math.min(COPY_BYTES, nbytes - at);
-      const source = { path: file.path, offset: file.offset + at };
-      this.jobs.add({ path, offset: offset + at, nbytes: part, source, flags: flags | JobFlag.copy, keep: data });
+    for (let at = 0; at < nbytes; at += PART_BYTES) {
+      const part = { path: this.temporary, offset: offset + at, nbytes: Math.min(PART_BYTES, nbytes - at), keep };
+      if (file === undefined) this.jobs.add({ ...part, data: start + at, flags: flags | JobFlag.write });
+      else {
+        const source = { path: file.path, offset: file.offset + at };
+        this.jobs.add({ ...part, source, flags: flags | JobFlag.copy });
+      }
     }
   }
 
@@ -125,16 +118,25 @@ export class FileWrite {
     }
   }
 
-  /** The same while the program goes on. The sources must not change until then. */
-  async runInBackground(options: BackgroundOptions = {}): Promise<void> {
-    if (isRemote(this.path)) return await this.upload(options);
+  /**
+   * The same while the program goes on. The sources must not change until then.
+   * @param placed runs when the file has its name, before another save in this program may replace it
+   */
+  async runInBackground<T = void>(options: BackgroundOptions = {}, placed: () => T = () => undefined as T): Promise<T> {
+    if (isRemote(this.path)) {
+      await this.upload(options);
+      return placed();
+    }
     try {
       const failed = await this.jobs.runInBackground(this.options.numThreads ?? 1, options);
       if (failed !== 0) this.jobs.throwFirstFailure();
       if (this.options.fsync) await syncPathLater(this.temporary);
-      options.signal?.throwIfAborted();
-      await replaceFileLater(this.temporary, this.path);
-      if (this.options.fsync) await syncPathLater(dirname(this.path));
+      return await inTurn(this.path, async () => {
+        options.signal?.throwIfAborted();
+        await replaceFileLater(this.temporary, this.path);
+        if (this.options.fsync) await syncPathLater(dirname(this.path));
+        return placed();
+      });
     } catch (error) {
       await promises.rm(this.temporary, { force: true });
       throw error;
@@ -147,4 +149,35 @@ export class FileWrite {
     await place.write(place.key, this.pieces);
     onProgress?.(total, total);
   }
+}
+
+/**
+ * Plans a file and writes it while the program goes on. A signal leaves the file that was there before.
+ * @param plan gives the file; the copies that it needs are made afterwards
+ * @param placed gives the result, as soon as the file has its name
+ */
+export async function writeInBackground<T = void>(
+  plan: () => FileWrite,
+  options: BackgroundOptions,
+  placed?: () => T,
+): Promise<T> {
+  const slices = new Slices(options.signal);
+  const { planned, copies } = planCopies(plan);
+  await copies.make(slices);
+  return await planned.runInBackground(options, placed);
+}
+
+/** The same for a zip archive: its checksums are computed in slices, before anything is written. */
+export async function writeZipInBackground<T = void>(
+  path: string,
+  plan: () => readonly ZipWriteEntry[],
+  style: ZipWriteOptions["style"],
+  options: FileWriteOptions & BackgroundOptions,
+  placed?: () => T,
+): Promise<T> {
+  const slices = new Slices(options.signal);
+  const { planned, copies } = planCopies(plan);
+  await copies.make(slices);
+  const { pieces } = await zipPiecesLater(planned, { style }, slices);
+  return await new FileWrite(path, pieces, options).runInBackground(options, placed);
 }

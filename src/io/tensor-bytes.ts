@@ -1,6 +1,8 @@
 // The bytes of a tensor as they go into files: row-major, little-endian, without gaps.
-import type { Tensor } from "../tensor/tensor.ts";
+import { Storage } from "../tensor/storage.ts";
+import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
 import { fileBehind } from "./mapping.ts";
+import type { Slices } from "./slices.ts";
 
 /** Bytes that lie in a file: they are copied from there without being taken into memory. */
 export interface FileBytes {
@@ -29,9 +31,78 @@ export function copyMappedFiles(on: boolean): void {
   fromFiles = on;
 }
 
+/** Copies up to this many bytes are made at once: whoever lays out files joins pieces that are smaller still. */
+const AT_ONCE_BYTES = 64 * 1024;
+/** Bytes that are copied between two looks at the clock. */
+const PART_BYTES = 2 ** 20;
+
+/** A copy whose memory is there, and whose bytes are not yet. */
+interface LaterCopy {
+  source: Tensor;
+  target: Tensor;
+}
+
+/** Copies that a plan needs. */
+export interface LaterCopies {
+  /** Makes them, a megabyte at a time. */
+  make(slices: Slices): Promise<void>;
+}
+
+let later: LaterCopy[] | null = null;
+let ofEverything = false;
+
+/**
+ * Runs `plan`, in which `nativeBytes` gives copies whose bytes come when `make` has run: a large tensor with gaps would
+ * hold up the program otherwise.
+ * @param everything copy all tensors: what is planned is then what they hold until `make` is done
+ */
+export function planCopies<T>(plan: () => T, everything = false): { planned: T; copies: LaterCopies } {
+  const [outer, outerOfEverything] = [later, ofEverything];
+  const list: LaterCopy[] = [];
+  later = list;
+  ofEverything = everything;
+  try {
+    return { planned: plan(), copies: { make: (slices) => makeCopies(list, slices) } };
+  } finally {
+    later = outer;
+    ofEverything = outerOfEverything;
+  }
+}
+
+/** Copies one tensor into another of the same shape, a megabyte at a time. */
+export async function copyInSlices(target: Tensor, source: Tensor, slices: Slices): Promise<void> {
+  for (const [to, from] of copyParts(target, source)) {
+    to.copy_(from);
+    if (slices.over) await slices.pause();
+  }
+}
+
+async function makeCopies(list: readonly LaterCopy[], slices: Slices): Promise<void> {
+  for (const { target, source } of list) await copyInSlices(target, source, slices);
+}
+
+function* copyParts(to: Tensor, from: Tensor): Generator<[Tensor, Tensor]> {
+  const nbytes = to._numel * to.dtype.itemsize;
+  if (nbytes <= PART_BYTES || to._shape.length === 0) {
+    if (nbytes > 0) yield [to, from];
+    return;
+  }
+  const rows = to._shape[0] as number;
+  const step = Math.floor((PART_BYTES * rows) / nbytes);
+  if (step === 0) {
+    for (let row = 0; row < rows; row++) yield* copyParts(to.select(0, row), from.select(0, row));
+    return;
+  }
+  for (let row = 0; row < rows; row += step) {
+    const count = Math.min(step, rows - row);
+    yield [to.narrow(0, row, count), from.narrow(0, row, count)];
+  }
+}
+
 /** Contiguous bytes of a tensor; only a tensor with gaps or pending conjugation is copied. */
 export function nativeBytes(tensor: Tensor): TensorBytes {
-  const plain = tensor._bits === 0 && tensor._contiguous ? tensor : denseCopy(tensor);
+  const inPlace = tensor._bits === 0 && tensor._contiguous && !ofEverything;
+  const plain = inPlace ? tensor : denseCopy(tensor);
   const nbytes = plain._numel * plain.dtype.itemsize;
   // dataPtr moves tiny blocks to an address that stays valid while native threads run.
   const address = nbytes === 0 ? 0 : plain.dataPtr();
@@ -41,9 +112,19 @@ export function nativeBytes(tensor: Tensor): TensorBytes {
   return { address, nbytes, keep: plain, file };
 }
 
-function denseCopy(tensor: Tensor): Tensor {
-  let plain = tensor.detach();
-  if (plain.isConj()) plain = plain.resolveConj();
-  if (plain.isNeg()) plain = plain.resolveNeg();
-  return plain.contiguous();
+/** A contiguous copy with a storage of its own size; inside of `planCopies` a large one gets its bytes later. */
+export function denseCopy(tensor: Tensor): Tensor {
+  const source = tensor.detach();
+  const nbytes = source._numel * source.dtype.itemsize;
+  const wait = later !== null && nbytes > AT_ONCE_BYTES && source.device.type === "cpu";
+  if (!wait && ofEverything) return source.clone().contiguous();
+  if (!wait) {
+    let plain = source;
+    if (plain.isConj()) plain = plain.resolveConj();
+    if (plain.isNeg()) plain = plain.resolveNeg();
+    return plain.contiguous();
+  }
+  const target = makeContiguous(Storage.allocate(nbytes), [...source._shape], source.dtype);
+  (later as LaterCopy[]).push({ target, source });
+  return target;
 }

@@ -10,7 +10,7 @@ import type { Storage } from "../tensor/storage.ts";
 import { bytesNeeded, CONJ, NEG, Tensor } from "../tensor/tensor.ts";
 import type { BackgroundOptions } from "./file-jobs.ts";
 import { PickleName, PickleWriter } from "./pickle-write.ts";
-import { FileWrite, type FileWriteOptions } from "./single-file.ts";
+import { FileWrite, type FileWriteOptions, writeZipInBackground } from "./single-file.ts";
 import type { TensorBytes } from "./tensor-bytes.ts";
 import { TorchObject, torchClasses } from "./torch-classes.ts";
 import { STORAGE_DTYPES } from "./torch-values.ts";
@@ -170,7 +170,8 @@ function rootOf(path: string): string {
   return /^\w[\w .+-]*$/.test(bare) && bare.length < 200 ? bare : "archive";
 }
 
-function plan(value: unknown, path: string, options: FileWriteOptions): FileWrite {
+/** The files inside of the archive. */
+function plan(value: unknown, path: string): ZipWriteEntry[] {
   const writer = new TorchWriter(path);
   const pickle = writer.write(value);
   const root = rootOf(path);
@@ -187,7 +188,7 @@ function plan(value: unknown, path: string, options: FileWriteOptions): FileWrit
   // torch makes forty digits of its records' names and contents; nothing reads them.
   const digits = (text: string | Uint8Array): string => String(Bun.hash(text)).padStart(20, "0");
   add(".data/serialization_id", UTF8.encode(digits(entries.map((entry) => entry.name).join("\n")) + digits(pickle)));
-  return new FileWrite(path, zipPieces(entries, { style: "torch" }).pieces, options);
+  return entries;
 }
 
 /**
@@ -205,7 +206,8 @@ function plan(value: unknown, path: string, options: FileWriteOptions): FileWrit
  * @torch torch.save
  */
 export function saveTorch(value: unknown, path: string, options: FileWriteOptions = {}): void {
-  plan(value, resolve(path), options).run();
+  const full = resolve(path);
+  new FileWrite(full, zipPieces(plan(value, full), { style: "torch" }).pieces, options).run();
 }
 
 /** Like `saveTorch`, in the background; the tensors must not change until it is done. */
@@ -214,5 +216,6 @@ export async function saveTorchAsync(
   path: string,
   options: FileWriteOptions & BackgroundOptions = {},
 ): Promise<void> {
-  await plan(value, resolve(path), options).runInBackground(options);
+  const full = resolve(path);
+  await writeZipInBackground(full, () => plan(value, full), "torch", options);
 }

@@ -30,23 +30,28 @@ const UTF8 = new TextEncoder();
 
 /** Hands every file of `node` to `sink`. Throws `KeyError` for keys that cannot be file names. */
 export function layOutTree(node: TreeWrite, path: string, robust: boolean, sink: TreeSink): void {
-  const child = (inner: TreeWrite, name: string) => {
+  for (const _ of layOutSteps(node, path, robust, sink));
+}
+
+/** `layOutTree` in small steps. */
+export function* layOutSteps(node: TreeWrite, path: string, robust: boolean, sink: TreeSink): Generator<void> {
+  const child = function* (inner: TreeWrite, name: string): Generator<void> {
     const place = sink.join(path, name);
     sink.directory(place);
-    layOutTree(inner, place, robust, sink);
+    yield* layOutSteps(inner, place, robust, sink);
   };
   const meta = (text: string) => sink.file(sink.join(path, "meta.json"), UTF8.encode(text));
   switch (node.kind) {
     case "tensordict":
-      meta(layOutLevel(node, path, robust, sink, child));
+      meta(yield* layOutLevel(node, path, robust, sink, child));
       return;
     case "lazy":
-      for (const [i, member] of node.members.entries()) child(member, String(i));
+      for (const [i, member] of node.members.entries()) yield* child(member, String(i));
       sink.stack(path, node.members.length);
       meta(lazyText(node.stackDim, node.stackDimName));
       return;
     case "tensorclass":
-      child(node.inner, "_tensordict");
+      yield* child(node.inner, "_tensordict");
       meta(tensorclassText(node.qualified, node.extras));
       return;
     case "nonTensor":
@@ -60,13 +65,13 @@ export function layOutTree(node: TreeWrite, path: string, robust: boolean, sink:
   }
 }
 
-function layOutLevel(
+function* layOutLevel(
   node: Extract<TreeWrite, { kind: "tensordict" }>,
   path: string,
   robust: boolean,
   sink: TreeSink,
-  child: (inner: TreeWrite, name: string) => void,
-): string {
+  child: (inner: TreeWrite, name: string) => Generator<void>,
+): Generator<void, string> {
   const used = new Map<string, string>([["meta.json", ""]]);
   const entries = new Map<string, LeafMeta | CollectionMeta>();
   for (const [key, entry] of node.entries) {
@@ -78,8 +83,9 @@ function layOutLevel(
       sink.leaf(entry, sink.join(path, name));
     } else {
       entries.set(key, { kind: "collection", type: entry.typeName });
-      child(entry, name);
+      yield* child(entry, name);
     }
+    yield;
   }
   const { batchSize, device, names } = node;
   return levelText({ entries, batchSize, device, names }, node.late);

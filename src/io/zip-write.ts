@@ -1,10 +1,12 @@
 // Lays out ZIP archives byte for byte as Python's zipfile (for TensorDict archives and .npz) or torch's writer makes
 // them. The layout gives pieces for `FileWrite`; payloads are not copied unless they are small or compressed.
+import type { DeflateRaw } from "node:zlib";
 import { addressOf } from "../ffi/library.ts";
 import { copyBytes, windowOn } from "../ffi/memory.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { FileRanges } from "./file-ranges.ts";
 import type { Piece } from "./pieces.ts";
+import type { Slices } from "./slices.ts";
 import type { TensorBytes } from "./tensor-bytes.ts";
 import { FIXED, FLAG, IN_ZIP64, SIGNATURE, ZIP64_BLOCK } from "./zip-directory.ts";
 import { zlib } from "./zlib.ts";
@@ -56,6 +58,8 @@ const FB_BLOCK = 0x4246;
 const CRC_PART = 64 * 2 ** 20;
 const DEFLATE_PART = 2 ** 30;
 const READ_PART = 8 * 2 ** 20;
+/** Bytes of one step of work beside the program. */
+const SLICE_BYTES = 2 ** 20;
 /** Payloads up to this many bytes are written together with the headers around them. */
 const SMALL = 16 * 1024;
 const UTF8 = new TextEncoder();
@@ -130,6 +134,61 @@ function deflated(prefix: Uint8Array, data: Payload, level: boolean | number): U
     parts.push(zlib().deflateRawSync(first, { ...options, finishFlush }));
   }
   return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
+}
+
+/** What the records of an entry say about its content, and the content as it is written. */
+interface Measured {
+  crc: number;
+  payload: readonly Payload[];
+}
+
+function measured({ prefix = NOTHING, data, deflate }: ZipWriteEntry): Measured {
+  const payload = deflate ? [deflated(prefix, data, deflate)] : [prefix, data];
+  return { crc: crcOf(data, crcOf(prefix)), payload };
+}
+
+/** The same while the program goes on: checksums in slices, compression in a thread of the runtime. */
+async function measuredLater(entry: ZipWriteEntry, slices: Slices): Promise<Measured> {
+  const { prefix = NOTHING, data, deflate } = entry;
+  let crc = crcOf(prefix);
+  const stream = deflate ? new Deflating(deflate) : null;
+  if (prefix.length > 0) await stream?.write(prefix);
+  for (const window of windows(data, CRC_PART)) {
+    for (let at = 0; at < window.length; at += SLICE_BYTES) {
+      const part = window.subarray(at, at + SLICE_BYTES);
+      crc = zlib().crc32(part, crc);
+      await stream?.write(part);
+      if (slices.over) await slices.pause();
+    }
+  }
+  return { crc, payload: stream === null ? [prefix, data] : await stream.end() };
+}
+
+/** Compression beside the program. */
+class Deflating {
+  private readonly parts: Uint8Array[] = [];
+  private readonly stream: DeflateRaw;
+  private readonly failed: Promise<never>;
+
+  constructor(level: boolean | number) {
+    const options = typeof level === "number" ? { level } : {};
+    this.stream = zlib().createDeflateRaw({ ...options, chunkSize: SLICE_BYTES });
+    this.stream.on("data", (part: Uint8Array) => this.parts.push(part));
+    this.failed = new Promise((_, fail) => this.stream.on("error", fail));
+    this.failed.catch(() => {});
+  }
+
+  /** Waits until the bytes have been taken: they may be native memory. */
+  async write(bytes: Uint8Array): Promise<void> {
+    await Promise.race([this.failed, new Promise<void>((taken) => this.stream.write(bytes, () => taken()))]);
+  }
+
+  async end(): Promise<Uint8Array[]> {
+    const ended = new Promise<void>((done) => this.stream.on("end", done));
+    this.stream.end();
+    await Promise.race([this.failed, ended]);
+    return this.parts;
+  }
 }
 
 /** Writes little-endian fields one after the other. */
@@ -339,26 +398,50 @@ function layoutOf(options: ZipWriteOptions): Layout {
  * Throws `ValueError` for a name that is empty, too long or used twice.
  */
 export function zipPieces(entries: readonly ZipWriteEntry[], options: ZipWriteOptions): ZipLayout {
-  const layout = layoutOf(options);
-  const out = new Pieces();
-  const directory: Uint8Array[] = [];
+  checkNames(entries);
+  return layOut(entries, entries.map(measured), options);
+}
+
+/** Like `zipPieces`, in slices between which the program goes on. */
+export async function zipPiecesLater(
+  entries: readonly ZipWriteEntry[],
+  options: ZipWriteOptions,
+  slices: Slices,
+): Promise<ZipLayout> {
+  checkNames(entries);
+  const contents: Measured[] = [];
+  for (const entry of entries) {
+    contents.push(await measuredLater(entry, slices));
+    if (slices.over) await slices.pause();
+  }
+  return layOut(entries, contents, options);
+}
+
+function checkNames(entries: readonly ZipWriteEntry[]): void {
   const names = new Set<string>();
-  for (const { name, data, prefix = NOTHING, align, deflate } of entries) {
-    const nameBytes = UTF8.encode(name);
-    if (name === "" || nameBytes.length > 0xffff || names.has(name)) {
+  for (const { name } of entries) {
+    if (name === "" || Buffer.byteLength(name) > 0xffff || names.has(name)) {
       throw new ValueError(`${JSON.stringify(name)} is empty, too long or used twice as a name in an archive`);
     }
     names.add(name);
-    const payload = deflate ? [deflated(prefix, data, deflate)] : [prefix, data];
+  }
+}
+
+function layOut(entries: readonly ZipWriteEntry[], contents: readonly Measured[], options: ZipWriteOptions): ZipLayout {
+  const layout = layoutOf(options);
+  const out = new Pieces();
+  const directory: Uint8Array[] = [];
+  for (const [i, { name, data, prefix = NOTHING, align, deflate }] of entries.entries()) {
+    const { crc, payload } = contents[i] as Measured;
     const placed: Placed = {
-      nameBytes,
+      nameBytes: UTF8.encode(name),
       headerOffset: out.size,
       method: deflate ? 8 : 0,
       flags: layout.flags(name),
-      crc: crcOf(data, crcOf(prefix)),
+      crc,
       nbytes: prefix.length + sizeOf(data),
       compressedBytes: payload.reduce((sum, part) => sum + sizeOf(part), 0),
-      padding: new Uint8Array(0),
+      padding: NOTHING,
     };
     const local = layout.local(placed, align);
     placed.padding = local.padding;

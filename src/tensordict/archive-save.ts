@@ -4,8 +4,8 @@ import { resolve } from "node:path";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { archiveCompression, archiveEntries } from "../io/memmap-archive.ts";
 import { isRemote } from "../io/s3.ts";
-import { FileWrite } from "../io/single-file.ts";
-import { zipPieces } from "../io/zip-write.ts";
+import { FileWrite, writeZipInBackground } from "../io/single-file.ts";
+import { type ZipWriteEntry, zipPieces } from "../io/zip-write.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
 import { loadTree } from "./memmap-load.ts";
 import { type MemmapOptions, planTree, requireSavable } from "./memmap-save.ts";
@@ -27,12 +27,12 @@ export function wantsArchive(prefix: string | null | undefined, options: MemmapO
 
 /** An archive that is laid out but not yet written. */
 export class ArchiveSave {
-  private readonly file: FileWrite;
+  private readonly path: string;
 
   constructor(
-    td: Td,
+    private readonly td: Td,
     prefix: string,
-    options: MemmapOptions,
+    private readonly options: MemmapOptions,
     /** Only shapes are taken, bytes stay zero, and the result writes into the file. */
     private readonly like: boolean,
   ) {
@@ -48,28 +48,38 @@ export class ArchiveSave {
         `A file already exists at ${prefix}, cannot save the tensordict there. Set existsok=True to overwrite.`,
       );
     }
+    this.path = path;
+  }
+
+  private entries(): ZipWriteEntry[] {
+    const { td, options, like, path } = this;
     const compression = archiveCompression(options.compression);
     // Tensors that are mapped from files are copied: an archive is never the file they came from.
     const context = { options: { ...options, copyExisting: true }, like, inplace: false };
     const { write } = planTree(td, path, context);
-    const robustKey = options.robustKey !== false;
-    const entries = archiveEntries(write, { robustKey, compression });
-    this.file = new FileWrite(path, zipPieces(entries, { style: "tensordict" }).pieces, options);
+    return archiveEntries(write, { robustKey: options.robustKey !== false, compression });
   }
 
   /** Writes the archive, and gives what it holds. */
   run(): Td {
-    this.file.run();
+    const { pieces } = zipPieces(this.entries(), { style: "tensordict" });
+    new FileWrite(this.path, pieces, this.options).run();
     return this.loaded();
   }
 
   /** The same while the program goes on. The sources must not change until then. */
   async runInBackground(options: BackgroundOptions): Promise<Td> {
-    await this.file.runInBackground(options);
-    return this.loaded();
+    const all = { ...this.options, ...options };
+    return await writeZipInBackground(
+      this.path,
+      () => this.entries(),
+      "tensordict",
+      all,
+      () => this.loaded(),
+    );
   }
 
   private loaded(): Td {
-    return loadTree(this.file.path, this.like ? { mode: "r+" } : {});
+    return loadTree(this.path, this.like ? { mode: "r+" } : {});
   }
 }

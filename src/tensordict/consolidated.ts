@@ -1,11 +1,12 @@
 // Consolidated TensorDicts: all tensors in one block of bytes, in memory or in a file with the structure as JSON at
 // its end.
-
+import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { anonymousStorage } from "../io/mapping.ts";
 import type { Piece } from "../io/pieces.ts";
 import { type PythonJson, type PythonJsonObject, pythonJsonStringify } from "../io/python-json.ts";
-import { FileWrite, type FileWriteOptions } from "../io/single-file.ts";
-import { nativeBytes } from "../io/tensor-bytes.ts";
+import { FileWrite, type FileWriteOptions, writeInBackground } from "../io/single-file.ts";
+import { Slices } from "../io/slices.ts";
+import { copyInSlices, nativeBytes } from "../io/tensor-bytes.ts";
 import { TensorFile } from "../io/tensor-file.ts";
 import { KeyError, RuntimeError, TypeError, ValueError, warn } from "../tensor/errors.ts";
 import { contiguousStrides } from "../tensor/size.ts";
@@ -172,8 +173,8 @@ function rebuilt(td: Td, tensors: Iterator<Tensor, undefined>, inplace: boolean)
   return td;
 }
 
-/** Copies in one block of memory. */
-function copiesOf(layout: Layout, shared: boolean): Tensor[] {
+/** Places in one block of memory. */
+function placesOf(layout: Layout, shared: boolean): Tensor[] {
   const storage = shared ? anonymousStorage(layout.size) : Storage.allocate(layout.size);
   return layout.placed.map(({ tensor, start }) => {
     const { dtype, _shape: shape } = tensor;
@@ -182,19 +183,25 @@ function copiesOf(layout: Layout, shared: boolean): Tensor[] {
     const whole = start % dtype.itemsize === 0;
     const nbytes = tensor._numel * dtype.itemsize;
     const part = whole || nbytes === 0 ? storage : Storage.borrow(storage.ptr + start, nbytes, storage);
-    const copy = makeStrided(part, part === storage && whole ? start / dtype.itemsize : 0, shape, strides, dtype);
-    if (nbytes > 0) copy.copy_(tensor.detach());
-    return copy;
+    return makeStrided(part, part === storage && whole ? start / dtype.itemsize : 0, shape, strides, dtype);
   });
 }
 
-function writeFile(layout: Layout, filename: string, options: ConsolidateOptions): void {
+function copiesOf(layout: Layout, shared: boolean): Tensor[] {
+  const places = placesOf(layout, shared);
+  for (const [i, { tensor }] of layout.placed.entries()) {
+    if (tensor._numel > 0) (places[i] as Tensor).copy_(tensor.detach());
+  }
+  return places;
+}
+
+function planFile(layout: Layout, filename: string, options: ConsolidateOptions): FileWrite {
   const json = new TextEncoder().encode(pythonJsonStringify(layout.structure));
   const length = new BigInt64Array([BigInt(json.length)]);
   const pieces: Piece[] = layout.placed.map(({ tensor, start }) => ({ offset: start, data: nativeBytes(tensor) }));
   pieces.push({ offset: layout.size, data: json });
   pieces.push({ offset: layout.size + json.length, data: new Uint8Array(length.buffer) });
-  new FileWrite(filename, pieces, options).run();
+  return new FileWrite(filename, pieces, options);
 }
 
 /** What a consolidated collection consisted of. */
@@ -229,27 +236,60 @@ export function isConsolidated(td: Td): boolean {
   return now.length === parts.length && now.every((part, i) => Object.is(part, parts[i]));
 }
 
-/** See `TensorDict.consolidate`. */
-export function consolidate(td: Td, options: ConsolidateOptions = {}): Td {
+/** What is to be consolidated; null when it is already. */
+function begin(td: Td, options: ConsolidateOptions): Layout | null {
   const { filename = null, inplace = false, shareMemory = false } = options;
   if (filename !== null && shareMemory) throw new ValueError("filename and shareMemory exclude each other.");
   if (isConsolidated(td)) {
     if (filename !== null) {
       warn("the tensordict is already consolidated: nothing is written. Call td.contiguous().consolidate() instead.");
     }
-    return td;
+    return null;
   }
   if (inplace && td._disk !== null)
     throw new RuntimeError("a memory-mapped tensordict cannot be consolidated in place");
-  const layout = new Layout(td);
-  let tensors: Tensor[];
-  if (filename === null) tensors = copiesOf(layout, shareMemory);
-  else {
-    writeFile(layout, filename, options);
-    const file = new TensorFile(filename, layout.size, "r+");
-    tensors = layout.placed.map(({ tensor, start }) => file.tensor(tensor.dtype, tensor._shape, start));
-  }
-  const result = rebuilt(td, tensors.values() as Iterator<Tensor, undefined>, inplace);
+  return new Layout(td);
+}
+
+function viewsOf(layout: Layout, filename: string): Tensor[] {
+  const file = new TensorFile(filename, layout.size, "r+");
+  return layout.placed.map(({ tensor, start }) => file.tensor(tensor.dtype, tensor._shape, start));
+}
+
+function finish(td: Td, tensors: readonly Tensor[], options: ConsolidateOptions): Td {
+  const result = rebuilt(td, tensors.values() as Iterator<Tensor, undefined>, options.inplace ?? false);
   lockTd(result);
   return markConsolidated(result);
+}
+
+/** See `TensorDict.consolidate`. */
+export function consolidate(td: Td, options: ConsolidateOptions = {}): Td {
+  const layout = begin(td, options);
+  if (layout === null) return td;
+  const { filename = null } = options;
+  if (filename === null) return finish(td, copiesOf(layout, options.shareMemory ?? false), options);
+  planFile(layout, filename, options).run();
+  return finish(td, viewsOf(layout, filename), options);
+}
+
+/** See `TensorDict.consolidateAsync`. */
+export async function consolidateAsync(td: Td, options: ConsolidateOptions & BackgroundOptions = {}): Promise<Td> {
+  const slices = new Slices(options.signal);
+  const layout = begin(td, options);
+  if (layout === null) return td;
+  const { filename = null } = options;
+  if (filename !== null) {
+    const tensors = await writeInBackground(
+      () => planFile(layout, filename, options),
+      options,
+      () => viewsOf(layout, filename),
+    );
+    return finish(td, tensors, options);
+  }
+  const places = placesOf(layout, options.shareMemory ?? false);
+  for (const [i, { tensor }] of layout.placed.entries()) {
+    await copyInSlices(places[i] as Tensor, tensor.detach(), slices);
+    options.onProgress?.(i + 1, places.length);
+  }
+  return finish(td, places, options);
 }

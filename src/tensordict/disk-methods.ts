@@ -12,7 +12,7 @@ import { numelOf } from "../tensor/size.ts";
 import type { UntypedStorage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { ArchiveSave, wantsArchive } from "./archive-save.ts";
-import { type ConsolidateOptions, consolidate, isConsolidated } from "./consolidated.ts";
+import { type ConsolidateOptions, consolidate, consolidateAsync, isConsolidated } from "./consolidated.ts";
 import { startsWith } from "./convert.ts";
 import { keyPath, keyText } from "./keys.ts";
 import { lockTd } from "./locking.ts";
@@ -92,18 +92,42 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
     return this.#save(prefix, options, { like: true, inplace: false }) as this;
   }
 
-  /** `memmap` in the background, with progress. The tensors must not change until it is done. */
+  /**
+   * `memmap` while the program goes on: native threads write everything aside, and files get their names when all are
+   * complete. A signal or an error leaves what was there. The tensors may be dropped but must not change until it is
+   * done: a file could have their old and their new elements. Of two saves to one place the one that ends last stays.
+   * @example
+   * ```ts
+   * const td = new TensorDict({ a: arange(3) }, []);
+   * const stop = new AbortController();
+   * const saved = await td.memmapAsync("/tmp/zensor-later", { signal: stop.signal, onProgress: (done, of) => {} });
+   * saved.get("a") // MemoryMappedTensor([0, 1, 2])
+   * ```
+   */
   async memmapAsync(prefix: string | null, options: MemmapOptions & BackgroundOptions = {}): Promise<this> {
     const self = this as unknown as Td;
+    options.signal?.throwIfAborted();
     const save = wantsArchive(prefix, options)
       ? new ArchiveSave(self, prefix, options, false)
-      : new Save(self, prefix, options, { like: false, inplace: false });
+      : new Save(self, prefix, options, { like: false, inplace: false, background: true });
     return (await save.runInBackground(options)) as unknown as this;
   }
 
   /** Saves to a directory, or to an archive when the name ends with ".tdz". @torch TensorDict.save */
   save(prefix: string, options: MemmapOptions = {}): this {
     return this.#save(prefix, { existsok: true, ...options }, { like: false, inplace: false }) as this;
+  }
+
+  /**
+   * `save` while the program goes on; see `memmapAsync`.
+   * @example
+   * ```ts
+   * await new TensorDict({ a: ones(2) }, []).saveAsync("/tmp/zensor-later.tdz");
+   * TensorDict.load("/tmp/zensor-later.tdz").get("a").sum() // tensor(2.)
+   * ```
+   */
+  async saveAsync(prefix: string, options: MemmapOptions & BackgroundOptions = {}): Promise<this> {
+    return await this.memmapAsync(prefix, { existsok: true, ...options });
   }
 
   /**
@@ -125,8 +149,9 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
       }
       return new ArchiveSave(this as unknown as Td, prefix, options, mode.like).run() as unknown as this;
     }
-    const save = new Save(this as unknown as Td, prefix, options, mode);
-    if (options.returnEarly) return new TensorDictFuture(save.runInBackground({}) as unknown as Promise<this>);
+    const background = options.returnEarly === true;
+    const save = new Save(this as unknown as Td, prefix, options, { ...mode, background });
+    if (background) return new TensorDictFuture(save.runInBackground({}) as unknown as Promise<this>);
     return save.run() as unknown as this;
   }
 
@@ -138,6 +163,20 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
    */
   consolidate(options: ConsolidateOptions = {}): this {
     return consolidate(this as unknown as Td, options) as unknown as this;
+  }
+
+  /**
+   * `consolidate` while the program goes on; the tensors must not change until it is done. A signal leaves the file
+   * that was there before.
+   * @example
+   * ```ts
+   * const td = new TensorDict({ a: arange(3), b: ones(2) }, []);
+   * const block = await td.consolidateAsync({ filename: "/tmp/zensor-example.td" });
+   * TensorDict.fromConsolidated("/tmp/zensor-example.td").get("a") // tensor([0, 1, 2])
+   * ```
+   */
+  async consolidateAsync(options: ConsolidateOptions & BackgroundOptions = {}): Promise<this> {
+    return (await consolidateAsync(this as unknown as Td, options)) as unknown as this;
   }
 
   /** Whether all tensors are views of one block made by `consolidate`. @torch TensorDict.is_consolidated */

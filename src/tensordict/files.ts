@@ -1,8 +1,9 @@
 // save and load as users call them: of TensorDicts in directories, or of anything that .pt files hold.
 import { statSync } from "node:fs";
+import type { BackgroundOptions } from "../io/file-jobs.ts";
 import type { FileWriteOptions } from "../io/single-file.ts";
 import { loadTorch } from "../io/torch-file.ts";
-import { saveTorch } from "../io/torch-save.ts";
+import { saveTorch, saveTorchAsync } from "../io/torch-save.ts";
 import { TypeError } from "../tensor/errors.ts";
 import { type LoadOptions, loadTree } from "./memmap-load.ts";
 import type { MemmapOptions } from "./memmap-save.ts";
@@ -27,6 +28,25 @@ export function save(value: unknown, path: string, options: MemmapOptions & File
   if (typeof path !== "string") throw new TypeError("save() takes a path as its second argument", { op: "save" });
   if (isTensorCollection(value) && !TORCH_FILE.test(path)) (value as Td).save(path, options);
   else saveTorch(value, path, options);
+}
+
+/**
+ * `save` while the program goes on: native threads write. The value must not change until it is done; a signal leaves
+ * what was there before.
+ * @example
+ * ```ts
+ * await saveAsync({ weight: ones(2, 2) }, "/tmp/zensor-later.pt", { signal: AbortSignal.timeout(60_000) })
+ * load("/tmp/zensor-later.pt").weight.sum() // tensor(4.)
+ * ```
+ */
+export async function saveAsync(
+  value: unknown,
+  path: string,
+  options: MemmapOptions & FileWriteOptions & BackgroundOptions = {},
+): Promise<void> {
+  if (typeof path !== "string") throw new TypeError("saveAsync() takes a path as its second argument", { op: "save" });
+  if (isTensorCollection(value) && !TORCH_FILE.test(path)) await (value as Td).saveAsync(path, options);
+  else await saveTorchAsync(value, path, options);
 }
 
 /**

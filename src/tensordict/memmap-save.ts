@@ -8,7 +8,8 @@ import type { ArchiveCompression } from "../io/memmap-archive.ts";
 import { type CollectionMeta, type LeafMeta, levelText, nonTensorStackText, nonTensorText } from "../io/memmap-meta.ts";
 import { DirectoryWriter } from "../io/memmap-write.ts";
 import { isPythonJson, type PythonJson } from "../io/python-json.ts";
-import { nativeBytes } from "../io/tensor-bytes.ts";
+import { Slices } from "../io/slices.ts";
+import { copyInSlices, type LaterCopies, nativeBytes, planCopies } from "../io/tensor-bytes.ts";
 import type { LeafWrite, TreeWrite } from "../io/tree.ts";
 import { CPU } from "../tensor/device.ts";
 import { NotImplementedError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
@@ -59,6 +60,8 @@ export interface SaveContext {
   /** Only shapes are taken, bytes stay zero. */
   like: boolean;
   inplace: boolean;
+  /** Copies to be made in slices: tensors in shared memory get their bytes later. */
+  later?: { target: Tensor; source: Tensor }[];
 }
 
 /** A tensor's future in a directory. */
@@ -261,7 +264,11 @@ function anonymousTree(td: Td, context: SaveContext): Td {
     if (!(entry instanceof Tensor)) entries.set(key, anonymousTree(entry as Td, context));
     else if (context.like)
       entries.set(key, MemoryMappedTensor._over(anonymousStorage(entry.nbytes), [...entry._shape], entry.dtype));
-    else entries.set(key, MemoryMappedTensor.fromTensor(entry));
+    else if (context.later !== undefined && entry.device.type === "cpu") {
+      const target = MemoryMappedTensor._over(anonymousStorage(entry.nbytes), [...entry._shape], entry.dtype);
+      context.later.push({ target, source: entry.detach() });
+      entries.set(key, target);
+    } else entries.set(key, MemoryMappedTensor.fromTensor(entry));
   }
   return settle(td, entries, null, context);
 }
@@ -283,12 +290,13 @@ export class Save {
   private readonly plan: Plan | null;
   private readonly writer: DirectoryWriter | null;
   private readonly context: SaveContext;
+  private readonly copies: LaterCopies | null = null;
 
   constructor(
     private readonly td: Td,
     prefix: string | null | undefined,
     options: MemmapOptions,
-    mode: { like: boolean; inplace: boolean },
+    mode: { like: boolean; inplace: boolean; background?: boolean },
   ) {
     requireSavable(td);
     this.context = { options, ...mode };
@@ -300,23 +308,40 @@ export class Save {
       return;
     }
     const target = resolve(path);
-    this.plan = planTree(td, target, this.context);
-    this.writer = new DirectoryWriter(this.plan.write, target, options);
+    const background = mode.background ?? false;
+    const lay = () => planTree(td, target, this.context);
+    const { planned, copies } = background ? planCopies(lay) : { planned: lay(), copies: null };
+    this.plan = planned;
+    this.copies = copies;
+    this.writer = new DirectoryWriter(planned.write, target, { ...options, background });
   }
 
   run(): Td {
     this.writer?.run();
-    return this.done();
-  }
-
-  async runInBackground(options: BackgroundOptions): Promise<Td> {
-    await this.writer?.runInBackground(options);
-    return this.done();
-  }
-
-  private done(): Td {
     const result = this.plan === null ? anonymousTree(this.td, this.context) : this.plan.build();
     lockTd(result);
+    return result;
+  }
+
+  /** For a save that was made with `background`. */
+  async runInBackground(options: BackgroundOptions): Promise<Td> {
+    const slices = new Slices(options.signal);
+    await slices.pause();
+    await this.copies?.make(slices);
+    await this.writer?.runInBackground(options);
+    const result = this.plan === null ? await this.shared(slices, options) : this.plan.build();
+    lockTd(result);
+    return result;
+  }
+
+  private async shared(slices: Slices, { onProgress }: BackgroundOptions): Promise<Td> {
+    if (this.context.inplace) return anonymousTree(this.td, this.context);
+    const later: { target: Tensor; source: Tensor }[] = [];
+    const result = anonymousTree(this.td, { ...this.context, later });
+    for (const [i, { target, source }] of later.entries()) {
+      await copyInSlices(target, source, slices);
+      onProgress?.(i + 1, later.length);
+    }
     return result;
   }
 }

@@ -1,0 +1,60 @@
+// Directories whose files are written aside and moved to their places when all of them are complete: what stops the
+// save before leaves the old files as they were, and files that the save does not name stay.
+import { lstatSync, mkdirSync, promises, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { checkPlace, makeDirectory } from "./directory-checks.ts";
+import { replaceFileLater, syncDirectoriesLater, syncPathLater, temporaryBeside } from "./durable.ts";
+import { guarded, guardedLater } from "./errors.ts";
+import type { Slices } from "./slices.ts";
+
+/** A directory that is filled aside. */
+export class StagedDirectory {
+  /** Where it is filled: inside of the target if there is one, so that both are on one file system. */
+  readonly path: string;
+  private begun = false;
+
+  constructor(readonly target: string) {
+    const there = statSync(target, { throwIfNoEntry: false })?.isDirectory() === true;
+    this.path = there ? temporaryBeside(join(target, ".zensor")) : temporaryBeside(target);
+  }
+
+  /** Makes it. */
+  begin(): void {
+    const parent = dirname(this.path);
+    guarded(parent, () => mkdirSync(parent, { recursive: true }));
+    guarded(this.path, () => mkdirSync(this.path));
+    this.begun = true;
+  }
+
+  /**
+   * Moves everything to its place, in the order of `files`.
+   * @param directories those below the target, outer ones first; files and directories are named as they are staged
+   */
+  async commit(directories: readonly string[], files: readonly string[], sync: boolean, slices: Slices): Promise<void> {
+    const { target, path } = this;
+    if (lstatSync(target, { throwIfNoEntry: false }) === undefined) await replaceFileLater(path, target);
+    else {
+      checkPlace(target, true);
+      for (const directory of directories) {
+        makeDirectory(this.place(directory));
+        if (slices.over) await slices.pause();
+      }
+      for (const file of files) await replaceFileLater(file, this.place(file));
+      await guardedLater(path, () => promises.rm(path, { recursive: true, force: true }));
+    }
+    this.begun = false;
+    if (!sync) return;
+    await syncDirectoriesLater(target);
+    await syncPathLater(dirname(resolve(target)));
+  }
+
+  /** Where a staged path belongs. */
+  place(path: string): string {
+    return this.target + path.slice(this.path.length);
+  }
+
+  /** Removes what was staged. */
+  async abandon(): Promise<void> {
+    if (this.begun) await promises.rm(this.path, { recursive: true, force: true });
+  }
+}

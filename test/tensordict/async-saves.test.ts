@@ -1,0 +1,282 @@
+// Saves that go on beside the program: what is there when they are stopped, when two meet, and while they run.
+import "../../src/install.ts";
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { native } from "../../src/ffi/library.ts";
+import type { BackgroundOptions } from "../../src/io/file-jobs.ts";
+import { loadNpy, saveNpyAsync } from "../../src/io/npy.ts";
+import { loadNpz, saveNpzAsync } from "../../src/io/npz.ts";
+import { loadSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors.ts";
+import { loadTorch } from "../../src/io/torch-file.ts";
+import { saveTorchAsync } from "../../src/io/torch-save.ts";
+import type { Tensor } from "../../src/tensor/tensor.ts";
+import { fromConsolidated, fromSafetensors, TensorDict, toSafetensorsAsync } from "../../src/tensordict/index.ts";
+import type { Td } from "../../src/tensordict/state.ts";
+import { zeros } from "../../src/tensordict/tensor-ops.ts";
+import { filesBelow, temporaryDirectory } from "./helpers.ts";
+
+const room = temporaryDirectory();
+afterAll(room.remove);
+let count = 0;
+/** A folder with nothing in it. */
+function fresh(): string {
+  const folder = join(room.path, String(count++));
+  mkdirSync(folder);
+  return folder;
+}
+
+/** Two megabytes in a plain tensor, in a transposed one and in a nested one, all elements `value`. */
+function content(value: number, rows = 256): Td {
+  const make = (...shape: number[]) => zeros(shape).add(value);
+  const entries = { a: make(rows, 1024), t: make(512, rows).t(), n: { b: make(rows, 512) }, s: make(3) };
+  return new TensorDict(entries, []) as unknown as Td;
+}
+
+function valueOf(td: { get(key: never): unknown }, keys: readonly unknown[]): number {
+  const values = new Set<number>();
+  for (const key of keys) {
+    const entry = td.get(key as never) as Tensor;
+    values.add(entry.min().item() as number);
+    values.add(entry.max().item() as number);
+  }
+  expect([...values]).toHaveLength(1);
+  return [...values][0] as number;
+}
+
+const KEYS = ["a", "t", ["n", "b"], "s"];
+const flat = (td: Td) => td.flattenKeys(".") as Td;
+const named = (td: Td) => new Map([...flat(td).items()]) as ReadonlyMap<string, Tensor>;
+const ofRecord = (tensors: Record<string, Tensor>) =>
+  valueOf(new Map(Object.entries(tensors)) as never, ["a", "t", "n.b", "s"]);
+
+interface Method {
+  name: string;
+  ending?: string;
+  save(td: Td, path: string, options?: BackgroundOptions): Promise<unknown>;
+  /** The one value that all elements have. */
+  load(path: string): number;
+}
+
+const METHODS: Method[] = [
+  {
+    name: "memmapAsync",
+    save: (td, path, options) => td.memmapAsync(path, { ...options }),
+    load: (path) => valueOf(TensorDict.loadMemmap(path), KEYS),
+  },
+  {
+    name: "memmapAsync, atomic, two threads",
+    save: (td, path, options) => td.memmapAsync(path, { ...options, atomic: true, numThreads: 2 }),
+    load: (path) => valueOf(TensorDict.loadMemmap(path), KEYS),
+  },
+  {
+    name: "memmapAsync to .tdz",
+    ending: ".tdz",
+    save: (td, path, options) => td.memmapAsync(path, { ...options }),
+    load: (path) => valueOf(TensorDict.loadMemmap(path), KEYS),
+  },
+  {
+    name: "memmapAsync to .tdz, compressed",
+    ending: ".tdz",
+    save: (td, path, options) => td.memmapAsync(path, { ...options, compression: "deflate" }),
+    load: (path) => valueOf(TensorDict.loadMemmap(path), KEYS),
+  },
+  {
+    name: "consolidateAsync",
+    save: (td, path, options) => td.consolidateAsync({ ...options, filename: path }),
+    load: (path) => valueOf(fromConsolidated(path), KEYS),
+  },
+  {
+    name: "toSafetensorsAsync",
+    save: (td, path, options) => toSafetensorsAsync(td, path, { ...options, fsync: true }),
+    load: (path) => valueOf(fromSafetensors(path), KEYS),
+  },
+  {
+    name: "saveSafetensorsAsync",
+    save: (td, path, options) => saveSafetensorsAsync(named(td), path, { ...options }),
+    load: (path) => ofRecord(loadSafetensors(path)),
+  },
+  {
+    name: "saveTorchAsync",
+    save: (td, path, options) => saveTorchAsync(Object.fromEntries(named(td)), path, { ...options }),
+    load: (path) => ofRecord(loadTorch(path)),
+  },
+  {
+    name: "saveNpzAsync",
+    ending: ".npz",
+    save: (td, path, options) => saveNpzAsync(path, named(td), { ...options }),
+    load: (path) => ofRecord(loadNpz(path)),
+  },
+  {
+    name: "saveNpzAsync, compressed",
+    ending: ".npz",
+    save: (td, path, options) => saveNpzAsync(path, named(td), { ...options, compressed: true }),
+    load: (path) => ofRecord(loadNpz(path)),
+  },
+  {
+    name: "saveNpyAsync",
+    ending: ".npy",
+    save: (td, path, options) => saveNpyAsync(path, td.get("a") as Tensor, { ...options }),
+    load: (path) => valueOf(new Map([["a", loadNpy(path)]]) as never, ["a"]),
+  },
+];
+
+async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("the save was not stopped");
+}
+
+for (const { name, ending = "", save, load } of METHODS) {
+  describe(name, () => {
+    const begun = async () => {
+      const folder = fresh();
+      const path = join(folder, `saved${ending}`);
+      await save(content(1), path);
+      return { folder, path, before: filesBelow(folder) };
+    };
+    const stopped = async (path: string, options: BackgroundOptions, after?: () => void) => {
+      const saving = save(content(2), path, options);
+      after?.();
+      expect(((await reasonOf(saving)) as Error).name).toBe("AbortError");
+    };
+
+    test("writes, and writes over what is there", async () => {
+      const { folder, path, before } = await begun();
+      expect(load(path)).toBe(1);
+      let last = 0;
+      await save(content(2), path, {
+        onProgress: (done, total) => {
+          expect(done).toBeGreaterThanOrEqual(last);
+          expect(done).toBeLessThanOrEqual(total);
+          last = done;
+        },
+      });
+      expect(last).toBeGreaterThan(0);
+      expect(load(path)).toBe(2);
+      expect([...filesBelow(folder).keys()].sort()).toEqual([...before.keys()].sort());
+    });
+
+    test("a signal leaves what was there: aborted before, at once, at the first part", async () => {
+      const { folder, path, before } = await begun();
+      await stopped(path, { signal: AbortSignal.abort() });
+      expect(filesBelow(folder)).toEqual(before);
+      const atOnce = new AbortController();
+      await stopped(path, { signal: atOnce.signal }, () => atOnce.abort());
+      expect(filesBelow(folder)).toEqual(before);
+      const later = new AbortController();
+      await stopped(path, { signal: later.signal, onProgress: () => later.abort() });
+      expect(filesBelow(folder)).toEqual(before);
+      expect(load(path)).toBe(1);
+    });
+
+    test("a signal leaves nothing where nothing was; its reason is what is thrown", async () => {
+      const folder = fresh();
+      const stop = new AbortController();
+      const saving = save(content(2), join(folder, `saved${ending}`), {
+        signal: stop.signal,
+        onProgress: () => stop.abort(new Error("enough")),
+      });
+      expect(((await reasonOf(saving)) as Error).message).toBe("enough");
+      expect(readdirSync(folder)).toEqual([]);
+    });
+
+    test("an error in onProgress stops it like a signal", async () => {
+      const { folder, path, before } = await begun();
+      const onProgress = () => {
+        throw new Error("in the program");
+      };
+      expect(((await reasonOf(save(content(2), path, { onProgress }))) as Error).message).toBe("in the program");
+      expect(filesBelow(folder)).toEqual(before);
+    });
+
+    test("of saves to one place one stays, whole; tensors that nobody holds are written", async () => {
+      const { folder, path, before } = await begun();
+      const saves = [2, 3, 4].map((value) => save(content(value, 256 + value), path));
+      for (let i = 0; i < 5; i++) {
+        Bun.gc(true);
+        await Bun.sleep(0);
+      }
+      await Promise.all(saves);
+      expect([2, 3, 4]).toContain(load(path));
+      expect(readdirSync(folder)).toEqual([`saved${ending}`]);
+      expect([...filesBelow(folder).keys()].sort()).toEqual([...before.keys()].sort());
+    });
+  });
+}
+
+test("consolidateAsync into memory, plain, in place and shared", async () => {
+  const td = content(7);
+  for (const options of [{}, { shareMemory: true }, { inplace: true }]) {
+    const block = await td.consolidateAsync(options);
+    expect(valueOf(block, KEYS)).toBe(7);
+    expect(block.isConsolidated()).toBe(true);
+    expect(block === (td as unknown)).toBe("inplace" in options);
+  }
+  expect(((await reasonOf(content(1).consolidateAsync({ signal: AbortSignal.abort() }))) as Error).name).toBe(
+    "AbortError",
+  );
+});
+
+test("memmapAsync into shared memory", async () => {
+  const saved = await content(5).memmapAsync(null);
+  expect(valueOf(saved, KEYS)).toBe(5);
+  expect(saved.isMemmap()).toBe(true);
+});
+
+test("memmapAsync leaves files that it does not name, and members of a shorter stack go", async () => {
+  const folder = join(fresh(), "saved");
+  await content(1).memmapAsync(folder);
+  await Bun.write(join(folder, "notes.txt"), "mine");
+  const mapped = TensorDict.loadMemmap(folder) as unknown as Td;
+  await content(2).memmapAsync(folder);
+  expect(await Bun.file(join(folder, "notes.txt")).text()).toBe("mine");
+  // What was mapped before keeps its bytes.
+  expect(valueOf(mapped, KEYS)).toBe(1);
+  const members = (n: number) => TensorDict.lazyStack(Array.from({ length: n }, () => content(n, 2))) as unknown as Td;
+  const stack = join(fresh(), "stack");
+  await members(3).memmapAsync(stack);
+  await members(2).memmapAsync(stack);
+  expect((TensorDict.loadMemmap(stack) as unknown as Td).batchSize).toEqual([2] as never);
+});
+
+test("the event loop turns while a hundred megabytes are saved", async () => {
+  const td = new TensorDict({ a: zeros([13_000_000]), t: zeros([1000, 13_000]).t() }, []) as unknown as Td;
+  for (const [name, save] of [
+    ["memmapAsync", (path: string) => td.memmapAsync(path)],
+    [".tdz", (path: string) => td.memmapAsync(`${path}.tdz`)],
+    ["toSafetensorsAsync", (path: string) => toSafetensorsAsync(td, path)],
+    ["consolidateAsync", (path: string) => td.consolidateAsync({ filename: path })],
+  ] as const) {
+    let ticks = 0;
+    const timer = setInterval(() => ticks++, 1);
+    await save(join(fresh(), "saved"));
+    clearInterval(timer);
+    // A hundred megabytes take a tenth of a second at least; one piece of work without a pause leaves two or three.
+    expect(`${name}: ${ticks > 8 ? "turned" : `${ticks} ticks`}`).toBe(`${name}: turned`);
+  }
+}, 60_000);
+
+test("native memory and mappings do not grow over a thousand rounds", async () => {
+  const folder = fresh();
+  const td = new TensorDict({ a: zeros([20_000]), t: zeros([200, 150]).t() }, []) as unknown as Td;
+  const rounds = async () => {
+    for (let i = 0; i < 200; i++) {
+      await td.memmapAsync(join(folder, "directory"));
+      await td.memmapAsync(join(folder, "archive.tdz"));
+      await td.consolidateAsync({ filename: join(folder, "consolidated") });
+      await td.consolidateAsync();
+      await saveNpzAsync(join(folder, "arrays"), { a: td.get("a") as Tensor, t: td.get("t") as Tensor });
+    }
+    for (let i = 0; i < 4; i++) {
+      Bun.gc(true);
+      await Bun.sleep(5);
+    }
+    return [native.zs_live_bytes(), native.zs_io_live_maps()];
+  };
+  const before = await rounds();
+  expect(await rounds()).toEqual(before);
+}, 120_000);
