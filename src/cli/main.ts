@@ -37,15 +37,28 @@ export function commandLine(version: string, ended: (exitCode: number) => void =
     .option("--json", "machine-readable output")
     .option("--from <format>", "the format, where it cannot be seen")
     .action(async (path, options) => await (await import("./inspect.ts")).inspect(path, options));
-  command("convert <from> <to>", "convert one format into another")
+  const writing = (made: Command) =>
+    made
+      .option("--to <format>", "format of the target, where its name does not tell")
+      .option("--threads <n>", "threads that write")
+      .option("--force", "replace an existing target")
+      .option("--lossy", "leave out what the target cannot hold, and say so")
+      .option("--json", "machine-readable output")
+      .option("--quiet", "no progress and no summary");
+  writing(command("convert <from> <to>", "convert one format into another"))
     .option("--from <format>", "format of the source, where it cannot be seen")
-    .option("--to <format>", "format of the target, where its name does not tell")
-    .option("--threads <n>", "threads that write")
-    .option("--force", "replace an existing target")
-    .option("--lossy", "leave out what the target cannot hold, and say so")
-    .option("--json", "machine-readable output")
-    .option("--quiet", "no progress and no summary")
     .action(async (from, to, options) => await (await import("./convert.ts")).convert(from, to, options));
+  const more = (text: string, before: string[] = []) => [...before, text];
+  writing(command("slice <from> <to>", "write some entries or some rows of a source"))
+    .option("--from <format>", "format of the source, where it cannot be seen")
+    .option("--keys <names>", "entries, separated by commas; a dot leads into a level (repeatable)", more)
+    .option("--rows <start:stop>", "rows along the first batch dimension; without a batch size, of each of --keys")
+    .action(async (from, to, options) => await (await import("./slice.ts")).slice(from, to, options));
+  writing(command("merge <paths...>", "merge sources into a target, which is named last: all entries of all of them"))
+    .option("--last", "of entries that several sources have, take the last")
+    .option("--stack", "stack sources that are alike along a new first dimension")
+    .option("--cat", "concatenate sources that are alike along their first batch dimension")
+    .action(async (paths, options) => await (await import("./merge.ts")).merge(paths, options));
   command("diff <first> <second>", "say what differs between two files or directories of any format")
     .option("--json", "machine-readable output")
     .action(async (first, second, options) => {

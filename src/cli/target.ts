@@ -4,7 +4,9 @@ import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { styleText } from "node:util";
 import { replaceDurably, temporaryBeside } from "../io/durable.ts";
+import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { copyMappedFiles } from "../io/tensor-bytes.ts";
+import type { Td } from "../tensordict/state.ts";
 import type { Opened } from "./collections.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { FORMATS, type FormatName, formatNamed, targetFormat } from "./formats.ts";
@@ -71,12 +73,25 @@ function agreeToLosses(lost: readonly string[], { path, format, options }: Targe
   console.error(`${styleText("yellow", "warning:", { stream: process.stderr })} ${path}: left out:\n${list}`);
 }
 
-/** Writes a collection, and says so. */
-export async function writeTarget({ td, lost }: Opened, target: Target): Promise<void> {
-  const { path, format, numThreads, options } = target;
-  const fitted = fitTo(td, format);
-  const losses = [...lost, ...fitted.lost];
-  agreeToLosses(losses, target);
+/** What will be written, after the user agreed to what is lost. */
+export interface Prepared {
+  td: Td;
+  lost: readonly string[];
+}
+
+/** Finds out what the target cannot hold. Throws `CliError` unless that is nothing, or agreed to. */
+export function prepare({ td, lost }: Opened, target: Target): Prepared {
+  const fitted = fitTo(td, target.format);
+  const all = [...lost, ...fitted.lost];
+  agreeToLosses(all, target);
+  return { td: fitted.td, lost: all };
+}
+
+/** Lets something be written beside the target, and puts it in place when it is complete. */
+export async function place(
+  { path, options }: Target,
+  write: (made: string, background: Required<BackgroundOptions>) => Promise<void>,
+): Promise<void> {
   const controller = new AbortController();
   const interrupt = () => controller.abort();
   process.once("SIGINT", interrupt);
@@ -84,7 +99,7 @@ export async function writeTarget({ td, lost }: Opened, target: Target): Promise
   const bar = progressBar("files", options.quiet);
   const made = temporaryBeside(path, "new");
   try {
-    await writeCollection(fitted.td, made, format, { numThreads, signal, onProgress: bar.update });
+    await write(made, { signal, onProgress: bar.update });
     signal.throwIfAborted();
     replaceDurably(made, path);
   } catch (error) {
@@ -94,9 +109,23 @@ export async function writeTarget({ td, lost }: Opened, target: Target): Promise
     bar.stop();
     process.off("SIGINT", interrupt);
   }
-  const { rows } = listingOf(fitted.td, format);
+}
+
+/** Says what was written. */
+export function tellWritten({ td, lost }: Prepared, { path, format, options }: Target): void {
+  const { rows } = listingOf(td, format);
   const nbytes = rows.reduce((sum, row) => sum + row.nbytes, 0);
-  const told = losses.map((line) => line.trim());
+  const told = lost.map((line) => line.trim());
   if (options.json) console.log(JSON.stringify({ path, format, tensors: rows.length, nbytes, lost: told }, null, 2));
   else if (!options.quiet) console.log(`${path}: ${rows.length} tensors, ${bytesText(nbytes)}`);
+}
+
+/** Writes a collection, and says so. */
+export async function writeTarget(opened: Opened, target: Target): Promise<void> {
+  const prepared = prepare(opened, target);
+  const { format, numThreads } = target;
+  await place(target, async (made, background) => {
+    await writeCollection(prepared.td, made, format, { numThreads, ...background });
+  });
+  tellWritten(prepared, target);
 }

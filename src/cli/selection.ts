@@ -1,0 +1,161 @@
+// Parts of a collection: some of its entries, and some rows of them. Nothing is read: tensors become views.
+import { Size } from "../tensor/size.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { isNonTensor } from "../tensordict/index.ts";
+import type { LazyLike } from "../tensordict/lazy.ts";
+import { valuesOf } from "../tensordict/stacking.ts";
+import { make, outlineOf, stateOf, type Td } from "../tensordict/state.ts";
+import type { Entry } from "../tensordict/types.ts";
+import { CliError, EXIT } from "./errors.ts";
+import { SEPARATOR } from "./losses.ts";
+
+/** Rows as Python's slices name them: either end may be missing, or counted from the end. */
+export interface Rows {
+  start: number | null;
+  stop: number | null;
+}
+
+/** Entries by key; null is an entry with all that is in it. */
+type Selection = Map<string, Selection | null>;
+
+/** Reads "10:20", "-3:" and the like. */
+export function rowsOption(text: string): Rows {
+  const match = /^(-?\d{1,15})?:(-?\d{1,15})?$/.exec(text.trim());
+  if (match === null) {
+    throw new CliError(`--rows takes start:stop, such as 10:20 or -5:, got ${JSON.stringify(text)}.`, EXIT.usage);
+  }
+  const [, start, stop] = match;
+  return { start: start === undefined ? null : Number(start), stop: stop === undefined ? null : Number(stop) };
+}
+
+/** First row and the one after the last, as Python finds them. */
+export function rowRange({ start, stop }: Rows, size: number): [number, number] {
+  const at = (n: number) => Math.min(size, Math.max(0, n < 0 ? n + size : n));
+  const begin = start === null ? 0 : at(start);
+  return [begin, Math.max(begin, stop === null ? size : at(stop))];
+}
+
+function entryAt(td: Td, key: string): Entry | undefined {
+  // Members of a stack are not stacked for this.
+  if (td._kind === "lazy") return (td as unknown as LazyLike).members[0]?._own(key);
+  return isNonTensor(td) ? undefined : outlineOf(td, key);
+}
+
+/** The path that a dotted name means: dots separate levels, and may be part of keys. */
+function findPath(td: Td, parts: readonly string[]): string[] | null {
+  for (let n = 1; n <= parts.length; n++) {
+    const key = parts.slice(0, n).join(SEPARATOR);
+    const entry = entryAt(td, key);
+    if (entry === undefined) continue;
+    if (n === parts.length) return [key];
+    const rest = entry instanceof Tensor ? null : findPath(entry as Td, parts.slice(n));
+    if (rest !== null) return [key, ...rest];
+  }
+  return null;
+}
+
+function selectionOf(td: Td, names: readonly string[]): Selection {
+  const root: Selection = new Map();
+  const missing: string[] = [];
+  for (const name of names) {
+    const path = findPath(td, name.split(SEPARATOR));
+    if (path === null) {
+      missing.push(name);
+      continue;
+    }
+    let at: Selection = root;
+    for (const [i, key] of path.entries()) {
+      const known = at.get(key);
+      if (known === null) break;
+      if (i === path.length - 1) at.set(key, null);
+      else {
+        const inner: Selection = known ?? new Map();
+        at.set(key, inner);
+        at = inner;
+      }
+    }
+  }
+  if (missing.length > 0)
+    throw new CliError(`there is no entry ${missing.map((name) => JSON.stringify(name)).join(", ")}.`);
+  return root;
+}
+
+class Taking {
+  constructor(
+    private readonly rows: Rows | null,
+    /** Rows are those of the batch: not of each entry that the selection ends at. */
+    private readonly inBatch: boolean,
+  ) {}
+
+  private tensor(td: Td, key: string, tensor: Tensor, withRows: boolean): Tensor {
+    const outside = td._outside;
+    if (!withRows || this.rows === null) return outside === undefined ? tensor : outside.read(key, []);
+    const [size] = tensor._shape;
+    if (size === undefined) throw new CliError(`${JSON.stringify(key)} is a single number: it has no rows.`);
+    const [begin, end] = rowRange(this.rows, size);
+    return outside === undefined ? tensor.narrow(0, begin, end - begin) : outside.read(key, [`${begin}:${end}`]);
+  }
+
+  private value(td: Td, withRows: boolean): Td {
+    const [size, ...rest] = td._batchSize;
+    if (!withRows || this.rows === null || size === undefined) return td;
+    const [begin, end] = rowRange(this.rows, size);
+    const state = stateOf(td, { batchSize: Size.fromList([end - begin, ...rest]) });
+    if (td._kind === "nonTensor") return td._like(new Map(), state);
+    const step = rest.reduce((product, n) => product * n, 1);
+    return make.nonTensorStack(valuesOf(td).slice(begin * step, end * step), state);
+  }
+
+  private lazy(stack: LazyLike, selection: Selection | null, withRows: boolean): Td {
+    const { members, stackDim, stackDimName } = stack;
+    const across = withRows && this.rows !== null && stackDim === 0;
+    const [begin, end] = across ? rowRange(this.rows as Rows, members.length) : [0, members.length];
+    if (begin === end) throw new CliError("these rows leave a lazy stack without members.");
+    const taken = members.slice(begin, end).map((member) => this.level(member, selection, withRows && !across));
+    return make.lazy(taken, stackDim, stackDimName);
+  }
+
+  /** @param withRows take rows of everything in it; otherwise of the entries that the selection ends at */
+  level(td: Td, selection: Selection | null, withRows: boolean): Td {
+    if (isNonTensor(td)) return this.value(td, withRows);
+    if (td._kind === "lazy") return this.lazy(td as unknown as LazyLike, selection, withRows);
+    const entries = new Map<string, Entry>();
+    for (const key of selection?.keys() ?? td._keys()) {
+      const entry = outlineOf(td, key);
+      if (entry === undefined) throw new CliError(`a member of a lazy stack has no entry ${JSON.stringify(key)}.`);
+      const inner = selection?.get(key) ?? null;
+      const here = withRows || (!this.inBatch && selection !== null && inner === null);
+      if (entry instanceof Tensor) entries.set(key, this.tensor(td, key, entry, here));
+      else {
+        this.requireBatch(entry as Td, key, here);
+        entries.set(key, this.level(entry as Td, inner, here));
+      }
+    }
+    const [size, ...rest] = td._batchSize;
+    if (!withRows || this.rows === null || size === undefined) return levelLike(td, entries, td._batchSize);
+    const [begin, end] = rowRange(this.rows, size);
+    return levelLike(td, entries, [end - begin, ...rest]);
+  }
+
+  requireBatch(td: Td, name: string, withRows: boolean): void {
+    if (!withRows || this.rows === null || td._batchSize.length > 0 || isNonTensor(td)) return;
+    throw new CliError(`${name} has no batch size to take rows of: name tensors with --keys.`);
+  }
+}
+
+function levelLike(td: Td, entries: Map<string, Entry>, batchSize: readonly number[]): Td {
+  const state = stateOf(td, { batchSize: Size.fromList([...batchSize]) });
+  return td._kind === "tensorclass" ? td._like(entries, state) : make.tensordict(entries, state);
+}
+
+/**
+ * The entries of these names, all without names, and the rows of them: along the first batch dimension, or, of a
+ * collection without one, along the first dimension of each entry that was named.
+ */
+export function take(td: Td, names: readonly string[] | null, rows: Rows | null): Td {
+  const selection = names === null ? null : selectionOf(td, names);
+  const inBatch = td._batchSize.length > 0;
+  const taking = new Taking(rows, inBatch);
+  if (selection === null) taking.requireBatch(td, "the whole", true);
+  return taking.level(td, selection, inBatch);
+}

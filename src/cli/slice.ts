@@ -1,0 +1,49 @@
+// `zensor slice`: some entries or some rows of a file or a directory, in any format that can be written. Only what is
+// wanted is read.
+import { TensorDict } from "../tensordict/index.ts";
+import type { Td } from "../tensordict/state.ts";
+import type { Opened } from "./collections.ts";
+import { CliError, EXIT } from "./errors.ts";
+import { formatNamed, formatOf } from "./formats.ts";
+import { type Rows, rowsOption, take } from "./selection.ts";
+import { openSource } from "./source.ts";
+import { openTarget, type TargetOptions, writeTarget } from "./target.ts";
+
+/** Options of the command. */
+export interface SliceOptions extends TargetOptions {
+  from?: string;
+  keys?: string[];
+  rows?: string;
+}
+
+/** Names given with commas, or by repeating the option. */
+export function keysOption(given: readonly string[] | undefined): string[] | null {
+  if (given === undefined) return null;
+  const names = given.flatMap((text) => text.split(","));
+  if (names.includes("")) throw new CliError("--keys takes names separated by commas, none of them empty.", EXIT.usage);
+  return names;
+}
+
+async function openPart(
+  path: string,
+  options: SliceOptions,
+  keys: string[] | null,
+  rows: Rows | null,
+): Promise<Opened> {
+  const format = options.from === undefined ? await formatOf(path) : formatNamed(options.from);
+  if (format === "hdf5") {
+    using file = TensorDict.fromH5(path, { mode: "r", batchSize: [] });
+    return { td: take(file as unknown as Td, keys, rows), lost: [] };
+  }
+  const { td, lost } = await openSource(path, format);
+  return { td: take(td, keys, rows), lost };
+}
+
+/** Writes a part of a source. */
+export async function slice(from: string, to: string, options: SliceOptions): Promise<void> {
+  const keys = keysOption(options.keys);
+  const rows = options.rows === undefined ? null : rowsOption(options.rows);
+  if (keys === null && rows === null) throw new CliError("nothing to slice by: pass --keys or --rows.", EXIT.usage);
+  const target = openTarget(to, [from], options);
+  await writeTarget(await openPart(from, options, keys, rows), target);
+}
