@@ -13,6 +13,7 @@ export { loadNpy, type NpyOptions, saveNpy, saveNpyAsync } from "./npy.ts";
 export { loadNpz, type NpzSaveOptions, saveNpz, saveNpzAsync } from "./npz.ts";
 export { readPlainPickle } from "./plain-pickle.ts";
 export type { PythonJson } from "./python-json.ts";
+export { type DownloadOptions, download, upload } from "./remote-file.ts";
 export { RemoteSafetensors, type RowOptions } from "./remote-safetensors.ts";
 export type { RemoteOptions } from "./s3.ts";
 export {

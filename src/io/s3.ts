@@ -91,7 +91,12 @@ export class RemotePlace {
 
   /** Bytes of an object. */
   async size(key: string): Promise<number> {
-    return (await this.attempt(key, () => this.file(key).stat())).size;
+    return (await this.stat(key)).size;
+  }
+
+  /** Bytes of an object, and what changes with its content. */
+  async stat(key: string): Promise<{ size: number; etag: string }> {
+    return await this.attempt(key, () => this.file(key).stat());
   }
 
   /** Exactly the bytes [begin, end) of an object. */
