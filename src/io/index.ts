@@ -28,6 +28,7 @@ export {
 export type { SafetensorsEntry, SafetensorsHeader } from "./safetensors-header.ts";
 export {
   type AppState,
+  PendingSnapshot,
   type RestoreOptions,
   Snapshot,
   StateDict,

@@ -8,9 +8,10 @@ import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
 import { boxVolume, fillExactly } from "./boxes.ts";
 import { FileNotFoundError, FormatError } from "./errors.ts";
-import { FileJobs, JobFlag } from "./file-jobs.ts";
+import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
 import { mappedFileOf } from "./mapping.ts";
 import { isPlainObject } from "./python-json.ts";
+import type { Slices } from "./slices.ts";
 import {
   escapeComponent,
   type ManifestEntry,
@@ -23,6 +24,8 @@ import { loadTorch } from "./torch-file.ts";
 
 /** Bytes that are read at once when there is no budget. */
 const READ_BYTES = 256 * 1024 * 1024;
+/** The same while the program goes on, which elements with gaps between them hold up when they are put there. */
+const LATER_BYTES = 8 * 1024 * 1024;
 const MAX_DEPTH = 256;
 /** Smallest budget: a few pages. */
 const MIN_BUDGET = 64 * 1024;
@@ -54,8 +57,9 @@ export class SnapshotReader {
   private readonly shared = new Map<string, ManifestEntry>();
   private readonly shards = new Map<string, Piece[]>();
   private readonly rank: number;
-  private readonly pieceBytes: number;
+  private pieceBytes: number;
   private readonly frugal: boolean;
+  private later: Generator<Read>[] | null = null;
 
   constructor(
     private readonly root: string,
@@ -195,25 +199,58 @@ export class SnapshotReader {
     const fits = target instanceof Tensor && target.dtype === dtype && sameSizes(target._shape, shape);
     const direct = fits && target.device.type === "cpu" && target._bits === 0;
     const whole = direct ? target.detach() : makeContiguous(Storage.allocate(nbytes), [...shape], dtype);
-    for (const [i, { offsets, sizes }] of pieces.entries()) {
-      let part = whole;
-      for (const [dim, offset] of offsets.entries()) part = part.narrow(dim, offset, sizes[dim] as number);
-      this.read(part, sources[i] as Source);
-    }
+    this.do(this.fill(whole, pieces, sources));
     if (!fits) return whole;
-    if (direct) target._version.value++;
-    else target.detach().copy_(whole);
+    this.do(settle(target, direct ? null : whole));
     return target;
   }
 
+  /** Runs steps now, or keeps them for `read`. */
+  private do(steps: Generator<Read>): void {
+    if (this.later !== null) this.later.push(steps);
+    else for (const { address, nbytes, source } of steps) readNow(address, nbytes, source);
+  }
+
+  /** Runs `plan`, in which tensors are made and not yet read: `read` does that. */
+  plan<T>(plan: () => T): T {
+    this.later ??= [];
+    this.pieceBytes = Math.min(this.pieceBytes, LATER_BYTES);
+    return plan();
+  }
+
+  /** Reads what was planned, in native threads. */
+  async read(options: BackgroundOptions, slices: Slices): Promise<void> {
+    const steps = this.later ?? [];
+    this.later = null;
+    for (const [i, step] of steps.entries()) {
+      for (const { address, nbytes, source } of step) {
+        const { signal } = options;
+        const jobs = readJob(address, nbytes, source);
+        await jobs.runInBackground(1, signal === undefined ? {} : { signal });
+        checkRead(jobs, nbytes, source);
+        if (slices.over) await slices.pause();
+      }
+      options.onProgress?.(i + 1, steps.length);
+    }
+  }
+
+  private *fill(whole: Tensor, pieces: readonly Piece[], sources: readonly Source[]): Generator<Read> {
+    for (const [i, { offsets, sizes }] of pieces.entries()) {
+      let part = whole;
+      for (const [dim, offset] of offsets.entries()) part = part.narrow(dim, offset, sizes[dim] as number);
+      yield* this.reads(part, sources[i] as Source);
+    }
+  }
+
   /** Reads the elements of a tensor, row-major in the file, however they lie in memory. */
-  private read(into: Tensor, source: Source): void {
+  private *reads(into: Tensor, source: Source): Generator<Read> {
     const nbytes = into._numel * into.dtype.itemsize;
     if (nbytes === 0) return;
     if (into._contiguous) {
       const address = into.dataPtr();
       for (let at = 0; at < nbytes; at += this.pieceBytes) {
-        readInto(address + at, Math.min(this.pieceBytes, nbytes - at), { ...source, begin: source.begin + at });
+        const part = { ...source, begin: source.begin + at };
+        yield { address: address + at, nbytes: Math.min(this.pieceBytes, nbytes - at), source: part, keep: into };
         this.forget(into);
       }
       return;
@@ -223,7 +260,7 @@ export class SnapshotReader {
     const step = Math.floor(this.pieceBytes / rowBytes);
     if (step === 0) {
       for (let row = 0; row < rows; row++) {
-        this.read(into.select(0, row), { ...source, begin: source.begin + row * rowBytes });
+        yield* this.reads(into.select(0, row), { ...source, begin: source.begin + row * rowBytes });
       }
       return;
     }
@@ -234,7 +271,8 @@ export class SnapshotReader {
     );
     for (let row = 0; row < rows; row += step) {
       const count = Math.min(step, rows - row);
-      readInto(scratch.dataPtr(), count * rowBytes, { ...source, begin: source.begin + row * rowBytes });
+      const part = { ...source, begin: source.begin + row * rowBytes };
+      yield { address: scratch.dataPtr(), nbytes: count * rowBytes, source: part, keep: scratch };
       into.narrow(0, row, count).copy_(scratch.narrow(0, 0, count));
       this.forget(into);
     }
@@ -279,9 +317,35 @@ function assemble(shards: readonly Piece[], path: string): WholeTensor {
   return { dtype: first.tensor.dtype, shape, pieces };
 }
 
-function readInto(address: number, nbytes: number, source: Source): void {
+/** Bytes to be read to an address. */
+interface Read {
+  address: number;
+  nbytes: number;
+  source: Source;
+  /** Whose memory it is. */
+  keep: Tensor;
+}
+
+/** A tensor that was there has its new elements: read into it, or to be copied from another one. */
+// biome-ignore lint/correctness/useYield: it is a step that reads nothing
+function* settle(target: Tensor, from: Tensor | null): Generator<Read> {
+  if (from === null) target._version.value++;
+  else target.detach().copy_(from);
+}
+
+function readJob(address: number, nbytes: number, source: Source): FileJobs {
   const jobs = new FileJobs();
   jobs.add({ path: source.path, offset: source.begin, nbytes, data: address, flags: JobFlag.read });
-  if (jobs.run() !== 0) jobs.throwFirstFailure();
+  return jobs;
+}
+
+function checkRead(jobs: FileJobs, nbytes: number, source: Source): void {
+  jobs.throwFirstFailure();
   if (jobs.result(0).mapped !== nbytes) throw new FormatError("the file became shorter while it was read", source.path);
+}
+
+function readNow(address: number, nbytes: number, source: Source): void {
+  const jobs = readJob(address, nbytes, source);
+  jobs.run();
+  checkRead(jobs, nbytes, source);
 }

@@ -17,7 +17,7 @@ import {
   manifestText,
   type TensorEntry,
 } from "./snapshot-manifest.ts";
-import { nativeBytes } from "./tensor-bytes.ts";
+import { denseCopy, nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
 import { saveTorch } from "./torch-save.ts";
 
 /** How a snapshot is written. */
@@ -133,7 +133,7 @@ export class SnapshotWriter {
     const { dtype } = value;
     if (PICKLED_DTYPES.has(dtype.name)) {
       // A copy: a pickle would hold all of the storage, not only this view.
-      this.object(path, value.detach().clone(), String(dtype), [...value.shape]);
+      this.object(path, denseCopy(value.detach(), true), String(dtype), [...value.shape]);
       return;
     }
     if (!PLAIN_DTYPES.has(dtype.name)) {
@@ -192,8 +192,8 @@ export class SnapshotWriter {
     }
   }
 
-  /** Writes all files, the manifest last. A failure removes a directory that was not there before. */
-  write(root: string): void {
+  /** Puts tensors into common files, and checks all file names. */
+  private locations(root: string): string[] {
     this.batch();
     const pickled = this.objects.map(({ location }) => location);
     const locations = [...new Set([...this.tensors.map(({ entry }) => entry.location), ...pickled])];
@@ -201,6 +201,31 @@ export class SnapshotWriter {
     const places = this.tensors.map(({ entry }) => `${entry.location}\0${entry.byteRange?.[0] ?? ""}`);
     const used = new Set([...places, ...pickled.map((location) => `${location}\0`)]);
     if (used.size !== places.length + pickled.length) throw new FormatError("two tensors would share a file", root);
+    return locations;
+  }
+
+  private manifest(): string {
+    return manifestText(new Map([...this.containers, ...this.primitives, ...this.leaves]));
+  }
+
+  /**
+   * What is to be written, for a writer that puts it aside first. All that may change later is copied: inside of
+   * `planCopies` large tensors when its copies are made.
+   */
+  stage(root: string): StagedContent {
+    const locations = this.locations(root);
+    const tensors = this.tensors.map(({ entry, tensor }) => {
+      return { location: entry.location, offset: entry.byteRange?.[0] ?? 0, bytes: nativeBytes(tensor) };
+    });
+    const objects = this.objects.map(({ location, value }) => {
+      return { location, value: value instanceof Set ? new Set(value) : value };
+    });
+    return { locations, tensors, objects, manifest: this.manifest() };
+  }
+
+  /** Writes all files, the manifest last. A failure removes a directory that was not there before. */
+  write(root: string): void {
+    const locations = this.locations(root);
     const existed = existsSync(root);
     try {
       this.writeFiles(root, locations);
@@ -231,16 +256,22 @@ export class SnapshotWriter {
       syncDirectories(root);
     }
     // The manifest is the sign that everything is there: it comes last, at once.
-    replaceText(
-      join(root, METADATA_FILE),
-      manifestText(new Map([...this.containers, ...this.primitives, ...this.leaves])),
-      this.options.fsync,
-    );
+    replaceText(join(root, METADATA_FILE), this.manifest(), this.options.fsync);
     if (this.options.fsync) syncPath(root);
   }
 }
 
-const EMPTY = new Float64Array(1);
+/** A snapshot that depends on nothing any more. */
+export interface StagedContent {
+  /** All files but the manifest. */
+  locations: readonly string[];
+  tensors: readonly { location: string; offset: number; bytes: TensorBytes }[];
+  objects: readonly { location: string; value: unknown }[];
+  manifest: string;
+}
+
+/** What has an address and no bytes. */
+export const EMPTY = new Float64Array(1);
 
 /** Parts such as ".." come from keys; as components they would lead elsewhere. */
 function checkComponents(location: string, root: string): void {
@@ -249,7 +280,8 @@ function checkComponents(location: string, root: string): void {
   }
 }
 
-function makeParents(root: string, parts: readonly string[], made: Set<string>): void {
+/** Makes the directories of a file; their paths go into `made`. */
+export function makeParents(root: string, parts: readonly string[], made: Set<string>): void {
   let path = root;
   for (const part of parts) {
     path = join(path, part);

@@ -1,9 +1,12 @@
 // Snapshots: the state of several objects in one directory, in torchsnapshot's format.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { KeyError } from "../tensor/errors.ts";
+import { KeyError, warn } from "../tensor/errors.ts";
 import { FormatError } from "./errors.ts";
+import type { BackgroundOptions } from "./file-jobs.ts";
+import { Slices } from "./slices.ts";
 import { readSmallFile } from "./small-file.ts";
+import { stageSnapshot, writeStaged } from "./snapshot-later.ts";
 import { escapeComponent, type Manifest, METADATA_FILE, readManifest } from "./snapshot-manifest.ts";
 import { SnapshotReader, type SnapshotReadOptions } from "./snapshot-read.ts";
 import { type SnapshotWriteOptions, SnapshotWriter } from "./snapshot-write.ts";
@@ -46,6 +49,50 @@ export interface RestoreOptions extends SnapshotReadOptions {
 /** Longest manifest, in bytes. */
 const MAX_MANIFEST_BYTES = 1024 * 1024 * 1024;
 
+function requireNoSnapshot(root: string): void {
+  if (existsSync(join(root, METADATA_FILE)))
+    throw new FormatError("there is a snapshot in this directory already", root);
+}
+
+function plan(options: TakeOptions): SnapshotWriter {
+  const writer = new SnapshotWriter(options);
+  for (const [key, object] of Object.entries(options.appState)) {
+    writer.add(`0/${escapeComponent(key)}`, object.stateDict());
+  }
+  return writer;
+}
+
+/** A snapshot that is being written. @torch torchsnapshot.PendingSnapshot */
+export class PendingSnapshot {
+  private readonly written: Promise<void>;
+  private over = false;
+
+  /** @internal */
+  constructor(
+    readonly path: string,
+    written: Promise<void>,
+  ) {
+    this.written = written.finally(() => {
+      this.over = true;
+    });
+    // Whoever does not wait is told here; whoever does gets the error there.
+    this.written.catch((error) => {
+      if ((error as Error)?.name !== "AbortError") warn(`the snapshot ${path} could not be written: ${String(error)}`);
+    });
+  }
+
+  /** The snapshot, when it is complete; the error that stopped it otherwise. @torch PendingSnapshot.wait */
+  async wait(): Promise<Snapshot> {
+    await this.written;
+    return new Snapshot(this.path);
+  }
+
+  /** Whether writing is over, well or not. @torch PendingSnapshot.done */
+  done(): boolean {
+    return this.over;
+  }
+}
+
 /** A directory that holds the state of several objects. @torch torchsnapshot.Snapshot */
 export class Snapshot {
   readonly path: string;
@@ -71,14 +118,30 @@ export class Snapshot {
    */
   static take(options: TakeOptions): Snapshot {
     const root = resolve(options.path);
-    if (existsSync(join(root, METADATA_FILE)))
-      throw new FormatError("there is a snapshot in this directory already", root);
-    const writer = new SnapshotWriter(options);
-    for (const [key, object] of Object.entries(options.appState)) {
-      writer.add(`0/${escapeComponent(key)}`, object.stateDict());
-    }
-    writer.write(root);
+    requireNoSnapshot(root);
+    plan(options).write(root);
     return new Snapshot(root);
+  }
+
+  /**
+   * `take` while the program goes on. The promise resolves when all tensors are copied: from then on they may change,
+   * and the snapshot has what they held. Writing goes on in native threads; a signal or an error leaves nothing of it.
+   * The copies take as much memory as the tensors until they are written.
+   * @example
+   * ```ts
+   * const state = new io.StateDict({ step: 3, weight: ones(2) });
+   * const folder = `/tmp/zensor-snapshot-${Date.now()}`;
+   * const pending = await io.Snapshot.asyncTake({ path: folder, appState: { state } });
+   * (await pending.wait()).readObject("0/state/weight") // tensor([1., 1.])
+   * ```
+   * @torch Snapshot.async_take
+   */
+  static async asyncTake(options: TakeOptions & BackgroundOptions): Promise<PendingSnapshot> {
+    const slices = new Slices(options.signal);
+    const root = resolve(options.path);
+    requireNoSnapshot(root);
+    const content = await stageSnapshot(() => plan(options).stage(root), slices);
+    return new PendingSnapshot(root, writeStaged(content, root, options));
   }
 
   /**
@@ -92,6 +155,20 @@ export class Snapshot {
     for (const [key, object] of Object.entries(options.appState)) {
       object.loadStateDict(reader.state(key, object.stateDict()) as never);
     }
+  }
+
+  /**
+   * `restore` while the program goes on: native threads read. Tensors that are filled in place must not be used until
+   * it is done; a signal leaves some of them filled, and calls no `loadStateDict`.
+   */
+  async restoreAsync(options: RestoreOptions & BackgroundOptions): Promise<void> {
+    const slices = new Slices(options.signal);
+    const reader = new SnapshotReader(this.path, this, options);
+    const states = Object.entries(options.appState).map(([key, object]): [Stateful, unknown] => {
+      return [object, reader.plan(() => reader.state(key, object.stateDict()))];
+    });
+    await reader.read(options, slices);
+    for (const [object, state] of states) object.loadStateDict(state as never);
   }
 
   /**

@@ -112,14 +112,16 @@ export function nativeBytes(tensor: Tensor): TensorBytes {
   return { address, nbytes, keep: plain, file };
 }
 
-/** A contiguous copy with a storage of its own size; inside of `planCopies` a large one gets its bytes later. */
-export function denseCopy(tensor: Tensor): Tensor {
+/**
+ * Contiguous elements; inside of `planCopies` a large copy gets its bytes later.
+ * @param always a copy even of what is contiguous
+ */
+export function denseCopy(tensor: Tensor, always = ofEverything): Tensor {
   const source = tensor.detach();
   const nbytes = source._numel * source.dtype.itemsize;
   const wait = later !== null && nbytes > AT_ONCE_BYTES && source.device.type === "cpu";
-  if (!wait && ofEverything) return source.clone().contiguous();
   if (!wait) {
-    let plain = source;
+    let plain = always ? source.clone() : source;
     if (plain.isConj()) plain = plain.resolveConj();
     if (plain.isNeg()) plain = plain.resolveNeg();
     return plain.contiguous();
