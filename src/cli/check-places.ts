@@ -43,6 +43,11 @@ function expectedFiles(node: TreeNode, found = new Map<string, Expected>()): Map
   return found;
 }
 
+/** Compares the objects of a directory in a store with what its metadata says. Paths begin with `root`. */
+export function checkObjects(root: string, node: TreeNode, actual: Map<string, number>, report: Report): void {
+  compareFiles(root, expectedFiles(node), actual, report);
+}
+
 function compareFiles(
   root: string,
   expected: Map<string, Expected>,

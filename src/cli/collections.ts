@@ -4,6 +4,7 @@ import type { GgufFile } from "../io/gguf.ts";
 import { isPlainObject, isPythonJson } from "../io/python-json.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isTensorCollection, NonTensorData, TensorDict } from "../tensordict/index.ts";
+import type { SafetensorsSource } from "../tensordict/safetensors.ts";
 import type { Td } from "../tensordict/state.ts";
 import { openAnyClass } from "./any-class.ts";
 import { CliError } from "./errors.ts";
@@ -53,13 +54,19 @@ function fromState(value: unknown, path: string): Td {
   return td === value ? td : nestedAtDots(td);
 }
 
-async function openSafetensors(path: string): Promise<Td> {
-  const { SafetensorsFile } = await import("../io/safetensors.ts");
-  const file = new SafetensorsFile(path);
-  if (file.metadata.has("tensordict")) return (await import("../tensordict/index.ts")).fromSafetensors(path);
-  const td = nestedAtDots(fromValues(file.tensors(), path));
+/** The collection of a safetensors file. */
+export async function fromSafetensors(file: SafetensorsSource): Promise<Td> {
+  const text = file.metadata.get("tensordict");
+  if (text !== undefined) return (await import("../tensordict/safetensors.ts")).structuredSafetensors(file, text);
+  const tensors = new Map(file.keys().map((name) => [name, file.tensor(name)]));
+  const td = nestedAtDots(fromValues(tensors, file.path));
   if (file.metadata.size > 0) td.set(METADATA, new NonTensorData(Object.fromEntries(file.metadata)) as never);
   return td;
+}
+
+async function openSafetensors(path: string): Promise<Td> {
+  const { SafetensorsFile } = await import("../io/safetensors.ts");
+  return await fromSafetensors(new SafetensorsFile(path));
 }
 
 /** The strings of a header that were kept as one text; null for anything else. */

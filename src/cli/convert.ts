@@ -10,6 +10,6 @@ export interface ConvertOptions extends TargetOptions {
 
 /** Converts one format into another. */
 export async function convert(from: string, to: string, options: ConvertOptions): Promise<void> {
-  const target = openTarget(to, [from], options);
+  const target = await openTarget(to, [from], options);
   await writeTarget(await openSource(from, options.from), target);
 }

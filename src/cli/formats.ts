@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
 import { FileRanges } from "../io/file-ranges.ts";
-import { CliError } from "./errors.ts";
+import { CliError, EXIT } from "./errors.ts";
 
 /** A format that files and directories have. */
 export type FormatName =
@@ -42,6 +42,17 @@ export const FORMATS: Readonly<Record<FormatName, FormatFacts>> = {
 export function formatNamed(name: string): FormatName {
   if (Object.hasOwn(FORMATS, name)) return name as FormatName;
   throw new CliError(`unknown format ${JSON.stringify(name)}: one of ${Object.keys(FORMATS).join(", ")}`, 2);
+}
+
+/** The format of a place in a store: a safetensors file, or a directory. */
+export function remoteFormat(url: string, named?: string): FormatName {
+  const ending = extname(url);
+  const format = named === undefined ? (byExtension(url) ?? (ending === "" ? "memmap" : null)) : formatNamed(named);
+  if (format === "memmap" || format === "safetensors") return format;
+  throw new CliError(
+    `${url}: S3 stores are used for memory-mapped directories and safetensors files only. Download it first.`,
+    EXIT.usage,
+  );
 }
 
 function byExtension(path: string): FormatName | null {

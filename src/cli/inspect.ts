@@ -5,7 +5,7 @@ import { isNonTensor } from "../tensordict/index.ts";
 import type { LazyLike } from "../tensordict/lazy.ts";
 import type { Td } from "../tensordict/state.ts";
 import { FORMATS, type FormatName } from "./formats.ts";
-import { openSource } from "./source.ts";
+import { openOutline } from "./source.ts";
 import { bytesText } from "./text.ts";
 
 /** One line of the listing. */
@@ -82,7 +82,7 @@ function printTable(listing: Listing): void {
 
 /** Lists the tensors of a file or a directory. */
 export async function inspect(path: string, options: { json?: boolean; from?: string }): Promise<void> {
-  const { td, format } = await openSource(path, options.from);
+  const { td, format } = await openOutline(path, options.from);
   const listing = listingOf(td, format);
   if (options.json)
     console.log(JSON.stringify(listing, (_key, value) => (typeof value === "bigint" ? `${value}` : value), 2));

@@ -1,5 +1,8 @@
 // `zensor merge`: several sources into one: their entries together, or the same entries stacked or one after the other.
-import { rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isRemote } from "../io/s3.ts";
 import { combine, union } from "./combine.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { openSource } from "./source.ts";
@@ -25,7 +28,7 @@ export async function merge(paths: readonly string[], options: MergeOptions): Pr
       EXIT.usage,
     );
   }
-  const target = openTarget(to, from, options);
+  const target = await openTarget(to, from, options);
   const sources = [];
   for (const path of from) sources.push(await openSource(path));
   if (!options.stack && !options.cat) {
@@ -37,13 +40,14 @@ export async function merge(paths: readonly string[], options: MergeOptions): Pr
   const { format, numThreads } = target;
   await place(target, async (made, background) => {
     // Files are filled piece by piece, so that nothing has to fit into memory.
-    const scratch = format === "memmap" ? made : `${made}.parts`;
+    const direct = format === "memmap" && !isRemote(to);
+    const scratch = direct ? made : isRemote(to) ? mkdtempSync(join(tmpdir(), "zensor-merge-")) : `${made}.parts`;
     try {
       const filled = prepared.td.memmapLike(scratch);
       await combined.fill(filled, background);
-      if (format !== "memmap") await writeCollection(filled, made, format, { numThreads, ...background });
+      if (!direct) await writeCollection(filled, made, format, { numThreads, ...background });
     } finally {
-      if (format !== "memmap") rmSync(scratch, { recursive: true, force: true });
+      if (!direct) rmSync(scratch, { recursive: true, force: true });
     }
   });
   tellWritten(prepared, target);

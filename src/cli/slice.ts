@@ -1,5 +1,6 @@
 // `zensor slice`: some entries or some rows of a file or a directory, in any format that can be written. Only what is
 // wanted is read.
+import { isRemote } from "../io/s3.ts";
 import { TensorDict } from "../tensordict/index.ts";
 import type { Td } from "../tensordict/state.ts";
 import type { Opened } from "./collections.ts";
@@ -30,13 +31,12 @@ async function openPart(
   keys: string[] | null,
   rows: Rows | null,
 ): Promise<Opened> {
+  const part = (td: Td) => take(td, keys, rows);
+  if (isRemote(path)) return await openSource(path, options.from, part);
   const format = options.from === undefined ? await formatOf(path) : formatNamed(options.from);
-  if (format === "hdf5") {
-    using file = TensorDict.fromH5(path, { mode: "r", batchSize: [] });
-    return { td: take(file as unknown as Td, keys, rows), lost: [] };
-  }
-  const { td, lost } = await openSource(path, format);
-  return { td: take(td, keys, rows), lost };
+  if (format !== "hdf5") return await openSource(path, format, part);
+  using file = TensorDict.fromH5(path, { mode: "r", batchSize: [] });
+  return { td: part(file as unknown as Td), lost: [] };
 }
 
 /** Writes a part of a source. */
@@ -44,6 +44,6 @@ export async function slice(from: string, to: string, options: SliceOptions): Pr
   const keys = keysOption(options.keys);
   const rows = options.rows === undefined ? null : rowsOption(options.rows);
   if (keys === null && rows === null) throw new CliError("nothing to slice by: pass --keys or --rows.", EXIT.usage);
-  const target = openTarget(to, [from], options);
+  const target = await openTarget(to, [from], options);
   await writeTarget(await openPart(from, options, keys, rows), target);
 }

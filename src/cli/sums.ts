@@ -25,7 +25,7 @@ export interface Parts {
   dtype: DType;
   shape: readonly number[];
   nbytes: number;
-  parts(): Iterable<Uint8Array>;
+  parts(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
 
 /** A path as one name: dots that are part of a key are told apart from those between keys. */
@@ -38,20 +38,24 @@ function bytesOf(tensor: Tensor): Iterable<Uint8Array> {
 }
 
 /** Every tensor of a collection. */
-export function* tensorsOf(td: Td, path: readonly string[] = []): Generator<Parts> {
+export function* tensorsOf(
+  td: Td,
+  read: (tensor: Tensor) => ReturnType<Parts["parts"]> = bytesOf,
+  path: readonly string[] = [],
+): Generator<Parts> {
   if (td._kind === "lazy") {
     const { members } = td as unknown as LazyLike;
-    for (const [i, member] of members.entries()) yield* tensorsOf(member, [...path, String(i)]);
+    for (const [i, member] of members.entries()) yield* tensorsOf(member, read, [...path, String(i)]);
     return;
   }
   if (isNonTensor(td)) return;
   for (const [key, entry] of entriesOf(td)) {
     const inner = [...path, key];
-    if (!(entry instanceof Tensor)) yield* tensorsOf(entry as Td, inner);
+    if (!(entry instanceof Tensor)) yield* tensorsOf(entry as Td, read, inner);
     else {
       const { dtype, shape } = entry;
       const nbytes = entry.numel() * dtype.itemsize;
-      yield { name: nameOf(inner), dtype, shape, nbytes, parts: () => bytesOf(entry) };
+      yield { name: nameOf(inner), dtype, shape, nbytes, parts: () => read(entry) };
     }
   }
 }
@@ -100,11 +104,9 @@ export async function sumsOf(tensors: Iterable<Parts>, report: Report): Promise<
   for (const { name, dtype, shape, parts } of tensors) {
     const hasher = new Bun.CryptoHasher("sha256");
     try {
-      for (const part of parts()) {
+      for await (const part of parts()) {
         if (part.length > 0) hasher.update(part);
         report.advance(part.length);
-        // Lets an interruption through.
-        await Promise.resolve();
       }
       sums.set(name, { dtype: dtype.name, shape: shape.join(","), sha256: hasher.digest("hex") });
     } catch (error) {

@@ -5,11 +5,12 @@ import { join, resolve } from "node:path";
 import { styleText } from "node:util";
 import { replaceDurably, temporaryBeside } from "../io/durable.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
+import { isRemote } from "../io/s3.ts";
 import { copyMappedFiles } from "../io/tensor-bytes.ts";
 import type { Td } from "../tensordict/state.ts";
 import type { Opened } from "./collections.ts";
 import { CliError, EXIT } from "./errors.ts";
-import { FORMATS, type FormatName, formatNamed, targetFormat } from "./formats.ts";
+import { FORMATS, type FormatName, formatNamed, remoteFormat, targetFormat } from "./formats.ts";
 import { listingOf } from "./inspect.ts";
 import { fitTo } from "./losses.ts";
 import { progressBar } from "./progress.ts";
@@ -49,15 +50,21 @@ function refuseExisting(path: string, options: TargetOptions): void {
   );
 }
 
+function formatFor(path: string, named: string | undefined): FormatName {
+  if (isRemote(path)) return remoteFormat(path, named);
+  return named === undefined ? targetFormat(path) : formatNamed(named);
+}
+
 /** Checks everything about a target that can be checked before a source is opened. */
-export function openTarget(path: string, sources: readonly string[], options: TargetOptions): Target {
-  const format = options.to === undefined ? targetFormat(path) : formatNamed(options.to);
+export async function openTarget(path: string, sources: readonly string[], options: TargetOptions): Promise<Target> {
+  const format = formatFor(path, options.to);
   if (!FORMATS[format].written) throw new CliError(`a ${FORMATS[format].title} can only be read.`, EXIT.usage);
   for (const source of sources) {
     if (resolve(source) !== resolve(path)) continue;
     throw new CliError(`${source} cannot be converted onto itself: choose another target.`);
   }
-  refuseExisting(path, options);
+  if (isRemote(path)) await (await import("./remote.ts")).refuseRemote(path, format, options.force === true);
+  else refuseExisting(path, options);
   // Nothing here changes a tensor, so that the bytes of mapped files may be copied from the files.
   copyMappedFiles(true);
   return { path, format, numThreads: countOption("threads", options.threads, 1), options };
@@ -89,21 +96,22 @@ export function prepare({ td, lost }: Opened, target: Target): Prepared {
 
 /** Lets something be written beside the target, and puts it in place when it is complete. */
 export async function place(
-  { path, options }: Target,
+  { path, format, options }: Target,
   write: (made: string, background: Required<BackgroundOptions>) => Promise<void>,
 ): Promise<void> {
   const controller = new AbortController();
   const interrupt = () => controller.abort();
   process.once("SIGINT", interrupt);
   const { signal } = controller;
-  const bar = progressBar("files", options.quiet);
-  const made = temporaryBeside(path, "new");
+  const bar = progressBar(isRemote(path) && format === "memmap" ? "MiB" : "files", options.quiet);
+  // In a store nothing can be renamed: it takes care of itself.
+  const made = isRemote(path) ? path : temporaryBeside(path, "new");
   try {
     await write(made, { signal, onProgress: bar.update });
     signal.throwIfAborted();
-    replaceDurably(made, path);
+    if (made !== path) replaceDurably(made, path);
   } catch (error) {
-    rmSync(made, { recursive: true, force: true });
+    if (made !== path) rmSync(made, { recursive: true, force: true });
     throw error;
   } finally {
     bar.stop();

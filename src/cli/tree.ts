@@ -1,11 +1,13 @@
 // `zensor tree`: the files of a directory.
 import { statSync } from "node:fs";
 import { directoryTree } from "../io/directory-tree.ts";
+import { isRemote } from "../io/s3.ts";
 import { CliError } from "./errors.ts";
 import { countOption } from "./text.ts";
 
 /** Prints the tree of a directory. */
 export function tree(path: string, options: { branches?: boolean; depth?: string }): void {
+  if (isRemote(path)) throw new CliError(`${path}: only directories of this machine are shown as a tree.`);
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw new CliError(`${path} does not exist.`);
   if (!stat.isDirectory()) throw new CliError(`${path} is a file; \`zensor inspect ${path}\` shows what is in it.`);

@@ -2,15 +2,16 @@
 // those of a file that was written before. Nothing larger than a part is in memory, except what is compressed.
 import { isAbsolute, relative, resolve } from "node:path";
 import { FormatError } from "../io/errors.ts";
+import { isRemote } from "../io/s3.ts";
 import { copyMappedFiles } from "../io/tensor-bytes.ts";
 import { TensorDict } from "../tensordict/index.ts";
 import type { Td } from "../tensordict/state.ts";
 import { openAnyClass } from "./any-class.ts";
-import { checkArchive, checkDirectory, checkSnapshot } from "./check-places.ts";
+import { checkArchive, checkDirectory, checkObjects, checkSnapshot } from "./check-places.ts";
 import { checkZip } from "./check-zip.ts";
 import { openCollection } from "./collections.ts";
 import { CliError } from "./errors.ts";
-import { FORMATS, type FormatName, formatNamed, formatOf } from "./formats.ts";
+import { FORMATS, type FormatName, formatNamed, formatOf, remoteFormat } from "./formats.ts";
 import { Report } from "./report.ts";
 import { compareSums, findOverlaps, hdf5Tensors, type Parts, sumsOf, tensorsOf, writeSums } from "./sums.ts";
 
@@ -82,16 +83,38 @@ async function open(path: string, format: FormatName, wantsBytes: boolean): Prom
   return TensorDict.loadMemmap(path, { ...how, pickles: "keep" }) as unknown as Td;
 }
 
+/** Reads all tensors for their checksums. */
+async function useSums(path: string, tensors: readonly Parts[], options: VerifyOptions, report: Report): Promise<void> {
+  report.expect(tensors.reduce((sum, { nbytes }) => sum + nbytes, 0));
+  const sums = await sumsOf(tensors, report);
+  if (options.sums !== undefined) compareSums(options.sums, sums, report);
+  if (options.writeSums === undefined) return;
+  if (report.problems.length > 0) throw new CliError(`${path} is damaged: no checksums were written.`);
+  writeSums(options.writeSums, sums);
+}
+
+/** What is in a store: its header or its metadata, the sizes of its objects, and its tensors for checksums only. */
+async function checkRemote(url: string, format: FormatName, options: VerifyOptions, report: Report): Promise<void> {
+  const { openRemote } = await import("./remote.ts");
+  const remote = await openRemote(url, format).catch((error: unknown) => {
+    if (!(error instanceof FormatError)) throw error;
+    report.problem("", error.message);
+    return null;
+  });
+  if (remote === null) return;
+  const { node, place } = remote;
+  if (node !== null) {
+    const root = `s3:/${place.bucket}`;
+    const objects = await place.list();
+    checkObjects(node.path, node, new Map(objects.map(({ key, size }) => [`${root}/${key}`, size])), report);
+  }
+  if (options.sums === undefined && options.writeSums === undefined) return;
+  await useSums(url, [...tensorsOf(remote.td, (tensor) => remote.parts(tensor))], options, report);
+}
+
 async function checkTensors(path: string, format: FormatName, options: VerifyOptions, report: Report): Promise<void> {
   const wantsSums = options.sums !== undefined || options.writeSums !== undefined;
-  const use = async (tensors: readonly Parts[]) => {
-    report.expect(tensors.reduce((sum, { nbytes }) => sum + nbytes, 0));
-    const sums = await sumsOf(tensors, report);
-    if (options.sums !== undefined) compareSums(options.sums, sums, report);
-    if (options.writeSums === undefined) return;
-    if (report.problems.length > 0) throw new CliError(`${path} is damaged: no checksums were written.`);
-    writeSums(options.writeSums, sums);
-  };
+  const use = (tensors: readonly Parts[]) => useSums(path, tensors, options, report);
   if (format === "hdf5") {
     const { Hdf5File } = await import("../io/hdf5.ts");
     using file = new Hdf5File(path, "r");
@@ -118,6 +141,7 @@ function shown(where: string, path: string): string {
 }
 
 async function formatAt(path: string, from: string | undefined, report: Report): Promise<FormatName | null> {
+  if (isRemote(path)) return remoteFormat(path, from);
   if (from !== undefined) return formatNamed(from);
   try {
     return await formatOf(path);
@@ -134,7 +158,8 @@ export async function verify(path: string, options: VerifyOptions): Promise<bool
   const report = new Report(options.quiet === true);
   const format = await formatAt(path, options.from, report);
   try {
-    if (format !== null && (await checkStructure(path, format, report))) {
+    if (format !== null && isRemote(path)) await checkRemote(path, format, options, report);
+    else if (format !== null && (await checkStructure(path, format, report))) {
       await attempt(path, report, async () => await checkTensors(path, format, options, report));
     }
   } finally {

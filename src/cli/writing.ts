@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { fromTypedArray } from "../api/tensor-data.ts";
 import { guarded } from "../io/errors.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
+import { isRemote } from "../io/s3.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
 import { entriesOf, type Td } from "../tensordict/state.ts";
@@ -87,6 +88,12 @@ async function writeSnapshot(td: Td, path: string, options: WriteOptions): Promi
 
 /** Writes a collection that fits (see `fitTo`) to a place where nothing is. */
 export async function writeCollection(td: Td, path: string, format: FormatName, options: WriteOptions): Promise<void> {
+  if (isRemote(path)) {
+    const { writeRemote } = await import("./remote.ts");
+    if (format === "safetensors") await writeSafetensors(td, path, options);
+    else await writeRemote(td, path, options);
+    return;
+  }
   // An archive that was written is opened.
   using _ = openAnyClass();
   const isDirectory = format === "memmap" || format === "torchsnapshot";

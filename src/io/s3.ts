@@ -99,6 +99,11 @@ export class RemotePlace {
     return await this.attempt(key, () => this.file(key).stat());
   }
 
+  /** Whether there is such an object. */
+  async exists(key: string): Promise<boolean> {
+    return await this.attempt(key, () => this.file(key).exists());
+  }
+
   /** Exactly the bytes [begin, end) of an object. */
   async range(key: string, begin: number, end: number): Promise<Uint8Array> {
     if (end <= begin) return new Uint8Array(0);

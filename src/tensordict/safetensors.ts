@@ -11,6 +11,7 @@ import {
   toPlain,
 } from "../io/python-json.ts";
 import { SafetensorsFile, saveSafetensors, saveSafetensorsAsync } from "../io/safetensors.ts";
+import type { SafetensorsListing } from "../io/safetensors-header.ts";
 import type { FileWriteOptions } from "../io/single-file.ts";
 import { type DeviceLike, toDevice } from "../tensor/device.ts";
 import { TypeError, ValueError } from "../tensor/errors.ts";
@@ -150,11 +151,16 @@ export async function toSafetensorsAsync(
   await saveSafetensorsAsync(tensors, path, { ...options, metadata: { tensordict: structure } });
 }
 
+/** A file whose header was read, and that gives its tensors by name. */
+export interface SafetensorsSource extends SafetensorsListing {
+  tensor(name: string): Tensor;
+}
+
 /** Builds the tree that the metadata describes. */
 class Builder {
   readonly used = new Set<string>();
 
-  constructor(private readonly file: SafetensorsFile) {}
+  constructor(private readonly file: SafetensorsSource) {}
 
   private bad(what: string): FormatError {
     return new FormatError(`the structure in its metadata: ${what}`, this.file.path);
@@ -234,7 +240,8 @@ class Builder {
   }
 }
 
-function structured(file: SafetensorsFile, text: string): Td {
+/** The collection whose structure a file's metadata describes. Throws `FormatError` where the two do not fit. */
+export function structuredSafetensors(file: SafetensorsSource, text: string): Td {
   let root: PythonJsonObject;
   try {
     root = parsePythonJsonObject(new TextEncoder().encode(text));
@@ -272,6 +279,6 @@ function dotted(file: SafetensorsFile): Td {
 export function fromSafetensors(path: string, options: { device?: DeviceLike | null } = {}): Td {
   const file = new SafetensorsFile(path);
   const text = file.metadata.get("tensordict");
-  const td = text === undefined ? dotted(file) : structured(file, text);
+  const td = text === undefined ? dotted(file) : structuredSafetensors(file, text);
   return options.device == null ? td : (td.to(toDevice(options.device)) as Td);
 }

@@ -15,6 +15,8 @@ export const hasStore = program !== null;
 export interface Store {
   client: S3Client;
   bucket: string;
+  /** Where the server answers. */
+  endpoint: string;
   stop(): Promise<void>;
 }
 
@@ -47,5 +49,5 @@ export async function startStore(): Promise<Store> {
     server.kill();
     await server.exited;
   };
-  return { client, bucket, stop };
+  return { client, bucket, endpoint, stop };
 }

@@ -1,0 +1,184 @@
+// Places in S3 stores on the command line. Skipped where there is no server to run them against.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { arange, ones, randn, zeros } from "../../src/index.ts";
+import { saveSafetensors } from "../../src/io/safetensors.ts";
+import { lazyStack, NonTensorData, TensorDict } from "../../src/tensordict/index.ts";
+import { hasStore, type Store, startStore } from "../io/s3-server.ts";
+import { zensor } from "./run.ts";
+
+const dir = mkdtempSync(join(tmpdir(), "zensor-s3-"));
+const at = (name: string) => join(dir, name);
+const MAIN = join(import.meta.dir, "..", "..", "src", "cli", "main.ts");
+
+describe.skipIf(!hasStore)("a store (moto)", () => {
+  let store: Store;
+  let proxy: Bun.Server<undefined>;
+  /** Bytes that the store sent since this was last set to 0. */
+  let sent = 0;
+  beforeAll(async () => {
+    store = await startStore();
+    const { endpoint } = store;
+    proxy = Bun.serve({
+      port: 0,
+      async fetch(request) {
+        const { pathname, search } = new URL(request.url);
+        const body = ["GET", "HEAD"].includes(request.method) ? undefined : await request.bytes();
+        const answer = await fetch(endpoint + pathname + search, {
+          method: request.method,
+          headers: request.headers,
+          ...(body === undefined ? {} : { body }),
+        });
+        if (request.method === "HEAD") return new Response(null, { status: answer.status, headers: answer.headers });
+        const bytes = await answer.bytes();
+        sent += bytes.length;
+        return new Response(bytes, { status: answer.status, headers: answer.headers });
+      },
+    });
+  }, 60_000);
+  afterAll(async () => {
+    proxy?.stop(true);
+    await store?.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+    const child = Bun.spawn([process.execPath, MAIN, ...args], {
+      stdout: "pipe",
+      stderr: "pipe",
+      env: {
+        ...process.env,
+        NO_COLOR: "1",
+        S3_ACCESS_KEY_ID: "test",
+        S3_SECRET_ACCESS_KEY: "test",
+        S3_REGION: "us-east-1",
+        S3_ENDPOINT: `http://127.0.0.1:${proxy.port}`,
+      },
+    });
+    const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    return { code: await child.exited, out: out.trim(), err: err.trim() };
+  }
+  const url = (name: string) => `s3://${store.bucket}/${name}`;
+
+  test("a directory, there and back, in parts, checked", async () => {
+    const source = at("source");
+    const member = (n: number) => new TensorDict({ x: ones(4, n) }, [4]);
+    new TensorDict(
+      {
+        a: randn(4, 500_000),
+        n: { b: arange(4) },
+        e: zeros(4, 0),
+        v: new NonTensorData("text") as never,
+        l: lazyStack([member(1), member(2)] as never, 1) as never,
+      },
+      [4],
+    ).memmap(source);
+    expect(await run("convert", source, url("td"))).toMatchObject({ code: 0, err: "" });
+    expect(await run("diff", source, url("td"))).toEqual({ code: 0, out: "", err: "" });
+    sent = 0;
+    expect((await run("inspect", url("td"))).out).toMatch(/a +float32 +\[4, 500000\]/);
+    expect(sent).toBeLessThan(20_000);
+    expect(await run("slice", url("td"), at("part"), "--keys", "n,a", "--rows", "1:2")).toMatchObject({ code: 0 });
+    expect(sent).toBeLessThan(2_100_000);
+    expect(await run("slice", source, at("part2"), "--keys", "n,a", "--rows", "1:2")).toMatchObject({ code: 0 });
+    expect(await run("diff", at("part"), at("part2"))).toEqual({ code: 0, out: "", err: "" });
+    const sums = at("sums.json");
+    expect((await zensor("verify", source, "--write-sums", sums)).code).toBe(0);
+    expect(await run("verify", url("td"), "--sums", sums)).toMatchObject({ code: 0, err: "" });
+    expect(await run("convert", url("td"), at("back.tdz"))).toMatchObject({ code: 0, err: "" });
+    expect((await zensor("verify", at("back.tdz"), "--sums", sums)).code).toBe(0);
+    await store.client.write("td/letter", "dear");
+    await store.client.write("td/n/b.memmap", new Uint8Array(33));
+    const { code, out } = await run("verify", url("td"), "--sums", sums);
+    expect(code).toBe(1);
+    expect(out.split("\n").sort()).toEqual([
+      "letter: belongs to nothing",
+      "n.b: its elements have another checksum",
+      "n/b.memmap: has 33 bytes, its tensor 32",
+    ]);
+    await store.client.delete("td/n/b.memmap");
+    expect(await run("inspect", url("td"))).toMatchObject({ code: 1, err: expect.stringContaining("b.memmap") });
+  }, 60_000);
+
+  test("safetensors files, plain and with structure", async () => {
+    const plain = at("plain.safetensors");
+    saveSafetensors({ "l.w": randn(300, 5000), "l.b": arange(3) }, plain, { metadata: { format: "pt" } });
+    expect(await run("convert", plain, url("plain.safetensors"))).toMatchObject({ code: 0, err: "" });
+    expect(Buffer.from(await store.client.file("plain.safetensors").bytes())).toEqual(readFileSync(plain));
+    sent = 0;
+    const listed = await run("inspect", url("plain.safetensors"), "--json");
+    expect(JSON.parse(listed.out)).toMatchObject({ values: [{ name: "__metadata__", value: { format: "pt" } }] });
+    // One request for the beginning of the file.
+    expect(sent).toBeLessThan(300_000);
+    const part = ["--keys", "l.w", "--rows", "-2:"];
+    expect(await run("slice", url("plain.safetensors"), at("rows.safetensors"), ...part)).toMatchObject({ code: 0 });
+    expect(await zensor("slice", plain, at("rows2.safetensors"), ...part)).toMatchObject({ code: 0 });
+    expect(readFileSync(at("rows.safetensors"))).toEqual(readFileSync(at("rows2.safetensors")));
+    new TensorDict({ a: ones(2, 3), s: new NonTensorData("x") as never }, [2]).memmap(at("batched"));
+    expect(await run("convert", at("batched"), url("batched.safetensors"))).toMatchObject({ code: 0, err: "" });
+    expect(await run("diff", at("batched"), url("batched.safetensors"))).toEqual({ code: 0, out: "", err: "" });
+    expect(await run("merge", url("plain.safetensors"), at("batched"), url("union"), "--lossy")).toMatchObject({
+      code: 0,
+    });
+    expect((await run("inspect", url("union"))).out).toContain("3 tensors");
+    await store.client.write("cut.safetensors", readFileSync(plain).subarray(0, -5));
+    expect(await run("verify", url("cut.safetensors"))).toMatchObject({
+      code: 1,
+      out: expect.stringContaining("header"),
+    });
+  }, 60_000);
+
+  test("what is there is kept", async () => {
+    new TensorDict({ a: ones(2) }).memmap(at("new"));
+    expect(await run("convert", at("new"), url("kept"))).toMatchObject({ code: 0 });
+    for (const force of [[], ["--force"]]) {
+      expect(await run("convert", at("new"), url("kept"), ...force)).toMatchObject({
+        code: 1,
+        err: expect.stringContaining("exists already"),
+      });
+    }
+    expect(await run("convert", at("new"), url("kept.safetensors"))).toMatchObject({ code: 0 });
+    expect((await run("convert", at("new"), url("kept.safetensors"))).code).toBe(1);
+    expect((await run("convert", at("new"), url("kept.safetensors"), "--force")).code).toBe(0);
+  }, 60_000);
+
+  test("other formats, whole buckets and things that are not there", async () => {
+    expect(await run("convert", at("new"), url("x.pt"))).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("safetensors files only"),
+    });
+    expect(await run("inspect", url("x.h5"))).toMatchObject({ code: 2, err: expect.stringContaining("Download it") });
+    expect((await run("convert", at("new"), url("x"), "--to", "tdz")).code).toBe(2);
+    expect((await run("convert", at("new"), `s3://${store.bucket}`)).code).toBe(1);
+    expect(await run("tree", url("td"))).toMatchObject({ code: 1, err: expect.stringContaining("this machine") });
+    for (const name of ["nothing", "nothing.safetensors"]) {
+      expect(await run("inspect", url(name))).toMatchObject({ code: 1, out: "", err: expect.stringContaining(name) });
+      expect(await run("convert", url(name), at("never"))).toMatchObject({ code: 1, out: "" });
+      expect(await run("verify", url(name))).toMatchObject({ code: 1, out: "" });
+    }
+    expect(existsSync(at("never"))).toBe(false);
+  }, 60_000);
+
+  test("an interruption leaves nothing in the store", async () => {
+    const source = at("many");
+    const row = ones(300_000);
+    new TensorDict(Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`t${i}`, row]))).memmap(source);
+    const child = Bun.spawn([process.execPath, MAIN, "convert", source, url("stop")], {
+      stderr: "pipe",
+      env: {
+        ...process.env,
+        S3_ACCESS_KEY_ID: "test",
+        S3_SECRET_ACCESS_KEY: "test",
+        S3_REGION: "us-east-1",
+        S3_ENDPOINT: `http://127.0.0.1:${proxy.port}`,
+      },
+    });
+    const listed = async () => ((await store.client.list({ prefix: "stop/" })).contents ?? []).length;
+    while ((await listed()) === 0 && child.exitCode === null) await Bun.sleep(5);
+    child.kill("SIGINT");
+    expect(await child.exited).toBe(130);
+    expect(await listed()).toBe(0);
+  }, 60_000);
+});
