@@ -111,3 +111,42 @@ export function* pieces(shape: readonly number[], most: number): Generator<Hdf5S
     yield { start: [at, ...inner.map(() => 0)], step, count: [Math.min(many, rows - at), ...inner] };
   }
 }
+
+/**
+ * Shape of the parts of at most `nbytes` in which a tensor is stored or written; whole rows stay together as long as
+ * they fit, since rows are what is read.
+ * @param unit parts consist of whole units of this shape; of single elements by default
+ */
+export function boxFor(
+  shape: readonly number[],
+  itemsize: number,
+  nbytes: number,
+  unit: readonly number[] | null = null,
+): number[] {
+  const box = shape.map((n) => Math.max(1, n));
+  for (let dim = 0; dim < box.length && numelOf(box) * itemsize > nbytes; dim++) {
+    const least = unit?.[dim] ?? 1;
+    const rest = (numelOf(box) / (box[dim] as number)) * itemsize;
+    const most = Math.floor(nbytes / rest / least) * least;
+    box[dim] = Math.min(box[dim] as number, Math.max(least, most));
+  }
+  return box;
+}
+
+/** The parts of a shape, each of the shape `box` or less at an edge. */
+export function* boxesIn(
+  shape: readonly number[],
+  box: readonly number[],
+): Generator<{ start: number[]; count: number[] }> {
+  const start = shape.map(() => 0);
+  for (;;) {
+    yield { start: [...start], count: start.map((at, i) => Math.min(box[i] as number, (shape[i] as number) - at)) };
+    let dim = shape.length - 1;
+    for (; dim >= 0; dim--) {
+      start[dim] = (start[dim] as number) + (box[dim] as number);
+      if ((start[dim] as number) < (shape[dim] as number)) break;
+      start[dim] = 0;
+    }
+    if (dim < 0) return;
+  }
+}

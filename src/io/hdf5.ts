@@ -9,7 +9,7 @@ import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
 import { FormatError, OSError } from "./errors.ts";
 import type { Hdf5Engine, Hdf5Handle, Hdf5Info, Hdf5Layout, Hdf5Mode, Hdf5Storage } from "./hdf5-engine.ts";
 import { nativeEngine } from "./hdf5-native.ts";
-import { type Selected, selectBasic, selectRows } from "./hdf5-selection.ts";
+import { boxesIn, boxFor, type Selected, selectBasic, selectRows } from "./hdf5-selection.ts";
 import { decodeValues, encodeValues } from "./hdf5-values.ts";
 import { WasmEngine } from "./hdf5-wasm.ts";
 import { nativeBytes } from "./tensor-bytes.ts";
@@ -24,6 +24,8 @@ const FREE_BYTES = 2 ** 30;
 const MOST_COMPRESSION = 1100;
 /** Bytes of a chunk when the caller does not choose. */
 const CHUNK_BYTES = 2 ** 20;
+/** The same where compressing one may not take long. */
+const STEP_CHUNK_BYTES = 2 ** 18;
 const MAX_GZIP = 9;
 
 let chosen: Hdf5Engine | null = null;
@@ -81,17 +83,7 @@ export class Hdf5Opaque {
   ) {}
 }
 
-function chunksFor(shape: readonly number[], itemsize: number): number[] {
-  const chunks = shape.map((n) => Math.max(1, n));
-  // Whole rows stay together as long as they fit: rows are what is read.
-  for (let dim = 0; dim < chunks.length && numelOf(chunks) * itemsize > CHUNK_BYTES; dim++) {
-    const rest = (numelOf(chunks) / (chunks[dim] as number)) * itemsize;
-    chunks[dim] = Math.max(1, Math.min(chunks[dim] as number, Math.floor(CHUNK_BYTES / rest)));
-  }
-  return chunks;
-}
-
-function storageFor(dtype: DType, shape: readonly number[], layout: Hdf5Layout): Hdf5Storage {
+function storageFor(dtype: DType, shape: readonly number[], layout: Hdf5Layout, chunkBytes = CHUNK_BYTES): Hdf5Storage {
   const { compression, chunks } = layout;
   if (compression !== undefined && compression !== null && typeof compression !== "boolean" && compression !== "gzip") {
     throw new TypeError(`unknown compression ${JSON.stringify(compression)}: HDF5 files are written with "gzip"`);
@@ -120,7 +112,7 @@ function storageFor(dtype: DType, shape: readonly number[], layout: Hdf5Layout):
     );
   }
   const apart = packed || shuffle || maxShape !== null || chunks === true;
-  return { chunks: list ?? (apart ? chunksFor(shape, dtype.itemsize) : null), maxShape, gzip, shuffle };
+  return { chunks: list ?? (apart ? boxFor(shape, dtype.itemsize, chunkBytes) : null), maxShape, gzip, shuffle };
 }
 
 /** Removes what was begun; the error that is on its way matters more than one of this. */
@@ -268,6 +260,27 @@ export class Hdf5File {
       file.create(at, value.dtype, value._shape, storage);
       this.#writeSelected(at, file.describe(at), null, value);
     });
+  }
+
+  /**
+   * `put` where nothing is yet, in steps of about a megabyte, which a program may take between other things. Chunks that
+   * are compressed, and whose shape the caller leaves open, are smaller than those of `put`: one chunk is one step.
+   */
+  *putSteps(path: string, value: Tensor, layout: Hdf5Layout = {}): Generator<void> {
+    if (value.requiresGrad) throw new RuntimeError("Cannot set a tensor that has requires_grad=True.");
+    const { _shape: shape, dtype } = value;
+    const file = this.#writable;
+    this.#requireName(path);
+    file.create(path, dtype, shape, storageFor(dtype, shape, layout, STEP_CHUNK_BYTES));
+    const info = file.describe(path);
+    if (shape.length === 0) this.#writeSelected(path, info, null, value);
+    const box = boxFor(shape, dtype.itemsize, CHUNK_BYTES, info.chunks);
+    for (const { start, count } of numelOf(shape) === 0 || shape.length === 0 ? [] : boxesIn(shape, box)) {
+      let part = value.detach();
+      for (const [dim, from] of start.entries()) part = part.narrow(dim, from, count[dim] as number);
+      this.#writeSelected(path, info, { selection: { start, step: shape.map(() => 1), count }, shape: count }, part);
+      yield;
+    }
   }
 
   /** Makes an entry beside the old one, which goes when the new one is complete. */

@@ -138,6 +138,16 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
     return loader.toH5(this as unknown as Td, filename, options) as unknown as PersistentTensorDict<S>;
   }
 
+  /**
+   * `toH5` while the program goes on. The HDF5 library works on the program's own thread, a megabyte at a time, between
+   * which everything else gets its turn: a slow disk holds the program up longer. A signal leaves the file that was
+   * there before; the tensors must not change until it is done. Compressed chunks have 256 KiB unless `chunks` says
+   * otherwise: compressing one is the longest step.
+   */
+  async toH5Async(filename: string, options: Hdf5Layout & BackgroundOptions = {}): Promise<PersistentTensorDict<S>> {
+    return (await loader.toH5Async(this as unknown as Td, filename, options)) as unknown as PersistentTensorDict<S>;
+  }
+
   #save(
     prefix: string | null | undefined,
     options: EarlyOptions,

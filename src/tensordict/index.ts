@@ -4,6 +4,7 @@ import { TypeError } from "../tensor/errors.ts";
 import { TensorDictBase } from "./base.ts";
 import { type LoadOptions, loadTree } from "./memmap-load.ts";
 import { PersistentTensorDict } from "./persistent.ts";
+import { toH5Async } from "./persistent-later.ts";
 import { lazyStackTds, maybeDenseStackTds } from "./stacking.ts";
 import type { Td } from "./state.ts";
 import { isTensorCollection, loader } from "./state.ts";
@@ -98,6 +99,7 @@ export function makeTensordict(source: Record<string, unknown>, options: Collect
 loader.load = loadTree;
 loader.fromH5 = (filename, options) => PersistentTensorDict.fromH5(filename, options) as unknown as Td;
 loader.toH5 = (td, filename, options) => PersistentTensorDict.fromDict(td, filename, options) as unknown as Td;
+loader.toH5Async = async (td, filename, options) => (await toH5Async(td, filename, options)) as unknown as Td;
 
 export {
   expandAsRight,

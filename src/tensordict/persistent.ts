@@ -466,18 +466,18 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
     }
     replaceFile(temporary, filename);
     const opened = new PersistentTensorDict({ ...given, filename, mode: "r+" });
-    if (tree !== null) opened.#adopt(tree);
+    if (tree !== null) opened._adopt(tree);
     else if (options.batchSize === undefined) opened.#growBatch(Number.POSITIVE_INFINITY);
     return opened;
   }
 
-  // Files keep no batch sizes and no names: those of what was written stay with the opened file.
-  #adopt(source: Td): void {
+  /** @internal Files keep no batch sizes and no names: those of what was written stay with the opened file. */
+  _adopt(source: Td): void {
     for (const [key, entry] of outlinesOf(source)) {
       if (!(entry instanceof Collection) || isNonTensor(entry) || this.#kind(key) !== "group") continue;
       const child = this.#child(key);
       child._batchSize = entry._batchSize;
-      child.#adopt(entry as Td);
+      child._adopt(entry as Td);
     }
     this._names = source._names;
   }

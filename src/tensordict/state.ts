@@ -183,4 +183,5 @@ export const loader = {} as {
   load(prefix: string, options: object): Td;
   fromH5(filename: string, options: object): Td;
   toH5(td: Td, filename: string, options: object): Td;
+  toH5Async(td: Td, filename: string, options: object): Promise<Td>;
 };

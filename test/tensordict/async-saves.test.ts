@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { native } from "../../src/ffi/library.ts";
 import type { BackgroundOptions } from "../../src/io/file-jobs.ts";
+import { hdf5Engine } from "../../src/io/hdf5.ts";
 import { loadNpy, saveNpyAsync } from "../../src/io/npy.ts";
 import { loadNpz, saveNpzAsync } from "../../src/io/npz.ts";
 import { loadSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors.ts";
@@ -121,6 +122,28 @@ const METHODS: Method[] = [
   },
 ];
 
+if (hdf5Engine() !== null) {
+  const load = (path: string) => {
+    using td = TensorDict.fromH5(path);
+    return valueOf(td.toTensorDict(), KEYS);
+  };
+  const close = (td: { close(): void }) => td.close();
+  METHODS.push(
+    {
+      name: "toH5Async",
+      ending: ".h5",
+      save: async (td, path, options) => close(await td.toH5Async(path, { ...options })),
+      load,
+    },
+    {
+      name: "toH5Async, compressed",
+      ending: ".h5",
+      save: async (td, path, options) => close(await td.toH5Async(path, { ...options, compression: "gzip" })),
+      load,
+    },
+  );
+}
+
 async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;
@@ -207,6 +230,27 @@ for (const { name, ending = "", save, load } of METHODS) {
     });
   });
 }
+
+test.skipIf(hdf5Engine() === null)(
+  "toH5Async writes what toH5 writes: values, names, all shapes of parts",
+  async () => {
+    const make = (...shape: number[]) => zeros(shape).add(1).cumsum(0);
+    const td = new TensorDict(
+      { wide: make(2, 400_000), long: make(400_000, 2), cube: make(3, 700, 300), none: zeros([2, 0]), text: "a" },
+      [],
+    ) as unknown as Td;
+    (td as unknown as { set(key: string, value: unknown): void }).set("one", zeros([]).add(4));
+    for (const layout of [{}, { compression: "gzip" }, { chunks: true }, { compression: "gzip", maxShape: null }]) {
+      using saved = await td.toH5Async(join(fresh(), "saved.h5"), layout as never);
+      for (const key of ["wide", "long", "cube", "none", "one"]) {
+        const [own, other] = [td.get(key as never) as Tensor, saved.get(key as never) as Tensor];
+        expect(other.shape).toEqual(own.shape);
+        expect(own.eq(other).all().item()).toBe(true);
+      }
+      expect(saved.at("text")).toBe("a" as never);
+    }
+  },
+);
 
 test("consolidateAsync into memory, plain, in place and shared", async () => {
   const td = content(7);

@@ -1,0 +1,72 @@
+// HDF5 files that are written while the program goes on, a megabyte at a time.
+import { promises } from "node:fs";
+import { resolve } from "node:path";
+import { inTurn, replaceFileLater, temporaryBeside } from "../io/durable.ts";
+import type { BackgroundOptions } from "../io/file-jobs.ts";
+import { Hdf5File } from "../io/hdf5.ts";
+import type { Hdf5Layout } from "../io/hdf5-engine.ts";
+import { Slices } from "../io/slices.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { PersistentTensorDict } from "./persistent.ts";
+import { entriesOf, isNonTensor, type Td } from "./state.ts";
+
+/** How many tensors a tree has. */
+function countOf(source: Td): number {
+  let count = 0;
+  for (const [, entry] of entriesOf(source)) {
+    if (entry instanceof Tensor) count++;
+    else if (!isNonTensor(entry)) count += countOf(entry as Td);
+  }
+  return count;
+}
+
+interface Filling {
+  file: Hdf5File;
+  layout: Hdf5Layout;
+  slices: Slices;
+  onEntry(): void;
+}
+
+async function fill(group: string, source: Td, filling: Filling): Promise<void> {
+  const { file, layout, slices, onEntry } = filling;
+  for (const [key, entry] of entriesOf(source)) {
+    const path = group === "" ? key : `${group}/${key}`;
+    if (slices.over) await slices.pause();
+    if (entry instanceof Tensor) {
+      const cpu = entry.device.type === "cpu" ? entry : entry.to("cpu");
+      for (const _ of file.putSteps(path, cpu, layout)) if (slices.over) await slices.pause();
+      onEntry();
+    } else if (isNonTensor(entry)) new PersistentTensorDict({ group: { file, path: group } })._put(key, entry);
+    else {
+      file.createGroup(path);
+      await fill(path, entry as Td, filling);
+    }
+  }
+}
+
+/** See `TensorDict.toH5Async`. */
+export async function toH5Async(
+  source: Td,
+  filename: string,
+  options: Hdf5Layout & BackgroundOptions = {},
+): Promise<PersistentTensorDict> {
+  const { signal, onProgress, ...layout } = options;
+  const slices = new Slices(signal);
+  const temporary = temporaryBeside(filename);
+  const total = countOf(source);
+  let done = 0;
+  try {
+    using file = new Hdf5File(temporary, "x");
+    await fill("", source, { file, layout, slices, onEntry: () => onProgress?.(++done, total) });
+    signal?.throwIfAborted();
+  } catch (error) {
+    await promises.rm(temporary, { force: true });
+    throw error;
+  }
+  return await inTurn(resolve(filename), async () => {
+    await replaceFileLater(temporary, filename);
+    const opened = new PersistentTensorDict({ ...layout, batchSize: [...source._batchSize], filename, mode: "r+" });
+    opened._adopt(source);
+    return opened;
+  });
+}
