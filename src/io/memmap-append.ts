@@ -1,8 +1,8 @@
 // Makes saved tensors longer: files grow first, and only then the metadata of all levels says so.
-import { existsSync, lstatSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { lstatSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { syncPath } from "./durable.ts";
-import { FormatError, guarded } from "./errors.ts";
+import { FormatError, guarded, systemError } from "./errors.ts";
 import { FileJobs, JobFlag } from "./file-jobs.ts";
 import { MAX_META_BYTES } from "./memmap-meta.ts";
 import { parsePythonJsonObject, pythonJsonStringify } from "./python-json.ts";
@@ -95,15 +95,18 @@ function growFiles(growth: readonly LeafGrowth[]): void {
  */
 export function appendRows(levels: readonly TensorDictNode[], growth: readonly LeafGrowth[], rows: number): void {
   const texts = levels.map((level) => grownText(level, rows));
-  growFiles(growth);
   const pending = levels.map(({ path }) => join(path, PENDING));
+  for (const file of pending) if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) throw systemError(17, file);
+  growFiles(growth);
+  const made: string[] = [];
   try {
     for (const [i, file] of pending.entries()) {
       guarded(file, () => writeFileSync(file, texts[i] as string, { flag: "wx" }));
+      made.push(file);
       syncPath(file);
     }
   } catch (error) {
-    for (const file of pending) if (existsSync(file)) rmSync(file);
+    for (const file of made) rmSync(file, { force: true });
     throw error;
   }
   for (const { path } of levels) {

@@ -14,6 +14,8 @@ export interface RemoteOptions {
   concurrency?: number;
   /** How often a request that failed for a passing reason is made again. */
   retries?: number;
+  /** Milliseconds after which a request that brings nothing has failed, 60 seconds by default. */
+  timeout?: number;
   /** Called with the bytes that are done and those of the whole. */
   onProgress?: (done: number, total: number) => void;
   /** Stops before the next request; what was being written does not appear. */
@@ -26,6 +28,8 @@ const RANGE_BYTES = 8 * 2 ** 20;
 const PART_BYTES = 8 * 2 ** 20;
 const MOST_PARTS = 9000;
 const FIRST_DELAY_MS = 100;
+const TIMEOUT_MS = 60_000;
+const MOST_SHORT_PAGES = 100;
 /** What will not go away by trying again. */
 const FINAL = new Set(
   "NoSuchKey NoSuchBucket AccessDenied InvalidAccessKeyId SignatureDoesNotMatch InvalidRange".split(" "),
@@ -40,6 +44,10 @@ export function isRemote(path: string): boolean {
 export interface RemoteObject {
   key: string;
   size: number;
+}
+
+function isSize(size: unknown): boolean {
+  return typeof size === "number" && Number.isSafeInteger(size) && size >= 0;
 }
 
 /** A bucket, and a prefix in it. */
@@ -81,11 +89,24 @@ export class RemotePlace {
         if ((error as { name?: string }).name === "AbortError" || error instanceof OSError) throw error;
         if (code === "NoSuchKey") throw new FileNotFoundError(this.name(key), error);
         if (FINAL.has(code) || round >= this.retries) {
+          if (error instanceof FormatError) throw error;
           const message = `${this.name(key)}: ${(error as Error).message}${code === "" ? "" : ` (${code})`}`;
           throw new OSError(message, { path: this.name(key), code: code || "s3", cause: error });
         }
         await Bun.sleep(FIRST_DELAY_MS * 2 ** round);
       }
+    }
+  }
+
+  /** What a request brings, unless nothing comes for too long. */
+  private async timely<T>(request: Promise<T>): Promise<T> {
+    const limit = this.options.timeout ?? TIMEOUT_MS;
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(new Error(`nothing came for ${limit} ms`)), limit);
+    try {
+      return await Promise.race([request, late.promise]);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -96,7 +117,9 @@ export class RemotePlace {
 
   /** Bytes of an object, and what changes with its content. */
   async stat(key: string): Promise<{ size: number; etag: string }> {
-    return await this.attempt(key, () => this.file(key).stat());
+    const { size, etag } = await this.attempt(key, () => this.timely(this.file(key).stat()));
+    if (!isSize(size)) throw new FormatError(`the store says that it has ${size} bytes`, this.name(key));
+    return { size, etag };
   }
 
   /** Whether there is such an object. */
@@ -108,9 +131,23 @@ export class RemotePlace {
   async range(key: string, begin: number, end: number): Promise<Uint8Array> {
     if (end <= begin) return new Uint8Array(0);
     return await this.attempt(key, async () => {
-      const bytes = await this.file(key).slice(begin, end).bytes();
-      if (bytes.length === end - begin) return bytes;
-      throw new FormatError(`${bytes.length} bytes came for the range ${begin} to ${end}`, this.name(key));
+      const parts: Uint8Array[] = [];
+      let length = 0;
+      // No more is taken than was asked for, whatever the store sends.
+      const reader = this.file(key).slice(begin, end).stream().getReader();
+      try {
+        while (length <= end - begin) {
+          const { done, value } = await this.timely(reader.read());
+          if (done) break;
+          parts.push(value);
+          length += value.length;
+        }
+      } finally {
+        reader.cancel().catch(() => {});
+      }
+      if (length === end - begin) return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
+      const came = length > end - begin ? "more" : length;
+      throw new FormatError(`${came} bytes came for the range ${begin} to ${end}`, this.name(key));
     });
   }
 
@@ -134,17 +171,29 @@ export class RemotePlace {
   async list(most = 1_000_000): Promise<RemoteObject[]> {
     const prefix = this.key === "" ? "" : `${this.key}/`;
     const found: RemoteObject[] = [];
+    const keys = new Set<string>();
+    let pages = 0;
     let continuationToken: string | undefined;
-    do {
+    for (;;) {
       const page = await this.attempt(prefix, () => {
         const input = { prefix, ...(continuationToken === undefined ? {} : { continuationToken }) };
-        return this.client.list(input, { bucket: this.bucket });
+        return this.timely(this.client.list(input, { bucket: this.bucket }));
       });
-      for (const { key, size } of page.contents ?? []) found.push({ key, size: size ?? 0 });
+      for (const { key, size = 0 } of page.contents ?? []) {
+        if (!isSize(size)) throw new FormatError(`the store says that it has ${size} bytes`, this.name(key));
+        if (!key.startsWith(prefix)) throw new FormatError(`the store lists ${this.name(key)} as well`, this.url);
+        if (keys.has(key)) throw new FormatError(`the store lists ${this.name(key)} twice`, this.url);
+        keys.add(key);
+        found.push({ key, size });
+      }
       if (found.length > most) throw new FormatError(`more than ${most} objects`, this.url);
       continuationToken = page.isTruncated ? page.nextContinuationToken : undefined;
-    } while (continuationToken !== undefined);
-    return found;
+      if (continuationToken === undefined) return found;
+      // Pages may be short now and then; they must not go on for ever.
+      if (++pages > MOST_SHORT_PAGES + found.length / 100) {
+        throw new FormatError(`the store's listing does not end after ${pages} pages`, this.url);
+      }
+    }
   }
 
   async delete(key: string): Promise<void> {

@@ -16,7 +16,7 @@ import { Size, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { classInFile } from "./class-registry.ts";
 import { LEVEL_KEYS, markConsolidated, NESTED_PREFIX } from "./consolidated.ts";
-import { startsWith } from "./convert.ts";
+import { stackProblem, startsWith } from "./convert.ts";
 import { lockTd } from "./locking.ts";
 import { make, type NewState, type Td, toNames } from "./state.ts";
 import type { Entry } from "./types.ts";
@@ -228,15 +228,12 @@ class Builder {
   private lazy(parts: Parts, place: string, depth: number): Td {
     if (parts.leaves.size > 0 || parts.nonTensors.size > 0) throw this.bad(place, "a stack with entries of its own");
     const members = this.members(new Map(parts.nested), place, (value, at) => this.node(value, at, depth + 1));
-    const first = members[0] as Td;
     const dim = parts.metadata.get("stack_dim");
-    if (!isSize(dim) || dim > first._batchSize.length) throw this.bad(place, "stack_dim is not a dimension");
-    if (!members.every((td) => sameSizes(td._batchSize, first._batchSize))) {
-      throw this.bad(place, "members of a stack have different batch sizes");
-    }
+    const problem = stackProblem(members, dim);
+    if (problem !== null) throw this.bad(place, problem);
     const name = parts.metadata.get("stack_dim_name") ?? null;
     if (name !== null && typeof name !== "string") throw this.bad(place, "stack_dim_name is no string");
-    return make.lazy(members, dim, name);
+    return make.lazy(members, dim as number, name);
   }
 
   private values(parts: Parts, place: string, depth: number): Td {

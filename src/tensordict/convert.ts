@@ -97,6 +97,18 @@ function mismatch(batchSize: Size, shape: Size, key: string, scalar: boolean): R
   );
 }
 
+/** Why collections cannot be the members of a lazy stack along a dimension; null when they can. */
+export function stackProblem(members: readonly Td[], dim: unknown): string | null {
+  const first = members[0];
+  if (first === undefined) return "a stack without members";
+  const size = first._batchSize;
+  if (!members.every((td) => td._batchSize.length === size.length && startsWith(td._batchSize, size))) {
+    return "members of a stack have different batch sizes";
+  }
+  const good = typeof dim === "number" && Number.isInteger(dim) && dim >= 0 && dim <= size.length;
+  return good ? null : "stack_dim is not a dimension";
+}
+
 /** True when `shape` begins with `batch`. */
 export function startsWith(shape: readonly number[], batch: readonly number[]): boolean {
   if (shape.length < batch.length) return false;

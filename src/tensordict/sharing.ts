@@ -5,7 +5,7 @@ import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { classByName } from "./class-registry.ts";
-import { startsWith } from "./convert.ts";
+import { stackProblem, startsWith } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
 import { valuesOf } from "./stacking.ts";
@@ -78,14 +78,34 @@ export function toShared(value: Tensor | Td): Shared {
   }
 }
 
+function bad(what: string): TypeError {
+  return new TypeError(`this is no shared TensorDict: ${what}`);
+}
+
+/** Checks that a part of shared data is a list. */
+function listOf<T>(value: readonly T[], what: string): readonly T[] {
+  if (!Array.isArray(value)) throw bad(`its ${what} are no list`);
+  return value;
+}
+
+function textOf(value: string, what: string): string {
+  if (typeof value !== "string") throw bad(`its ${what} is no text`);
+  return value;
+}
+
 function stateFrom(shared: SharedLevel): NewState {
   const { batchSize, device, names } = shared;
+  if (device !== null) textOf(device, "device");
+  if (names !== null) {
+    for (const name of listOf(names, "names")) if (name !== null) textOf(name, "name of a dimension");
+    if (names.length !== batchSize?.length) throw bad("it has another number of names than of dimensions");
+  }
   if (
     !Array.isArray(batchSize) ||
     batchSize.length > 64 ||
     !batchSize.every((n) => Number.isSafeInteger(n) && n >= 0)
   ) {
-    throw new TypeError("this is no shared TensorDict: its batch size is no list of sizes");
+    throw bad("its batch size is no list of sizes");
   }
   return {
     batchSize: Size.fromList(batchSize),
@@ -98,31 +118,39 @@ class Opener {
   private readonly tensors = new ReferenceOpener();
 
   open(shared: Shared, depth = 0): Entry {
-    if (depth > MAX_DEPTH) throw new TypeError("this is no shared TensorDict: it is nested too deeply");
+    if (depth > MAX_DEPTH) throw bad("it is nested too deeply");
     switch (shared?.kind) {
       case "tensor":
         return Object.setPrototypeOf(this.tensors.open(shared.tensor), MemoryMappedTensor.prototype) as Tensor;
       case "lazy": {
-        const members = shared.members.map((member) => this.open(member, depth + 1) as Td);
+        const members = listOf(shared.members, "members").map((member) => this.open(member, depth + 1) as Td);
+        if (!members.every(isTensorCollection)) throw bad("a member of a stack is a tensor");
+        const problem = stackProblem(members, shared.stackDim);
+        if (problem !== null) throw bad(problem);
+        if (shared.name !== null) textOf(shared.name, "name of a dimension");
         return make.lazy(members, shared.stackDim, shared.name) as unknown as Entry;
       }
       case "value":
-        return make.nonTensor(shared.value, stateFrom(shared), shared.className) as unknown as Entry;
-      case "values":
-        return make.nonTensorStack(shared.values, stateFrom(shared), shared.stackDim) as unknown as Entry;
+        return make.nonTensor(shared.value, stateFrom(shared), textOf(shared.className, "class")) as unknown as Entry;
+      case "values": {
+        const [values, state] = [[...listOf(shared.values, "values")], stateFrom(shared)];
+        if (values.length !== state.batchSize.numel()) throw bad("it has another number of values than its batch size");
+        return make.nonTensorStack(values, state, shared.stackDim) as unknown as Entry;
+      }
       case "tensorclass":
       case "tensordict": {
         const state = stateFrom(shared);
         const entries = this.entries(shared.entries, state, depth);
         if (shared.kind === "tensordict") return make.tensordict(entries, state) as unknown as Entry;
-        const name = shared.qualified.slice(shared.qualified.lastIndexOf(".") + 1);
+        const qualified = textOf(shared.qualified, "class");
+        const name = qualified.slice(qualified.lastIndexOf(".") + 1);
         const found = classByName(name);
         if (found === undefined) {
           throw new RuntimeError(
             `the class ${name} is not known here: import the module that defines it, and register it`,
           );
         }
-        return found._wrap(entries, state, shared.qualified) as unknown as Entry;
+        return found._wrap(entries, state, qualified) as unknown as Entry;
       }
       default:
         throw new TypeError("this is nothing that toShared made");
@@ -131,7 +159,9 @@ class Opener {
 
   private entries(list: [string, Shared][], state: NewState, depth: number): Map<string, Entry> {
     const entries = new Map<string, Entry>();
-    for (const [key, shared] of list) {
+    for (const pair of listOf(list, "entries")) {
+      const [key, shared] = listOf(pair as unknown[], "entries") as [string, Shared];
+      textOf(key, "key");
       const entry = this.open(shared, depth + 1);
       const shape = entry instanceof Tensor ? entry._shape : entry._batchSize;
       if (!startsWith(shape, state.batchSize)) {

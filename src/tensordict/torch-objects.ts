@@ -12,7 +12,7 @@ import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { classByName } from "./class-registry.ts";
 import { buildConsolidated } from "./consolidated-load.ts";
-import { startsWith } from "./convert.ts";
+import { stackProblem, startsWith } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { valuesOf } from "./stacking.ts";
 import { type DimNames, entriesOf, isTensorCollection, make, type NewState, type Td } from "./state.ts";
@@ -88,13 +88,10 @@ function makeStack(className: string, state: unknown, path: string): Td {
   const name = field(state, "_td_dim_name");
   if (!Array.isArray(members) || members.length === 0) throw new FormatError("a stack without members", path);
   const tds = members.map((member) => collection(member, path));
-  const { _batchSize: size } = tds[0] as Td;
-  const even = tds.every((td) => td._batchSize.length === size.length && startsWith(td._batchSize, size));
-  if (typeof stackDim !== "number" || !(stackDim >= 0 && stackDim <= size.length) || !even) {
-    throw new FormatError("a stack whose members do not fit together", path);
-  }
-  if (className === LAZY) return make.lazy(tds, stackDim, typeof name === "string" ? name : null);
-  const batchSize = Size.fromList([tds.length, ...size]);
+  const problem = stackProblem(tds, stackDim);
+  if (problem !== null) throw new FormatError(problem, path);
+  if (className === LAZY) return make.lazy(tds, stackDim as number, typeof name === "string" ? name : null);
+  const batchSize = Size.fromList([tds.length, ...(tds[0] as Td)._batchSize]);
   const single = tds.every((td) => td._kind === "nonTensor" || td._kind === "nonTensorStack");
   if (!single || stackDim !== 0 || batchSize.numel() > MAX_VALUES) {
     throw new FormatError("a stack of values whose members are no values, or too many", path);

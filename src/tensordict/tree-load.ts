@@ -10,7 +10,7 @@ import { KeyError, RuntimeError } from "../tensor/errors.ts";
 import { SCALAR_SIZE, Size } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { classInFile, type RegisteredClass } from "./class-registry.ts";
-import { startsWith } from "./convert.ts";
+import { stackProblem, startsWith } from "./convert.ts";
 import { followFile } from "./memmap-save.ts";
 import { make, type NewState, type Td, toNames } from "./state.ts";
 import type { Entry } from "./types.ts";
@@ -56,12 +56,10 @@ export function buildTree(node: TreeNode, context: BuildContext, parent: NewStat
       return placed(td, node.path, context);
     }
     case "lazy": {
-      const td = make.lazy(
-        node.members.map((member) => buildTree(member, context)),
-        node.stackDim,
-        node.stackDimName,
-      );
-      return placed(td, node.path, context);
+      const members = node.members.map((member) => buildTree(member, context));
+      const problem = stackProblem(members, node.stackDim);
+      if (problem !== null) throw new FormatError(problem, join(node.path, "meta.json"));
+      return placed(make.lazy(members, node.stackDim, node.stackDimName), node.path, context);
     }
     case "tensorclass": {
       const found = classInFile(node.className);

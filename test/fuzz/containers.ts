@@ -73,26 +73,28 @@ function length64(n: number): Buffer {
   return bytes;
 }
 
+const unchanged: Change = (part) => part;
+
 /** Safetensors: eight bytes say how long the header is that follows. */
-export function packWithLength(bytes: Uint8Array, change: Change): Uint8Array {
+export function packWithLength(bytes: Uint8Array, change: Change, changeData = unchanged): Uint8Array {
   const end = 8 + Number(Buffer.from(bytes).readBigUInt64LE(0));
   const header = change(bytes.subarray(8, end));
-  return Buffer.concat([length64(header.length), header, bytes.subarray(end)]);
+  return Buffer.concat([length64(header.length), header, changeData(bytes.subarray(end))]);
 }
 
 /** Consolidated files: data, its description, and eight bytes that say how long that is. */
-export function packTail(bytes: Uint8Array, change: Change): Uint8Array {
+export function packTail(bytes: Uint8Array, change: Change, changeData = unchanged): Uint8Array {
   const at = bytes.length - 8;
   const start = at - Number(Buffer.from(bytes).readBigUInt64LE(at));
   const text = change(bytes.subarray(start, at));
-  return Buffer.concat([bytes.subarray(0, start), text, length64(text.length)]);
+  return Buffer.concat([changeData(bytes.subarray(0, start)), text, length64(text.length)]);
 }
 
 /** NumPy's arrays, version 1: eight bytes, two that say how long the header is, the header and the data. */
-export function packNpy(bytes: Uint8Array, change: Change): Uint8Array {
+export function packNpy(bytes: Uint8Array, change: Change, changeData = unchanged): Uint8Array {
   const end = 10 + Buffer.from(bytes).readUInt16LE(8);
   const header = change(bytes.subarray(10, end)).subarray(0, 65535);
   const length = Buffer.alloc(2);
   length.writeUInt16LE(header.length);
-  return Buffer.concat([bytes.subarray(0, 8), length, header, bytes.subarray(end)]);
+  return Buffer.concat([bytes.subarray(0, 8), length, header, changeData(bytes.subarray(end))]);
 }

@@ -1,38 +1,13 @@
 // Damage to files, decided by a generator of numbers alone: the same seed damages in the same way.
-import { randomNumbers } from "../io/archive-files.ts";
+import { type Choices, hostileNumbers } from "./choices.ts";
 import { packNpy, packTail, packWithLength, packZip, type ZipPart } from "./containers.ts";
+import { damagedPickle } from "./pickle-damage.ts";
 
 /** Files of one thing to be read, by their path below its folder. */
 export type Files = Map<string, Uint8Array>;
 
 /** How the bytes of a format are taken apart, so that what is inside can be damaged and the outside stays right. */
-export type Container = "none" | "zip" | "length" | "tail" | "npy";
-
-/** Random choices. */
-export class Choices {
-  private readonly next: () => number;
-  /** What was done, for messages. */
-  readonly done: string[] = [];
-
-  constructor(seed: number) {
-    this.next = randomNumbers(seed);
-    this.next();
-  }
-
-  /** A whole number from 0 to below the bound. */
-  below(bound: number): number {
-    return bound < 1 ? 0 : this.next() % bound;
-  }
-
-  pick<T>(list: readonly T[]): T {
-    return list[this.below(list.length)] as T;
-  }
-}
-
-function hostileNumbers(size: number): bigint[] {
-  const sizes = [size - 1, size, size + 1, size >> 1].map(BigInt);
-  return [0n, 1n, -1n, 2n ** 31n - 1n, 2n ** 31n, 2n ** 32n - 1n, 2n ** 53n, 2n ** 62n, 2n ** 63n - 1n, ...sizes];
-}
+export type Container = "none" | "zip" | "length" | "tail" | "npy" | "pickle";
 
 const TRICKS = [
   "..",
@@ -72,8 +47,58 @@ function otherText(choices: Choices, size: number): string {
   return `[${"0,".repeat(choices.pick([65, 5000]))}1]`;
 }
 
+/** A whole number that is close to another one, or nothing of the kind. */
+function nearNumber(choices: Choices, word: string): string {
+  const value = Number(word);
+  return String(choices.pick([value + 1, value - 1, value * 2, value >> 1, -value, value + 0.5, value * 4 + 4, 0, 1]));
+}
+
+const DTYPES = {
+  "torch.": ["float32", "int32", "float16", "bfloat16", "int64", "float64", "bool", "complex64", "uint8", "qint8"],
+  "<": ["f4", "i4", "u4", "f8", "i8", "c8", "f2", "i2"],
+  "": ["F32", "I32", "U32", "BF16", "F16", "I16", "I64", "F64", "BOOL", "U8", "I8", "F8_E4M3"],
+};
+
+/** A word that may well be good in the place of another one. */
+function fittingWord(choices: Choices, word: string, alike: readonly string[]): string {
+  if (/^-?\d+$/.test(word)) return choices.below(2) === 0 ? nearNumber(choices, word) : choices.pick(alike);
+  const [, quote = "", start = "", rest = ""] = /^(["'])(torch\.|<)?(.*)\1$/.exec(word) ?? [];
+  const known = DTYPES[start as keyof typeof DTYPES];
+  if (quote !== "" && known.includes(rest)) return quote + start + choices.pick(known) + quote;
+  if (/^(true|false)$/i.test(word)) return choices.pick(alike.concat(word[0] === "T" ? "False" : "true"));
+  return choices.pick(alike);
+}
+
+const kindOf = (word: string) => (/^[-\d]/.test(word) ? "number" : /^["']/.test(word) ? "string" : "word");
+
+/** A key with a plain value. */
+const PAIR = /(["'])[^"'\\]*\1: ?(?:-?\d+|"[^"\\]*"|'[^'\\]*'|true|false|null|\[[^[\]{}]*\])/g;
+
+/** Text in which values are others that fit better than most, or trade places, or a key comes twice. */
+function gentleText(bytes: Uint8Array, choices: Choices): Uint8Array {
+  let text = Buffer.from(bytes).toString("utf8");
+  for (let i = choices.pick([0, 0, 1, 2]); i >= 0; i--) {
+    const pairs = [...text.matchAll(PAIR)];
+    const tokens = [...text.matchAll(VALUE)];
+    if (tokens.length === 0) break;
+    if (pairs.length > 0 && choices.below(6) === 0) {
+      const [{ 0: pair }, { index }] = [choices.pick(pairs), choices.pick(pairs)];
+      choices.done.push(`${pair.slice(0, 40)} again at ${index}`);
+      text = `${text.slice(0, index)}${pair}, ${text.slice(index)}`;
+      continue;
+    }
+    const { 0: word, index } = choices.pick(tokens);
+    const alike = tokens.map((token) => token[0]).filter((other) => kindOf(other) === kindOf(word));
+    const made = fittingWord(choices, word, alike);
+    choices.done.push(`${word.slice(0, 30)} at ${index} becomes ${made.slice(0, 30)}`);
+    text = text.slice(0, index) + made + text.slice(index + word.length);
+  }
+  return Buffer.from(text);
+}
+
 /** Text with some of its words replaced, doubled, left out or traded. */
 function damagedText(bytes: Uint8Array, choices: Choices): Uint8Array {
+  if (choices.below(2) === 0) return gentleText(bytes, choices);
   let text = Buffer.from(bytes).toString("utf8");
   for (let i = choices.pick([0, 0, 0, 1, 2]); i >= 0; i--) {
     const tokens = [...text.matchAll(choices.below(4) === 0 ? TOKEN : VALUE)];
@@ -167,7 +192,8 @@ function isText(bytes: Uint8Array): boolean {
   return bytes.length > 0 && bytes.every((byte) => byte === 10 || (byte >= 32 && byte !== 127));
 }
 
-function damagedPart(bytes: Uint8Array, choices: Choices, other: Uint8Array): Uint8Array {
+function damagedPart(bytes: Uint8Array, choices: Choices, other: Uint8Array, name = ""): Uint8Array {
+  if (/\.(pkl|pickle)$/.test(name) && choices.below(4) > 0) return damagedPickle(bytes, choices);
   if (isText(bytes) && choices.below(4) > 0) return damagedText(bytes, choices);
   return damagedBytes(bytes, choices, other);
 }
@@ -176,11 +202,12 @@ function damagedPart(bytes: Uint8Array, choices: Choices, other: Uint8Array): Ui
 const BOMB = Buffer.alloc(48 * 2 ** 20);
 
 function damagedZip(parts: ZipPart[], choices: Choices, other: Uint8Array): ZipPart[] {
-  const part = choices.pick(parts);
+  const described = parts.filter(({ name, content }) => /\.(pkl|pickle|json)$/.test(name) && content.length > 0);
+  const part = choices.pick(described.length > 0 && choices.below(3) > 0 ? described : parts);
   const kind = choices.below(12);
   if (kind < 8) {
     choices.done.push(`in ${part.name}`);
-    part.content = damagedPart(part.content, choices, other);
+    part.content = damagedPart(part.content, choices, other, part.name);
     if (kind === 0) part.deflate = !part.deflate;
   } else if (kind === 8) {
     part.name = choices.pick([...TRICKS, ...NAMES, choices.pick(parts).name, `${part.name}/`, "x/".repeat(5000)]);
@@ -203,11 +230,15 @@ function damagedZip(parts: ZipPart[], choices: Choices, other: Uint8Array): ZipP
 
 /** A file with damage: to its bytes as they are, or to a part, with the format's lengths and checksums made to fit. */
 export function damagedFile(container: Container, bytes: Uint8Array, choices: Choices, other: Uint8Array): Uint8Array {
-  const pack = { none: null, zip: null, length: packWithLength, tail: packTail, npy: packNpy }[container];
+  const pack = { none: null, zip: null, pickle: null, length: packWithLength, tail: packTail, npy: packNpy }[container];
   if (choices.below(4) === 0) return damagedBytes(bytes, choices, other);
   if (container === "zip") return packZip(bytes, (parts) => damagedZip(parts, choices, other));
-  if (pack !== null) return pack(bytes, (part) => damagedPart(part, choices, other));
-  return damagedPart(bytes, choices, other);
+  if (container === "pickle" && choices.below(4) > 0) return damagedPickle(bytes, choices);
+  if (pack === null) return damagedPart(bytes, choices, other);
+  const onlyData = choices.below(8) === 0;
+  const header = (part: Uint8Array) => (onlyData ? part : damagedPart(part, choices, other));
+  const data = (part: Uint8Array) => (onlyData && part.length > 0 ? flips(Buffer.from(part), choices, other) : part);
+  return pack(bytes, header, data);
 }
 
 /** What a name in a directory may be instead of a file with bytes. */
@@ -223,7 +254,7 @@ export function damagedDirectory(files: Files, choices: Choices, other: Files): 
   choices.done.push(`in ${name}`);
   const kind = choices.below(12);
   if (kind < 9) {
-    result.set(name, damagedPart(files.get(name) as Uint8Array, choices, foreign));
+    result.set(name, damagedPart(files.get(name) as Uint8Array, choices, foreign, name));
   } else if (kind === 9) {
     const targets = ["/dev/zero", "/dev/full", "../outside/pipe", "../outside/secret", "..", name, "/nowhere"];
     result.set(name, { link: choices.pick(targets) });

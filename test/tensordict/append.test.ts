@@ -4,6 +4,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import {
   existsSync,
   linkSync,
+  lstatSync,
+  mkdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -240,5 +242,12 @@ describe("an append that was killed midway", () => {
     expect(() => appendMemmap(path, sample(1, 5))).toThrow("File exists");
     expect(readFileSync(join(path, "meta.json"), "utf8")).toBe(before);
     expect(load(path).batchSize).toEqual([3] as never);
+    // It is not ours: it stays, and nothing grew.
+    expect(lstatSync(join(path, "n", PENDING)).isSymbolicLink()).toBe(true);
+    const size = statSync(join(path, "a.memmap")).size;
+    rmSync(join(path, "n", PENDING));
+    mkdirSync(join(path, "n", PENDING));
+    expect(() => appendMemmap(path, sample(1, 5))).toThrow("File exists");
+    expect(statSync(join(path, "a.memmap")).size).toBe(size);
   });
 });

@@ -13,7 +13,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { FileNotFoundError } from "../../src/io/errors.ts";
-import { MemoryMappedTensor, TensorDict } from "../../src/tensordict/index.ts";
+import { lazyStack, MemoryMappedTensor, TensorDict } from "../../src/tensordict/index.ts";
+import type { Td } from "../../src/tensordict/state.ts";
 import { filesBelow, temporaryDirectory, unpack } from "./helpers.ts";
 
 const room = temporaryDirectory();
@@ -120,6 +121,21 @@ describe("meta.json", () => {
     edit(join(path, "meta.json"), (t) => t.replace('{"a"', '{"loop": {"type": "TensorDict"}, "a"'));
     symlinkSync(path, join(path, "loop"));
     expect(() => TensorDict.loadMemmap(path)).toThrow(/nested too deeply|symbolic links|File name too long/);
+  });
+  test("a lazy stack along a dimension that its members do not have, or of members that differ", () => {
+    const stack = (batch: number[][]) => {
+      const path = copyOf("plain");
+      rmSync(path, { recursive: true });
+      lazyStack(batch.map((size) => new TensorDict({}, size) as unknown as Td)).memmap(path);
+      return path;
+    };
+    const path = stack([[2], [2]]);
+    edit(join(path, "meta.json"), (t) => t.replace('"stack_dim": 0', '"stack_dim": 2'));
+    expect(() => TensorDict.loadMemmap(path)).toThrow("meta.json: stack_dim is not a dimension");
+    edit(join(path, "meta.json"), (t) => t.replace('"stack_dim": 2', '"stack_dim": 1'));
+    expect([...TensorDict.loadMemmap(path).batchSize]).toEqual([2, 2]);
+    edit(join(path, "1", "meta.json"), (t) => t.replace('"shape": [2]', '"shape": [3]'));
+    expect(() => TensorDict.loadMemmap(path)).toThrow("members of a stack have different batch sizes");
   });
   test("a lazy stack with a lost member", () => {
     const path = copyOf("lazy");
