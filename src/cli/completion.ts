@@ -43,8 +43,10 @@ function zsh(words: Words): string {
 function fish({ commands, options }: Words): string {
   const lines = [`complete -c zensor -n __fish_use_subcommand -a "${commands.join(" ")}"`];
   for (const [name, words] of options) {
-    for (const word of words)
-      lines.push(`complete -c zensor -n "__fish_seen_subcommand_from ${name}" -l ${word.slice(2)}`);
+    for (const word of words) {
+      const formats = word === "--from" || word === "--to" ? ` -x -a "${Object.keys(FORMATS).join(" ")}"` : "";
+      lines.push(`complete -c zensor -n "__fish_seen_subcommand_from ${name}" -l ${word.slice(2)}${formats}`);
+    }
   }
   return lines.join("\n");
 }

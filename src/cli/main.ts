@@ -15,14 +15,17 @@ ${Object.entries(FORMATS)
   })
   .join("\n")}
 
+Places in S3 stores, s3://bucket/key, are read and written as directories or .safetensors files.
+What a target cannot hold is told before anything is written; --lossy leaves it out.
+
 Exit codes:
-  0 done   1 the input is wrong, a file could not be used, or two differ
+  0 done   1 the input is wrong, a file could not be used or is damaged, or two differ
   2 the command line is wrong   130 interrupted`;
 
 /** The commands; `exitCode` receives what a command ends with. */
 export function commandLine(version: string, ended: (exitCode: number) => void = () => {}): Command {
   const program = new Command("zensor")
-    .description("look into, compare and convert files of tensors")
+    .description("look into, check, compare, convert, slice and merge files of tensors")
     .version(version, "-V, --version")
     .addHelpText("after", NOTES)
     .showHelpAfterError("See `zensor --help`.")
@@ -32,6 +35,7 @@ export function commandLine(version: string, ended: (exitCode: number) => void =
   command("tree <directory>", "show a directory as a tree")
     .option("--branches", "draw the tree with branches")
     .option("--depth <n>", "deepest level")
+    .option("--json", "machine-readable output")
     .action(async (path, options) => (await import("./tree.ts")).tree(path, options));
   command("inspect <path>", "list the tensors of a file or a directory")
     .option("--json", "machine-readable output")
@@ -75,6 +79,10 @@ export function commandLine(version: string, ended: (exitCode: number) => void =
       const whole = await (await import("./verify.ts")).verify(path, options);
       if (!whole) ended(EXIT.failed);
     });
+  command("bench [folder]", "measure saves and loads in a folder, beside a plain loop that writes and reads")
+    .option("--size <size>", "bytes to save, such as 100MB (the default) or 2GiB")
+    .option("--json", "machine-readable output")
+    .action(async (folder, options) => await (await import("./bench.ts")).bench(folder, options));
   command("completion <shell>", "print the completion script for bash, zsh or fish").action(async (shell) =>
     console.log((await import("./completion.ts")).completion(shell, program)),
   );

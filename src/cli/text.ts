@@ -22,3 +22,29 @@ export function countOption(name: string, text: string | undefined, fallback: nu
   }
   return value;
 }
+
+const UNITS: Readonly<Record<string, number>> = {
+  "": 1,
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
+};
+
+/** Reads a number of bytes given as an option: "100MB", "1.5GiB", "4096". */
+export function sizeOption(name: string, text: string | undefined, fallback: number, least: number): number {
+  if (text === undefined) return fallback;
+  const [, digits, unit] = /^(\d{1,15}(?:\.\d{1,6})?)\s*([a-z]*)$/i.exec(text) ?? [];
+  const factor = UNITS[(unit ?? "?").toLowerCase()];
+  const nbytes = digits === undefined || factor === undefined ? Number.NaN : Math.floor(Number(digits) * factor);
+  if (Number.isSafeInteger(nbytes) && nbytes >= least) return nbytes;
+  throw new CliError(
+    `--${name} takes a size such as 100MB or 1GiB, at least ${least} bytes, got ${JSON.stringify(text)}.`,
+    EXIT.usage,
+  );
+}

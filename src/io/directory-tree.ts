@@ -1,5 +1,5 @@
 // Prints a directory as a tree, in the indented form or with box-drawing branches.
-import { readdirSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 
 /** How a directory is shown. */
@@ -15,6 +15,24 @@ export interface DirectoryTreeOptions {
 interface Node {
   name: string;
   directory: boolean;
+}
+
+/** A file, or a directory and what is in it. */
+export interface DirectoryEntry {
+  name: string;
+  /** Bytes of a file. */
+  size?: number;
+  /** Entries of a directory, by name; missing below the deepest level. */
+  entries?: DirectoryEntry[];
+}
+
+/** Files and directories below `path`, down to a level. */
+export function directoryEntries(path: string, maxDepth = 64): DirectoryEntry[] {
+  return list(path, "branches").map(({ name, directory }) => {
+    const child = join(path, name);
+    if (!directory) return { name, size: lstatSync(child).size };
+    return maxDepth > 1 ? { name, entries: directoryEntries(child, maxDepth - 1) } : { name };
+  });
 }
 
 function list(path: string, style: "indent" | "branches"): Node[] {
