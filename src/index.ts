@@ -95,6 +95,7 @@ export {
   MemmapTensor,
   MemoryMappedTensor,
   maybeDenseStack,
+  NestedTensor,
   NonTensorData,
   NonTensorStack,
   PersistentTensorDict,
@@ -111,3 +112,4 @@ export {
   unpackMemmap,
 } from "./tensordict/index.ts";
 export { cat, stack } from "./tensordict/joining.ts";
+export * as nested from "./tensordict/nested-api.ts";

@@ -5,6 +5,7 @@ import { boxVolume, fillExactly } from "../io/boxes.ts";
 import { FormatError, guarded } from "../io/errors.ts";
 import { MemmapArchive } from "../io/memmap-archive.ts";
 import { readDirectory, readTree } from "../io/memmap-read.ts";
+import { sizesPath } from "../io/nested-read.ts";
 import { Snapshot } from "../io/snapshot.ts";
 import { type ManifestEntry, METADATA_FILE, type Piece, type TensorEntry } from "../io/snapshot-manifest.ts";
 import { loadTorch } from "../io/torch-file.ts";
@@ -25,9 +26,16 @@ function expectedFiles(node: TreeNode, found = new Map<string, Expected>()): Map
   switch (node.kind) {
     case "tensordict":
       for (const entry of node.entries.values()) {
-        if (entry.kind !== "leaf") expectedFiles(entry, found);
+        if (entry.kind !== "leaf" && entry.kind !== "nested") {
+          expectedFiles(entry, found);
+          continue;
+        }
         // Without elements there is no file, or an empty one.
-        else found.set(entry.path, { nbytes: entry.meta.nbytes, optional: entry.meta.nbytes === 0 });
+        const { nbytes } = (entry.kind === "nested" ? entry.values : entry).meta;
+        found.set(entry.path, { nbytes, optional: nbytes === 0 });
+        if (entry.kind === "leaf") continue;
+        const sizes = entry.sizes.length * 8;
+        found.set(sizesPath(entry.path), { nbytes: sizes, optional: sizes === 0 });
       }
       break;
     case "lazy":

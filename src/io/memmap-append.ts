@@ -24,7 +24,8 @@ export function levelsOf(node: TreeNode, found: TensorDictNode[] = []): TensorDi
   switch (node.kind) {
     case "tensordict":
       found.push(node);
-      for (const entry of node.entries.values()) if (entry.kind !== "leaf") levelsOf(entry, found);
+      for (const entry of node.entries.values())
+        if (entry.kind !== "leaf" && entry.kind !== "nested") levelsOf(entry, found);
       break;
     case "lazy":
       for (const member of node.members) levelsOf(member, found);

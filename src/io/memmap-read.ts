@@ -7,8 +7,9 @@ import { FileNotFoundError, FormatError } from "./errors.ts";
 import { encodeKey, isSafeRawName } from "./keys.ts";
 import type { DirectoryMeta } from "./memmap-meta.ts";
 import { MAX_META_BYTES, readMeta } from "./memmap-meta.ts";
+import { readNested } from "./nested-read.ts";
 import { readSmallFile } from "./small-file.ts";
-import type { LazyNode, LeafNode, TensorDictNode, TreeNode } from "./tree.ts";
+import type { LazyNode, TensorDictNode, TreeNode } from "./tree.ts";
 
 /** How to read. */
 export interface ReadOptions {
@@ -125,7 +126,7 @@ function readLevelNode(
 ): TensorDictNode {
   const inner = budget.deeper(path);
   // Python loads all tensors first, then what has a directory of its own.
-  const entries = new Map<string, LeafNode | TreeNode>();
+  const entries: TensorDictNode["entries"] = new Map();
   const collections: string[] = [];
   inner.spend(meta.entries.size, path);
   for (const [key, entry] of meta.entries) {
@@ -134,7 +135,11 @@ function readLevelNode(
       continue;
     }
     if (entry.isNested) {
-      throw new FormatError(`entry ${JSON.stringify(key)} is a nested tensor, which zensor does not have`, path);
+      if (meta.entries.get(`${key}.shape`)?.kind === "leaf") {
+        throw new FormatError(`entries ${JSON.stringify(key)} and "${key}.shape" have one file`, path);
+      }
+      entries.set(key, readNested(budget.source, leafPath(budget, path, key), key, entry));
+      continue;
     }
     entries.set(key, { kind: "leaf", path: leafPath(budget, path, key), offset: 0, meta: entry });
   }

@@ -12,6 +12,9 @@ const CONCURRENCY = 8;
 /** Bytes of all metadata together. */
 const MAX_TOTAL_META = 1024 * 1024 * 1024;
 const SMALL_FILES = new Set(["meta.json", "other.pickle", "pickle.pkl", "json_types.json"]);
+/** Ending of the sizes of a nested tensor, which are read with the metadata, and how long they may be. */
+const SIZES = ".shape.memmap";
+const MAX_SIZES_BYTES = 16 * 1024 * 1024;
 
 /** The directory of a sub-tree. */
 export function remoteSubtree(url: string, subpath: string | readonly string[] | undefined): string {
@@ -44,7 +47,9 @@ export class RemoteDirectory implements TreeSource {
   static async open(place: RemotePlace): Promise<RemoteDirectory> {
     const objects = await place.list();
     const directory = new RemoteDirectory(place, objects);
-    const small = objects.filter(({ key }) => SMALL_FILES.has(key.slice(key.lastIndexOf("/") + 1)));
+    const isSmall = ({ key, size }: RemoteObject) =>
+      key.endsWith(SIZES) ? size <= MAX_SIZES_BYTES : SMALL_FILES.has(key.slice(key.lastIndexOf("/") + 1));
+    const small = objects.filter(isSmall);
     let total = 0;
     for (const { key, size } of small) {
       total += size;
@@ -64,8 +69,10 @@ export class RemoteDirectory implements TreeSource {
 
   small(path: string): Uint8Array {
     const text = this.texts.get(this.keyOf(path));
-    if (text === undefined) throw new FileNotFoundError(this.place.name(this.keyOf(path)));
-    return text;
+    if (text !== undefined) return text;
+    const name = this.place.name(this.keyOf(path));
+    if (!this.sizes.has(this.keyOf(path))) throw new FileNotFoundError(name);
+    throw new FormatError(`more than ${MAX_SIZES_BYTES} bytes of sizes are not loaded from a store`, name);
   }
 
   exists(path: string): boolean {

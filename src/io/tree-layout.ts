@@ -75,9 +75,20 @@ function* layOutLevel(
   const used = new Map<string, string>([["meta.json", ""]]);
   const entries = new Map<string, LeafMeta | CollectionMeta>();
   for (const [key, entry] of node.entries) {
-    const leaf = entry.kind === "leaf";
-    const name = fileName(key, leaf ? ".memmap" : "", used, { robust, named: node.names !== null });
-    if (leaf) {
+    const rules = { robust, named: node.names !== null };
+    const name = fileName(key, entry.kind === "leaf" || entry.kind === "nested" ? ".memmap" : "", used, rules);
+    if (entry.kind === "nested") {
+      const { values, sizes } = entry;
+      entries.set(key, {
+        kind: "leaf",
+        dtype: values.dtype,
+        shape: sizes.shape,
+        device: values.device,
+        isNested: true,
+      });
+      sink.leaf(values, sink.join(path, name));
+      sink.leaf(sizes, sink.join(path, fileName(key, ".shape.memmap", used, rules)));
+    } else if (entry.kind === "leaf") {
       const { dtype, shape, device } = entry;
       entries.set(key, { kind: "leaf", dtype, shape, device, isNested: false });
       sink.leaf(entry, sink.join(path, name));

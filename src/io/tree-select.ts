@@ -1,6 +1,6 @@
 // Parts of a tree: some of its entries, or some rows of its first batch dimension. Only the description changes.
 import { KeyError, ValueError } from "../tensor/errors.ts";
-import type { LeafNode, TensorDictNode, TreeNode } from "./tree.ts";
+import type { LeafNode, NestedNode, TensorDictNode, TreeNode } from "./tree.ts";
 
 /** A nested key: "a", or ["a", "b"]. */
 export type TreeKey = string | readonly string[];
@@ -46,7 +46,7 @@ function selectEntries(
     const inside = wanted.get(key);
     if (inside === undefined) continue;
     if (inside === null) entries.set(key, entry);
-    else if (entry.kind === "leaf")
+    else if (entry.kind === "leaf" || entry.kind === "nested")
       throw new KeyError(`key ${keyText([key, ...(inside[0] as string[])])}: a tensor has no entries`);
     else entries.set(key, selectKeys(entry, inside));
   }
@@ -88,9 +88,33 @@ function levelRows(node: TensorDictNode, begin: number, end: number): TensorDict
   if (end > size) throw outside(size, begin, end);
   const entries: TensorDictNode["entries"] = new Map();
   for (const [key, entry] of node.entries) {
-    entries.set(key, entry.kind === "leaf" ? leafRows(entry, begin, end) : selectRows(entry, begin, end));
+    if (entry.kind === "leaf") entries.set(key, leafRows(entry, begin, end));
+    else entries.set(key, entry.kind === "nested" ? nestedRows(entry, begin, end) : selectRows(entry, begin, end));
   }
   return { ...node, batchSize: [end - begin, ...rest], entries };
+}
+
+function nestedRows(nested: NestedNode, begin: number, end: number): NestedNode {
+  const { count, rank, sizes, values } = nested;
+  if (end > count) throw outside(count, begin, end);
+  const elements = (from: number, to: number) => {
+    if (rank === 0) return to - from;
+    let sum = 0;
+    for (let i = from; i < to; i++) {
+      sum += sizes.subarray(i * rank, (i + 1) * rank).reduce((product, n) => product * n, 1);
+    }
+    return sum;
+  };
+  const before = elements(0, begin);
+  const whole = { ...values, meta: { ...values.meta, shape: [before + elements(begin, end)] } };
+  const { itemsize } = values.meta.dtype;
+  whole.meta.nbytes = (whole.meta.shape[0] as number) * itemsize;
+  return {
+    ...nested,
+    count: end - begin,
+    sizes: sizes.slice(begin * rank, end * rank),
+    values: leafRows(whole, before, whole.meta.shape[0] as number),
+  };
 }
 
 function leafRows(leaf: LeafNode, begin: number, end: number): LeafNode {

@@ -15,6 +15,20 @@ export interface LeafNode {
   meta: FoundLeaf;
 }
 
+/** Tensors of different sizes, one after the other in one file. */
+export interface NestedNode {
+  kind: "nested";
+  path: string;
+  /** The elements of all components, as one dimension. */
+  values: LeafNode;
+  /** Number of components. */
+  count: number;
+  /** Dimensions of each component. */
+  rank: number;
+  /** `rank` sizes for each component; their products add up to the number of elements. */
+  sizes: Float64Array;
+}
+
 /** A TensorDict. */
 export interface TensorDictNode {
   kind: "tensordict";
@@ -24,7 +38,7 @@ export interface TensorDictNode {
   batchSize: readonly number[];
   device: string | null;
   names: readonly (string | null)[] | null;
-  entries: Map<string, LeafNode | TreeNode>;
+  entries: Map<string, LeafNode | NestedNode | TreeNode>;
 }
 
 /** A stack of TensorDicts that are kept apart. */
@@ -69,12 +83,13 @@ export interface NonTensorStackNode {
 /** What a directory or a file holds. */
 export type TreeNode = TensorDictNode | LazyNode | TensorClassNode | NonTensorNode | NonTensorStackNode;
 
-/** Every tensor below a node. */
+/** Every tensor below a node; of a nested one that with the elements of all components. */
 export function leavesOf(node: TreeNode, found: LeafNode[] = []): LeafNode[] {
   switch (node.kind) {
     case "tensordict":
       for (const entry of node.entries.values()) {
         if (entry.kind === "leaf") found.push(entry);
+        else if (entry.kind === "nested") found.push(entry.values);
         else leavesOf(entry, found);
       }
       break;
@@ -102,6 +117,13 @@ export interface LeafWrite {
   onMapped?: (storage: Storage) => void;
 }
 
+/** A nested tensor to be saved: its elements, and int64 sizes with one row for each component. */
+export interface NestedWrite {
+  kind: "nested";
+  values: LeafWrite;
+  sizes: LeafWrite;
+}
+
 /** What is to be written, into directories or into one file. */
 export type TreeWrite =
   | {
@@ -110,7 +132,7 @@ export type TreeWrite =
       batchSize: readonly number[];
       device: string | null;
       names: readonly (string | null)[] | null;
-      entries: Map<string, LeafWrite | TreeWrite>;
+      entries: Map<string, LeafWrite | NestedWrite | TreeWrite>;
       /** Keys that were added after the first save. */
       late?: ReadonlySet<string>;
     }

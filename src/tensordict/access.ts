@@ -5,10 +5,14 @@ import { Tensor } from "../tensor/tensor.ts";
 import { isNumberLike, isSource, sourceEntries, toEntry } from "./convert.ts";
 import { InplaceWriteError, KeyThroughLeafError, keyPath, keyText, missingKey } from "./keys.ts";
 import { adoptNames } from "./names.ts";
+import { noNested } from "./nested.ts";
 import {
   Collection,
   entriesOf,
+  isBranch,
+  isNested,
   isNonTensor,
+  isTensorCollection,
   make,
   outlineOf,
   requireUnlocked,
@@ -26,7 +30,7 @@ export function resolvePath(td: Td, path: readonly string[]): [Td, string] {
     const key = path[i] as string;
     const entry = at._own(key);
     if (entry === undefined) throw missingKey(key, at._className, at._keys());
-    if (!(entry instanceof Collection) || isNonTensor(entry)) throw throughLeaf(key, entry, path[i + 1] as string);
+    if (!isBranch(entry)) throw throughLeaf(key, entry, path[i + 1] as string);
     at = entry;
   }
   return [at, path[path.length - 1] as string];
@@ -42,7 +46,7 @@ export function findEntry(td: Td, key: NestedKey): Entry | undefined {
   if (typeof key === "string") return td._own(key);
   let at: Entry = td;
   for (const part of keyPath(key)) {
-    if (!(at instanceof Collection) || isNonTensor(at)) return undefined;
+    if (!isBranch(at)) return undefined;
     const next: Entry | undefined = at._own(part);
     if (next === undefined) return undefined;
     at = next;
@@ -72,7 +76,7 @@ export function setEntry(td: Td, key: NestedKey, value: unknown): void {
       at._put(part, next);
       next = at._own(part) as Entry;
     }
-    if (!(next instanceof Collection) || isNonTensor(next)) throw throughLeaf(part, next, path[i + 1] as string);
+    if (!isBranch(next)) throw throughLeaf(part, next, path[i + 1] as string);
     at = next;
   }
   requireUnlocked(at);
@@ -95,6 +99,7 @@ export function writePart(td: Td, key: NestedKey, value: unknown, index: unknown
   const [holder, last] = resolvePath(td, keyPath(key));
   const entry = outlineOf(holder, last);
   if (entry === undefined) throw missingKey(last, holder._className, holder._keys());
+  if (isNested(entry)) throw noNested("writing a part", last);
   if (!(entry instanceof Tensor)) (entry as Td).setAt(index, value);
   else if (holder._outside !== undefined) holder._outside.write(last, Array.isArray(index) ? index : [index], value);
   else entry.setAt(index, value as number);
@@ -110,6 +115,12 @@ function writeInto(holder: Td, key: string, entry: Entry, value: unknown): void 
     if (!sameSizes(source._shape, entry._shape)) throw misfit(holder, key, source, entry);
     if (holder._outside === undefined) entry.copy_(source);
     else holder._outside.write(key, [], source);
+    return;
+  }
+  if (isNested(entry)) {
+    const source = toEntry(value, stateOf(holder), key);
+    if (!isNested(source) || !entry._sameSizes(source)) throw misfit(holder, key, source, entry);
+    entry._copy(source);
     return;
   }
   if (isNonTensor(entry)) {
@@ -150,8 +161,7 @@ export function updateTd(td: Td, source: UpdateSource, clone: boolean): void {
   requireUnlocked(td);
   for (const [key, value] of pairsOf(source)) {
     const own = outlineOf(td, key);
-    const mergeable = own instanceof Collection && !isNonTensor(own);
-    if (mergeable && (value instanceof Collection ? !isNonTensor(value) : isSource(value))) {
+    if (isBranch(own) && (value instanceof Collection ? isBranch(value) : isSource(value))) {
       updateTd(own, value as UpdateSource, clone);
       continue;
     }
@@ -207,8 +217,8 @@ function* walk(
 ): Generator<PathEntry> {
   for (const [key, entry] of list(td)) {
     const path = prefix.length === 0 ? [key] : [...prefix, key];
-    const branch = entry instanceof Collection && !isNonTensor(entry);
-    const shown = !leavesOnly || !(entry instanceof Collection);
+    const branch = isBranch(entry);
+    const shown = !leavesOnly || !isTensorCollection(entry);
     // Children come before the TensorDict that holds them; a file lists its groups first.
     const holderFirst = td._outside !== undefined;
     if (shown && holderFirst) yield [path, entry];
@@ -241,11 +251,15 @@ export function changeTensors(
     const path = [...prefix, key];
     if (entry instanceof Tensor) {
       if (fn(entry, path) !== false) td._outside?.write(key, [], entry);
-    } else if (!isNonTensor(entry)) changeTensors(entry, fn, path);
+    } else if (isNested(entry)) fn(entry._values, path);
+    else if (!isNonTensor(entry)) changeTensors(entry, fn, path);
   }
 }
 
-/** Every tensor of the tree with its path; of a lazy stack those of its members. */
+/**
+ * Every tensor of the tree with its path; of a lazy stack those of its members, of a nested tensor the one that has the
+ * elements of all components.
+ */
 export function* tensorsOf(td: Td, prefix: readonly string[] = []): Generator<[readonly string[], Tensor]> {
   if (td._kind === "lazy") {
     for (const member of (td as unknown as { members: Td[] }).members) yield* tensorsOf(member, prefix);
@@ -254,6 +268,7 @@ export function* tensorsOf(td: Td, prefix: readonly string[] = []): Generator<[r
   for (const [key, entry] of entriesOf(td)) {
     const path = [...prefix, key];
     if (entry instanceof Tensor) yield [path, entry];
+    else if (isNested(entry)) yield [path, entry._values];
     else if (!isNonTensor(entry)) yield* tensorsOf(entry, path);
   }
 }

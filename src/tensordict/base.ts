@@ -363,10 +363,10 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     return this.clearDevice_();
   }
   contiguous(): Td {
-    return applyLeaves(this, (t) => t.contiguous());
+    return applyLeaves(this, (t) => t.contiguous(), { nested: (entry) => entry });
   }
   detach(): this {
-    return applyLeaves(this, (t) => t.detach()) as unknown as this;
+    return applyLeaves(this, (t) => t.detach(), { nested: (entry) => entry.detach() }) as unknown as this;
   }
   requiresGrad_(value = true): this {
     for (const [, t] of tensorsOf(this)) t.requiresGrad_(value);

@@ -182,7 +182,7 @@ class Builder {
   }
 
   private leaf(key: string, value: PythonJson, place: string): Tensor {
-    if (key.startsWith(NESTED_PREFIX)) throw this.bad(place, "a nested tensor, which zensor does not have");
+    if (key.startsWith(NESTED_PREFIX)) throw this.bad(place, "a jagged nested tensor, which zensor does not have");
     if (!Array.isArray(value) || value.length !== 5) throw this.bad(place, "a tensor without its five parts");
     const [name, shapeOf, start, stop, padding] = value as PythonJson[];
     const dtype: DType | undefined =

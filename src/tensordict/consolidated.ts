@@ -15,7 +15,8 @@ import { makeStrided, Tensor } from "../tensor/tensor.ts";
 import type { LazyLike } from "./lazy.ts";
 import { lockTd } from "./locking.ts";
 import { requireSavable, valueJson } from "./memmap-save.ts";
-import { entriesOf, make, stateOf, type Td } from "./state.ts";
+import { noNested } from "./nested.ts";
+import { entriesOf, isNested, make, stateOf, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 /** How a collection is consolidated. */
@@ -75,6 +76,8 @@ class Layout {
       if (entry instanceof Tensor) {
         if (key.startsWith(NESTED_PREFIX)) throw badKey(key);
         leaves.set(key, this.place(entry));
+      } else if (isNested(entry)) {
+        throw noNested("consolidating", key);
       } else if ((entry as Td)._kind === "nonTensor") {
         nonTensors.set(key, [valueJson(entry as Td), [...entry._batchSize], deviceText(entry as Td)]);
       } else {

@@ -6,8 +6,9 @@ import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { pythonString } from "./keys.ts";
 import { adoptNames, needsNames, refineNames, withPrefix } from "./names.ts";
+import type { NestedTensor } from "./nested.ts";
 import { settings } from "./settings.ts";
-import { Collection, make, type NewState, outlinesOf, stateOf, type Td } from "./state.ts";
+import { Collection, isBranch, isNested, make, type NewState, outlinesOf, stateOf, type Td } from "./state.ts";
 import { tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
 
@@ -57,6 +58,7 @@ export function fromSource(source: Record<string, unknown> | ReadonlyMap<string,
 /** The entry that `value` becomes under `key` in a collection of that state. */
 export function toEntry(value: unknown, state: NewState, key: string): Entry {
   if (value instanceof Tensor) return placeTensor(value, state, key);
+  if (isNested(value)) return placeNested(value, state, key);
   if (value instanceof Collection) return placeCollection(value as Td, state, key);
   if (isNumberLike(value)) return placeTensor(tensor(value), state, key, true);
   if (Array.isArray(value)) return arrayEntry(value, state, key);
@@ -121,6 +123,11 @@ function placeTensor(value: Tensor, state: NewState, key: string, scalar = false
   return moved(value, state.device);
 }
 
+function placeNested(value: NestedTensor, state: NewState, key: string): NestedTensor {
+  if (!startsWith(value._batchSize, state.batchSize)) throw mismatch(state.batchSize, value._batchSize, key, false);
+  return state.device === null ? value : value.to(state.device);
+}
+
 function moved(value: Tensor, device: Device | null): Tensor {
   return device === null || value.device.equals(device) ? value : value.to(device);
 }
@@ -161,11 +168,11 @@ export function checkBatch(td: Collection, batchSize: Size): void {
   for (const [key, entry] of outlinesOf(td)) {
     const shape = entry instanceof Tensor ? entry.shape : entry._batchSize;
     if (startsWith(shape, batchSize)) continue;
-    if (!(entry instanceof Tensor) && shape.length < batchSize.length && startsWith(batchSize, shape)) {
+    if (isBranch(entry) && shape.length < batchSize.length && startsWith(batchSize, shape)) {
       checkBatch(entry, batchSize);
       continue;
     }
-    const what = entry instanceof Tensor ? "Tensor" : "TensorDict";
+    const what = entry instanceof Tensor ? "Tensor" : isNested(entry) ? "NestedTensor" : "TensorDict";
     throw new RuntimeError(
       `the ${what} ${key} has shape ${shape} which is incompatible with the batch-size ${batchSize}.`,
       { code: "batch_mismatch" },

@@ -29,6 +29,7 @@ export { appendMemmap } from "./memmap-append.ts";
 export type { LoadOptions } from "./memmap-load.ts";
 export type { MemmapOptions } from "./memmap-save.ts";
 export { fromModule, type ModuleLike, toModule } from "./module.ts";
+export { NestedTensor } from "./nested.ts";
 export { MetaData, NonTensorData, NonTensorStack } from "./non-tensor.ts";
 export type { FromH5Options, Hdf5Group, PersistentOptions } from "./persistent.ts";
 export type { ApplyOptions } from "./pointwise.ts";

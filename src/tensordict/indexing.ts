@@ -5,11 +5,13 @@ import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { fromSource, isSource, sourceEntries, toEntry } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
+import { type NestedTensor, noNested } from "./nested.ts";
 import { applyShape } from "./shape.ts";
 import {
   Collection,
   type DimNames,
   entriesOf,
+  isNested,
   isNonTensor,
   make,
   outlineOf,
@@ -19,6 +21,7 @@ import {
   type Td,
 } from "./state.ts";
 import { tensor, zeros } from "./tensor-ops.ts";
+import type { Entry } from "./types.ts";
 
 // Slices as text: digits, colons, commas and dots, with at least one colon or an ellipsis.
 const SLICE_TEXT = /^(?=.*(?::|\.\.\.))[\s\d:,.+-]+$/;
@@ -145,12 +148,25 @@ function tensorIndex(index: readonly unknown[]): unknown {
   return index.length === 0 ? "..." : index;
 }
 
+function isWhole(part: unknown): boolean {
+  if (!(part instanceof Slice)) return part === ":";
+  return part.start === null && part.stop === null && (part.step ?? 1) === 1;
+}
+
+/** A component or a part of it, or all of it; other indices are not possible. */
+function nestedPart(entry: NestedTensor, parts: readonly unknown[]): Entry | null {
+  const [first, ...rest] = parts;
+  if (parts.every(isWhole)) return entry;
+  return typeof first === "number" ? entry.at(first, ...rest) : null;
+}
+
 /** Python's `td[index]`. */
 export function indexTd(td: Td, index: readonly unknown[]): Td {
   const parts = normalize(index, td._batchSize.length);
   return applyShape(td, {
     tensor: (t) => t.at(...parts),
     outside: (outside, key) => outside.read(key, parts),
+    nested: (entry) => nestedPart(entry, parts),
     size: (shape) => indexedSize(shape, parts),
     names: (names) => indexedNames(names, parts),
     lazy: (lazy) => lazyIndex(lazy, parts),
@@ -179,6 +195,7 @@ function writeFill(td: Td, index: readonly unknown[], value: unknown): void {
   }
   for (const [key, entry] of outlinesOf(td)) {
     if (entry instanceof Tensor) writeTensor(td, key, entry, index, value);
+    else if (isNested(entry)) throw noNested("writing a part", key);
     else if (!isNonTensor(entry)) writeFill(entry, index, value);
   }
 }
@@ -206,6 +223,7 @@ function writeEntries(td: Td, index: readonly unknown[], value: Td | Record<stri
       own = outlineOf(td, key);
     }
     if (own instanceof Tensor) writeTensor(td, key, own, index, item);
+    else if (isNested(own)) throw noNested("writing a part", key);
     else if (isNonTensor(own)) writeNonTensor(td, key, own as Td, index, item);
     else writeIndex(own as Td, index, item);
   }
@@ -226,6 +244,7 @@ function blankFor(td: Td, index: readonly unknown[], item: unknown, key: string)
     const feature = entry._shape.slice(size.length);
     return zeros([...td._batchSize, ...feature], { dtype: entry.dtype, device: entry.device });
   }
+  if (isNested(entry)) throw noNested("writing a part", key);
   if (isNonTensor(entry)) return make.nonTensor(null, stateOf(td, { names: null }));
   return make.tensordict(new Map(), stateOf(td));
 }

@@ -3,7 +3,7 @@ import { KeyError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { deleteEntry, findEntry, requireEntry, setEntry } from "./access.ts";
 import { keyPath, pythonString } from "./keys.ts";
-import { Collection, entriesOf, isNonTensor, make, requireUnlocked, stateOf, type Td } from "./state.ts";
+import { Collection, entriesOf, isBranch, make, requireUnlocked, stateOf, type Td } from "./state.ts";
 import type { Entry, NestedKey } from "./types.ts";
 
 /** Options at the end of a list of keys. */
@@ -75,7 +75,7 @@ export function excludeKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): 
 export function shallowTree(td: Td): Td {
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
-    entries.set(key, entry instanceof Tensor || isNonTensor(entry) ? entry : shallowTree(entry as Td));
+    entries.set(key, isBranch(entry) ? shallowTree(entry) : entry);
   }
   return td._like(entries, stateOf(td));
 }
@@ -87,8 +87,8 @@ export function flattenKeysTd(td: Td, separator: string, inplace: boolean): Td {
   const visit = (level: Td, prefix: readonly string[]) => {
     for (const [key, entry] of entriesOf(level)) {
       const path = [...prefix, key];
-      if (entry instanceof Collection && !isNonTensor(entry)) {
-        visit(entry as Td, path);
+      if (isBranch(entry)) {
+        visit(entry, path);
         continue;
       }
       const name = path.join(separator);

@@ -5,11 +5,13 @@ import { Tensor } from "../tensor/tensor.ts";
 import { setEntry } from "./access.ts";
 import { TensorDictBase } from "./base.ts";
 import { writeIndex } from "./indexing.ts";
+import { noNested } from "./nested.ts";
 import { denseStack, lazyStackTds } from "./stacking.ts";
 import {
   type Collection,
   type CollectionKind,
   commonDevice,
+  isNested,
   make,
   type NewState,
   requireUnlocked,
@@ -102,6 +104,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
       entries.push(entry);
     }
     if (entries.every((entry) => entry instanceof Tensor)) return this.stackRead(key, entries as Tensor[]);
+    if (entries.some(isNested)) throw noNested("stacking", key);
     return lazyStackTds(entries as Td[], this.stackDim);
   }
 

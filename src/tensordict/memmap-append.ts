@@ -5,7 +5,7 @@ import { appendRows, finishAppend, type LeafGrowth, levelsOf } from "../io/memma
 import { readDirectory } from "../io/memmap-read.ts";
 import { toPlain } from "../io/python-json.ts";
 import { nativeBytes } from "../io/tensor-bytes.ts";
-import type { LeafNode, NonTensorNode, TensorDictNode, TreeNode } from "../io/tree.ts";
+import type { LeafNode, NestedNode, NonTensorNode, TensorDictNode, TreeNode } from "../io/tree.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { pythonString } from "./keys.ts";
@@ -33,11 +33,13 @@ class Plan {
   readonly growth: LeafGrowth[] = [];
   constructor(private readonly savedRows: number) {}
 
-  entry(saved: LeafNode | TreeNode, rows: Entry, path: readonly string[]): void {
+  entry(saved: LeafNode | NestedNode | TreeNode, rows: Entry, path: readonly string[]): void {
     switch (saved.kind) {
       case "leaf":
         this.leaf(saved, rows, path);
         return;
+      case "nested":
+        throw new ValueError(`Cannot append to ${placeText(path)}: a nested tensor cannot grow.`);
       case "nonTensor":
         checkValue(saved, rows, path);
         return;
@@ -100,7 +102,7 @@ function checkValue(saved: NonTensorNode, rows: Entry, path: readonly string[]):
     throw new ValueError(`Cannot append to ${placeText(path)}: its saved value is a pickle, which is not compared.`);
   }
   const value = toPlain(saved.data);
-  const values = rows instanceof Tensor || !isNonTensor(rows) ? null : valuesOf(rows);
+  const values = isNonTensor(rows) ? valuesOf(rows as Td) : null;
   if (values?.every((other) => Bun.deepEquals(other, value, true))) return;
   const first = values?.find((other) => !Bun.deepEquals(other, value, true));
   throw new ValueError(

@@ -10,7 +10,7 @@ import { DirectoryWriter } from "../io/memmap-write.ts";
 import { isPythonJson, type PythonJson } from "../io/python-json.ts";
 import { Slices } from "../io/slices.ts";
 import { copyInSlices, type LaterCopies, nativeBytes, planCopies } from "../io/tensor-bytes.ts";
-import type { LeafWrite, TreeWrite } from "../io/tree.ts";
+import type { LeafWrite, NestedWrite, TreeWrite } from "../io/tree.ts";
 import { CPU } from "../tensor/device.ts";
 import { NotImplementedError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import type { Storage } from "../tensor/storage.ts";
@@ -18,9 +18,10 @@ import { Tensor } from "../tensor/tensor.ts";
 import type { LazyLike } from "./lazy.ts";
 import { lockTd } from "./locking.ts";
 import { MemoryMappedTensor, otherFile } from "./mapped-tensor.ts";
+import type { NestedTensor } from "./nested.ts";
 import { nestedValues } from "./printing.ts";
 import { valuesOf } from "./stacking.ts";
-import { entriesOf, make, stateOf, type Td } from "./state.ts";
+import { entriesOf, isNested, make, stateOf, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 /** How a collection is saved. */
@@ -47,6 +48,8 @@ export interface MemmapOptions {
   /** Compression of the tensors of an archive: "stored" (the default) or "deflate". */
   compression?: ArchiveCompression | null;
 }
+
+type LevelWrite = Extract<TreeWrite, { kind: "tensordict" }>;
 
 /** What is to be written, and how the result is made once it is. */
 interface Plan {
@@ -89,12 +92,29 @@ function planLeaf(t: Tensor, path: string, context: SaveContext): { write: LeafW
   return { write, build };
 }
 
+/** A nested tensor's future in a directory: its sizes are written even where nothing else is. */
+function planNested(
+  nested: NestedTensor,
+  key: string,
+  path: string,
+  context: SaveContext,
+): { write: NestedWrite; build(): NestedTensor } {
+  if (nested.length === 0) throw new ValueError(`the nested tensor under key '${key}' has no components to save`);
+  const values = planLeaf(nested._values, path, context);
+  const sizes = planLeaf(nested._sizesTensor(), path, { ...context, like: false }).write;
+  sizes.onMapped = undefined;
+  return {
+    write: { kind: "nested", values: values.write, sizes },
+    build: () => nested._over(values.build()),
+  };
+}
+
 function planEntries(
   td: Td,
   path: string,
   context: SaveContext,
-): { entries: Map<string, LeafWrite | TreeWrite>; build(): Map<string, Entry> } {
-  const entries = new Map<string, LeafWrite | TreeWrite>();
+): { entries: LevelWrite["entries"]; build(): Map<string, Entry> } {
+  const entries: LevelWrite["entries"] = new Map();
   const builders: [string, () => Entry][] = [];
   const robust = context.options.robustKey !== false;
   for (const [key, entry] of entriesOf(td)) {
@@ -102,7 +122,9 @@ function planEntries(
     const plan =
       entry instanceof Tensor
         ? planLeaf(entry, join(path, `${name}.memmap`), context)
-        : planTree(entry as Td, join(path, name), context);
+        : isNested(entry)
+          ? planNested(entry, key, join(path, `${name}.memmap`), context)
+          : planTree(entry, join(path, name), context);
     entries.set(key, plan.write);
     builders.push([key, plan.build]);
   }
@@ -248,6 +270,14 @@ export function followFile(td: Td, path: string): void {
   (td as unknown as ValueLike)._onChange = () => replaceText(join(path, "meta.json"), valueText(td));
 }
 
+function anonymousTensor(t: Tensor, context: SaveContext): Tensor {
+  const later = context.later !== undefined && t.device.type === "cpu" ? context.later : null;
+  if (!context.like && later === null) return MemoryMappedTensor.fromTensor(t);
+  const target = MemoryMappedTensor._over(anonymousStorage(t.nbytes), [...t._shape], t.dtype);
+  if (!context.like) later?.push({ target, source: t.detach() });
+  return target;
+}
+
 /** Moves a tree into anonymous shared memory. */
 function anonymousTree(td: Td, context: SaveContext): Td {
   if (td._kind === "lazy") {
@@ -261,14 +291,9 @@ function anonymousTree(td: Td, context: SaveContext): Td {
   if (td._kind === "nonTensor" || td._kind === "nonTensorStack") return td;
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
-    if (!(entry instanceof Tensor)) entries.set(key, anonymousTree(entry as Td, context));
-    else if (context.like)
-      entries.set(key, MemoryMappedTensor._over(anonymousStorage(entry.nbytes), [...entry._shape], entry.dtype));
-    else if (context.later !== undefined && entry.device.type === "cpu") {
-      const target = MemoryMappedTensor._over(anonymousStorage(entry.nbytes), [...entry._shape], entry.dtype);
-      context.later.push({ target, source: entry.detach() });
-      entries.set(key, target);
-    } else entries.set(key, MemoryMappedTensor.fromTensor(entry));
+    if (entry instanceof Tensor) entries.set(key, anonymousTensor(entry, context));
+    else if (isNested(entry)) entries.set(key, entry._over(anonymousTensor(entry._values, context)));
+    else entries.set(key, anonymousTree(entry, context));
   }
   return settle(td, entries, null, context);
 }
@@ -352,13 +377,14 @@ export function rewriteMeta(td: Td): void {
   if (disk === null || disk.path === null) return;
   const entries = new Map<string, LeafMeta | CollectionMeta>();
   for (const [key, entry] of entriesOf(td)) {
-    if (entry instanceof Tensor) {
+    if (entry instanceof Tensor || isNested(entry)) {
+      const nested = isNested(entry);
       entries.set(key, {
         kind: "leaf",
         dtype: entry.dtype,
-        shape: entry._shape,
+        shape: nested ? [entry.length, entry._rank] : entry._shape,
         device: "cpu",
-        isNested: false,
+        isNested: nested,
       });
     } else entries.set(key, { kind: "collection", type: entry._className });
   }

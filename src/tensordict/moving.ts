@@ -5,7 +5,7 @@ import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { LazyLike } from "./lazy.ts";
 import { applyLeaves } from "./pointwise.ts";
-import { entriesOf, isNonTensor, make, stateOf, type Td } from "./state.ts";
+import { entriesOf, isNested, isNonTensor, make, stateOf, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 /** What `to` understands. */
@@ -29,7 +29,8 @@ export function cloneTd(td: Td, deep: boolean): Td {
   }
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
-    entries.set(key, entry instanceof Tensor ? (deep ? entry.clone() : entry) : cloneTd(entry as Td, deep));
+    if (entry instanceof Tensor || isNested(entry)) entries.set(key, deep ? entry.clone() : entry);
+    else entries.set(key, cloneTd(entry, deep));
   }
   return td._like(entries, stateOf(td));
 }
@@ -50,7 +51,7 @@ export function convertTd(td: Td, target: DeviceLike | DType | ToOptions | undef
   const device = wanted.device === undefined || wanted.device === null ? null : toDevice(wanted.device);
   const dtype = wanted.dtype === undefined || wanted.dtype === null ? null : toDType(wanted.dtype);
   let result = td;
-  if (dtype !== null) result = applyLeaves(result, (t) => t.to(dtype));
+  if (dtype !== null) result = applyLeaves(result, (t) => t.to(dtype), { nested: (entry) => entry.to(dtype) });
   if (device !== null && !(result._device?.equals(device) ?? false)) result = moveTd(result, device);
   if (wanted.batchSize !== undefined) {
     result = result._like(new Map(entriesOf(result)), stateOf(result));
@@ -71,6 +72,7 @@ function moveTd(td: Td, device: Device): Td {
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
     if (entry instanceof Tensor) entries.set(key, entry.device.equals(device) ? entry : entry.to(device));
+    else if (isNested(entry)) entries.set(key, entry.to(device));
     else
       entries.set(
         key,

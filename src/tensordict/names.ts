@@ -1,9 +1,9 @@
 // Names of batch dimensions. Nested collections share the dimensions of what holds them, and so their names.
 import { RuntimeError } from "../tensor/errors.ts";
-import { Tensor } from "../tensor/tensor.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import type { LazyLike } from "./lazy.ts";
 import { pythonRepr } from "./python-repr.ts";
-import { type Collection, type DimNames, entriesOf, toNames } from "./state.ts";
+import { type Collection, type DimNames, entriesOf, isBranch, toNames } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 type Names = readonly (string | null)[];
@@ -13,7 +13,7 @@ function namesOf(td: Collection): (string | null)[] {
 }
 
 function isValue(entry: Tensor | Collection): boolean {
-  return entry instanceof Tensor || entry._kind === "nonTensor" || entry._kind === "nonTensorStack";
+  return !isBranch(entry);
 }
 
 /** What each collection below `td` will be called; nothing is changed yet, as a clash anywhere is an error. */

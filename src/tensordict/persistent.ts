@@ -16,11 +16,13 @@ import { updateTd } from "./access.ts";
 import { TensorDictBase } from "./base.ts";
 import { isSource, startsWith } from "./convert.ts";
 import { keyPath, keyText, missingKey } from "./keys.ts";
+import { noNested } from "./nested.ts";
 import { valuesOf } from "./stacking.ts";
 import {
   Collection,
   type CollectionKind,
   entriesOf,
+  isNested,
   isNonTensor,
   make,
   type NewState,
@@ -297,6 +299,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
 
   _put(key: string, entry: Entry): void {
     if (entry instanceof Tensor) this.#putTensor(key, entry);
+    else if (isNested(entry)) throw noNested("saving in an HDF5 file", key);
     else if (isNonTensor(entry)) this.#putValue(key, entry as Td);
     else this.#putLevel(key, entry as Td);
   }

@@ -4,8 +4,19 @@ import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { fromSource, isSource } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
+import { type NestedTensor, noNested } from "./nested.ts";
 import { valuesOf } from "./stacking.ts";
-import { Collection, entriesOf, isNonTensor, make, type NewState, stateOf, type Td, wrapBatchDim } from "./state.ts";
+import {
+  Collection,
+  entriesOf,
+  isNested,
+  isNonTensor,
+  make,
+  type NewState,
+  stateOf,
+  type Td,
+  wrapBatchDim,
+} from "./state.ts";
 import { full, tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
 
@@ -26,6 +37,8 @@ export interface ApplyOptions {
   filterEmpty?: boolean;
   /** Stands in for keys that another collection does not have. */
   default?: unknown;
+  /** @internal What is done to nested tensors; an error without it. */
+  nested?: (entry: NestedTensor) => NestedTensor;
 }
 
 /** Calls `fn` on every tensor; entries for which it gives null or undefined are left out. */
@@ -46,6 +59,9 @@ export function applyLeaves(
     if (entry instanceof Tensor) {
       const result = fn(entry, path, items);
       if (result !== null && result !== undefined) entries.set(key, result);
+    } else if (isNested(entry)) {
+      if (options.nested === undefined) throw noNested("this operation", key);
+      entries.set(key, options.nested(entry));
     } else if (isNonTensor(entry)) {
       entries.set(key, options.batchSize === undefined ? entry : rebatch(entry, batchSize));
     } else {
@@ -174,6 +190,7 @@ function compareTrees(td: Td, other: Td, fn: BinaryFunction, equal: boolean | nu
   for (const [key, a] of entriesOf(td)) {
     const b = other._own(key) as Entry;
     if (a instanceof Tensor) entries.set(key, fn(a, b));
+    else if (isNested(a)) throw noNested("a comparison", key);
     else if (isNonTensor(a)) entries.set(key, compareValues(a, b, equal));
     else entries.set(key, compareTrees(a, b as Td, fn, equal));
   }
@@ -193,6 +210,7 @@ export function allAnyTd(td: Td, kind: "all" | "any", dim?: number): boolean | T
   if (dim === undefined) {
     const test = (entry: Entry): boolean => {
       if (entry instanceof Tensor) return Boolean((kind === "all" ? entry.all() : entry.any()).item());
+      if (isNested(entry)) throw noNested("a reduction");
       if (isNonTensor(entry)) return valuesOf(entry)[kind === "all" ? "every" : "some"](Boolean);
       return Boolean(allAnyTd(entry, kind));
     };
@@ -241,6 +259,7 @@ function reduceDense(td: Td, fn: (t: Tensor, dim: number) => Tensor, dim: number
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
     if (entry instanceof Tensor) entries.set(key, fn(entry, dim));
+    else if (isNested(entry)) throw noNested("a reduction", key);
     else if (isNonTensor(entry)) entries.set(key, make.nonTensor(valuesOf(entry)[0], { ...state, names: null }));
     else entries.set(key, reduceDense(entry, fn, dim, keepdim));
   }

@@ -4,11 +4,12 @@ import type { DType } from "../tensor/dtype.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { LazyLike } from "./lazy.ts";
+import type { NestedTensor } from "./nested.ts";
 import { pythonRepr } from "./python-repr.ts";
 import { settings } from "./settings.ts";
 import { isSharedTensor } from "./shared.ts";
 import { valuesOf } from "./stacking.ts";
-import { Collection, entriesOf, isNonTensor, outlinesOf, type Td } from "./state.ts";
+import { Collection, entriesOf, isNested, isNonTensor, outlinesOf, shapeOf, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 function deviceText(device: Device | null): string {
@@ -48,16 +49,22 @@ function tensorText(t: Tensor, shape: readonly number[]): string {
   return `${tensorClassName(t)}(${parts.join(", ")})`;
 }
 
+type AnyTensor = Tensor | NestedTensor;
+
+function isAnyTensor(entry: Entry): entry is AnyTensor {
+  return entry instanceof Tensor || isNested(entry);
+}
+
 /** Shape of a stack of differing tensors: -1 where they differ; null when even their ranks do. */
-export function raggedShape(tensors: readonly Tensor[], stackDim: number): number[] | null {
-  const first = tensors[0] as Tensor;
-  if (!tensors.every((t) => t.ndim === first.ndim)) return null;
-  const inner = first._shape.map((n, i) => (tensors.every((t) => t._shape[i] === n) ? n : -1));
+export function raggedShape(tensors: readonly AnyTensor[], stackDim: number): number[] | null {
+  const [first, ...others] = tensors.map(shapeOf) as [Size, ...Size[]];
+  if (!others.every((shape) => shape.length === first.length)) return null;
+  const inner = first.map((n, i) => (others.every((shape) => shape[i] === n) ? n : -1));
   return [...inner.slice(0, stackDim), tensors.length, ...inner.slice(stackDim)];
 }
 
 interface LazyFields {
-  common: [string, Entry | { tensors: Tensor[] }][];
+  common: [string, Entry | { tensors: AnyTensor[] }][];
   exclusive: [number, [string, Entry][]][];
 }
 
@@ -66,7 +73,7 @@ function lazyFields(td: LazyLike): LazyFields {
   const shared = new Set(td._keys());
   for (const key of shared) {
     const entries = td.members.map((member) => member._own(key) as Entry);
-    if (entries.every((entry) => entry instanceof Tensor)) common.push([key, { tensors: entries as Tensor[] }]);
+    if (entries.every(isAnyTensor)) common.push([key, { tensors: entries as AnyTensor[] }]);
     else common.push([key, td._own(key) as Entry]);
   }
   const exclusive: LazyFields["exclusive"] = [];
@@ -77,19 +84,20 @@ function lazyFields(td: LazyLike): LazyFields {
   return { common, exclusive };
 }
 
-function fieldText(entry: Entry | { tensors: Tensor[] }, stackDim: number): string {
+function fieldText(entry: Entry | { tensors: AnyTensor[] }, stackDim: number): string {
   if (entry instanceof Tensor) return tensorText(entry, entry._shape);
+  if (isNested(entry)) return tensorText(entry._values, entry._batchSize);
   if (entry instanceof Collection) return detailed(entry as Td);
-  const first = entry.tensors[0] as Tensor;
+  const first = entry.tensors[0] as AnyTensor;
   const shape = raggedShape(entry.tensors, stackDim);
   return shape === null
-    ? `${tensorClassName(first)}(shape=ragged, dtype=${first.dtype})`
+    ? `${tensorClassName(isNested(first) ? first._values : first)}(shape=ragged, dtype=${first.dtype})`
     : stackedText(entry.tensors, shape);
 }
 
 // What reading the entry would give is a fresh, unshared tensor.
-function stackedText(tensors: readonly Tensor[], shape: readonly number[]): string {
-  const first = tensors[0] as Tensor;
+function stackedText(tensors: readonly AnyTensor[], shape: readonly number[]): string {
+  const first = tensors[0] as AnyTensor;
   const parts = [`shape=torch.Size([${shape.join(", ")}])`, `device=${first.device}`, `dtype=${first.dtype}`];
   return `Tensor(${parts.join(", ")}, is_shared=False)`;
 }
@@ -197,14 +205,19 @@ function typeName(value: unknown): string {
   }
 }
 
-function compactToken(entry: Entry | { tensors: Tensor[] }, rank: number, device: Device | null, outer: Size): string {
-  if (entry instanceof Tensor) {
+function compactToken(
+  entry: Entry | { tensors: AnyTensor[] },
+  rank: number,
+  device: Device | null,
+  outer: Size,
+): string {
+  if (entry instanceof Tensor || isNested(entry)) {
     const where = device === null && entry.device.type !== "cpu" ? `@${entry.device}` : "";
-    return `${shortDtype(entry.dtype)}[${entry._shape.slice(rank).join(",")}]${where}`;
+    return `${shortDtype(entry.dtype)}[${shapeOf(entry).slice(rank).join(",")}]${where}`;
   }
   if (!(entry instanceof Collection)) {
     const shape = raggedShape(entry.tensors, 0);
-    const first = entry.tensors[0] as Tensor;
+    const first = entry.tensors[0] as AnyTensor;
     return `${shortDtype(first.dtype)}[${shape === null ? "?" : shape.slice(rank).join(",")}]`;
   }
   if (entry._kind === "nonTensorStack" || entry._className === "MetaData") return entry._className;
@@ -216,7 +229,7 @@ function compactToken(entry: Entry | { tensors: Tensor[] }, rank: number, device
 
 function compactFields(td: Td): string[] {
   const rank = td._batchSize.length;
-  const token = (entry: Entry | { tensors: Tensor[] }) => compactToken(entry, rank, td._device, td._batchSize);
+  const token = (entry: Entry | { tensors: AnyTensor[] }) => compactToken(entry, rank, td._device, td._batchSize);
   if (td._kind === "lazy") {
     return lazyFields(td as unknown as LazyLike)
       .common.map(([key, entry]) => `${key}: ${token(entry)}`)

@@ -20,7 +20,8 @@ import { Tensor } from "../tensor/tensor.ts";
 import { classInFile } from "./class-registry.ts";
 import { startsWith } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
-import { entriesOf, make, type NewState, type Td, toNames } from "./state.ts";
+import { noNested } from "./nested.ts";
+import { entriesOf, isNested, make, type NewState, type Td, toNames } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 const VERSION = 1;
@@ -57,6 +58,7 @@ function valueNode(entry: Td, path: readonly string[]): PythonJsonObject {
 }
 
 function entryNode(entry: Entry, path: readonly string[], tensors: Map<string, Tensor>): PythonJsonObject {
+  if (isNested(entry)) throw noNested("saving as safetensors", path.join("."));
   if (!(entry instanceof Tensor)) {
     const td = entry as Td;
     if (td._kind === "nonTensor" || td._kind === "nonTensorStack") return valueNode(td, path);

@@ -3,10 +3,12 @@ import { IndexError, RuntimeError, ValueError } from "../tensor/errors.ts";
 import { numelOf, Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { LazyLike } from "./lazy.ts";
+import { type NestedTensor, noNested } from "./nested.ts";
 import {
   type Collection,
   type DimNames,
   entriesOf,
+  isNested,
   make,
   type Outside,
   outlinesOf,
@@ -25,6 +27,8 @@ export interface ShapeOp {
   names?(names: DimNames): DimNames;
   /** A shortcut for tensors outside of memory, of which the operation needs a part only. */
   outside?(outside: Outside, key: string): Tensor;
+  /** What it makes of a nested tensor; null, or leaving it out, where that is not possible. */
+  nested?(entry: NestedTensor): Entry | null;
   /** A shortcut for lazy stacks; null falls back on the dense stack. */
   lazy?(td: LazyLike): Td | null;
 }
@@ -42,10 +46,17 @@ export function applyShape(td: Td, op: ShapeOp): Td {
   const entries = new Map<string, Entry>();
   const outside = op.outside === undefined ? undefined : td._outside;
   for (const [key, entry] of outside === undefined ? entriesOf(td) : outlinesOf(td)) {
-    if (!(entry instanceof Tensor)) entries.set(key, applyShape(entry, op));
-    else entries.set(key, outside === undefined ? op.tensor(entry) : (op.outside?.(outside, key) as Tensor));
+    if (!(entry instanceof Tensor)) {
+      entries.set(key, isNested(entry) ? applyNested(entry, op, key) : applyShape(entry, op));
+    } else entries.set(key, outside === undefined ? op.tensor(entry) : (op.outside?.(outside, key) as Tensor));
   }
   return td._like(entries, state);
+}
+
+function applyNested(entry: NestedTensor, op: ShapeOp, key: string): Entry {
+  const done = op.nested?.(entry) ?? null;
+  if (done === null) throw noNested("this indexing or change of shape", key);
+  return done;
 }
 
 /** A stack of values is rearranged by rearranging the positions of its values. */
@@ -274,6 +285,7 @@ export function unbindTd(td: Td, dim: number): Td[] {
     applyShape(td, {
       // Indexing the first dimension has a short way.
       tensor: at === 0 ? (t) => t.at(i) : (t) => t.select(at, i),
+      nested: (entry) => (at === 0 ? entry.at(i) : null),
       size: (shape) => shape.filter((_size, d) => d !== at),
       names: (names) => names?.filter((_name, d) => d !== at) ?? null,
       lazy: (lazy) => (at === lazy.stackDim ? (lazy.members[i] as Td) : null),

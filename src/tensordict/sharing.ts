@@ -8,8 +8,9 @@ import { classByName } from "./class-registry.ts";
 import { stackProblem, startsWith } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
+import { noNested } from "./nested.ts";
 import { valuesOf } from "./stacking.ts";
-import { entriesOf, isTensorCollection, make, type NewState, stateOf, type Td, toNames } from "./state.ts";
+import { entriesOf, isNested, isTensorCollection, make, type NewState, stateOf, type Td, toNames } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 const MAX_DEPTH = 128;
@@ -55,7 +56,11 @@ export function toShared(value: Tensor | Td): Shared {
   if (value instanceof Tensor) return { kind: "tensor", tensor: referenceTo(value) };
   if (!isTensorCollection(value)) throw new TypeError("toShared takes a tensor or a TensorDict");
   const td = value as Td;
-  const entries = () => [...entriesOf(td)].map(([key, entry]): [string, Shared] => [key, toShared(entry as Td)]);
+  const entries = () =>
+    [...entriesOf(td)].map(([key, entry]): [string, Shared] => {
+      if (isNested(entry)) throw noNested("sharing", key);
+      return [key, toShared(entry)];
+    });
   switch (td._kind) {
     case "lazy": {
       const { members, stackDim, stackDimName } = td as unknown as LazyLike;

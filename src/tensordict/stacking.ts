@@ -3,11 +3,13 @@ import { IndexError, KeyError, RuntimeError, ValueError } from "../tensor/errors
 import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { pythonString } from "./keys.ts";
+import { catNested, noNested } from "./nested.ts";
 import { settings } from "./settings.ts";
 import {
   Collection,
   commonDevice,
   type DimNames,
+  isNested,
   isNonTensor,
   make,
   type NewState,
@@ -90,6 +92,7 @@ function stackEntries(entries: readonly Entry[], key: string, dim: number): Entr
     }
     return stackTensors(tensors, dim);
   }
+  if (entries.some(isNested)) throw noNested("stacking", key);
   if (entries.every((entry) => entry instanceof Collection)) return denseStack(entries as Td[], dim);
   throw new RuntimeError(
     `the entries under key ${pythonString(key)} are tensors in some tensordicts and not in others`,
@@ -173,6 +176,10 @@ export function stackTds(list: readonly Td[], dim: number): Td {
 
 function catEntries(entries: readonly Entry[], key: string, dim: number): Entry {
   if (entries.every((entry) => entry instanceof Tensor)) return catTensors(entries as Tensor[], dim);
+  if (entries.some(isNested)) {
+    if (dim === 0 && entries.every(isNested)) return catNested(entries, key);
+    throw noNested("concatenating", key);
+  }
   if (entries.every((entry) => entry instanceof Collection)) return catTds(entries as Td[], dim);
   throw new RuntimeError(
     `the entries under key ${pythonString(key)} are tensors in some tensordicts and not in others`,

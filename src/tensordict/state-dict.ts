@@ -5,7 +5,8 @@ import { Tensor } from "../tensor/tensor.ts";
 import { findEntry, setEntry, setInPlace } from "./access.ts";
 import { isSource } from "./convert.ts";
 import { pythonString } from "./keys.ts";
-import { Collection, entriesOf, isNonTensor, type Td } from "./state.ts";
+import { noNested } from "./nested.ts";
+import { Collection, entriesOf, isNested, isNonTensor, type Td } from "./state.ts";
 
 /** How a state dictionary is made. */
 export interface StateDictOptions {
@@ -30,6 +31,7 @@ function* statesOf(td: Td, prefix: readonly string[] = []): Generator<[readonly 
   for (const [key, entry] of entriesOf(td)) {
     const path = [...prefix, key];
     if (entry instanceof Tensor) yield [path, entry];
+    else if (isNested(entry)) throw noNested("a state dict", path.join("."));
     else if (!isNonTensor(entry)) yield* statesOf(entry as Td, path);
   }
 }
@@ -42,6 +44,7 @@ export function stateDictOf(td: Td, options: StateDictOptions = {}): TensorState
   if (options.flatten === false) {
     for (const [key, entry] of entriesOf(td)) {
       if (entry instanceof Tensor) define(state, prefix + key, keep(entry));
+      else if (isNested(entry)) throw noNested("a state dict", key);
       else if (!isNonTensor(entry)) define(state, prefix + key, stateDictOf(entry as Td, { ...options, prefix: "" }));
     }
     return state;

@@ -5,13 +5,14 @@ import { RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { TensorDictBase } from "./base.ts";
+import type { NestedTensor } from "./nested.ts";
 import type { Entry, Schema, SizeLike } from "./types.ts";
 
 /** Names of batch dimensions; null when none has one. */
 export type DimNames = readonly (string | null)[] | null;
 
 /** The kinds of collections that operations tell apart. */
-export type CollectionKind = "tensordict" | "lazy" | "tensorclass" | "nonTensor" | "nonTensorStack";
+export type CollectionKind = "tensordict" | "lazy" | "tensorclass" | "nonTensor" | "nonTensorStack" | "nested";
 
 /** Where a collection lives on disk. */
 export interface DiskState {
@@ -85,12 +86,22 @@ export const make = {} as {
 
 /** True for TensorDicts, tensorclasses, lazy stacks and wrapped values. @torch tensordict.is_tensor_collection */
 export function isTensorCollection(value: unknown): value is Td {
-  return value instanceof Collection;
+  return value instanceof Collection && value._kind !== "nested";
 }
 
 /** True for wrapped values. @torch tensordict.is_non_tensor */
 export function isNonTensor(value: unknown): boolean {
   return value instanceof Collection && (value._kind === "nonTensor" || value._kind === "nonTensorStack");
+}
+
+/** True for nested tensors: they are one entry each. */
+export function isNested(value: unknown): value is NestedTensor {
+  return value instanceof Collection && value._kind === "nested";
+}
+
+/** True for what has entries of its own. */
+export function isBranch(value: unknown): value is Td {
+  return isTensorCollection(value) && !isNonTensor(value);
 }
 
 /** Keys and entries of one level, in order. */

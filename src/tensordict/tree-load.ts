@@ -4,7 +4,15 @@ import { FormatError } from "../io/errors.ts";
 import { DIRECTORIES, type TreeSource } from "../io/memmap-read.ts";
 import { readPlainPickle } from "../io/plain-pickle.ts";
 import { parsePythonJsonObject, toPlain } from "../io/python-json.ts";
-import type { LeafNode, NonTensorNode, NonTensorStackNode, TensorClassNode, TreeNode } from "../io/tree.ts";
+import type {
+  LeafNode,
+  NestedNode,
+  NonTensorNode,
+  NonTensorStackNode,
+  TensorClassNode,
+  TensorDictNode,
+  TreeNode,
+} from "../io/tree.ts";
 import type { Device } from "../tensor/device.ts";
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
 import { SCALAR_SIZE, Size } from "../tensor/size.ts";
@@ -12,6 +20,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { classInFile, type RegisteredClass } from "./class-registry.ts";
 import { stackProblem, startsWith } from "./convert.ts";
 import { followFile } from "./memmap-save.ts";
+import { NestedTensor } from "./nested.ts";
 import { make, type NewState, type Td, toNames } from "./state.ts";
 import type { Entry } from "./types.ts";
 import { regularValues } from "./values.ts";
@@ -107,15 +116,26 @@ function levelState(
   };
 }
 
+function entryOf(node: LeafNode | NestedNode | TreeNode, context: BuildContext, state: NewState): Entry {
+  switch (node.kind) {
+    case "leaf":
+      return context.tensors.get(node) as Tensor;
+    case "nested":
+      return new NestedTensor(context.tensors.get(node.values) as Tensor, node.sizes, node.count, node.rank);
+    default:
+      return buildTree(node, context, state);
+  }
+}
+
 function entriesOf(
-  nodes: ReadonlyMap<string, LeafNode | TreeNode>,
+  nodes: TensorDictNode["entries"],
   context: BuildContext,
   state: NewState,
   path: string,
 ): Map<string, Entry> {
   const entries = new Map<string, Entry>();
   for (const [key, node] of nodes) {
-    const entry = node.kind === "leaf" ? (context.tensors.get(node) as Tensor) : buildTree(node, context, state);
+    const entry = entryOf(node, context, state);
     const shape = node.kind === "leaf" ? node.meta.shape : (entry as Td)._batchSize;
     if (!startsWith(shape, state.batchSize)) {
       throw new FormatError(

@@ -4,10 +4,11 @@ import type { Complex, Float, Int } from "../tensor/complex.ts";
 import type { DeviceLike } from "../tensor/device.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { TensorDictBase as Collection } from "./base.ts";
+import type { NestedTensor } from "./nested.ts";
 import type { NonTensorData } from "./non-tensor.ts";
 
 /** What a TensorDict stores under a key. */
-export type Entry = Tensor | Collection<Schema>;
+export type Entry = Tensor | Collection<Schema> | NestedTensor;
 
 /** Keys and the types under them. */
 // biome-ignore lint/suspicious/noExplicitAny: `any` is the schema of a TensorDict about which nothing is known
@@ -29,7 +30,7 @@ export type Stored<V> =
   IsAny<V> extends true
     ? // biome-ignore lint/suspicious/noExplicitAny: nothing is known about the value
       any
-    : V extends Tensor | Collection
+    : V extends Tensor | Collection | NestedTensor
       ? V
       : V extends NumberLike | NumberArray | NodeJS.TypedArray
         ? Tensor

@@ -4,8 +4,9 @@ import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { findEntry, updateTd } from "./access.ts";
 import { shallowTree } from "./key-ops.ts";
+import { noNested } from "./nested.ts";
 import { denseStack } from "./stacking.ts";
-import { Collection, entriesOf, isNonTensor, make, stateOf, type Td } from "./state.ts";
+import { entriesOf, isBranch, isNested, isNonTensor, make, stateOf, type Td } from "./state.ts";
 import { zeros } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
 
@@ -53,8 +54,7 @@ function mergeInto(into: Td, from: Td, prefix: readonly string[], callback: Merg
   for (const [key, value] of entriesOf(from)) {
     const own = into._own(key);
     const path = [...prefix, key];
-    const nested = (entry: unknown) => entry instanceof Collection && !isNonTensor(entry);
-    if (own !== undefined && nested(own) && nested(value)) mergeInto(own as Td, value as Td, path, callback);
+    if (isBranch(own) && isBranch(value)) mergeInto(own, value, path, callback);
     else into.set(key, own === undefined ? value : callback(path, own, value));
   }
 }
@@ -73,6 +73,7 @@ export function padTd(td: Td, padSize: readonly number[], value = 0): Td {
   const pad = (level: Td): Td => {
     const entries = new Map<string, Entry>();
     for (const [key, entry] of entriesOf(level)) {
+      if (isNested(entry)) throw noNested("padding", key);
       if (!(entry instanceof Tensor)) {
         entries.set(key, isNonTensor(entry) ? valueOfBatch(entry as Td, grown) : pad(entry as Td));
         continue;

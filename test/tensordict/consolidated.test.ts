@@ -27,7 +27,7 @@ afterAll(room.remove);
 /** Files that cannot be read, with the reason. */
 const REFUSED: Record<string, RegExp> = {
   clash: /a level without a class/,
-  njt: /a nested tensor, which zensor does not have/,
+  njt: /a jagged nested tensor, which zensor does not have/,
 };
 /** Files whose data is in another order than that in which they are loaded. */
 const REORDERED = new Set(["order"]);

@@ -9,7 +9,8 @@ import { parsePythonJsonObject } from "../../src/io/python-json.ts";
 import { nativeBytes } from "../../src/io/tensor-bytes.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
 import { pythonRepr } from "../../src/tensordict/python-repr.ts";
-import type { Td } from "../../src/tensordict/state.ts";
+import { isBranch, isNested, type Td } from "../../src/tensordict/state.ts";
+import type { Entry } from "../../src/tensordict/types.ts";
 import examples from "../fixtures/tensordict/examples.json" with { type: "json" };
 
 /** Content of an example, as Python described it. */
@@ -75,13 +76,17 @@ export function hexOf(t: Tensor): string {
 }
 
 /** What a collection holds, in the form of `Expected`. */
-export function describeEntry(entry: Tensor | Td): unknown {
+export function describeEntry(entry: Entry): unknown {
   if (entry instanceof Tensor) {
     const hex = hexOf(entry);
     const base = { kind: "tensor", dtype: String(entry.dtype), shape: [...entry.shape] };
     return hex.length <= 128
       ? { ...base, hex }
       : { ...base, sha256: new Bun.CryptoHasher("sha256").update(Buffer.from(hex, "hex")).digest("hex") };
+  }
+  if (isNested(entry)) {
+    const parts = entry.unbind().map(describeEntry);
+    return { kind: "nested", layout: "torch.strided", dtype: String(entry.dtype), parts };
   }
   const base = {
     kind: entry._className,
@@ -102,6 +107,7 @@ export function describeEntry(entry: Tensor | Td): unknown {
 
 /** The same description from Python's, without what only Python has. */
 export function normalizeExpected(expected: Expected): unknown {
+  if (expected.kind === "nested") return expected;
   if (expected.kind === "tensor") {
     const { nbytes: _, ...rest } = expected as { nbytes?: number };
     return rest;
@@ -132,7 +138,7 @@ export function inFileOrder(td: Td, path: string): void {
     if (entry === undefined) continue;
     td._drop(key);
     td._put(key, entry);
-    if (!(entry instanceof Tensor)) inFileOrder(entry as Td, join(level, encodeKey(key)));
+    if (isBranch(entry)) inFileOrder(entry as Td, join(level, encodeKey(key)));
   }
 }
 

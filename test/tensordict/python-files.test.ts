@@ -27,7 +27,6 @@ const REFUSED: Record<string, RegExp> = {
   dtype_float8_e4m3fnuz: /unsupported dtype/,
   dtype_float8_e5m2fnuz: /unsupported dtype/,
   dtype_float8_e8m0fnu: /unsupported dtype/,
-  nested_strided: /is a nested tensor/,
   nontensor_pickle: /Refusing to load pickled/,
   nontensor_special: /Refusing to load pickled/,
   nontensor_stack_pickle: /Refusing to load pickled/,
