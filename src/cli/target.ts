@@ -1,9 +1,9 @@
 // Where a command writes: what would be lost is refused first, then everything is written beside the target, which
 // changes only when all of it is there.
-import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { styleText } from "node:util";
-import { replaceDurably, temporaryBeside } from "../io/durable.ts";
+import { discardPath, replaceDurably, temporaryBeside } from "../io/durable.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { isRemote } from "../io/s3.ts";
 import { copyMappedFiles } from "../io/tensor-bytes.ts";
@@ -111,7 +111,7 @@ export async function place(
     signal.throwIfAborted();
     if (made !== path) replaceDurably(made, path);
   } catch (error) {
-    if (made !== path) rmSync(made, { recursive: true, force: true });
+    if (made !== path) discardPath(made);
     throw error;
   } finally {
     bar.stop();

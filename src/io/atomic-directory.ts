@@ -14,7 +14,17 @@ import {
 import { hostname } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { RuntimeError } from "../tensor/errors.ts";
-import { replaceFile, syncDirectories, syncDirectoriesLater, syncPath, syncPathLater, tradePlaces } from "./durable.ts";
+import {
+  discardPath,
+  discardPathLater,
+  replaceFile,
+  requireDescriptor,
+  syncDirectories,
+  syncDirectoriesLater,
+  syncUpward,
+  syncUpwardLater,
+  tradePlaces,
+} from "./durable.ts";
 import { guarded, OSError } from "./errors.ts";
 
 const MARK = ".tdtmp-";
@@ -72,6 +82,8 @@ export class AtomicDirectory {
   /** Where the new directory is written. */
   readonly path: string;
   private readonly work: string;
+  /** The outermost directory that was made for the target to lie in. */
+  private outermost: string | undefined;
 
   constructor(
     target: string,
@@ -87,7 +99,8 @@ export class AtomicDirectory {
   begin(): void {
     this.check();
     const parent = dirname(this.target);
-    guarded(parent, () => mkdirSync(parent, { recursive: true }));
+    requireDescriptor(this.target);
+    this.outermost = guarded(parent, () => mkdirSync(parent, { recursive: true }));
     guarded(this.work, () => mkdirSync(this.work));
     guarded(this.path, () => mkdirSync(this.path));
   }
@@ -98,7 +111,7 @@ export class AtomicDirectory {
     this.takeOver();
     syncDirectories(this.path);
     this.trade();
-    syncPath(dirname(this.target));
+    syncUpward(dirname(this.target), this.outermost);
     rmSync(this.work, { recursive: true, force: true });
     // Only now: such a directory may hold the last whole content where names cannot be exchanged.
     for (const left of abandonedSaves(this.target)) rmSync(left, { recursive: true, force: true });
@@ -111,7 +124,7 @@ export class AtomicDirectory {
     await syncDirectoriesLater(this.path);
     signal?.throwIfAborted();
     this.trade();
-    await syncPathLater(dirname(this.target));
+    await syncUpwardLater(dirname(this.target), this.outermost);
     await this.abandonLater();
     for (const left of abandonedSaves(this.target)) await promises.rm(left, { recursive: true, force: true });
   }
@@ -129,12 +142,12 @@ export class AtomicDirectory {
 
   /** Removes what was written so far. */
   abandon(): void {
-    rmSync(this.work, { recursive: true, force: true });
+    discardPath(this.work);
   }
 
   /** The same while the program goes on. */
   async abandonLater(): Promise<void> {
-    await promises.rm(this.work, { recursive: true, force: true });
+    await discardPathLater(this.work);
   }
 
   private check(): void {

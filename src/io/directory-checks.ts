@@ -2,26 +2,29 @@
 import { lstatSync, mkdirSync, statSync } from "node:fs";
 import { guarded, OSError } from "./errors.ts";
 
-/** Makes a directory where none is. */
-export function makeDirectory(path: string): void {
+/** Makes a directory where none is. False when there is one already. */
+export function makeDirectory(path: string): boolean {
   try {
     mkdirSync(path);
+    return true;
   } catch (error) {
     if ((error as { code?: string }).code === "EEXIST") checkPlace(path);
     else
       guarded(path, () => {
         throw error;
       });
+    return false;
   }
 }
 
-/** A file goes where nothing is, or where a file is that may be replaced. */
-export function checkFile(path: string, exclusive: boolean): void {
+/** A file goes where nothing is, or where a file is that may be replaced. Returns whether there is one. */
+export function checkFile(path: string, exclusive: boolean): boolean {
   const stat = guarded(path, () => lstatSync(path, { throwIfNoEntry: false }));
-  if (stat === undefined) return;
+  if (stat === undefined) return false;
   if (stat.isSymbolicLink()) throw throughLink(path);
   if (exclusive) throw new OSError(`The file ${path} already exists.`, { path, errno: 17, code: "EEXIST" });
   if (!stat.isFile()) throw new OSError(`${path} is not a regular file`, { path, code: "not_a_file" });
+  return true;
 }
 
 function throughLink(path: string): OSError {

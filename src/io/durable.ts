@@ -7,17 +7,54 @@ import {
   promises,
   readdirSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
+  unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, parse, resolve } from "node:path";
 import { exchangeNames } from "../ffi/system.ts";
 import { guarded, guardedLater } from "./errors.ts";
 
 /** A name beside a path that nothing has yet. */
 export function temporaryBeside(path: string, what = "tmp"): string {
   return `${resolve(path)}.${what}-${process.pid}-${Math.random().toString(36).slice(2, 10)}`;
+}
+
+/**
+ * Throws when no more file can be opened: what makes directories has to know before, since without one they could not
+ * be removed again.
+ */
+export function requireDescriptor(path: string): void {
+  if (process.platform === "win32") return;
+  closeSync(guarded(path, () => openSync(parse(resolve(path)).root, "r")));
+}
+
+/** Removes what a failed save began. The error that is on its way matters more than one of this. */
+export function discardPath(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    try {
+      removeTree(path);
+    } catch {
+      // A file system that takes no changes has nothing of it.
+    }
+  }
+}
+
+/** The same beside the program: giving back the pages of large files takes a while. */
+export async function discardPathLater(path: string): Promise<void> {
+  await promises.rm(path, { recursive: true, force: true }).catch(() => discardPath(path));
+}
+
+/** With one open directory at a time, where there is not one more. */
+function removeTree(path: string): void {
+  if (lstatSync(path).isDirectory()) {
+    for (const name of readdirSync(path)) removeTree(join(path, name));
+    rmdirSync(path);
+  } else unlinkSync(path);
 }
 
 /** Gives a finished file the name of the old one. */
@@ -36,7 +73,7 @@ export function replaceText(path: string, text: string, sync = false): void {
     if (sync) syncPath(made);
     replaceFile(made, path);
   } catch (error) {
-    rmSync(made, { force: true });
+    discardPath(made);
     throw error;
   }
 }
@@ -68,6 +105,23 @@ export async function syncPathLater(path: string): Promise<void> {
 /** `replaceFile` beside the program: giving back the pages of a large old file takes a while. */
 export async function replaceFileLater(made: string, path: string): Promise<void> {
   await guardedLater(path, () => promises.rename(made, path));
+}
+
+/** Waits until the disk has the names in a directory and, where directories were made for it, theirs. */
+export function syncUpward(path: string, outermost: string | undefined): void {
+  for (const directory of upward(path, outermost)) syncPath(directory);
+}
+
+/** `syncUpward` beside the program. */
+export async function syncUpwardLater(path: string, outermost: string | undefined): Promise<void> {
+  for (const directory of upward(path, outermost)) await syncPathLater(directory);
+}
+
+function* upward(path: string, outermost: string | undefined): Generator<string> {
+  for (let at = path; ; at = dirname(at)) {
+    yield at;
+    if (outermost === undefined || at === dirname(outermost) || at === dirname(at)) return;
+  }
 }
 
 /** Waits until the disk has the names in a directory and in all directories below it. */

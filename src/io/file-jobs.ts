@@ -1,6 +1,7 @@
 // Batches of file work done by the native library: write, size and map many files in one call, with several threads,
 // at once or in the background.
 import { addressOf, native } from "../ffi/library.ts";
+import { fileFault } from "../tensor/values.ts";
 import { OSError, systemError } from "./errors.ts";
 
 const UTF8 = new TextEncoder();
@@ -80,6 +81,7 @@ const STATUS = {
   cancelled: -10006,
   notAFile: -10007,
   sourceShort: -10008,
+  memoryFault: -10009,
 } as const;
 
 /** The error for a job that failed. */
@@ -113,6 +115,8 @@ export function jobError(job: FileJob, result: JobResult): Error {
       return new DOMException("The operation was aborted.", "AbortError");
     case STATUS.notAFile:
       return new OSError(`${path} is not a regular file`, { path, code: "not_a_file" });
+    case STATUS.memoryFault:
+      return new OSError(`a mapped file lacks bytes that ${path} shares`, { path, code: "file_fault" });
     case STATUS.badJob:
       return new OSError(`bad arguments for ${path}`, { path, code: "bad_job" });
     default:
@@ -136,6 +140,7 @@ export class FileJobs {
   private readonly jobs: FileJob[] = [];
   private table = new Float64Array(0);
   private paths = new Uint8Array(0);
+  private fault: Error | null = null;
 
   get length(): number {
     return this.jobs.length;
@@ -186,7 +191,13 @@ export class FileJobs {
   run(threads = 1): number {
     if (this.jobs.length === 0) return 0;
     this.layOut();
-    return native.zs_io_run(addressOf(this.table), this.jobs.length, threads);
+    return this.counted(native.zs_io_run(addressOf(this.table), this.jobs.length, threads));
+  }
+
+  /** Bytes of a mapped file that were missing are zeros where they were written to: the batch failed then. */
+  private counted(failed: number): number {
+    this.fault = fileFault("file work");
+    return this.fault !== null && failed === 0 ? 1 : failed;
   }
 
   /**
@@ -209,7 +220,7 @@ export class FileJobs {
       this.unmapAll();
       throw error;
     }
-    const failed = native.zs_io_finish(handle);
+    const failed = this.counted(native.zs_io_finish(handle));
     if (options.signal?.aborted) {
       this.unmapAll();
       options.signal.throwIfAborted();
@@ -246,6 +257,10 @@ export class FileJobs {
 
   /** Throws the first failure, after giving back what the others mapped. */
   throwFirstFailure(): void {
+    if (this.fault !== null) {
+      this.unmapAll();
+      throw this.fault;
+    }
     for (let i = 0; i < this.jobs.length; i++) {
       const result = this.result(i);
       if (result.status === 0) continue;

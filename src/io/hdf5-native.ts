@@ -52,7 +52,12 @@ function words(values: readonly (number | null)[]): BigUint64Array {
 function failureOf(library: Hdf5Library, path: string): Error {
   const text = hdf5Error(library);
   const errno = /errno = (\d+)/.exec(text);
-  if (errno !== null) return new OSError(`${path}: ${text}`, { errno: Number(errno[1]), path });
+  if (errno !== null) {
+    const known = systemError(Number(errno[1]), path);
+    // Another program has locked the file: the system's words for that say nothing.
+    if (known.code === "EAGAIN") return new OSError(`${path}: ${text}`, { errno: known.errno, path, code: "EAGAIN" });
+    return known;
+  }
   return new FormatError(text, path);
 }
 

@@ -6,6 +6,7 @@ import { KeyError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { numelOf, sameSizes } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
+import { checkFile } from "../tensor/values.ts";
 import { FormatError, OSError } from "./errors.ts";
 import type { Hdf5Engine, Hdf5Handle, Hdf5Info, Hdf5Layout, Hdf5Mode, Hdf5Storage } from "./hdf5-engine.ts";
 import { nativeEngine } from "./hdf5-native.ts";
@@ -230,7 +231,10 @@ export class Hdf5File {
     const source = value.detach().to(dtype);
     const full = sameSizes(source._shape, shape) ? source : source.expand([...shape]);
     const { address, nbytes, keep } = nativeBytes(full);
-    if (nbytes > 0) this.#file.write(path, info, selected?.selection ?? null, address, nbytes);
+    if (nbytes > 0) {
+      this.#file.write(path, info, selected?.selection ?? null, address, nbytes);
+      checkFile("writing to an HDF5 file");
+    }
     // Whose bytes they are: a copy that only the address knows would be collected too early.
     return keep;
   }
@@ -263,8 +267,8 @@ export class Hdf5File {
   }
 
   /**
-   * `put` where nothing is yet, in steps of about a megabyte, which a program may take between other things. Chunks that
-   * are compressed, and whose shape the caller leaves open, are smaller than those of `put`: one chunk is one step.
+   * `put` where nothing is yet, in steps of about a megabyte, which a program may take between other things. Chunks
+   * that are compressed, and whose shape the caller leaves open, are smaller than those of `put`: one chunk is one step.
    */
   *putSteps(path: string, value: Tensor, layout: Hdf5Layout = {}): Generator<void> {
     if (value.requiresGrad) throw new RuntimeError("Cannot set a tensor that has requires_grad=True.");

@@ -1,31 +1,53 @@
 // Mapped files as storages: bytes that the operating system reads when they are touched and writes back by itself.
+import { lstatSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { native } from "../ffi/library.ts";
 import { collectYoung, ownMapping } from "../ffi/memory.ts";
 import { forgetPages } from "../ffi/system.ts";
 import { Storage } from "../tensor/storage.ts";
-import { type BackgroundOptions, FileJobs, JobFlag, type JobResult, jobError } from "./file-jobs.ts";
+import { discardPath } from "./durable.ts";
+import { systemError } from "./errors.ts";
+import { type BackgroundOptions, type FileJob, FileJobs, JobFlag, type JobResult } from "./file-jobs.ts";
 import { Slices } from "./slices.ts";
 
 /** How a file is mapped: read and write through, or read with changes kept private to this process. */
 export type MapMode = "r+" | "r" | "c";
 
-const ENOMEM = -12;
+const ENOMEM = 12;
 /** Bytes that a shared mapping of a file counts for the collector. */
 const SHARED_COUNT = 512;
 /** The share of a private mapping of a file that counts: most of its pages are only read. */
 const PRIVATE_SHARE = 1 / 16;
 /** Linux allows a process 65530 mappings: unreachable ones are collected long before. */
 const MANY_MAPS = 4096;
+/** Mappings that are left to the runtime: without any it ends the process as soon as it wants memory. */
+const SPARE_MAPS = 4096;
 let mapsAfterCollection = 0;
+let mostMaps: number | null = null;
 
-function collectIfMany(more: number): void {
+/** How many mappings of files there may be. */
+function mapLimit(): number {
+  if (mostMaps !== null) return mostMaps;
+  mostMaps = Number.POSITIVE_INFINITY;
+  try {
+    const system = Number(readFileSync("/proc/sys/vm/max_map_count", "utf8"));
+    if (system > 0) mostMaps = Math.max(system - SPARE_MAPS, system / 2);
+  } catch {
+    // Other systems have no such limit.
+  }
+  return mostMaps;
+}
+
+/** Collects unreachable mappings when there are many. More than the system can have are an error. */
+export function makeRoomFor(requests: readonly { path: string | null }[]): void {
+  const more = requests.length;
   const live = native.zs_io_live_maps();
-  const limit = Math.max(MANY_MAPS, 2 * mapsAfterCollection);
+  const limit = Math.min(Math.max(MANY_MAPS, 2 * mapsAfterCollection), mapLimit());
   if (live + more <= limit) return;
   collectYoung();
   if (native.zs_io_live_maps() + more > limit) Bun.gc(true);
   mapsAfterCollection = native.zs_io_live_maps();
+  if (mapsAfterCollection + more > mapLimit()) throw systemError(ENOMEM, requests[0]?.path ?? "<anonymous memory>");
 }
 
 /** What is known about the mapping behind a storage; `storage.source`. */
@@ -97,23 +119,45 @@ export interface MapRequest {
   nbytes: number;
 }
 
-/** Maps many files with one native call. All or none: a failure gives back the others. */
-export function mapFiles(requests: readonly MapRequest[], mode: MapMode, threads = 1): Storage[] {
-  collectIfMany(requests.length);
+/** Runs jobs that map. All or none: a failure gives back the others. */
+export function runMapping(list: readonly FileJob[], mode: MapMode, threads = 1): Storage[] {
+  makeRoomFor(list);
   for (let attempt = 0; ; attempt++) {
     const jobs = new FileJobs();
-    for (const { path, nbytes } of requests) jobs.add({ path, nbytes, flags: mapFlags(mode) });
+    for (const job of list) jobs.add(job);
     if (jobs.run(threads) !== 0) {
       // Unreachable tensors may still hold mappings: collect them once before giving up.
-      if (attempt === 0 && requests.some((_, i) => jobs.result(i).status === ENOMEM)) {
+      const again = attempt === 0 && !list.some(({ flags }) => (flags & JobFlag.exclusive) !== 0);
+      if (again && list.some((_, i) => jobs.result(i).status === -ENOMEM)) {
         jobs.unmapAll();
         Bun.gc(true);
         continue;
       }
       jobs.throwFirstFailure();
     }
-    return requests.map(({ path }, i) => storageOf(jobs.result(i), path, mode));
+    return list.map(({ path }, i) => storageOf(jobs.result(i), path, mode));
   }
+}
+
+/** Runs what makes a file. When that fails a file that was not there before goes away. */
+export function makingFile<T>(path: string, run: () => T): T {
+  const there = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  try {
+    return run();
+  } catch (error) {
+    // Somebody else may have made it meanwhile.
+    if (!there && (error as { code?: unknown }).code !== "EEXIST") discardPath(path);
+    throw error;
+  }
+}
+
+/** Maps many files with one native call. */
+export function mapFiles(requests: readonly MapRequest[], mode: MapMode, threads = 1): Storage[] {
+  return runMapping(
+    requests.map(({ path, nbytes }) => ({ path, nbytes, flags: mapFlags(mode) })),
+    mode,
+    threads,
+  );
 }
 
 /** `mapFiles` while the program goes on: opening thousands of files takes a while. */
@@ -123,7 +167,7 @@ export async function mapFilesLater(
   threads = 1,
   options: BackgroundOptions = {},
 ): Promise<Storage[]> {
-  collectIfMany(requests.length);
+  makeRoomFor(requests);
   const jobs = new FileJobs();
   for (const { path, nbytes } of requests) jobs.add({ path, nbytes, flags: mapFlags(mode) });
   if ((await jobs.runInBackground(threads, options)) === 0) {
@@ -148,19 +192,14 @@ export function mapFile(path: string, mode: MapMode, nbytes = -1): Storage {
 /** Shared memory without a name, zero-filled. */
 export function anonymousStorage(nbytes: number): Storage {
   if (nbytes === 0) return Storage.allocate(0);
-  const jobs = new FileJobs();
-  jobs.add({ path: null, nbytes, flags: mapFlags("r+") | JobFlag.keepFd });
-  if (jobs.run() !== 0) throw jobError(jobs.job(0), jobs.result(0));
-  return storageOf(jobs.result(0), null, "r+");
+  return runMapping([{ path: null, nbytes, flags: mapFlags("r+") | JobFlag.keepFd }], "r+")[0] as Storage;
 }
 
 /** Makes (or opens) a file of at least `nbytes`, sparse where nothing was written, and maps it. */
 export function sparseFile(path: string, nbytes: number, options: { existsok?: boolean } = {}): Storage {
   if (nbytes === 0) return Storage.allocate(0);
-  const jobs = new FileJobs();
   const exclusive = options.existsok === false ? JobFlag.exclusive : 0;
   const flags = mapFlags("r+") | JobFlag.create | JobFlag.grow | JobFlag.noFollow | exclusive;
-  jobs.add({ path: resolve(path), nbytes, flags });
-  if (jobs.run() !== 0) throw jobError(jobs.job(0), jobs.result(0));
-  return storageOf(jobs.result(0), resolve(path), "r+");
+  const job = { path: resolve(path), nbytes, flags };
+  return makingFile(job.path, () => runMapping([job], "r+")[0] as Storage);
 }

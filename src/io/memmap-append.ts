@@ -1,7 +1,7 @@
 // Makes saved tensors longer: files grow first, and only then the metadata of all levels says so.
 import { lstatSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { syncPath } from "./durable.ts";
+import { discardPath, syncPath } from "./durable.ts";
 import { FormatError, guarded, systemError } from "./errors.ts";
 import { FileJobs, JobFlag } from "./file-jobs.ts";
 import { MAX_META_BYTES } from "./memmap-meta.ts";
@@ -69,7 +69,8 @@ function grownText(level: TensorDictNode, rows: number): string {
   return pythonJsonStringify(root);
 }
 
-function growFiles(growth: readonly LeafGrowth[]): void {
+/** Returns what takes the rows back. */
+function growFiles(growth: readonly LeafGrowth[]): () => void {
   const jobs = new FileJobs();
   const sizes = growth.map(({ leaf }) => statSync(leaf.path, { throwIfNoEntry: false })?.size ?? null);
   for (const [i, { leaf, bytes }] of growth.entries()) {
@@ -80,13 +81,18 @@ function growFiles(growth: readonly LeafGrowth[]): void {
     const flags = JobFlag.write | JobFlag.writable | JobFlag.noFollow | JobFlag.fsync | create;
     jobs.add({ path: leaf.path, offset: nbytes, nbytes: bytes.nbytes, data: bytes.address, flags, keep: bytes.keep });
   }
-  if (jobs.run() === 0) return;
-  for (const [i, { leaf }] of growth.entries()) {
-    const size = sizes[i] as number | null;
-    if (size === null) rmSync(leaf.path, { force: true });
-    else if (statSync(leaf.path).size > size) truncateSync(leaf.path, size);
+  const undo = () => {
+    for (const [i, { leaf }] of growth.entries()) {
+      const size = sizes[i] as number | null;
+      if (size === null) discardPath(leaf.path);
+      else if ((statSync(leaf.path, { throwIfNoEntry: false })?.size ?? 0) > size) truncateSync(leaf.path, size);
+    }
+  };
+  if (jobs.run() !== 0) {
+    undo();
+    jobs.throwFirstFailure();
   }
-  jobs.throwFirstFailure();
+  return undo;
 }
 
 /**
@@ -98,16 +104,17 @@ export function appendRows(levels: readonly TensorDictNode[], growth: readonly L
   const texts = levels.map((level) => grownText(level, rows));
   const pending = levels.map(({ path }) => join(path, PENDING));
   for (const file of pending) if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) throw systemError(17, file);
-  growFiles(growth);
-  const made: string[] = [];
+  const undo = growFiles(growth);
   try {
     for (const [i, file] of pending.entries()) {
       guarded(file, () => writeFileSync(file, texts[i] as string, { flag: "wx" }));
-      made.push(file);
       syncPath(file);
     }
+    // Their names too: what a power cut leaves is completed only where these are found.
+    for (const { path } of levels) syncPath(path);
   } catch (error) {
-    for (const file of made) rmSync(file, { force: true });
+    for (const file of pending) discardPath(file);
+    undo();
     throw error;
   }
   for (const { path } of levels) {

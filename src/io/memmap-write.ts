@@ -6,10 +6,10 @@ import { RuntimeError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import { AtomicDirectory } from "./atomic-directory.ts";
 import { checkFile, checkPlace, makeDirectory } from "./directory-checks.ts";
-import { inTurn } from "./durable.ts";
+import { discardPath, inTurn, requireDescriptor } from "./durable.ts";
 import { guarded } from "./errors.ts";
 import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES } from "./file-jobs.ts";
-import { mapFiles, mapFilesLater, mapFlags, mappedFileOf, storageOf } from "./mapping.ts";
+import { makeRoomFor, mapFiles, mapFilesLater, mapFlags, mappedFileOf, storageOf } from "./mapping.ts";
 import { Slices } from "./slices.ts";
 import { StagedDirectory } from "./staged-directory.ts";
 import type { LeafWrite, TreeWrite } from "./tree.ts";
@@ -44,6 +44,8 @@ export class DirectoryWriter {
   private readonly root: string;
   private readonly atomic: AtomicDirectory | null;
   private readonly stage: StagedDirectory | null;
+  /** What was not there before the save. */
+  private readonly made: string[] = [];
 
   constructor(
     private readonly tree: TreeWrite,
@@ -62,7 +64,7 @@ export class DirectoryWriter {
       this.prepare();
       this.finish(this.jobs.run(this.options.numThreads ?? 1));
     } catch (error) {
-      this.atomic?.abandon();
+      this.abandon();
       throw error;
     }
   }
@@ -90,6 +92,11 @@ export class DirectoryWriter {
     }
   }
 
+  private abandon(): void {
+    this.atomic?.abandon();
+    for (const path of this.made.reverse()) discardPath(path);
+  }
+
   /** Makes the jobs in small steps. Metadata comes last: it never names a tensor that was not written yet. */
   private *plan(): Generator<void> {
     yield* layOutSteps(this.tree, this.root, this.options.robustKey !== false, {
@@ -108,10 +115,15 @@ export class DirectoryWriter {
     this.atomic?.begin();
     if (this.atomic === null && existsSync(this.root)) {
       for (const path of this.directories) checkPlace(path);
-      for (const { path, exclusive } of this.files) checkFile(path, exclusive);
+      for (const { path, exclusive } of this.files) if (!checkFile(path, exclusive)) this.made.push(path);
     }
-    guarded(this.root, () => mkdirSync(this.root, { recursive: true }));
-    for (const path of this.directories) makeDirectory(path);
+    if (this.atomic === null) {
+      requireDescriptor(this.root);
+      makeRoomFor(this.mapped);
+    }
+    const first = guarded(this.root, () => mkdirSync(this.root, { recursive: true }));
+    if (first !== undefined) this.made.push(first);
+    for (const path of this.directories) if (makeDirectory(path)) this.made.push(path);
   }
 
   private async prepareLater(slices: Slices): Promise<void> {

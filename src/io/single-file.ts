@@ -1,10 +1,18 @@
 // Files written whole: beside the target under another name, which takes its place when everything is there.
-import { promises, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { addressOf } from "../ffi/library.ts";
 import { copyBytes } from "../ffi/memory.ts";
 import { RuntimeError } from "../tensor/errors.ts";
-import { inTurn, replaceFile, replaceFileLater, syncPath, syncPathLater, temporaryBeside } from "./durable.ts";
+import {
+  discardPath,
+  discardPathLater,
+  inTurn,
+  replaceFile,
+  replaceFileLater,
+  syncPath,
+  syncPathLater,
+  temporaryBeside,
+} from "./durable.ts";
 import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES } from "./file-jobs.ts";
 import { type Piece, pieceBytes } from "./pieces.ts";
 import { isRemote, type RemoteOptions, RemotePlace } from "./s3.ts";
@@ -113,7 +121,7 @@ export class FileWrite {
       replaceFile(this.temporary, this.path);
       if (this.options.fsync) syncPath(dirname(this.path));
     } catch (error) {
-      rmSync(this.temporary, { force: true });
+      discardPath(this.temporary);
       throw error;
     }
   }
@@ -138,7 +146,7 @@ export class FileWrite {
         return placed();
       });
     } catch (error) {
-      await promises.rm(this.temporary, { force: true });
+      await discardPathLater(this.temporary);
       throw error;
     }
   }

@@ -1,11 +1,11 @@
 // Writes snapshots: what goes into the manifest, and which bytes go into which files.
-import { existsSync, lstatSync, mkdirSync, rmSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { addressOf } from "../ffi/library.ts";
 import { Float, Int } from "../tensor/complex.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { replaceText, syncDirectories, syncPath } from "./durable.ts";
+import { discardPath, replaceText, requireDescriptor, syncDirectories, syncPath, syncUpward } from "./durable.ts";
 import { FormatError, guarded } from "./errors.ts";
 import { FileJobs, JobFlag } from "./file-jobs.ts";
 import { isPlainObject } from "./python-json.ts";
@@ -227,16 +227,17 @@ export class SnapshotWriter {
   write(root: string): void {
     const locations = this.locations(root);
     const existed = existsSync(root);
+    requireDescriptor(root);
     try {
       this.writeFiles(root, locations);
     } catch (error) {
-      if (!existed) rmSync(root, { recursive: true, force: true });
+      if (!existed) discardPath(root);
       throw error;
     }
   }
 
   private writeFiles(root: string, locations: readonly string[]): void {
-    guarded(root, () => mkdirSync(root, { recursive: true }));
+    const outermost = guarded(root, () => mkdirSync(root, { recursive: true }));
     const made = new Set<string>();
     for (const location of locations) makeParents(root, location.split("/").slice(0, -1), made);
     for (const { location, value } of this.objects) saveTorch(value, join(root, location));
@@ -257,7 +258,7 @@ export class SnapshotWriter {
     }
     // The manifest is the sign that everything is there: it comes last, at once.
     replaceText(join(root, METADATA_FILE), this.manifest(), this.options.fsync);
-    if (this.options.fsync) syncPath(root);
+    if (this.options.fsync) syncUpward(root, outermost);
   }
 }
 

@@ -3,7 +3,14 @@
 import { lstatSync, mkdirSync, promises, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { checkPlace, makeDirectory } from "./directory-checks.ts";
-import { replaceFileLater, syncDirectoriesLater, syncPathLater, temporaryBeside } from "./durable.ts";
+import {
+  discardPathLater,
+  replaceFileLater,
+  requireDescriptor,
+  syncDirectoriesLater,
+  syncUpwardLater,
+  temporaryBeside,
+} from "./durable.ts";
 import { guarded, guardedLater } from "./errors.ts";
 import type { Slices } from "./slices.ts";
 
@@ -12,6 +19,8 @@ export class StagedDirectory {
   /** Where it is filled: inside of the target if there is one, so that both are on one file system. */
   readonly path: string;
   private begun = false;
+  /** The outermost directory that was made for it to lie in. */
+  private outermost: string | undefined;
 
   constructor(readonly target: string) {
     const there = statSync(target, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -21,7 +30,8 @@ export class StagedDirectory {
   /** Makes it. */
   begin(): void {
     const parent = dirname(this.path);
-    guarded(parent, () => mkdirSync(parent, { recursive: true }));
+    requireDescriptor(this.target);
+    this.outermost = guarded(parent, () => mkdirSync(parent, { recursive: true }));
     guarded(this.path, () => mkdirSync(this.path));
     this.begun = true;
   }
@@ -45,7 +55,7 @@ export class StagedDirectory {
     this.begun = false;
     if (!sync) return;
     await syncDirectoriesLater(target);
-    await syncPathLater(dirname(resolve(target)));
+    await syncUpwardLater(dirname(resolve(target)), this.outermost);
   }
 
   /** Where a staged path belongs. */
@@ -55,6 +65,6 @@ export class StagedDirectory {
 
   /** Removes what was staged. */
   async abandon(): Promise<void> {
-    if (this.begun) await promises.rm(this.path, { recursive: true, force: true });
+    if (this.begun) await discardPathLater(this.path);
   }
 }

@@ -1,21 +1,37 @@
 /** Elements to and from JavaScript numbers, many in one native call. */
+import { statfsSync } from "node:fs";
 import { native, textAt } from "../ffi/library.ts";
 import { addressOf, allocateBlock, copyBytes, peek, windowOn } from "../ffi/memory.ts";
 import { RuntimeError } from "./errors.ts";
 
 export { addressOf, peek };
 
-/** The error for a mapped file that was cut short by somebody else while it was in use. */
-export function fileFault(op: string): RuntimeError | null {
-  const path = native.zs_io_fault();
-  if (path === 0) return null;
-  return new RuntimeError(
-    `${op}: the file ${textAt(path)} is shorter than when it was mapped; its missing bytes read as zeros`,
-    { op, code: "file_fault" },
-  );
+/** True when a disk has no room, as far as the system tells. */
+function isFull(path: string): boolean {
+  try {
+    return statfsSync(path).bavail === 0;
+  } catch {
+    return false;
+  }
 }
 
-/** Throws when reading found a mapped file cut short. */
+/**
+ * The error for a mapped file of which a part could not be had: somebody else cut it short, or it was never written and
+ * the disk is full.
+ */
+export function fileFault(op: string): RuntimeError | null {
+  const address = native.zs_io_fault();
+  if (address === 0) return null;
+  const path = textAt(Math.abs(address));
+  if (address > 0) {
+    return new RuntimeError(`${op}: the file ${path} is shorter than when it was mapped`, { op, code: "file_fault" });
+  }
+  const full = isFull(path);
+  const problem = full ? "No space left on device for" : "the disk could not give or take a part of";
+  return new RuntimeError(`${op}: ${problem} the mapped file ${path}`, { op, code: full ? "ENOSPC" : "EIO" });
+}
+
+/** Throws when a part of a mapped file could not be had since the last look. */
 export function checkFile(op: string): void {
   const error = fileFault(op);
   if (error !== null) throw error;

@@ -1,6 +1,7 @@
 // Saves collections as archives: the files of a memory-mapped directory in one zip file.
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import { guarded } from "../io/errors.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { archiveCompression, archiveEntries } from "../io/memmap-archive.ts";
 import { isRemote } from "../io/s3.ts";
@@ -38,7 +39,7 @@ export class ArchiveSave {
   ) {
     requireSavable(td);
     if (isRemote(prefix)) throw new ValueError(`Archives are written to files of this machine, not to ${prefix}.`);
-    const path = existsSync(prefix) ? realpathSync(prefix) : resolve(prefix);
+    const path = existsSync(prefix) ? guarded(prefix, () => realpathSync(prefix)) : resolve(prefix);
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat?.isDirectory()) {
       throw new ValueError(`Cannot write an archive at ${prefix}: it is an existing directory.`);
@@ -60,16 +61,21 @@ export class ArchiveSave {
     return archiveEntries(write, { robustKey: options.robustKey !== false, compression });
   }
 
+  /** A file is replaced in one step always; `atomic` sees to it that the disk has it. */
+  private writeOptions(): MemmapOptions {
+    return { ...this.options, fsync: this.options.fsync === true || this.options.atomic === true };
+  }
+
   /** Writes the archive, and gives what it holds. */
   run(): Td {
     const { pieces } = zipPieces(this.entries(), { style: "tensordict" });
-    new FileWrite(this.path, pieces, this.options).run();
+    new FileWrite(this.path, pieces, this.writeOptions()).run();
     return this.loaded();
   }
 
   /** The same while the program goes on. The sources must not change until then. */
   async runInBackground(options: BackgroundOptions): Promise<Td> {
-    const all = { ...this.options, ...options };
+    const all = { ...this.writeOptions(), ...options };
     return await writeZipInBackground(
       this.path,
       () => this.entries(),

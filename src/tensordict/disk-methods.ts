@@ -1,6 +1,8 @@
 // Methods that save and load collections as memory-mapped directories and archives.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { discardPath } from "../io/durable.ts";
+import { guarded } from "../io/errors.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import type { Hdf5Layout } from "../io/hdf5-engine.ts";
 import { encodeKey, keyProblem } from "../io/keys.ts";
@@ -241,8 +243,16 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
 
   /** Adds a copy of a tensor to a memory-mapped TensorDict, on disk too. @torch TensorDict.make_memmap_from_tensor */
   makeMemmapFromTensor(key: NestedKey, tensor: Tensor, options: { copyData?: boolean } = {}): MemoryMappedTensor {
-    const made = this.makeMemmap(key, tensor.shape, { dtype: tensor.dtype });
-    if (options.copyData !== false) made.copy_(tensor.detach());
+    const [holder, last] = this.#levelFor(keyPath(key), tensor.shape);
+    const filename = this.#leafFile(holder, last);
+    if (filename === null || options.copyData === false) {
+      const made = this.makeMemmap(key, tensor.shape, { dtype: tensor.dtype });
+      if (options.copyData !== false) made.copy_(tensor.detach());
+      return made;
+    }
+    // Written, not filled: then a full disk is an error before there is an entry.
+    const made = MemoryMappedTensor.fromTensor(tensor.detach(), { filename, copyExisting: true });
+    this.#adopt(holder, last, made);
     return made;
   }
 
@@ -284,7 +294,15 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
   #adopt(holder: Td, key: string, value: Tensor): void {
     holder._put(key, value);
     holder._disk?.late.add(key);
-    rewriteMeta(holder);
+    try {
+      rewriteMeta(holder);
+    } catch (error) {
+      holder._drop(key);
+      holder._disk?.late.delete(key);
+      const filename = this.#leafFile(holder, key);
+      if (filename !== null) discardPath(filename);
+      throw error;
+    }
   }
 
   #leafFile(holder: Td, key: string): string | null {
@@ -304,7 +322,7 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
       if (next === undefined) {
         next = make.tensordict(new Map(), stateOf(at));
         const directory = at._disk?.path == null ? null : join(at._disk.path, encodeKey(part));
-        if (directory !== null) mkdirSync(directory);
+        if (directory !== null) guarded(directory, () => mkdirSync(directory));
         next._disk = { path: directory, late: new Set(), robustKey: true };
         at._put(part, next);
         at._disk?.late.add(part);

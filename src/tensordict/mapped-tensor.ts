@@ -2,15 +2,16 @@
 import { resolve } from "node:path";
 import { repr } from "../api/printing.ts";
 import { OSError } from "../io/errors.ts";
-import { FileJobs, JobFlag } from "../io/file-jobs.ts";
+import { JobFlag } from "../io/file-jobs.ts";
 import {
   anonymousStorage,
   type MapMode,
+  makingFile,
   mapFile,
   mapFlags,
   mappedFileOf,
+  runMapping,
   sparseFile,
-  storageOf,
 } from "../io/mapping.ts";
 import { nativeBytes } from "../io/tensor-bytes.ts";
 import { type DType, type DTypeLike, getDefaultDtype, toDType } from "../tensor/dtype.ts";
@@ -117,9 +118,12 @@ export class MemoryMappedTensor extends Tensor {
     value: number | boolean,
     options: MappedOptions = {},
   ): MemoryMappedTensor {
-    const made = MemoryMappedTensor.empty(shape, options);
-    made.fill_(value as number);
-    return made;
+    const make = () => {
+      const made = MemoryMappedTensor.empty(shape, options);
+      made.fill_(value as number);
+      return made;
+    };
+    return options.filename === undefined ? make() : makingFile(resolve(options.filename), make);
   }
   static emptyLike(t: Tensor, options: MappedOptions = {}): MemoryMappedTensor {
     return MemoryMappedTensor.empty(t._shape, { dtype: t.dtype, ...options });
@@ -152,12 +156,11 @@ export class MemoryMappedTensor extends Tensor {
     }
     if (nbytes === 0) return MemoryMappedTensor.empty(shape, { dtype: t.dtype });
     const bytes = nativeBytes(t);
-    const jobs = new FileJobs();
     const exclusive = options.existsok === true ? 0 : JobFlag.exclusive;
     const flags = JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | exclusive | mapFlags("r+");
-    jobs.add({ path, nbytes, data: bytes.address, flags, keep: bytes.keep });
-    if (jobs.run() !== 0) jobs.throwFirstFailure();
-    return MemoryMappedTensor._over(storageOf(jobs.result(0), path, "r+"), shape, t.dtype);
+    const job = { path, nbytes, data: bytes.address, flags, keep: bytes.keep };
+    const [storage] = makingFile(path, () => runMapping([job], "r+"));
+    return MemoryMappedTensor._over(storage as Storage, shape, t.dtype);
   }
 
   /** Maps an existing file. A file that is too small is an error. @torch MemoryMappedTensor.from_filename */

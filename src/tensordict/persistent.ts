@@ -1,7 +1,6 @@
 // TensorDicts whose entries live in an HDF5 file: reading an entry reads the file, setting one writes it.
-import { rmSync } from "node:fs";
 import { tensor as tensorOf } from "../api/tensor-data.ts";
-import { replaceFile, temporaryBeside } from "../io/durable.ts";
+import { discardPath, replaceFile, temporaryBeside } from "../io/durable.ts";
 import { FormatError } from "../io/errors.ts";
 import { Hdf5File } from "../io/hdf5.ts";
 import type { Hdf5Layout, Hdf5Mode } from "../io/hdf5-engine.ts";
@@ -461,13 +460,15 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
     const temporary = temporaryBeside(filename);
     const given: PersistentOptions = { ...options, batchSize: options.batchSize ?? [...(tree?._batchSize ?? [])] };
     try {
-      using made = new PersistentTensorDict({ ...given, filename: temporary, mode: "x" });
-      updateTd(made, source as Td, false);
+      {
+        using made = new PersistentTensorDict({ ...given, filename: temporary, mode: "x" });
+        updateTd(made, source as Td, false);
+      }
+      replaceFile(temporary, filename);
     } catch (error) {
-      rmSync(temporary, { force: true });
+      discardPath(temporary);
       throw error;
     }
-    replaceFile(temporary, filename);
     const opened = new PersistentTensorDict({ ...given, filename, mode: "r+" });
     if (tree !== null) opened._adopt(tree);
     else if (options.batchSize === undefined) opened.#growBatch(Number.POSITIVE_INFINITY);

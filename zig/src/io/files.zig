@@ -67,7 +67,9 @@ fn identityOf(fd: c_int) mappings.File {
 fn mapDescriptor(job: *Job, fd: c_int, length: usize, flags: u32, offset: usize) Failure!bool {
     if (length == 0) return false;
     const file: mappings.File = if (flags == plain_map and offset == 0) identityOf(fd) else .{};
-    if (file.inode != 0) if (mappings.shared(file, length)) |start| {
+    const path = whole(job.path) orelse 0;
+    const name: ?[*:0]const u8 = if (path == 0) null else @ptrFromInt(path);
+    if (file.inode != 0) if (mappings.shared(file, length, name)) |start| {
         job.address = @floatFromInt(start);
         job.mapped = @floatFromInt(length);
         return false;
@@ -83,9 +85,8 @@ fn mapDescriptor(job: *Job, fd: c_int, length: usize, flags: u32, offset: usize)
     }
     job.address = @floatFromInt(@intFromPtr(address));
     job.mapped = @floatFromInt(length);
-    const path = whole(job.path) orelse 0;
     const kept = flags & Flag.keep_fd != 0 and fd >= 0 and mayKeep(fd);
-    mappings.add(@intFromPtr(address), length, if (path == 0) null else @ptrFromInt(path), if (kept) fd else -1);
+    mappings.add(@intFromPtr(address), length, offset, name, if (kept) fd else -1);
     mappings.share(@intFromPtr(address), file);
     return kept;
 }
@@ -324,9 +325,12 @@ pub fn zs_io_descriptor(address: f64) callconv(.c) i32 {
     return mappings.descriptor(whole(address) orelse return -1);
 }
 
-/// The path of a mapped file that was found shorter than its mapping, once; 0 when there is none.
+/// The path of a mapped file of which a page could not be had, once; 0 when there is none. Negative when the file is as
+/// long as its mapping: then the disk is full, or broken.
 pub fn zs_io_fault() callconv(.c) f64 {
-    return @floatFromInt(@intFromPtr(mappings.take() orelse return 0));
+    const fault = mappings.take() orelse return 0;
+    const address: f64 = @floatFromInt(@intFromPtr(fault.path));
+    return if (fault.shorter) address else -address;
 }
 
 /// Address of the function that a collector calls to drop a mapping: (first byte, length as a pointer-sized number).
@@ -355,7 +359,7 @@ pub fn zs_io_reserve(nbytes: f64) callconv(.c) f64 {
     if (@hasField(c.MAP, "NORESERVE")) m.NORESERVE = true;
     const address = c.mmap(null, n, .{}, m, -1, 0);
     if (address == c.MAP_FAILED) return lastError();
-    mappings.add(@intFromPtr(address), n, null, -1);
+    mappings.add(@intFromPtr(address), n, 0, null, -1);
     return @floatFromInt(@intFromPtr(address));
 }
 

@@ -12,6 +12,7 @@ pub const status_unsupported: f64 = -10005;
 pub const status_cancelled: f64 = -10006;
 pub const status_not_a_file: f64 = -10007;
 pub const status_source_short: f64 = -10008;
+pub const status_memory_fault: f64 = -10009; // bytes in memory are those of a mapped file that lacks them
 
 /// What a job does, as bits of `Job.flags`.
 pub const Flag = struct {

@@ -1,8 +1,9 @@
-//! The mappings that exist: who owns them, which file they show, and what happens when a mapped file turns out to be
-//! shorter than it was.
-//! Touching a page behind the end of its file raises SIGBUS. Here the page becomes zeros, the path of the file is
-//! noted, and the call that touched it (or the next one) fails with `file_fault`; the program goes on. Afterwards the
-//! page is out of bounds again, so that every use of it fails.
+//! The mappings that exist: who owns them, which file they show, and what happens when a page of a file cannot be had.
+//! Touching a page behind the end of a file that was cut short raises SIGBUS, and so does a page for which a full disk
+//! has no room. Here zeros take the place of the page and of those behind it, the path of the file is noted, and the
+//! call that touched it (or the next one) fails with `file_fault`; the program goes on. When the error is reported the
+//! file's own pages come back: later calls see the file as it is then, and fail again if it still lacks them. Nothing
+//! that seems to be written is lost without an error.
 const std = @import("std");
 const builtin = @import("builtin");
 
@@ -14,6 +15,8 @@ const has_signals = builtin.os.tag == .linux or builtin.os.tag.isDarwin();
 const Entry = struct {
     start: std.atomic.Value(usize) = .init(0),
     length: usize = 0,
+    /// Where in the file it begins.
+    offset: usize = 0,
     path: ?[*:0]u8 = null,
     /// Releases that are still to be ignored, because another owner was added.
     extra_owners: u32 = 0,
@@ -24,7 +27,7 @@ const Entry = struct {
     file: File = .{},
     /// One more than the slot of the next mapping in this chain of `by_file`.
     after_next: u32 = 0,
-    /// The first page that was behind the end of the file; 0 while all are in it.
+    /// The first page that could not be had; 0 while all could.
     lost_from: std.atomic.Value(usize) = .init(0),
 };
 
@@ -52,6 +55,22 @@ var live_bytes = std.atomic.Value(i64).init(0);
 
 var pending = std.atomic.Value(u32).init(0);
 var fault_path: [4097]u8 = @splat(0);
+/// Bytes that the file must have for the page that was missed.
+var fault_need: usize = 0;
+
+/// The pages of a file that zeros stand in for.
+const Tail = struct {
+    /// Where the mapping begins; 0 for a free place.
+    start: usize = 0,
+    page: usize = 0,
+    end: usize = 0,
+    /// Where the file's pages wait meanwhile.
+    aside: usize = 0,
+};
+/// More at a time are not kept.
+var tails: [64]Tail = @splat(.{});
+var tail_count: usize = 0;
+
 var handler_installed = false;
 var previous: if (has_signals) c.Sigaction else void = undefined;
 
@@ -79,8 +98,8 @@ fn find(start: usize) ?*Entry {
 }
 
 /// The mapping that a file has already, with one more owner, when it has `length` bytes. Where memory is collected late
-/// a file is loaded again long before its last mapping has gone.
-pub fn shared(file: File, length: usize) ?usize {
+/// a file is loaded again long before its last mapping has gone. It may have another name by now: `path`.
+pub fn shared(file: File, length: usize, path: ?[*:0]const u8) ?usize {
     acquire();
     defer release();
     var at = by_file[file.chain()];
@@ -88,11 +107,19 @@ pub fn shared(file: File, length: usize) ?usize {
         const entry = &table[at - 1];
         if (std.meta.eql(entry.file, file) and entry.length >= length and entry.lost_from.load(.acquire) == 0) {
             entry.extra_owners += 1;
+            if (path) |p| rename(entry, p);
             return entry.start.load(.monotonic);
         }
         at = entry.after_next;
     }
     return null;
+}
+
+fn rename(entry: *Entry, path: [*:0]const u8) void {
+    const old = entry.path orelse return;
+    if (std.mem.orderZ(u8, old, path) == .eq) return;
+    entry.path = copyPath(path) orelse return;
+    std.heap.c_allocator.free(std.mem.span(old));
 }
 
 /// Lets `shared` find a mapping.
@@ -121,7 +148,7 @@ fn leaveChain(entry: *Entry) void {
 }
 
 /// Notes a new mapping; `path` is null for memory without a file, `fd` goes with the mapping unless it is -1.
-pub fn add(start: usize, length: usize, path: ?[*:0]const u8, fd: c_int) void {
+pub fn add(start: usize, length: usize, offset: usize, path: ?[*:0]const u8, fd: c_int) void {
     _ = live_maps.fetchAdd(1, .monotonic);
     _ = live_bytes.fetchAdd(@intCast(length), .monotonic);
     const copy: ?[*:0]u8 = if (path) |p| copyPath(p) else null;
@@ -133,6 +160,7 @@ pub fn add(start: usize, length: usize, path: ?[*:0]const u8, fd: c_int) void {
         const entry = &table[i];
         if (entry.start.load(.monotonic) <= removed) {
             entry.length = length;
+            entry.offset = offset;
             entry.path = copy;
             entry.extra_owners = 0;
             entry.after_fd = fd + 1;
@@ -179,6 +207,7 @@ pub fn drop(start: usize, fallback: usize) i32 {
         entry.start.store(removed, .release);
         if (entry.path) |p| std.heap.c_allocator.free(std.mem.span(p));
         entry.path = null;
+        dropTails(start);
     }
     release();
     if (fd >= 0) _ = c.close(fd);
@@ -229,35 +258,116 @@ pub fn bytes() f64 {
     return @floatFromInt(live_bytes.load(.monotonic));
 }
 
-/// True when a mapped file was found shorter than its mapping since the last `take`.
+/// True when a page of a mapped file could not be had since the last `take`.
 pub fn faulted() bool {
     return pending.load(.monotonic) != 0;
 }
 
-/// The path of the file that faulted, once; null when none did.
-pub fn take() ?[*:0]const u8 {
-    if (pending.load(.acquire) == 0) return null;
+/// The file that lacked a page.
+pub const Fault = struct {
+    path: [*:0]const u8,
+    /// The file is shorter than its mapping; otherwise the disk could not give or take the page.
+    shorter: bool,
+};
+
+/// The file that faulted, once; null when none did. Its own pages are back in place then.
+pub fn take() ?Fault {
+    if (!faulted()) return null;
+    acquire();
+    const found = pending.swap(0, .monotonic) != 0;
+    for (&tails) |*tail| if (tail.start != 0) restore(tail);
     loseAgain();
-    pending.store(0, .release);
-    return fault_path[0..4096 :0].ptr;
+    release();
+    if (!found) return null;
+    const path = fault_path[0..4096 :0].ptr;
+    const fd = c.open(path, .{ .ACCMODE = .RDONLY, .CLOEXEC = true, .NONBLOCK = true }, @as(c_uint, 0));
+    if (fd < 0) return .{ .path = path, .shorter = true };
+    defer _ = c.close(fd);
+    const size = c.lseek(fd, 0, c.SEEK.END);
+    return .{ .path = path, .shorter = size < 0 or @as(usize, @intCast(size)) < fault_need };
 }
 
-/// Lets every use of lost pages fail again: they show an empty file.
+/// Where a file's own pages could not be kept, every use of them fails again: they show an empty file.
 fn loseAgain() void {
     if (builtin.os.tag != .linux) return;
-    const empty = std.os.linux.memfd_create("zensor-lost", 1);
-    if (std.os.linux.errno(empty) != .SUCCESS) return;
-    const fd: c_int = @intCast(empty);
-    defer _ = c.close(fd);
-    acquire();
-    defer release();
+    var fd: c_int = -1;
+    defer if (fd >= 0) {
+        _ = c.close(fd);
+    };
     for (&table) |*entry| {
         const page = entry.lost_from.load(.acquire);
-        if (page == 0 or entry.start.load(.monotonic) <= removed) continue;
-        const end = entry.start.load(.monotonic) + entry.length;
+        const start = entry.start.load(.monotonic);
+        if (page == 0 or start <= removed) continue;
+        if (fd < 0) {
+            const empty = linux.memfd_create("zensor-lost", 1);
+            if (linux.errno(empty) != .SUCCESS) return;
+            fd = @intCast(empty);
+        }
         const m: c.MAP = .{ .TYPE = .SHARED, .FIXED = true };
-        _ = c.mmap(@ptrFromInt(page), end - page, .{ .READ = true, .WRITE = true }, m, fd, 0);
+        _ = c.mmap(@ptrFromInt(page), start + entry.length - page, .{ .READ = true, .WRITE = true }, m, fd, 0);
     }
+}
+
+fn restore(tail: *Tail) void {
+    const length = tail.end - tail.page;
+    if (move(tail.aside, length, .{ .MAYMOVE = true, .FIXED = true }, tail.page)) {
+        if (find(tail.start)) |entry| entry.lost_from.store(0, .release);
+    } else _ = unmapAt(tail.aside, length);
+    tail.* = .{};
+    tail_count -= 1;
+}
+
+fn dropTails(start: usize) void {
+    if (tail_count == 0) return;
+    for (&tails) |*tail| {
+        if (tail.start != start) continue;
+        _ = unmapAt(tail.aside, tail.end - tail.page);
+        tail.* = .{};
+        tail_count -= 1;
+    }
+}
+
+fn unmapAt(address: usize, length: usize) bool {
+    return c.munmap(@ptrFromInt(address), length) == 0;
+}
+
+const linux = std.os.linux;
+
+fn move(from: usize, length: usize, flags: linux.MREMAP, to: usize) bool {
+    if (builtin.os.tag != .linux) return false;
+    const result = linux.mremap(@ptrFromInt(from), length, length, flags, @ptrFromInt(to));
+    return linux.errno(result) == .SUCCESS;
+}
+
+/// Puts the file's pages aside, so that they can come back. Where the system cannot do that they are gone.
+fn putAside(start: usize, page: usize, end: usize) void {
+    if (builtin.os.tag != .linux) return;
+    for (&tails) |*tail| {
+        if (tail.start != 0) continue;
+        const flags: linux.MREMAP = .{ .MAYMOVE = true, .DONTUNMAP = true };
+        const moved = linux.mremap(@ptrFromInt(page), end - page, end - page, flags, null);
+        if (linux.errno(moved) != .SUCCESS) return;
+        tail.* = .{ .start = start, .page = page, .end = end, .aside = moved };
+        tail_count += 1;
+        return;
+    }
+}
+
+/// Where zeros that stand there already begin.
+fn freeEnd(page: usize, end: usize) usize {
+    var least = end;
+    for (&tails) |tail| {
+        if (tail.page > page) least = @min(least, tail.page);
+    }
+    return least;
+}
+
+/// True when zeros stand there already: another thread was faster.
+fn replaced(address: usize) bool {
+    for (&tails) |tail| {
+        if (tail.start != 0 and tail.page <= address and address < tail.end) return true;
+    }
+    return false;
 }
 
 fn install() void {
@@ -277,30 +387,41 @@ fn faultAddress(info: *const c.siginfo_t) usize {
     };
 }
 
-/// Only calls that are safe in a signal handler: no lock, no allocation.
+/// Only calls that are safe in a signal handler: no allocation. Who holds the lock touches no mapping, so that no
+/// thread comes here with it.
 fn onBusError(signal: c.SIG, info: *const c.siginfo_t, context: ?*anyopaque) callconv(.c) void {
-    const address = faultAddress(info);
-    for (&table) |*entry| {
-        const start = entry.start.load(.acquire);
-        if (start <= removed or entry.path == null or address < start or address - start >= entry.length) continue;
-        const page = address - address % std.heap.pageSize();
-        if (!replaceTail(page, start + entry.length)) break;
-        const lost = entry.lost_from.load(.monotonic);
-        if (lost == 0 or page < lost) entry.lost_from.store(page, .release);
-        if (pending.swap(2, .acquire) == 0) {
-            const path = entry.path.?;
-            var i: usize = 0;
-            while (i < fault_path.len - 1 and path[i] != 0) : (i += 1) fault_path[i] = path[i];
-            fault_path[i] = 0;
-            pending.store(1, .release);
-        }
-        return;
-    }
+    if (repair(faultAddress(info))) return;
     chain(signal, info, context);
 }
 
-/// Everything from `page` on becomes zeros that belong to nobody.
-fn replaceTail(page: usize, end: usize) bool {
+fn repair(address: usize) bool {
+    for (&table) |*entry| {
+        const start = entry.start.load(.acquire);
+        if (start <= removed or entry.path == null or address < start or address - start >= entry.length) continue;
+        acquire();
+        defer release();
+        if (replaced(address)) return true;
+        const page = address - address % std.heap.pageSize();
+        const end = freeEnd(page, std.mem.alignForward(usize, start + entry.length, std.heap.pageSize()));
+        const lost = entry.lost_from.load(.monotonic);
+        if (lost == 0 or page < lost) entry.lost_from.store(page, .release);
+        putAside(start, page, end);
+        if (!putZeros(page, end)) return false;
+        const path = entry.path orelse return true;
+        if (!faulted()) {
+            var i: usize = 0;
+            while (i < fault_path.len - 1 and path[i] != 0) : (i += 1) fault_path[i] = path[i];
+            fault_path[i] = 0;
+            fault_need = entry.offset + (@max(address, start) - start) + 1;
+            pending.store(1, .release);
+        }
+        return true;
+    }
+    return false;
+}
+
+/// Zeros that belong to nobody.
+fn putZeros(page: usize, end: usize) bool {
     var m: c.MAP = .{ .TYPE = .PRIVATE, .ANONYMOUS = true, .FIXED = true };
     if (@hasField(c.MAP, "NORESERVE")) m.NORESERVE = true;
     return c.mmap(@ptrFromInt(page), end - page, .{ .READ = true, .WRITE = true }, m, -1, 0) != c.MAP_FAILED;
@@ -326,7 +447,7 @@ test "a mapping has as many owners as were added" {
     try std.testing.expect(mapped != c.MAP_FAILED);
     const start = @intFromPtr(mapped);
     const before = maps();
-    add(start, length, null, -1);
+    add(start, length, 0, null, -1);
     try std.testing.expect(keep(start));
     try std.testing.expectEqual(@as(i32, 0), drop(start, length));
     @as(*u8, @ptrCast(mapped)).* = 1;
@@ -347,17 +468,26 @@ test "a file that shrinks gives zeros and its path" {
     try std.testing.expectEqual(@as(c_int, 0), c.ftruncate(fd, @intCast(length)));
     const mapped = c.mmap(null, length, .{ .READ = true, .WRITE = true }, .{ .TYPE = .SHARED }, fd, 0);
     const start = @intFromPtr(mapped);
-    add(start, length, name, -1);
+    add(start, length, 0, name, -1);
     defer _ = drop(start, length);
     const view: [*]volatile u8 = @ptrCast(mapped);
     view[0] = 7;
     try std.testing.expectEqual(@as(c_int, 0), c.ftruncate(fd, 1));
     try std.testing.expectEqual(@as(u8, 0), view[length - 1]);
     try std.testing.expect(faulted());
-    try std.testing.expectEqualStrings(name, std.mem.span(take().?));
+    const fault = take().?;
+    try std.testing.expectEqualStrings(name, std.mem.span(fault.path));
+    try std.testing.expect(fault.shorter);
     try std.testing.expect(take() == null);
     try std.testing.expectEqual(@as(u8, 7), view[0]);
-    // Lost pages stay lost.
+    if (builtin.os.tag != .linux) return;
+    // The file again: it still lacks the page, and then it has it.
     try std.testing.expectEqual(@as(u8, 0), view[length - 1]);
-    try std.testing.expect((take() != null) == (builtin.os.tag == .linux));
+    try std.testing.expect(take() != null);
+    try std.testing.expectEqual(@as(c_int, 0), c.ftruncate(fd, @intCast(length)));
+    view[length - 1] = 5;
+    try std.testing.expect(take() == null);
+    var last: [1]u8 = undefined;
+    try std.testing.expectEqual(@as(isize, 1), c.pread(fd, &last, 1, @intCast(length - 1)));
+    try std.testing.expectEqual(@as(u8, 5), last[0]);
 }

@@ -2,6 +2,7 @@
 const std = @import("std");
 const builtin = @import("builtin");
 const jb = @import("job.zig");
+const mappings = @import("mappings.zig");
 
 const c = std.c;
 const Job = jb.Job;
@@ -28,6 +29,19 @@ pub fn sizeOf(fd: c_int) i64 {
     return c.lseek(fd, 0, c.SEEK.END);
 }
 
+/// Why a transfer from or to memory failed. The system gives no signal when the memory is a mapped file that lacks a
+/// page: touching it here does, which notes the file.
+fn memoryFailed(job: *Job, memory: [*]const u8, fills: bool) Failure {
+    job.status = lastError();
+    if (job.status == errnoOf(.FAULT)) {
+        const byte: *volatile u8 = @constCast(&memory[0]);
+        const held = byte.*;
+        if (fills) byte.* = held;
+        if (mappings.faulted()) job.status = jb.status_memory_fault;
+    }
+    return error.Failed;
+}
+
 pub fn writeAll(job: *Job, fd: c_int, data: [*]const u8, nbytes: usize, offset: usize) Failure!void {
     // Large writes go in pieces so that a signal or a full disk is noticed between them.
     const piece: usize = 16 << 20;
@@ -36,8 +50,7 @@ pub fn writeAll(job: *Job, fd: c_int, data: [*]const u8, nbytes: usize, offset: 
         const n = c.pwrite(fd, data + done, @min(piece, nbytes - done), @intCast(offset + done));
         if (n < 0) {
             if (c._errno().* == @intFromEnum(c.E.INTR)) continue;
-            job.status = lastError();
-            return error.Failed;
+            return memoryFailed(job, data + done, false);
         }
         if (n == 0) {
             job.status = errnoOf(.NOSPC);
@@ -117,8 +130,7 @@ pub fn readAll(job: *Job, fd: c_int, data: [*]u8, nbytes: usize, offset: usize) 
         const n = c.pread(fd, data + done, nbytes - done, @intCast(offset + done));
         if (n < 0) {
             if (c._errno().* == @intFromEnum(c.E.INTR)) continue;
-            job.status = lastError();
-            return error.Failed;
+            return memoryFailed(job, data + done, true);
         }
         done += @intCast(n);
         if (n == 0 or @as(f64, @floatFromInt(offset + done)) == job.file_size) break;
