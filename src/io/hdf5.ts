@@ -268,7 +268,8 @@ export class Hdf5File {
 
   /**
    * `put` where nothing is yet, in steps of about a megabyte, which a program may take between other things. Chunks
-   * that are compressed, and whose shape the caller leaves open, are smaller than those of `put`: one chunk is one step.
+   * that are compressed, and whose shape the caller leaves open, are smaller than those of `put`: one chunk is one
+   * step.
    */
   *putSteps(path: string, value: Tensor, layout: Hdf5Layout = {}): Generator<void> {
     if (value.requiresGrad) throw new RuntimeError("Cannot set a tensor that has requires_grad=True.");
