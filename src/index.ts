@@ -78,7 +78,7 @@ export { setWarningPolicy } from "./tensor/errors.ts";
 export { Size } from "./tensor/size.ts";
 export { UntypedStorage } from "./tensor/storage.ts";
 export { type BackwardOptions, type GradientNode, type HookHandle, type NestedList, Tensor } from "./tensor/tensor.ts";
-export { load, save, saveAsync } from "./tensordict/files.ts";
+export { load, loadAsync, save, saveAsync } from "./tensordict/files.ts";
 export * as tensordict from "./tensordict/index.ts";
 export {
   appendMemmap,
@@ -91,6 +91,7 @@ export {
   LazyStackedTensorDict,
   lazyStack,
   loadMemmap,
+  loadMemmapAsync,
   loadRemote,
   MemmapTensor,
   MemoryMappedTensor,

@@ -8,6 +8,7 @@ import { encodeKey, isSafeRawName } from "./keys.ts";
 import type { DirectoryMeta } from "./memmap-meta.ts";
 import { MAX_META_BYTES, readMeta } from "./memmap-meta.ts";
 import { readNested } from "./nested-read.ts";
+import type { Slices } from "./slices.ts";
 import { readSmallFile } from "./small-file.ts";
 import type { LazyNode, TensorDictNode, TreeNode } from "./tree.ts";
 
@@ -45,12 +46,20 @@ class Budget {
     private readonly total: { entries: number },
     private readonly depth: number,
     readonly robust: boolean,
+    /** Reads that wait; null reads at once. */
+    private readonly waiting: (() => void)[] | null = null,
   ) {}
+
+  /** Reads the directory at a path, now or later, and hands it on. */
+  read(path: string, put: (node: TreeNode) => void): void {
+    if (this.waiting === null) put(readNode(path, this));
+    else this.waiting.push(() => put(readNode(path, this)));
+  }
 
   /** For the directories inside `path`. */
   deeper(path: string): Budget {
     if (this.depth <= 0) throw new FormatError("directories are nested too deeply", path);
-    return new Budget(this.source, this.total, this.depth - 1, this.robust);
+    return new Budget(this.source, this.total, this.depth - 1, this.robust, this.waiting);
   }
 
   spend(entries: number, path: string): void {
@@ -81,8 +90,24 @@ export function readDirectory(prefix: string, options: ReadOptions = {}): TreeNo
 
 /** Reads the structure of a tree whose root has the absolute path `root`. */
 export function readTree(source: TreeSource, root: string, options: ReadOptions = {}): TreeNode {
+  return readRoot(source, root, options, null);
+}
+
+/** `readDirectory` in slices, between which the program goes on. */
+export async function readDirectoryLater(prefix: string, options: ReadOptions, slices: Slices): Promise<TreeNode> {
+  const waiting: (() => void)[] = [];
+  const node = readRoot(DIRECTORIES, resolve(prefix), options, waiting);
+  // Reads add what lies deeper behind those that wait.
+  for (const read of waiting) {
+    read();
+    if (slices.over) await slices.pause();
+  }
+  return node;
+}
+
+function readRoot(source: TreeSource, root: string, options: ReadOptions, waiting: (() => void)[] | null): TreeNode {
   const { subpath, robustKey = true, maxEntries = 10_000_000, maxDepth = 128 } = options;
-  const budget = new Budget(source, { entries: maxEntries }, maxDepth, robustKey);
+  const budget = new Budget(source, { entries: maxEntries }, maxDepth, robustKey, waiting);
   return readNode(subpath === undefined ? root : subtreePath(budget, root, subpath), budget);
 }
 
@@ -143,7 +168,7 @@ function readLevelNode(
     }
     entries.set(key, { kind: "leaf", path: leafPath(budget, path, key), offset: 0, meta: entry });
   }
-  for (const key of collections) entries.set(key, readNode(childDirectory(budget, path, key), inner));
+  for (const key of collections) inner.read(childDirectory(budget, path, key), (node) => entries.set(key, node));
   const { className, batchSize, device, names } = meta;
   return { kind: "tensordict", path, className, batchSize, device, names, entries };
 }
@@ -177,14 +202,18 @@ function readLazy(path: string, meta: Extract<DirectoryMeta, { kind: "lazy" }>, 
   const members: TreeNode[] = [];
   const inner = budget.deeper(path);
   const { source } = budget;
-  while (source.isDirectory(join(path, String(members.length)))) {
-    members.push(readNode(join(path, String(members.length)), inner));
+  let count = 0;
+  for (; source.isDirectory(join(path, String(count))); count++) {
+    const place = count;
     inner.spend(1, path);
+    inner.read(join(path, String(place)), (node) => {
+      members[place] = node;
+    });
   }
-  if (members.length === 0) throw new FormatError("a lazy stack without members", path);
+  if (count === 0) throw new FormatError("a lazy stack without members", path);
   // The format has no count; a gap means that a member was lost.
-  const next = join(path, String(members.length + 1));
-  if (source.isDirectory(next)) throw new FileNotFoundError(join(path, String(members.length)));
+  const next = join(path, String(count + 1));
+  if (source.isDirectory(next)) throw new FileNotFoundError(join(path, String(count)));
   return { kind: "lazy", path, stackDim: meta.stackDim, stackDimName: meta.stackDimName, members };
 }
 

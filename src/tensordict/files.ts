@@ -5,7 +5,7 @@ import type { FileWriteOptions } from "../io/single-file.ts";
 import { loadTorch } from "../io/torch-file.ts";
 import { saveTorch, saveTorchAsync } from "../io/torch-save.ts";
 import { TypeError } from "../tensor/errors.ts";
-import { type LoadOptions, loadTree } from "./memmap-load.ts";
+import { type LoadOptions, loadTree, loadTreeAsync } from "./memmap-load.ts";
 import type { MemmapOptions } from "./memmap-save.ts";
 import { isTensorCollection, type Td } from "./state.ts";
 
@@ -64,6 +64,27 @@ export async function saveAsync(
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
 export function load(path: string, options: LoadOptions = {}): any {
   if (typeof path !== "string") throw new TypeError("load() takes a path", { op: "load" });
-  const tree = OF_TENSORDICTS.test(path) || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  return tree ? loadTree(path, options) : loadTorch(path);
+  return isTree(path) ? loadTree(path, options) : loadTorch(path);
+}
+
+/**
+ * `load` while the program goes on. It pays for directories of thousands of files; single files are mapped in
+ * microseconds, whatever their size, and are read when they are used.
+ * @example
+ * ```ts
+ * await saveAsync(new TensorDict({ a: arange(3) }, []), "/tmp/zensor-later");
+ * (await loadAsync("/tmp/zensor-later")).get("a") // MemoryMappedTensor([0, 1, 2])
+ * ```
+ */
+export async function loadAsync(
+  path: string,
+  options: LoadOptions & BackgroundOptions = {},
+  // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
+): Promise<any> {
+  if (typeof path !== "string") throw new TypeError("loadAsync() takes a path", { op: "load" });
+  return isTree(path) ? await loadTreeAsync(path, options) : loadTorch(path);
+}
+
+function isTree(path: string): boolean {
+  return OF_TENSORDICTS.test(path) || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -1,8 +1,9 @@
 // The TensorDict room: what other rooms and programs use of it.
 
+import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { TypeError } from "../tensor/errors.ts";
 import { TensorDictBase } from "./base.ts";
-import { type LoadOptions, loadTree } from "./memmap-load.ts";
+import { type LoadOptions, loadTree, loadTreeAsync } from "./memmap-load.ts";
 import { PersistentTensorDict } from "./persistent.ts";
 import { toH5Async } from "./persistent-later.ts";
 import { lazyStackTds, maybeDenseStackTds } from "./stacking.ts";
@@ -90,6 +91,17 @@ export function maybeDenseStack(list: readonly Td[], dim = 0): Td {
 /** Loads a memory-mapped directory. @torch tensordict.load_memmap */
 export function loadMemmap<S extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<S> {
   return loadTree(prefix, options) as unknown as TensorDict<S>;
+}
+
+/**
+ * `loadMemmap` while the program goes on: metadata is read in slices, files are opened by native threads. It pays for
+ * thousands of files; one file is mapped in microseconds, whatever its size, by `loadMemmap` too.
+ */
+export async function loadMemmapAsync<S extends Schema = Schema>(
+  prefix: string,
+  options: LoadOptions & BackgroundOptions = {},
+): Promise<TensorDict<S>> {
+  return (await loadTreeAsync(prefix, options)) as unknown as TensorDict<S>;
 }
 
 /** A TensorDict from an object. @torch tensordict.make_tensordict */

@@ -2,9 +2,11 @@
 // are used.
 import { statSync } from "node:fs";
 import { OSError } from "../io/errors.ts";
-import { mapFiles } from "../io/mapping.ts";
-import { readDirectory } from "../io/memmap-read.ts";
-import { type LeafNode, leavesOf } from "../io/tree.ts";
+import type { BackgroundOptions } from "../io/file-jobs.ts";
+import { type MapRequest, mapFiles, mapFilesLater } from "../io/mapping.ts";
+import { type ReadOptions, readDirectory, readDirectoryLater } from "../io/memmap-read.ts";
+import { Slices } from "../io/slices.ts";
+import { type LeafNode, leavesOf, type TreeNode } from "../io/tree.ts";
 import { CPU, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
@@ -39,16 +41,38 @@ export interface LoadOptions {
   pickles?: PickleChoice;
 }
 
+function isReadOnly(error: unknown): boolean {
+  return error instanceof OSError && (error.errno === 13 || error.errno === 30);
+}
+
+function requestsFor(leaves: readonly LeafNode[]): MapRequest[] {
+  return leaves.map((leaf) => ({ path: leaf.path, nbytes: leaf.meta.nbytes }));
+}
+
 function mapLeaves(leaves: readonly LeafNode[], options: LoadOptions): Storage[] {
-  const requests = leaves.map((leaf) => ({ path: leaf.path, nbytes: leaf.meta.nbytes }));
+  const requests = requestsFor(leaves);
   const threads = options.numThreads ?? 1;
   if (options.mode !== undefined) return mapFiles(requests, options.mode, threads);
   try {
     return mapFiles(requests, "r+", threads);
   } catch (error) {
-    const readOnly = error instanceof OSError && (error.errno === 13 || error.errno === 30);
-    if (!readOnly) throw error;
+    if (!isReadOnly(error)) throw error;
     return mapFiles(requests, "r", threads);
+  }
+}
+
+async function mapLeavesLater(
+  leaves: readonly LeafNode[],
+  options: LoadOptions & BackgroundOptions,
+): Promise<Storage[]> {
+  const requests = requestsFor(leaves);
+  const threads = options.numThreads ?? 1;
+  if (options.mode !== undefined) return await mapFilesLater(requests, options.mode, threads, options);
+  try {
+    return await mapFilesLater(requests, "r+", threads, options);
+  } catch (error) {
+    if (!isReadOnly(error)) throw error;
+    return await mapFilesLater(requests, "r", threads, options);
   }
 }
 
@@ -61,54 +85,101 @@ function identityOf(prefix: string): string {
   return stat === undefined ? "" : `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`;
 }
 
+function checkMode({ mode = "r" }: LoadOptions): void {
+  if (mode !== "r" && mode !== "r+") throw new ValueError(`mode must be 'r', 'r+' or None, got '${String(mode)}'.`);
+}
+
+function replacedAgain(prefix: string): OSError {
+  return new OSError(`${prefix} was replaced again and again`, { path: prefix });
+}
+
 /** Loads what `prefix` holds. A directory that is replaced meanwhile (see `atomic`) is read again. */
 export function loadTree(prefix: string, options: LoadOptions = {}): Td {
-  const { mode = "r" } = options;
-  if (mode !== "r" && mode !== "r+") throw new ValueError(`mode must be 'r', 'r+' or None, got '${String(mode)}'.`);
+  checkMode(options);
   for (let attempt = 1; ; attempt++) {
     const before = identityOf(prefix);
     try {
       const td = loadOnce(prefix, options);
       if (identityOf(prefix) === before) return options.out === undefined ? td : loadInto(options.out, td);
-      if (attempt === MAX_ATTEMPTS) throw new OSError(`${prefix} was replaced again and again`, { path: prefix });
+      if (attempt === MAX_ATTEMPTS) throw replacedAgain(prefix);
     } catch (error) {
       if (attempt === MAX_ATTEMPTS || identityOf(prefix) === before) throw error;
     }
   }
 }
 
+/** `loadTree` in slices, with files opened by native threads; a signal leaves nothing open. */
+export async function loadTreeAsync(prefix: string, options: LoadOptions & BackgroundOptions = {}): Promise<Td> {
+  checkMode(options);
+  const slices = new Slices(options.signal);
+  for (let attempt = 1; ; attempt++) {
+    const before = identityOf(prefix);
+    try {
+      const td = await loadOnceLater(prefix, options, slices);
+      if (identityOf(prefix) === before) return options.out === undefined ? td : loadInto(options.out, td);
+      if (attempt === MAX_ATTEMPTS) throw replacedAgain(prefix);
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS || options.signal?.aborted || identityOf(prefix) === before) throw error;
+    }
+  }
+}
+
+function targetOf({ device }: LoadOptions): Device {
+  return device === undefined || device === null ? CPU : toDevice(device);
+}
+
+function isFile(prefix: string): boolean {
+  return statSync(prefix, { throwIfNoEntry: false })?.isDirectory() === false;
+}
+
 function loadOnce(prefix: string, options: LoadOptions): Td {
-  const target = options.device === undefined || options.device === null ? CPU : toDevice(options.device);
-  const isFile = statSync(prefix, { throwIfNoEntry: false })?.isDirectory() === false;
-  const td = isFile ? loadArchive(prefix, target, options) : loadDirectory(prefix, target, options);
+  const target = targetOf(options);
+  const td = isFile(prefix) ? loadArchive(prefix, target, options) : loadDirectory(prefix, target, options);
   return target.type === "cuda" ? td.to(target) : td;
 }
 
+async function loadOnceLater(prefix: string, options: LoadOptions & BackgroundOptions, slices: Slices): Promise<Td> {
+  const target = targetOf(options);
+  // One file is mapped in a moment; the meta device maps nothing.
+  if (isFile(prefix) || target.type === "meta") return loadOnce(prefix, options);
+  const node = await readDirectoryLater(prefix, readOptions(options), slices);
+  const filled = leavesOf(node).filter((leaf) => leaf.meta.nbytes > 0);
+  const storages = await mapLeavesLater(filled, options);
+  const td = built(node, mappedTensors(node, filled, storages), CPU, options);
+  return target.type === "cuda" ? td.to(target) : td;
+}
+
+function readOptions({ subpath, robustKey = true }: LoadOptions): ReadOptions {
+  return { robustKey, ...(subpath === undefined ? {} : { subpath }) };
+}
+
 function loadDirectory(prefix: string, device: Device, options: LoadOptions): Td {
-  const { subpath, robustKey = true } = options;
-  const node = readDirectory(prefix, { robustKey, ...(subpath === undefined ? {} : { subpath }) });
+  const node = readDirectory(prefix, readOptions(options));
   const leaves = leavesOf(node);
-  const tensors = new Map<LeafNode, Tensor>();
-  if (device.type === "meta") {
-    for (const leaf of leaves)
-      tensors.set(leaf, makeContiguous(Storage.meta(leaf.meta.nbytes), leaf.meta.shape, leaf.meta.dtype));
-  } else {
+  if (device.type !== "meta") {
     const filled = leaves.filter((leaf) => leaf.meta.nbytes > 0);
-    for (const [i, storage] of mapLeaves(filled, options).entries()) {
-      const leaf = filled[i] as LeafNode;
-      tensors.set(leaf, MemoryMappedTensor._over(storage, leaf.meta.shape, leaf.meta.dtype));
-    }
-    for (const leaf of leaves) {
-      if (leaf.meta.nbytes === 0)
-        tensors.set(leaf, MemoryMappedTensor._over(Storage.allocate(0), leaf.meta.shape, leaf.meta.dtype));
-    }
+    return built(node, mappedTensors(node, filled, mapLeaves(filled, options)), CPU, options);
   }
-  return buildTree(node, {
-    tensors,
-    device: device.type === "meta" ? device : CPU,
-    pickles: options.pickles ?? "refuse",
-    onDisk: true,
-  });
+  const tensors = new Map<LeafNode, Tensor>();
+  for (const leaf of leaves)
+    tensors.set(leaf, makeContiguous(Storage.meta(leaf.meta.nbytes), leaf.meta.shape, leaf.meta.dtype));
+  return built(node, tensors, device, options);
+}
+
+function mappedTensors(node: TreeNode, filled: readonly LeafNode[], storages: readonly Storage[]) {
+  const tensors = new Map<LeafNode, Tensor>();
+  for (const [i, leaf] of filled.entries()) {
+    tensors.set(leaf, MemoryMappedTensor._over(storages[i] as Storage, leaf.meta.shape, leaf.meta.dtype));
+  }
+  for (const leaf of leavesOf(node)) {
+    if (leaf.meta.nbytes === 0)
+      tensors.set(leaf, MemoryMappedTensor._over(Storage.allocate(0), leaf.meta.shape, leaf.meta.dtype));
+  }
+  return tensors;
+}
+
+function built(node: TreeNode, tensors: ReadonlyMap<LeafNode, Tensor>, device: Device, options: LoadOptions): Td {
+  return buildTree(node, { tensors, device, pickles: options.pickles ?? "refuse", onDisk: true });
 }
 
 // Levels that are there stay the objects they are; tensors are replaced.

@@ -1,10 +1,11 @@
 // The dense TensorDict: a dictionary of tensors and collections that share their leading dimensions.
+import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { take } from "../tensor/scope-state.ts";
 import { TensorDictBase } from "./base.ts";
 import { fromConsolidated } from "./consolidated-load.ts";
 import { badSource, isSource, sourceEntries, toEntry } from "./convert.ts";
 import { lockTd } from "./locking.ts";
-import { type LoadOptions, loadTree } from "./memmap-load.ts";
+import { type LoadOptions, loadTree, loadTreeAsync } from "./memmap-load.ts";
 import { fromModule, type ModuleLike } from "./module.ts";
 import { adoptNames } from "./names.ts";
 import type { FromH5Options, PersistentTensorDict } from "./persistent.ts";
@@ -92,6 +93,27 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   /** @torch TensorDict.load */
   static load<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<T> {
     return loadTree(prefix, options) as unknown as TensorDict<T>;
+  }
+  /** See the function `loadMemmapAsync`. */
+  static async loadMemmapAsync<T extends Schema = Schema>(
+    prefix: string,
+    options: LoadOptions & BackgroundOptions = {},
+  ): Promise<TensorDict<T>> {
+    return (await loadTreeAsync(prefix, options)) as unknown as TensorDict<T>;
+  }
+  /**
+   * `load` while the program goes on; see `loadMemmapAsync`.
+   * @example
+   * ```ts
+   * await new TensorDict({ a: ones(2) }, []).saveAsync("/tmp/zensor-later");
+   * (await TensorDict.loadAsync("/tmp/zensor-later")).get("a").sum() // tensor(2.)
+   * ```
+   */
+  static async loadAsync<T extends Schema = Schema>(
+    prefix: string,
+    options: LoadOptions & BackgroundOptions = {},
+  ): Promise<TensorDict<T>> {
+    return (await loadTreeAsync(prefix, options)) as unknown as TensorDict<T>;
   }
   /** Opens an HDF5 file; entries are read when they are asked for. @torch TensorDict.from_h5 */
   static fromH5<T extends Schema = Schema>(filename: string, options: FromH5Options = {}): PersistentTensorDict<T> {

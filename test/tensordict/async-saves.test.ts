@@ -324,3 +324,25 @@ test("native memory and mappings do not grow over a thousand rounds", async () =
   const before = await rounds();
   expect(await rounds()).toEqual(before);
 }, 120_000);
+
+test("loadMemmapAsync gives what loadMemmap gives, and what it refuses", async () => {
+  const path = join(fresh(), "saved");
+  const stack = TensorDict.lazyStack([content(1, 2), content(2, 2), content(3, 2)]);
+  const nested = Object.fromEntries(
+    Array.from({ length: 300 }, (_, i) => [`k${i}`, { a: zeros([i % 3]), text: `${i}` }]),
+  );
+  const td = new TensorDict({ stack, nested: { deep: nested }, a: zeros([4]) }, []) as unknown as Td;
+  td.save(path);
+  const [now, later] = [TensorDict.load(path), await TensorDict.loadAsync(path)] as unknown as [Td, Td];
+  expect(String(later)).toBe(String(now));
+  expect(later.keys({ includeNested: true })).toEqual(now.keys({ includeNested: true }));
+  expect(later.isMemmap()).toBe(now.isMemmap());
+  const part = (await TensorDict.loadMemmapAsync(path, { subpath: "nested/deep", mode: "r" })) as unknown as Td;
+  expect([...part.keys()]).toEqual(Object.keys(nested));
+  const stop = AbortSignal.abort();
+  expect(((await reasonOf(TensorDict.loadAsync(path, { signal: stop }))) as Error).name).toBe("AbortError");
+  await Bun.write(join(path, "nested", "deep", "k7", "meta.json"), "{");
+  const [a, b] = [await reasonOf(TensorDict.loadAsync(path)), await reasonOf((async () => TensorDict.load(path))())];
+  expect((a as Error).message).toBe((b as Error).message);
+  expect(((await reasonOf(TensorDict.loadAsync(join(path, "none")))) as Error).name).toBe("FileNotFoundError");
+});
