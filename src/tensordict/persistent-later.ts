@@ -8,14 +8,14 @@ import type { Hdf5Layout } from "../io/hdf5-engine.ts";
 import { Slices } from "../io/slices.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { PersistentTensorDict } from "./persistent.ts";
-import { entriesOf, isNonTensor, type Td } from "./state.ts";
+import { entriesOf, isNested, isNonTensor, type Td } from "./state.ts";
 
 /** How many tensors a tree has. */
 function countOf(source: Td): number {
   let count = 0;
   for (const [, entry] of entriesOf(source)) {
     if (entry instanceof Tensor) count++;
-    else if (!isNonTensor(entry)) count += countOf(entry as Td);
+    else if (!isNonTensor(entry) && !isNested(entry)) count += countOf(entry as Td);
   }
   return count;
 }
@@ -36,7 +36,8 @@ async function fill(group: string, source: Td, filling: Filling): Promise<void> 
       const cpu = entry.device.type === "cpu" ? entry : entry.to("cpu");
       for (const _ of file.putSteps(path, cpu, layout)) if (slices.over) await slices.pause();
       onEntry();
-    } else if (isNonTensor(entry)) new PersistentTensorDict({ group: { file, path: group } })._put(key, entry);
+    } else if (isNonTensor(entry) || isNested(entry))
+      new PersistentTensorDict({ group: { file, path: group } })._put(key, entry);
     else {
       file.createGroup(path);
       await fill(path, entry as Td, filling);
