@@ -191,6 +191,11 @@ export function replaceDurably(made: string, path: string): void {
   syncTree(made);
   const old = lstatSync(target, { throwIfNoEntry: false });
   if (old === undefined || (old.isFile() && !statSync(made).isDirectory())) replaceFile(made, target);
-  else rmSync(tradePlaces(made, target, temporaryBeside(target, "old")), { recursive: true, force: true });
+  else {
+    const aside = tradePlaces(made, target, temporaryBeside(target, "old"));
+    // Before the old one goes, the disk has the new one under the name.
+    syncPath(dirname(target));
+    rmSync(aside, { recursive: true, force: true });
+  }
   syncPath(dirname(target));
 }

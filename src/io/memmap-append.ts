@@ -47,7 +47,8 @@ export function finishAppend(levels: readonly TensorDictNode[]): boolean {
   const pending = levels.filter(({ path }) => lstatSync(join(path, PENDING), { throwIfNoEntry: false })?.isFile());
   if (pending.length === 0) return false;
   const drop = pending[0] === levels[0];
-  for (const { path } of pending) {
+  // The outermost file is the sign, and so the last that is dropped.
+  for (const { path } of drop ? pending.reverse() : pending) {
     const file = join(path, PENDING);
     guarded(file, () => (drop ? rmSync(file) : renameSync(file, join(path, "meta.json"))));
     syncPath(path);
@@ -109,11 +110,12 @@ export function appendRows(levels: readonly TensorDictNode[], growth: readonly L
     for (const [i, file] of pending.entries()) {
       guarded(file, () => writeFileSync(file, texts[i] as string, { flag: "wx" }));
       syncPath(file);
+      // The outermost name is the sign that nothing has changed yet: the disk has it before the others.
+      if (i === 0) syncPath(levels[i]?.path as string);
     }
-    // Their names too: what a power cut leaves is completed only where these are found.
     for (const { path } of levels) syncPath(path);
   } catch (error) {
-    for (const file of pending) discardPath(file);
+    for (const file of pending.reverse()) discardPath(file);
     undo();
     throw error;
   }

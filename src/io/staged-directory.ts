@@ -42,6 +42,8 @@ export class StagedDirectory {
    */
   async commit(directories: readonly string[], files: readonly string[], sync: boolean, slices: Slices): Promise<void> {
     const { target, path } = this;
+    // What has a name on the disk has its content there.
+    if (sync) await syncDirectoriesLater(path);
     if (lstatSync(target, { throwIfNoEntry: false }) === undefined) await replaceFileLater(path, target);
     else {
       checkPlace(target, true);
@@ -49,7 +51,11 @@ export class StagedDirectory {
         makeDirectory(this.place(directory));
         if (slices.over) await slices.pause();
       }
-      for (const file of files) await replaceFileLater(file, this.place(file));
+      for (const [i, file] of files.entries()) {
+        // The last one tells of the others.
+        if (sync && i === files.length - 1) await syncDirectoriesLater(target);
+        await replaceFileLater(file, this.place(file));
+      }
       await guardedLater(path, () => promises.rm(path, { recursive: true, force: true }));
     }
     this.begun = false;

@@ -1,7 +1,6 @@
 // HDF5 files that are written while the program goes on, a megabyte at a time.
-import { promises } from "node:fs";
 import { resolve } from "node:path";
-import { inTurn, replaceFileLater, temporaryBeside } from "../io/durable.ts";
+import { discardPathLater, inTurn, replaceFileLater, temporaryBeside } from "../io/durable.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { Hdf5File } from "../io/hdf5.ts";
 import type { Hdf5Layout } from "../io/hdf5-engine.ts";
@@ -60,14 +59,15 @@ export async function toH5Async(
     using file = new Hdf5File(temporary, "x");
     await fill("", source, { file, layout, slices, onEntry: () => onProgress?.(++done, total) });
     signal?.throwIfAborted();
+    file.close();
+    return await inTurn(resolve(filename), async () => {
+      await replaceFileLater(temporary, filename);
+      const opened = new PersistentTensorDict({ ...layout, batchSize: [...source._batchSize], filename, mode: "r+" });
+      opened._adopt(source);
+      return opened;
+    });
   } catch (error) {
-    await promises.rm(temporary, { force: true });
+    await discardPathLater(temporary);
     throw error;
   }
-  return await inTurn(resolve(filename), async () => {
-    await replaceFileLater(temporary, filename);
-    const opened = new PersistentTensorDict({ ...layout, batchSize: [...source._batchSize], filename, mode: "r+" });
-    opened._adopt(source);
-    return opened;
-  });
 }

@@ -138,8 +138,8 @@ scenario("all mappings that there are", { name: "mappings", needsLinux: true, of
 /** What a killed process left: each version is whole, and none older than before. Gives the newest. */
 function checkVersions(root: string, before: Map<string, number>): number {
   const versions = new Map<string, number>();
-  for (const { name, target, read, whole, replaces } of WRITERS) {
-    if (!whole) continue;
+  for (const { name, target, read, whole, oneByOne, replaces } of WRITERS) {
+    if (!whole || oneByOne) continue;
     const newest = replaces === false ? newestOf(root, target) : existsSync(join(root, target)) ? target : null;
     if (newest !== null) versions.set(name, valueIn(read(join(root, newest))));
   }

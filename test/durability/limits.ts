@@ -272,7 +272,7 @@ export async function endless(root: string): Promise<Problems> {
   if (!existsSync(rows)) rowsOf(1).memmap(rows);
   writeSync(1, "ready\n");
   for (let value = Number(process.env.ZENSOR_DURABILITY_FIRST); ; value++) {
-    for (const writer of WRITERS.filter(({ whole }) => whole)) {
+    for (const writer of WRITERS.filter(({ whole, oneByOne }) => whole && !oneByOne)) {
       const path = join(root, writer.replaces === false ? `${writer.target}-${value}` : writer.target);
       await writer.write(path, { value, count: KILLED, fsync: value % 2 === 1 });
       if (writer.replaces === false) rmSync(`${path.slice(0, -String(value).length)}${value - 2}`, TREE);

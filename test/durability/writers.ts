@@ -4,8 +4,8 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { convert } from "../../src/cli/convert.ts";
 import { hdf5Engine } from "../../src/io/hdf5.ts";
-import { loadNpy, saveNpy } from "../../src/io/npy.ts";
-import { loadNpz, saveNpz } from "../../src/io/npz.ts";
+import { loadNpy, saveNpy, saveNpyAsync } from "../../src/io/npy.ts";
+import { loadNpz, saveNpz, saveNpzAsync } from "../../src/io/npz.ts";
 import { loadSafetensors, saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors.ts";
 import { Snapshot, StateDict } from "../../src/io/snapshot.ts";
 import { copyMappedFiles } from "../../src/io/tensor-bytes.ts";
@@ -36,6 +36,8 @@ export interface Writer {
   whole: boolean;
   /** False: what is there already is refused. */
   replaces?: boolean;
+  /** True: all is written before the first file is replaced, but then they are replaced one by one. */
+  oneByOne?: boolean;
   /** True when its tensors are views of a mapped file. */
   mapped: boolean;
 }
@@ -60,6 +62,16 @@ const loadTd = (path: string) => leaves(TensorDict.loadMemmap(path));
 
 function snapshotOf(version: Version): StateDict {
   return new StateDict({ ...tensors(version), value: version.value });
+}
+
+function ofSnapshot(path: string): Tensor[] {
+  const snapshot = new Snapshot(path);
+  return ["a", "b"].map((key) => snapshot.readObject(`0/state/${key}`) as Tensor);
+}
+
+function ofH5(path: string): Tensor[] {
+  using held = TensorDict.fromH5(path);
+  return leaves(held).map((tensor) => tensor.clone());
 }
 
 /** `zensor convert --force` from a directory that is made beside the working directory. */
@@ -101,6 +113,16 @@ const ALL: Writer[] = [
     mapped: true,
   },
   {
+    name: "memmapAsync",
+    target: "plain-later",
+    write: async (path, version) =>
+      void (await collection(version).memmapAsync(path, { fsync: version.fsync === true })),
+    read: loadTd,
+    whole: true,
+    oneByOne: true,
+    mapped: true,
+  },
+  {
     name: "archive",
     target: "archive.tdz",
     write: (path, version) => void collection(version).memmap(path, { fsync: version.fsync === true }),
@@ -120,6 +142,15 @@ const ALL: Writer[] = [
     name: "consolidate",
     target: "consolidated.bin",
     write: (path, version) => void collection(version).consolidate({ filename: path, fsync: version.fsync === true }),
+    read: (path) => leaves(fromConsolidated(path)),
+    whole: true,
+    mapped: true,
+  },
+  {
+    name: "consolidateAsync",
+    target: "later.bin",
+    write: async (path, version) =>
+      void (await collection(version).consolidateAsync({ filename: path, fsync: version.fsync === true })),
     read: (path) => leaves(fromConsolidated(path)),
     whole: true,
     mapped: true,
@@ -157,6 +188,22 @@ const ALL: Writer[] = [
     mapped: true,
   },
   {
+    name: "saveNpyAsync",
+    target: "later.npy",
+    write: (path, version) => saveNpyAsync(path, full(version), { fsync: version.fsync === true }),
+    read: (path) => [loadNpy(path)],
+    whole: true,
+    mapped: true,
+  },
+  {
+    name: "saveNpzAsync",
+    target: "later.npz",
+    write: (path, version) => saveNpzAsync(path, tensors(version), { fsync: version.fsync === true }),
+    read: (path) => ofObject(loadNpz(path)),
+    whole: true,
+    mapped: false,
+  },
+  {
     name: "saveNpz",
     target: "two.npz",
     write: (path, version) => saveNpz(path, tensors(version), { fsync: version.fsync === true }),
@@ -186,10 +233,20 @@ const ALL: Writer[] = [
     target: "snapshot",
     write: (path, version) =>
       void Snapshot.take({ path, appState: { state: snapshotOf(version) }, fsync: version.fsync === true }),
-    read: (path) => {
-      const snapshot = new Snapshot(path);
-      return ["a", "b"].map((key) => snapshot.readObject(`0/state/${key}`) as Tensor);
+    read: ofSnapshot,
+    whole: true,
+    replaces: false,
+    mapped: false,
+  },
+  {
+    name: "Snapshot.asyncTake",
+    target: "later-snapshot",
+    write: async (path, version) => {
+      const appState = { state: snapshotOf(version) };
+      const pending = await Snapshot.asyncTake({ path, appState, fsync: version.fsync === true });
+      await pending.wait();
     },
+    read: ofSnapshot,
     whole: true,
     replaces: false,
     mapped: false,
@@ -201,10 +258,18 @@ const ALL: Writer[] = [
       using made = collection(version).toH5(path);
       made.close();
     },
-    read: (path) => {
-      using held = TensorDict.fromH5(path);
-      return leaves(held).map((tensor) => tensor.clone());
+    read: ofH5,
+    whole: true,
+    mapped: false,
+  },
+  {
+    name: "toH5Async",
+    target: "later.h5",
+    write: async (path, version) => {
+      using made = await collection(version).toH5Async(path);
+      made.close();
     },
+    read: ofH5,
     whole: true,
     mapped: false,
   },
@@ -232,7 +297,7 @@ const ALL: Writer[] = [
 ];
 
 /** The ways of writing that work on this machine. */
-export const WRITERS = ALL.filter(({ name }) => name !== "toH5" || hdf5Engine() !== null);
+export const WRITERS = ALL.filter(({ name }) => !name.startsWith("toH5") || hdf5Engine() !== null);
 
 /** The value that every element holds; a mixture is an error. */
 export function valueIn(tensors: readonly Tensor[]): number {
