@@ -7,6 +7,7 @@ import type { Td } from "../tensordict/state.ts";
 import type { Entry } from "../tensordict/types.ts";
 import { valueOf } from "./inspect.ts";
 import { openSource } from "./source.ts";
+import { printable } from "./text.ts";
 
 /** One difference. */
 interface Difference {
@@ -99,6 +100,6 @@ export async function diff(first: string, second: string, options: { json?: bool
   const found: Difference[] = [];
   compare(a as Entry, b as Entry, "", found);
   if (options.json) console.log(JSON.stringify(found, null, 2));
-  else for (const { name, what } of found) console.log(`${name === "" ? "(all)" : name}: ${what}`);
+  else for (const { name, what } of found) console.log(printable(`${name === "" ? "(all)" : name}: ${what}`));
   return found.length === 0;
 }

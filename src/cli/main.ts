@@ -5,6 +5,7 @@ import { styleText } from "node:util";
 import { Command, CommanderError } from "commander";
 import { CliError, EXIT } from "./errors.ts";
 import { FORMATS } from "./formats.ts";
+import { printable } from "./text.ts";
 
 const NOTES = `
 Formats (found out by themselves, or named with --from and --to):
@@ -111,7 +112,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       return EXIT.interrupted;
     }
     const text = error instanceof Error ? error.message : String(error);
-    console.error(`${styleText("red", "error:", { stream: process.stderr })} ${text}`);
+    console.error(`${styleText("red", "error:", { stream: process.stderr })} ${printable(text)}`);
     return error instanceof CliError ? error.exitCode : EXIT.failed;
   }
 }

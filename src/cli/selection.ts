@@ -1,6 +1,8 @@
 // Parts of a collection: some of its entries, and some rows of them. Nothing is read: tensors become views.
+import { fileBehind } from "../io/mapping.ts";
 import { Size } from "../tensor/size.ts";
-import { Tensor } from "../tensor/tensor.ts";
+import { Storage } from "../tensor/storage.ts";
+import { makeContiguous, Tensor } from "../tensor/tensor.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import type { LazyLike } from "../tensordict/lazy.ts";
 import { valuesOf } from "../tensordict/stacking.ts";
@@ -80,6 +82,16 @@ function selectionOf(td: Td, names: readonly string[]): Selection {
   return root;
 }
 
+/** Rows with a storage that has nothing else: some formats write the storages of tensors whole. */
+function ofItsOwn(rows: Tensor): Tensor {
+  if (rows.isMeta) return rows;
+  const { _storage: storage } = rows;
+  const nbytes = rows.numel() * rows.dtype.itemsize;
+  if (nbytes === 0 || !rows._contiguous || fileBehind(storage) === null) return rows.clone();
+  const mapping = storage.kind === "borrowed" && storage.anchor instanceof Storage ? storage.anchor : storage;
+  return makeContiguous(Storage.borrow(rows.dataPtr(), nbytes, mapping), rows._shape, rows.dtype);
+}
+
 class Taking {
   constructor(
     private readonly rows: Rows | null,
@@ -93,7 +105,9 @@ class Taking {
     const [size] = tensor._shape;
     if (size === undefined) throw new CliError(`${JSON.stringify(key)} is a single number: it has no rows.`);
     const [begin, end] = rowRange(this.rows, size);
-    return outside === undefined ? tensor.narrow(0, begin, end - begin) : outside.read(key, [`${begin}:${end}`]);
+    return outside === undefined
+      ? ofItsOwn(tensor.narrow(0, begin, end - begin))
+      : outside.read(key, [`${begin}:${end}`]);
   }
 
   private value(td: Td, withRows: boolean): Td {

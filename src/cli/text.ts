@@ -13,6 +13,13 @@ export function bytesText(nbytes: number): string {
   return unit === 0 ? `${nbytes} B` : `${value.toFixed(value < 10 ? 2 : 1)} ${units[unit]}`;
 }
 
+/** Text that may come from a file, for a terminal: what would control it is escaped. */
+export function printable(text: string): string {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (unit) => {
+    return `\\x${unit.charCodeAt(0).toString(16).padStart(2, "0")}`;
+  });
+}
+
 /** Reads a count given as an option. */
 export function countOption(name: string, text: string | undefined, fallback: number): number {
   if (text === undefined) return fallback;

@@ -14,6 +14,7 @@ import { CliError } from "./errors.ts";
 import { FORMATS, type FormatName, formatNamed, formatOf, remoteFormat } from "./formats.ts";
 import { Report } from "./report.ts";
 import { compareSums, findOverlaps, hdf5Tensors, type Parts, sumsOf, tensorsOf, writeSums } from "./sums.ts";
+import { printable } from "./text.ts";
 
 /** Options of the command. */
 export interface VerifyOptions {
@@ -137,7 +138,7 @@ async function checkTensors(path: string, format: FormatName, options: VerifyOpt
 
 function shown(where: string, path: string): string {
   const name = where === "" ? path : isAbsolute(where) ? relative(path, where) : where;
-  return JSON.stringify(name).slice(1, -1);
+  return name;
 }
 
 async function formatAt(path: string, from: string | undefined, report: Report): Promise<FormatName | null> {
@@ -171,7 +172,7 @@ export async function verify(path: string, options: VerifyOptions): Promise<bool
     console.log(JSON.stringify({ path, format, ok, checksums, problems }, null, 2));
     return ok;
   }
-  for (const { where, what } of problems) console.log(`${shown(where, path)}: ${what}`);
+  for (const { where, what } of problems) console.log(printable(`${shown(where, path)}: ${what}`));
   if (ok && !options.quiet && format !== null) {
     const compared = checksums === 0 ? "" : `, ${checksums} checksums compared`;
     console.log(`${path}: ${FORMATS[format].title}: no damage found${compared}`);

@@ -213,7 +213,7 @@ describe("sources", () => {
     const from = join(import.meta.dir, "..", "fixtures", "gguf", "all.gguf");
     const to = join(dir, "gguf");
     const done = await zensor("convert", from, to);
-    expect(done).toMatchObject({ code: 1, err: expect.stringContaining("quantization (blocks become bytes): IQ4_NL") });
+    expect(done).toMatchObject({ code: 1, err: expect.stringMatching(/quantization \(blocks become bytes\): \w/) });
     expect((await zensor("convert", from, to, "--lossy")).code).toBe(0);
     expect(await zensor("diff", from, to)).toMatchObject({ code: 0, out: "" });
     expect((await zensor("inspect", to)).out).toContain('"x.u64": 18446744073709551615');

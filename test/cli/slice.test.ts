@@ -1,12 +1,14 @@
 // `zensor slice`: entries and rows of any format, into any format.
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { rowRange, rowsOption } from "../../src/cli/selection.ts";
 import { findHdf5 } from "../../src/ffi/hdf5.ts";
 import { arange, ones, tensor, zeros } from "../../src/index.ts";
 import { loadSafetensors, saveSafetensors } from "../../src/io/safetensors.ts";
+import { loadTorch } from "../../src/io/torch-file.ts";
+import type { Tensor } from "../../src/tensor/tensor.ts";
 import { lazyStack, NonTensorData, NonTensorStack, TensorDict } from "../../src/tensordict/index.ts";
 import { zensor } from "./run.ts";
 
@@ -101,6 +103,18 @@ describe("rows", () => {
     ] as never);
     expect(await zensor("slice", path, at("no"), "--rows", "1:1")).toMatchObject({ code: 1 });
     expect((await sliced(path, "--keys", "a", "--rows", "2:")).batchSize).toEqual([1, 3] as never);
+  });
+  test("files of torch.save have the rows, not the storages that they are of", async () => {
+    const from = at("large.safetensors");
+    saveSafetensors({ a: arange(100_000).view(1000, 100) }, from);
+    for (const source of [from, at("large.pt"), at("large.npz")]) {
+      if (source !== from) expect((await zensor("convert", from, source)).code).toBe(0);
+      const to = at(`rows${made++}.pt`);
+      expect((await zensor("slice", source, to, "--keys", "a", "--rows", "10:12")).code).toBe(0);
+      expect(statSync(to).size).toBeLessThan(5000);
+      const rows = (loadTorch(to) as { a: Tensor }).a;
+      expect(rows.select(1, 0).tolist()).toEqual([1000, 1100]);
+    }
   });
   test("only the wanted ones are read", async () => {
     const path = at("huge");

@@ -212,6 +212,17 @@ describe("snapshots", () => {
 });
 
 describe("HDF5", () => {
+  test.skipIf(!hasHdf5)("chunks with checksums of h5py's", async () => {
+    const path = join(dir, "fletcher32.h5");
+    const bytes = readFileSync(join(import.meta.dir, "..", "fixtures", "hdf5", "fletcher32.h5"));
+    writeFileSync(path, bytes);
+    expect((await zensor("verify", path)).code).toBe(0);
+    const at = bytes.indexOf(Buffer.from(Int32Array.from([20, 21, 22, 23]).buffer));
+    expect(at).toBeGreaterThan(0);
+    flip(path, at + 5, 2);
+    expect(await zensor("verify", path)).toMatchObject({ code: 1, out: expect.stringMatching(/^sums: /m) });
+    expect(JSON.parse((await zensor("verify", path, "--json")).out)).toMatchObject({ problems: [{ where: "sums" }] });
+  });
   test.skipIf(!hasHdf5)("a compressed dataset that is damaged", async () => {
     const path = join(dir, "packed.h5");
     {
