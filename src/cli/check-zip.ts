@@ -8,13 +8,22 @@ import type { Report } from "./report.ts";
 
 /** Bytes that are in memory at a time. */
 const PART_BYTES = 8 * 2 ** 20;
+const STREAM_BYTES = 256 * 2 ** 10;
 /** How long what follows a payload can be: checksum and sizes, with or without a signature, of 4 or 8 bytes. */
 const DESCRIPTORS = new Set([12, 16, 20, 24]);
 
-function* parts(file: FileRanges, { offset, compressedBytes }: ZipEntry, report: Report): Generator<Uint8Array> {
-  for (let at = 0; at < compressedBytes; at += PART_BYTES) {
-    const part = file.read(offset + at, Math.min(PART_BYTES, compressedBytes - at));
-    yield part;
+function* parts(
+  file: FileRanges,
+  { offset, compressedBytes, method }: ZipEntry,
+  report: Report,
+): Generator<Uint8Array> {
+  // One room for all parts: a stream keeps its parts for a while, and gets its own.
+  const partBytes = method === "stored" ? PART_BYTES : STREAM_BYTES;
+  const room = new Uint8Array(Math.min(partBytes, compressedBytes));
+  for (let at = 0; at < compressedBytes; at += partBytes) {
+    const part = room.subarray(0, Math.min(partBytes, compressedBytes - at));
+    file.readInto(offset + at, part);
+    yield method === "stored" ? part : part.slice();
     report.advance(part.length);
   }
 }

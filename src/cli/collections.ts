@@ -79,12 +79,21 @@ function headerOf(text: string): NonTensorData | null {
   }
 }
 
+function headerIn(array: Tensor): NonTensorData | null {
+  if (array.dtype.name !== "uint8" || array.ndim !== 1) return null;
+  return headerOf(new TextDecoder().decode(array.typedArray() as Uint8Array));
+}
+
+/** True for an array that is the text of a header. */
+export function isHeaderArray(array: Tensor): boolean {
+  return headerIn(array) !== null;
+}
+
 async function openNpz(path: string): Promise<Td> {
   const { loadNpz } = await import("../io/npz.ts");
   const arrays = loadNpz(path);
   const kept = arrays[METADATA];
-  const isText = kept !== undefined && kept.dtype.name === "uint8" && kept.ndim === 1;
-  const header = isText ? headerOf(new TextDecoder().decode(kept.typedArray() as Uint8Array)) : null;
+  const header = kept === undefined ? null : headerIn(kept);
   if (header !== null) delete arrays[METADATA];
   const td = nestedAtDots(fromValues(arrays, path));
   if (header !== null) td.set(METADATA, header as never);

@@ -1,7 +1,11 @@
 // Several collections as one. Tensors of a union stay where they are; what is stacked or concatenated is described
 // first and copied piece by piece.
+import { closeSync, openSync, writeSync } from "node:fs";
+import { guarded } from "../io/errors.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { isPlainObject, pythonJsonStringify } from "../io/python-json.ts";
+import { nativeBytes } from "../io/tensor-bytes.ts";
+import { windows } from "../io/zip-write.ts";
 import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
@@ -16,7 +20,7 @@ import { METADATA, SEPARATOR } from "./losses.ts";
 import type { Source } from "./source.ts";
 
 /** Bytes that are copied between two looks at a signal. */
-const PIECE_BYTES = 64 * 2 ** 20;
+const PIECE_BYTES = 8 * 2 ** 20;
 
 function sameValue(a: Td, b: Td): boolean {
   if (a._kind !== b._kind) return false;
@@ -193,19 +197,28 @@ class Combining {
   }
 }
 
+/** Copies a tensor into the file of a mapped one. Pages of mappings would count as this process's memory. */
 async function copyInto(target: Tensor, source: Tensor, signal: AbortSignal | undefined): Promise<void> {
-  const rows = target._shape[0] ?? 1;
-  const nbytes = target.numel() * target.dtype.itemsize;
-  const step = Math.max(1, Math.floor(PIECE_BYTES / Math.max(1, nbytes / Math.max(1, rows))));
-  if (target.ndim === 0 || rows <= step) target.copy_(source.detach());
-  else {
-    for (let at = 0; at < rows; at += step) {
-      const count = Math.min(step, rows - at);
-      target.narrow(0, at, count).copy_(source.detach().narrow(0, at, count));
+  const { file } = nativeBytes(target);
+  if (file === undefined) {
+    target.copy_(source.detach());
+    return;
+  }
+  const fd = guarded(file.path, () => openSync(file.path, "r+"));
+  try {
+    let at = file.offset;
+    for (const part of windows(nativeBytes(source), PIECE_BYTES)) {
+      for (let done = 0; done < part.length; ) {
+        const from = done;
+        done += guarded(file.path, () => writeSync(fd, part, from, part.length - from, at + from));
+      }
+      at += part.length;
       // Lets an interruption through.
       await Bun.sleep(0);
       signal?.throwIfAborted();
     }
+  } finally {
+    closeSync(fd);
   }
 }
 

@@ -1,17 +1,23 @@
 // Checksums of tensors by name, whatever format they are in: SHA-256 of their elements, row by row, little-endian.
 import { replaceText } from "../io/durable.ts";
 import { FormatError } from "../io/errors.ts";
+import { FileRanges } from "../io/file-ranges.ts";
 import type { Hdf5File } from "../io/hdf5.ts";
+import { arrayIn } from "../io/npy.ts";
+import { type NpyHeader, readNpyHeader } from "../io/npy-header.ts";
 import { parsePythonJsonObject } from "../io/python-json.ts";
 import { readSmallFile } from "../io/small-file.ts";
 import { nativeBytes } from "../io/tensor-bytes.ts";
+import { readZip, type ZipEntry } from "../io/zip.ts";
 import { windows } from "../io/zip-write.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import type { LazyLike } from "../tensordict/lazy.ts";
 import { entriesOf, type Td } from "../tensordict/state.ts";
-import { METADATA } from "./losses.ts";
+import { zeros } from "../tensordict/tensor-ops.ts";
+import { isHeaderArray } from "./collections.ts";
+import { METADATA, SEPARATOR, standsBeside } from "./losses.ts";
 import type { Report } from "./report.ts";
 
 const KIND = "zensor checksums 1";
@@ -27,6 +33,9 @@ export interface Parts {
   nbytes: number;
   parts(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
+
+/** Stands for what keeps bytes that are read from a file. */
+const EMPTY = zeros([0]);
 
 /** A path as one name: dots that are part of a key are told apart from those between keys. */
 function nameOf(path: readonly string[]): string {
@@ -89,6 +98,41 @@ export function* hdf5Tensors(file: Hdf5File, report: Report, path: readonly stri
       } else if (place !== METADATA) file.values(place);
     }
   }
+}
+
+const NPY = ".npy";
+
+/** Every array of a .npz file. Its bytes come from the file, not from mapped arrays: those are rarely aligned. */
+export function* npzTensors(path: string): Generator<Parts> {
+  const zip = readZip(path);
+  const entries = [...zip.entries.values()];
+  const other = entries.find(({ name }) => !name.endsWith(NPY));
+  if (other !== undefined) throw new FormatError("is no array: its name does not end with .npy", other.name);
+  const names = new Set(entries.map(({ name }) => name.slice(0, -NPY.length)));
+  const isFlat = standsBeside(names);
+  for (const entry of entries) {
+    const key = entry.name.slice(0, -NPY.length);
+    const name = nameOf(isFlat ? [key] : key.split(SEPARATOR));
+    const whole = () => arrayIn(zip.read(entry, entry.nbytes), `${zip.path}/${entry.name}`);
+    if (key === METADATA && isHeaderArray(whole())) continue;
+    const header = entry.method === "stored" ? npyHeaderOf(zip.path, entry) : null;
+    const inOrder = header !== null && !header.bigEndian && (!header.fortranOrder || header.shape.length < 2);
+    if (inOrder) {
+      const { dtype, shape, nbytes, headerBytes } = header;
+      const file = { path: zip.path, offset: entry.offset + headerBytes, nbytes };
+      yield { name, dtype, shape, nbytes, parts: () => windows({ address: 0, nbytes, keep: EMPTY, file }, PART_BYTES) };
+    } else {
+      const tensor = whole();
+      const { dtype, shape } = tensor;
+      yield { name, dtype, shape, nbytes: tensor.numel() * dtype.itemsize, parts: () => bytesOf(tensor) };
+    }
+  }
+}
+
+function npyHeaderOf(path: string, { offset, nbytes, name }: ZipEntry): NpyHeader {
+  return FileRanges.with(path, (file) =>
+    readNpyHeader((at, length) => file.read(offset + at, length), nbytes, `${path}/${name}`),
+  );
 }
 
 /** What is kept of a tensor. */

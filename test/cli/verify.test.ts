@@ -264,6 +264,22 @@ describe("checksums", () => {
     expect((await zensor("verify", path, "--write-sums", join(dir, "never.json"))).code).toBe(1);
     expect(readdirSync(dir)).not.toContain("never.json");
   });
+  test("arrays in any order, compressed, and with names that are no levels", async () => {
+    const arrays = {
+      "a.t": arange(12).view(3, 4).t(),
+      "a.c": randn(50),
+      "a.c.scale": ones(2),
+      n: arange(3).to("int16"),
+    };
+    const file = join(dir, "orders.json");
+    new TensorDict(arrays as never).memmap(join(dir, "orders"));
+    expect((await zensor("verify", join(dir, "orders"), "--write-sums", file)).code).toBe(0);
+    for (const compressed of [false, true]) {
+      const path = join(dir, `orders-${compressed}.npz`);
+      saveNpz(path, arrays, { compressed });
+      expect(await zensor("verify", path, "--sums", file)).toMatchObject({ code: 0, err: "" });
+    }
+  });
   test("keys with dots are told apart from levels", async () => {
     const path = join(dir, "dots");
     new TensorDict({ "a.b": ones(1), a: { b: zeros([1]) } } as never).memmap(path);
