@@ -52,8 +52,13 @@ function bytesOf(shape: readonly number[], dtype: DType): number {
 }
 
 /**
- * A tensor in a mapped file: bytes are read when they are used, and written through. @torch
- * tensordict.MemoryMappedTensor
+ * A tensor in a mapped file: bytes are read when they are used, and written through.
+ *
+ * When somebody else cuts the file short, or the disk is full when a part is written that the file did not have yet,
+ * the operator that comes to that part fails with an error that names the file (code "file_fault" or "ENOSPC"), each
+ * time until it is mended. An error ends no loop of JavaScript over `typedArray()`: what it reads there are zeros, what
+ * it writes there is lost, and the next operator or save has the error.
+ * @torch tensordict.MemoryMappedTensor
  */
 export class MemoryMappedTensor extends Tensor {
   /** @internal */

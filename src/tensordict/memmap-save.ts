@@ -40,7 +40,8 @@ export interface MemmapOptions {
    * Write the whole directory beside the old one, flush it to the disk, and let the two trade places: a reader finds
    * the old content or the new one, and a crash leaves one of them. What else lay in the old directory goes with it.
    * Tensors that are mapped from any file need `copyExisting`. On a file system that cannot exchange names nothing has
-   * the name for a moment.
+   * the name for a moment. Without `atomic` files are written over one by one, as Python's library does it: a save that
+   * fails midway, on a full disk for instance, leaves no new file, but some of the old ones may have changed.
    */
   atomic?: boolean;
   /** Write one file, a zip archive of the directory; by default when the name ends with ".tdz". */

@@ -100,7 +100,7 @@ scenario("no permission", { name: "denied" });
 scenario("a read-only file system", {
   name: "readOnly",
   size: "10m",
-  before: '"$0" "$1" prepare "$2" && mount -o remount,ro "$2" &&',
+  before: '"$0" "$1" prepare "$2" && mount -o remount,bind,ro "$2" &&',
 });
 scenario("a directory that vanishes", { name: "vanished" });
 scenario("files that are cut short while they are mapped", { name: "truncated", needsLinux: true });
