@@ -167,6 +167,12 @@ def fixture(path):
         td.exclude("scalars").save(os.path.join(work, "a.tdz"))
         with open(os.path.join(work, "a.tdz"), "rb") as file:
             archive = file.read()
+        plain = build(matrix)
+        torch.save({"matrix": plain, "transposed": plain.transpose(1, 2), "scalars": build(cases["scalars"]),
+                    "empty": torch.nested.nested_tensor([]), "td": td.select("j").clone(),
+                    "grad": build(nested([1])).requires_grad_()}, os.path.join(work, "a.pt"))
+        with open(os.path.join(work, "a.pt"), "rb") as file:
+            pt = file.read()
         files = files_below(os.path.join(work, "d"))
         texts = {"compact": [str(td), str(made), str(td.clear_device_().exclude("s"))]}
         with tensordict.set_printoptions(compact=False):
@@ -176,7 +182,7 @@ def fixture(path):
     with open(path, "w") as file:
         json.dump({
             "printed": [{"parts": c["parts"], "text": str(build(c))} for c in cases.values()],
-            "tree": tree, "files": {k: encode(v) for k, v in sorted(files.items())}, "archive": encode(archive),
+            "tree": tree, "files": {k: encode(v) for k, v in sorted(files.items())}, "archive": encode(archive), "pt": encode(pt),
             "texts": texts}, file, indent=1)
         file.write("\n")
 

@@ -1,7 +1,7 @@
 // NumPy's .npz files: a zip archive with one .npy file per array.
 import { totalmem } from "node:os";
-import { ValueError } from "../tensor/errors.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { TypeError, ValueError } from "../tensor/errors.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import { FormatError } from "./errors.ts";
 import type { BackgroundOptions } from "./file-jobs.ts";
 import { FileRanges } from "./file-ranges.ts";
@@ -99,6 +99,7 @@ function plan(tensors: NamedTensors | readonly Tensor[], options: NpzSaveOptions
     const file = name + ENDING;
     const problem = entryNameProblem(file);
     if (problem !== null) throw new ValueError(`the name ${JSON.stringify(name)} ${problem}: no file can have it`);
+    if (!(tensor instanceof Tensor)) throw new TypeError(`${JSON.stringify(name)} is no tensor`);
     const [prefix, data] = npyParts(tensor);
     return { name: file, prefix, data, deflate: options.compressed === true };
   });

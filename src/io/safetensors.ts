@@ -1,7 +1,7 @@
 // Safetensors files: lazy reading through one mapping, and writing the bytes that Python's safetensors writes.
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Tensor } from "../tensor/tensor.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import { FormatError, guarded } from "./errors.ts";
 import type { BackgroundOptions } from "./file-jobs.ts";
 import type { Piece } from "./pieces.ts";
@@ -91,6 +91,7 @@ function pairs<T>(named: Readonly<Record<string, T>> | ReadonlyMap<string, T>): 
 function plan(tensors: NamedTensors, path: string, options: SaveOptions): FileWrite {
   const items = pairs<Tensor>(tensors).map(([name, tensor]) => {
     if (name === "__metadata__") throw new FormatError("a tensor cannot be named __metadata__", path);
+    if (!(tensor instanceof Tensor)) throw new FormatError(`${JSON.stringify(name)} is no tensor`, path);
     if (safetensorsCode(tensor.dtype) === undefined) {
       throw new FormatError(`tensor ${JSON.stringify(name)}: safetensors has no dtype for ${tensor.dtype}`, path);
     }

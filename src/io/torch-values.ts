@@ -140,6 +140,8 @@ function describeCollection([type, state]: readonly unknown[]): PickledObject {
   return object;
 }
 
+/** How a nested tensor is pickled: all elements, and the sizes, strides and offsets of its components. */
+export const NESTED = "torch._utils._rebuild_nested_tensor";
 /** How a consolidated TensorDict is pickled: its structure, and one tensor with all bytes. */
 export const CONSOLIDATED = "tensordict._reductions._rebuild_tensordict_files_consolidated";
 const MAX_STRUCTURE_VALUES = 1_000_000;
@@ -177,6 +179,7 @@ const REBUILD: Record<string, PickleGlobal> = {
   "torch.storage.UntypedStorage": {},
   "torch.UntypedStorage": {},
   "tensordict._reductions._make_td": { call: describeCollection },
+  [NESTED]: { call: (args) => new PickledObject(NESTED, args) },
   [CONSOLIDATED]: { call: ([structure, data]) => new PickledObject(CONSOLIDATED, [structureOf(structure), data]) },
   // Python's TensorDicts have queues of pending work, empty ones.
   "collections.deque": { call: () => [] },
@@ -280,7 +283,10 @@ export function torchValue(value: unknown, path: string, storageOf: (storage: Sa
     }
     if (found instanceof PickledObject && torchClasses.knows(found.className)) {
       const [structure, data] = found.args;
-      const state = found.className === CONSOLIDATED ? { structure, data: all.of(data) } : all.of(found.state);
+      const state = ((): unknown => {
+        if (found.className === NESTED) return found.args.map((item) => all.of(item));
+        return found.className === CONSOLIDATED ? { structure, data: all.of(data) } : all.of(found.state);
+      })();
       return ofFile(path, () => torchClasses.make(found.className, state, path));
     }
     if (found instanceof SavedStorage) throw new FormatError("a storage without a tensor cannot be read");

@@ -4,7 +4,7 @@ import { PickleDict } from "../io/pickle-write.ts";
 import type { PythonJson } from "../io/python-json.ts";
 import { isPlainObject } from "../io/python-json.ts";
 import { type TorchClasses, TorchObject } from "../io/torch-classes.ts";
-import { CONSOLIDATED } from "../io/torch-values.ts";
+import { CONSOLIDATED, NESTED } from "../io/torch-values.ts";
 import { Parameter } from "../nn/parameter.ts";
 import { CPU, Device, META } from "../tensor/device.ts";
 import { uint8 } from "../tensor/dtype.ts";
@@ -14,8 +14,10 @@ import { classByName } from "./class-registry.ts";
 import { buildConsolidated } from "./consolidated-load.ts";
 import { stackProblem, startsWith } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
+import { noNested } from "./nested.ts";
+import { nestedFromParts } from "./nested-parts.ts";
 import { valuesOf } from "./stacking.ts";
-import { type DimNames, entriesOf, isTensorCollection, make, type NewState, type Td } from "./state.ts";
+import { type DimNames, entriesOf, isNested, isTensorCollection, make, type NewState, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 const TENSORDICT = "tensordict._td.TensorDict";
@@ -26,7 +28,7 @@ const STACK = "tensordict.tensorclass.NonTensorStack";
 const PARAMS = "tensordict.nn.params.TensorDictParams";
 /** Values of one stack: each has an element of the batch, which a file could claim to be endless. */
 const MAX_VALUES = 10_000_000;
-const OWN = new Set([TENSORDICT, LAZY, DATA, META_DATA, STACK, PARAMS, CONSOLIDATED]);
+const OWN = new Set([TENSORDICT, LAZY, DATA, META_DATA, STACK, PARAMS, CONSOLIDATED, NESTED]);
 
 function simpleName(className: string): string {
   return className.slice(className.lastIndexOf(".") + 1);
@@ -67,7 +69,7 @@ function stateOfSaved(state: unknown, path: string): NewState {
 function checkedEntries(pairs: readonly [string, unknown][], state: NewState, path: string): Map<string, Entry> {
   const entries = new Map<string, Entry>();
   for (const [key, value] of pairs) {
-    if (!(value instanceof Tensor) && !isTensorCollection(value)) {
+    if (!(value instanceof Tensor) && !isTensorCollection(value) && !isNested(value)) {
       throw new FormatError(`entry ${JSON.stringify(key)} of a TensorDict is neither a tensor nor a collection`, path);
     }
     const shape = value instanceof Tensor ? value._shape : value._batchSize;
@@ -146,6 +148,8 @@ function makeObject(className: string, state: unknown, path: string): unknown {
       return makeStack(className, state, path);
     case CONSOLIDATED:
       return makeConsolidated(state as { structure: PythonJson; data: unknown }, path);
+    case NESTED:
+      return nestedFromParts(state as readonly unknown[], path);
     case PARAMS:
       return collection(field(state, "_param_td"), path);
     default:
@@ -155,6 +159,10 @@ function makeObject(className: string, state: unknown, path: string): unknown {
 
 /** The state of a TensorDict as Python's own pickles it. */
 function levelOf(td: Td): TorchObject {
+  for (const [key, entry] of entriesOf(td)) {
+    // Python's loader refuses them unless it is told to run what a file says.
+    if (isNested(entry)) throw noNested("saving in a .pt file", key);
+  }
   const entries = new PickleDict([...entriesOf(td)]);
   const names = td._names === null ? null : [...td._names];
   const state = { _tensordict: entries, _device: td._device, _batch_size: td._batchSize, _td_dim_names: names };
