@@ -3,7 +3,8 @@ import { pythonJsonStringify } from "../io/python-json.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import type { LazyLike } from "../tensordict/lazy.ts";
-import type { Td } from "../tensordict/state.ts";
+import type { NestedTensor } from "../tensordict/nested.ts";
+import { isNested, type Td } from "../tensordict/state.ts";
 import type { Entry } from "../tensordict/types.ts";
 import { valueOf } from "./inspect.ts";
 import { openSource } from "./source.ts";
@@ -39,6 +40,13 @@ function tensorDifference(a: Tensor, b: Tensor): string | null {
   return sameElements(a, b) ? null : "elements differ";
 }
 
+function nestedDifference(a: NestedTensor, b: NestedTensor): string | null {
+  const sizes = (n: NestedTensor) => n._sizesTensor();
+  const differs = a.length !== b.length || a.ndim !== b.ndim || !sameElements(sizes(a), sizes(b));
+  if (differs) return `sizes of components differ (${a._batchSize} and ${b._batchSize})`;
+  return tensorDifference(a._values, b._values);
+}
+
 function compare(a: Entry | undefined, b: Entry | undefined, name: string, found: Difference[]): void {
   if (a === undefined || b === undefined) {
     found.push({ name, what: a === undefined ? "only in the second" : "only in the first" });
@@ -47,6 +55,12 @@ function compare(a: Entry | undefined, b: Entry | undefined, name: string, found
   if (a instanceof Tensor || b instanceof Tensor) {
     const both = a instanceof Tensor && b instanceof Tensor;
     const what = both ? tensorDifference(a, b) : "a tensor and something else";
+    if (what !== null) found.push({ name, what });
+    return;
+  }
+  if (isNested(a) || isNested(b)) {
+    const both = isNested(a) && isNested(b);
+    const what = both ? nestedDifference(a, b) : "a nested tensor and something else";
     if (what !== null) found.push({ name, what });
     return;
   }

@@ -3,7 +3,7 @@ import { pythonJsonStringify } from "../io/python-json.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import type { LazyLike } from "../tensordict/lazy.ts";
-import type { Td } from "../tensordict/state.ts";
+import { isNested, shapeOf, type Td } from "../tensordict/state.ts";
 import { FORMATS, type FormatName } from "./formats.ts";
 import { openOutline } from "./source.ts";
 import { bytesText } from "./text.ts";
@@ -47,9 +47,10 @@ export function listingOf(td: Td, format: FormatName): Listing {
     for (const key of level._keys()) {
       const entry = level._own(key);
       const name = prefix === "" ? key : `${prefix}.${key}`;
-      if (entry instanceof Tensor) {
+      if (entry instanceof Tensor || isNested(entry)) {
         const nbytes = entry.numel() * entry.dtype.itemsize;
-        listing.rows.push({ name, dtype: entry.dtype.name, shape: [...entry.shape], nbytes });
+        // -1 where the components of a nested tensor differ.
+        listing.rows.push({ name, dtype: entry.dtype.name, shape: [...shapeOf(entry)], nbytes });
       } else visit(entry as Td, name);
     }
   };

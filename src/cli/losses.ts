@@ -9,7 +9,8 @@ import { SCALAR_SIZE, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import type { LazyLike } from "../tensordict/lazy.ts";
-import { entriesOf, make, type NewState, stateOf, type Td } from "../tensordict/state.ts";
+import type { NestedTensor } from "../tensordict/nested.ts";
+import { entriesOf, isNested, make, type NewState, stateOf, type Td } from "../tensordict/state.ts";
 import type { Entry } from "../tensordict/types.ts";
 import { CliError } from "./errors.ts";
 import { FORMATS, type FormatName } from "./formats.ts";
@@ -141,7 +142,11 @@ class Fitting {
     for (const [key, entry] of entriesOf(td)) {
       const inner = [...path, key];
       this.key(key, entry, inner, td._names !== null);
-      const kept = entry instanceof Tensor ? this.tensor(entry, inner) : this.entry(entry as Td, inner);
+      const kept = isNested(entry)
+        ? this.nestedTensor(entry, inner)
+        : entry instanceof Tensor
+          ? this.tensor(entry, inner)
+          : this.entry(entry as Td, inner);
       if (kept !== null) entries.set(key, kept);
     }
     if (entries.size === 0 && path.length > 0 && this.flat) this.lose("empty TensorDicts", path);
@@ -174,6 +179,13 @@ class Fitting {
     if (this.structured) return make.lazy(fitted, stack.stackDim, stack.stackDimName);
     this.lose("lazy stacks (members become 0, 1, ...)", path);
     return make.tensordict(new Map(fitted.map((member, i) => [String(i), member])), NO_STATE);
+  }
+
+  private nestedTensor(entry: NestedTensor, path: Path): NestedTensor {
+    this.paths.push(path);
+    if (this.format !== "memmap" && this.format !== "tdz") this.refuse("nested tensors cannot be written", path);
+    if (entry.length === 0) this.refuse("nested tensors without components cannot be written", path);
+    return entry;
   }
 
   private tensor(tensor: Tensor, path: Path): Tensor {
@@ -228,7 +240,7 @@ class Fitting {
   }
 
   private key(key: string, entry: Entry, path: Path, named: boolean): void {
-    const isTensor = entry instanceof Tensor;
+    const isTensor = entry instanceof Tensor || isNested(entry);
     const problem = ((): string | null => {
       switch (this.format) {
         case "memmap":

@@ -15,7 +15,7 @@ import { makeContiguous, Tensor } from "../tensor/tensor.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import type { LazyLike } from "../tensordict/lazy.ts";
 import { saveRemote } from "../tensordict/remote.ts";
-import { entriesOf, make, stateOf, type Td } from "../tensordict/state.ts";
+import { entriesOf, isNested, make, stateOf, type Td } from "../tensordict/state.ts";
 import { buildTree } from "../tensordict/tree-load.ts";
 import type { Entry } from "../tensordict/types.ts";
 import { openAnyClass } from "./any-class.ts";
@@ -101,16 +101,20 @@ export class RemoteSource {
     }
     const entries = new Map<string, Entry>();
     for (const [key, entry] of entriesOf(td)) {
-      if (!(entry instanceof Tensor)) entries.set(key, this.copied(entry as Td, made));
-      else {
-        const storage = Storage.allocate(entry.numel() * entry.dtype.itemsize);
-        const tensor = makeContiguous(storage, entry._shape, entry.dtype);
-        made.set(entry, tensor);
-        entries.set(key, tensor);
-      }
+      if (isNested(entry)) entries.set(key, entry._over(roomFor(entry._values, made)));
+      else if (entry instanceof Tensor) entries.set(key, roomFor(entry, made));
+      else entries.set(key, this.copied(entry as Td, made));
     }
     return td._like(entries, stateOf(td));
   }
+}
+
+/** A tensor in memory for one that is in the store. */
+function roomFor(outline: Tensor, made: Map<Tensor, Tensor>): Tensor {
+  const storage = Storage.allocate(outline.numel() * outline.dtype.itemsize);
+  const tensor = makeContiguous(storage, outline._shape, outline.dtype);
+  made.set(outline, tensor);
+  return tensor;
 }
 
 class OutlineListing extends SafetensorsListing {

@@ -6,7 +6,7 @@ import { makeContiguous, Tensor } from "../tensor/tensor.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import type { LazyLike } from "../tensordict/lazy.ts";
 import { valuesOf } from "../tensordict/stacking.ts";
-import { make, outlineOf, stateOf, type Td } from "../tensordict/state.ts";
+import { isNested, make, outlineOf, stateOf, type Td } from "../tensordict/state.ts";
 import type { Entry } from "../tensordict/types.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { SEPARATOR } from "./losses.ts";
@@ -140,7 +140,10 @@ class Taking {
       const inner = selection?.get(key) ?? null;
       const here = withRows || (!this.inBatch && selection !== null && inner === null);
       if (entry instanceof Tensor) entries.set(key, this.tensor(td, key, entry, here));
-      else {
+      else if (isNested(entry)) {
+        if (here && this.rows !== null) throw new CliError(`rows of the nested tensor ${key} cannot be taken.`);
+        entries.set(key, entry);
+      } else {
         this.requireBatch(entry as Td, key, here);
         entries.set(key, this.level(entry as Td, inner, here));
       }

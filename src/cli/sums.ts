@@ -14,7 +14,7 @@ import type { DType } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import type { LazyLike } from "../tensordict/lazy.ts";
-import { entriesOf, type Td } from "../tensordict/state.ts";
+import { entriesOf, isNested, type Td } from "../tensordict/state.ts";
 import { zeros } from "../tensordict/tensor-ops.ts";
 import { isHeaderArray } from "./collections.ts";
 import { METADATA, SEPARATOR, standsBeside } from "./losses.ts";
@@ -46,6 +46,11 @@ function bytesOf(tensor: Tensor): Iterable<Uint8Array> {
   return windows(nativeBytes(tensor), PART_BYTES);
 }
 
+function partsOf(tensor: Tensor, name: string): Parts {
+  const { dtype, shape, nbytes } = tensor;
+  return { name, dtype, shape, nbytes, parts: () => bytesOf(tensor) };
+}
+
 /** Every tensor of a collection. */
 export function* tensorsOf(
   td: Td,
@@ -60,11 +65,13 @@ export function* tensorsOf(
   if (isNonTensor(td)) return;
   for (const [key, entry] of entriesOf(td)) {
     const inner = [...path, key];
-    if (!(entry instanceof Tensor)) yield* tensorsOf(entry as Td, read, inner);
+    if (!(entry instanceof Tensor) && !isNested(entry)) yield* tensorsOf(entry as Td, read, inner);
     else {
-      const { dtype, shape } = entry;
-      const nbytes = entry.numel() * dtype.itemsize;
-      yield { name: nameOf(inner), dtype, shape, nbytes, parts: () => read(entry) };
+      const values = isNested(entry) ? entry._values : entry;
+      const { dtype, shape, nbytes } = values;
+      yield { name: nameOf(inner), dtype, shape, nbytes, parts: () => read(values) };
+      // What belongs to which component, under the name of the file that holds it.
+      if (isNested(entry)) yield partsOf(entry._sizesTensor(), nameOf([...path, `${key}.shape`]));
     }
   }
 }
@@ -217,9 +224,9 @@ export function findOverlaps(td: Td, report: Report): void {
       for (const [i, member] of (level as unknown as LazyLike).members.entries()) visit(member, [...path, String(i)]);
     } else if (!isNonTensor(level)) {
       for (const [key, entry] of entriesOf(level)) {
-        if (!(entry instanceof Tensor)) visit(entry as Td, [...path, key]);
+        if (!(entry instanceof Tensor) && !isNested(entry)) visit(entry as Td, [...path, key]);
         else {
-          const { file } = nativeBytes(entry);
+          const { file } = nativeBytes(isNested(entry) ? entry._values : entry);
           if (file !== undefined) {
             runs.push({ name: nameOf([...path, key]), begin: file.offset, end: file.offset + file.nbytes });
           }

@@ -17,6 +17,9 @@ import {
   zeros,
 } from "../../src/index.ts";
 import { FileNotFoundError, FormatError } from "../../src/io/errors.ts";
+import { saveNpz } from "../../src/io/npz.ts";
+import { saveSafetensors } from "../../src/io/safetensors.ts";
+import { Snapshot, StateDict } from "../../src/io/snapshot.ts";
 import { loadTorch } from "../../src/io/torch-file.ts";
 import { saveTorch } from "../../src/io/torch-save.ts";
 import { writeBytes } from "../../src/tensor/values.ts";
