@@ -2,7 +2,7 @@
 // refused where that is not possible. The files and texts are Python's.
 import "../../src/index.ts";
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import {
   arange,
@@ -17,11 +17,6 @@ import {
   zeros,
 } from "../../src/index.ts";
 import { FileNotFoundError, FormatError } from "../../src/io/errors.ts";
-import { saveNpz } from "../../src/io/npz.ts";
-import { saveSafetensors } from "../../src/io/safetensors.ts";
-import { Snapshot, StateDict } from "../../src/io/snapshot.ts";
-import { loadTorch } from "../../src/io/torch-file.ts";
-import { saveTorch } from "../../src/io/torch-save.ts";
 import { writeBytes } from "../../src/tensor/values.ts";
 import {
   appendMemmap,
@@ -33,7 +28,6 @@ import {
   toSafetensors,
   toShared,
 } from "../../src/tensordict/index.ts";
-import { nestedFromParts } from "../../src/tensordict/nested-parts.ts";
 import type { Td } from "../../src/tensordict/state.ts";
 import fixtures from "../fixtures/tensordict/nested.json" with { type: "json" };
 import { describeEntry, filesBelow, inFileOrder, temporaryDirectory } from "./helpers.ts";
@@ -400,62 +394,6 @@ describe("archives", () => {
     example().save(path, { compression: "deflate" });
     expect(describeEntry(load(path).clone().clearDevice_())).toEqual(describeEntry(example()) as never);
   });
-});
-
-describe(".pt files", () => {
-  test("Python's are read", () => {
-    const path = `${place()}.pt`;
-    writeFileSync(path, Buffer.from(fixtures.pt, "base64"));
-    const { matrix, transposed, scalars, empty, grad, td } = loadTorch(path) as Record<string, NestedTensor>;
-    expect(matrix?.tolist()).toEqual(matrices().map((t) => t.tolist()));
-    expect(transposed?.tolist()).toEqual(matrices().map((t) => t.t().tolist()));
-    expect([scalars?.tolist(), empty?.tolist(), grad?.tolist()]).toEqual([[1, 2], [], [[1]]]);
-    expect([matrix?.requiresGrad, grad?.requiresGrad]).toEqual([false, true]);
-    expect(entry(td).tolist()).toEqual(matrix?.tolist() as never);
-  });
-  test("none are written: torch does not load them by default", () => {
-    const path = `${place()}.pt`;
-    expect(() => saveTorch({ td: batch() }, path)).toThrow(NOT_POSSIBLE);
-    expect(() => saveTorch([nested.nestedTensor([[1]])], path)).toThrow("a NestedTensor cannot be saved");
-    expect(existsSync(path)).toBe(false);
-  });
-  test("parts that do not fit", () => {
-    const whole = (values: readonly (number | readonly number[])[]) => tensor(values as number[], { dtype: "int64" });
-    const values = arange(6).to("float32");
-    const [sizes, strides, offsets] = [whole([[2], [4]]), whole([[1], [1]]), whole([0, 2])];
-    expect(nestedFromParts([values, sizes, strides, offsets], "a.pt").at(1).tolist()).toEqual([2, 3, 4, 5]);
-    const swapped = nestedFromParts([values, whole([[4], [2]]), strides, whole([2, 0])], "a.pt");
-    expect(swapped.tolist()).toEqual([
-      [2, 3, 4, 5],
-      [0, 1],
-    ]);
-    const attacks: [unknown[], RegExp][] = [
-      [[values, sizes, strides], /without its elements/],
-      [[zeros([2, 3]), sizes, strides, offsets], /without its elements/],
-      [[values, sizes.to("int32"), strides, offsets], /sizes of a nested tensor are no int64/],
-      [[values, sizes, strides, "x"], /offsets of a nested tensor are no int64/],
-      [[values, whole([[2], [-4]]), strides, offsets], /sizes of a nested tensor hold something else/],
-      [[values, sizes, whole([[1], [-1]]), offsets], /strides of a nested tensor hold/],
-      [[values, whole([2, 4]), strides, offsets], /do not fit its components/],
-      [[values, whole([[2]]), whole([[1]]), offsets], /do not fit its components/],
-      [[values, sizes, whole([[1, 1]]), offsets], /do not fit its components/],
-      [[values, whole([[2], [5]]), strides, offsets], /reaches beyond its 6 elements/],
-      [[values, sizes, whole([[1], [2]]), offsets], /reaches beyond/],
-      [[values, sizes, whole([[1], [2 ** 52]]), offsets], /reaches beyond/],
-      [[values, whole([[2], [2 ** 50]]), whole([[1], [0]]), offsets], /more elements than it was saved with/],
-    ];
-    for (const [parts, message] of attacks) expect(() => nestedFromParts(parts, "a.pt")).toThrow(message);
-  });
-});
-
-test("files of tensors refuse it by its name", () => {
-  const named = { weight: nested.nestedTensor([[1]]) } as never;
-  const folder = place();
-  expect(() => saveSafetensors(named, folder)).toThrow('"weight" is no tensor');
-  expect(() => saveNpz(`${folder}.npz`, named)).toThrow('"weight" is no tensor');
-  const state = { weight: nested.nestedTensor([[1]]) };
-  expect(() => Snapshot.take({ path: folder, appState: { model: new StateDict(state) } })).toThrow("model/weight");
-  expect([folder, `${folder}.npz`].map((path) => existsSync(path))).toEqual([false, false]);
 });
 
 describe("hostile files", () => {
