@@ -171,8 +171,12 @@ export async function writeInBackground<T = void>(
 ): Promise<T> {
   const slices = new Slices(options.signal);
   const { planned, copies } = planCopies(plan);
-  await copies.make(slices);
-  return await planned.runInBackground(options, placed);
+  try {
+    await copies.make(slices);
+    return await planned.runInBackground(options, placed);
+  } finally {
+    await copies.release();
+  }
 }
 
 /** The same for a zip archive: its checksums are computed in slices, before anything is written. */
@@ -185,7 +189,11 @@ export async function writeZipInBackground<T = void>(
 ): Promise<T> {
   const slices = new Slices(options.signal);
   const { planned, copies } = planCopies(plan);
-  await copies.make(slices);
-  const { pieces } = await zipPiecesLater(planned, { style }, slices);
-  return await new FileWrite(path, pieces, options).runInBackground(options, placed);
+  try {
+    await copies.make(slices);
+    const { pieces } = await zipPiecesLater(planned, { style }, slices);
+    return await new FileWrite(path, pieces, options).runInBackground(options, placed);
+  } finally {
+    await copies.release();
+  }
 }

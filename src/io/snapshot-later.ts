@@ -7,14 +7,25 @@ import { Slices } from "./slices.ts";
 import { METADATA_FILE } from "./snapshot-manifest.ts";
 import { EMPTY, makeParents, type SnapshotWriteOptions, type StagedContent } from "./snapshot-write.ts";
 import { StagedDirectory } from "./staged-directory.ts";
-import { planCopies } from "./tensor-bytes.ts";
+import { type LaterCopies, planCopies } from "./tensor-bytes.ts";
 import { saveTorchAsync } from "./torch-save.ts";
 
+/** A snapshot that waits to be written. */
+export interface Staged {
+  content: StagedContent;
+  copies: LaterCopies;
+}
+
 /** Plans a snapshot and copies all that the program may change; resolves when it may. */
-export async function stageSnapshot(plan: () => StagedContent, slices: Slices): Promise<StagedContent> {
+export async function stageSnapshot(plan: () => StagedContent, slices: Slices): Promise<Staged> {
   const { planned, copies } = planCopies(plan, true);
-  await copies.make(slices);
-  return planned;
+  try {
+    await copies.make(slices);
+  } catch (error) {
+    await copies.release();
+    throw error;
+  }
+  return { content: planned, copies };
 }
 
 function jobsFor({ tensors }: StagedContent, root: string, fsync: boolean): FileJobs {
@@ -34,7 +45,7 @@ function jobsFor({ tensors }: StagedContent, root: string, fsync: boolean): File
 
 /** Writes what was staged. A signal or an error leaves no file of it. */
 export async function writeStaged(
-  content: StagedContent,
+  { content, copies }: Staged,
   root: string,
   options: SnapshotWriteOptions & BackgroundOptions,
 ): Promise<void> {
@@ -54,7 +65,6 @@ export async function writeStaged(
     }
     const jobs = jobsFor(content, stage.path, fsync);
     if ((await jobs.runInBackground(options.numThreads ?? 1, options)) !== 0) jobs.throwFirstFailure();
-    for (const { bytes } of content.tensors) bytes.keep.dispose();
     replaceText(join(stage.path, METADATA_FILE), content.manifest, fsync);
     options.signal?.throwIfAborted();
     const files = [...content.locations, METADATA_FILE].map((location) => join(stage.path, location));
@@ -62,5 +72,7 @@ export async function writeStaged(
   } catch (error) {
     await stage.abandon();
     throw error;
+  } finally {
+    await copies.release();
   }
 }

@@ -1,8 +1,9 @@
 // The bytes of a tensor as they go into files: row-major, little-endian, without gaps.
+import { forgetPages } from "../ffi/system.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
 import { fileBehind } from "./mapping.ts";
-import type { Slices } from "./slices.ts";
+import { Slices } from "./slices.ts";
 
 /** Bytes that lie in a file: they are copied from there without being taken into memory. */
 export interface FileBytes {
@@ -36,6 +37,10 @@ const AT_ONCE_BYTES = 64 * 1024;
 /** Bytes that are copied between two looks at the clock. */
 const PART_BYTES = 2 ** 20;
 
+/** Memory whose pages are given back between two looks at the clock, and a multiple of all sizes of pages. */
+const RELEASE_BYTES = 16 * 2 ** 20;
+const PAGE_BYTES = 64 * 1024;
+
 /** A copy whose memory is there, and whose bytes are not yet. */
 interface LaterCopy {
   source: Tensor;
@@ -46,6 +51,8 @@ interface LaterCopy {
 export interface LaterCopies {
   /** Makes them, a megabyte at a time. */
   make(slices: Slices): Promise<void>;
+  /** Gives their memory back in steps when nothing reads it any more: hundreds of megabytes at once take a while. */
+  release(): Promise<void>;
 }
 
 let later: LaterCopy[] | null = null;
@@ -62,7 +69,8 @@ export function planCopies<T>(plan: () => T, everything = false): { planned: T; 
   later = list;
   ofEverything = everything;
   try {
-    return { planned: plan(), copies: { make: (slices) => makeCopies(list, slices) } };
+    const copies = { make: (slices: Slices) => makeCopies(list, slices), release: () => releaseCopies(list) };
+    return { planned: plan(), copies };
   } finally {
     later = outer;
     ofEverything = outerOfEverything;
@@ -79,6 +87,19 @@ export async function copyInSlices(target: Tensor, source: Tensor, slices: Slice
 
 async function makeCopies(list: readonly LaterCopy[], slices: Slices): Promise<void> {
   for (const { target, source } of list) await copyInSlices(target, source, slices);
+}
+
+async function releaseCopies(list: readonly LaterCopy[]): Promise<void> {
+  const slices = new Slices();
+  for (const { target } of list) {
+    const { ptr, nbytes } = target._storage;
+    const end = Math.floor((ptr + nbytes) / PAGE_BYTES) * PAGE_BYTES;
+    for (let at = Math.ceil(ptr / PAGE_BYTES) * PAGE_BYTES; at < end; at += RELEASE_BYTES) {
+      forgetPages(at, Math.min(RELEASE_BYTES, end - at));
+      if (slices.over) await slices.pause();
+    }
+    target.dispose();
+  }
 }
 
 function* copyParts(to: Tensor, from: Tensor): Generator<[Tensor, Tensor]> {

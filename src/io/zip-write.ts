@@ -153,13 +153,18 @@ async function measuredLater(entry: ZipWriteEntry, slices: Slices): Promise<Meas
   let crc = crcOf(prefix);
   const stream = deflate ? new Deflating(deflate) : null;
   if (prefix.length > 0) await stream?.write(prefix);
-  for (const window of windows(data, CRC_PART)) {
-    for (let at = 0; at < window.length; at += SLICE_BYTES) {
-      const part = window.subarray(at, at + SLICE_BYTES);
-      crc = zlib().crc32(part, crc);
-      await stream?.write(part);
-      if (slices.over) await slices.pause();
+  try {
+    for (const window of windows(data, CRC_PART)) {
+      for (let at = 0; at < window.length; at += SLICE_BYTES) {
+        const part = window.subarray(at, at + SLICE_BYTES);
+        crc = zlib().crc32(part, crc);
+        await stream?.write(part);
+        if (slices.over) await slices.pause();
+      }
     }
+  } catch (error) {
+    stream?.stop();
+    throw error;
   }
   return { crc, payload: stream === null ? [prefix, data] : await stream.end() };
 }
@@ -181,6 +186,10 @@ class Deflating {
   /** Waits until the bytes have been taken: they may be native memory. */
   async write(bytes: Uint8Array): Promise<void> {
     await Promise.race([this.failed, new Promise<void>((taken) => this.stream.write(bytes, () => taken()))]);
+  }
+
+  stop(): void {
+    this.stream.destroy();
   }
 
   async end(): Promise<Uint8Array[]> {

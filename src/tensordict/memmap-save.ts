@@ -353,8 +353,12 @@ export class Save {
   async runInBackground(options: BackgroundOptions): Promise<Td> {
     const slices = new Slices(options.signal);
     await slices.pause();
-    await this.copies?.make(slices);
-    await this.writer?.runInBackground(options);
+    try {
+      await this.copies?.make(slices);
+      await this.writer?.runInBackground(options);
+    } finally {
+      await this.copies?.release();
+    }
     const result = this.plan === null ? await this.shared(slices, options) : this.plan.build();
     lockTd(result);
     return result;
