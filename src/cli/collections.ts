@@ -55,16 +55,22 @@ function fromState(value: unknown, path: string): Td {
 }
 
 /** The collection of a safetensors file. */
-export async function fromSafetensors(file: SafetensorsSource): Promise<Td> {
-  const text = file.metadata.get("tensordict");
-  if (text !== undefined) return (await import("../tensordict/safetensors.ts")).structuredSafetensors(file, text);
-  const tensors = new Map(file.keys().map((name) => [name, file.tensor(name)]));
-  const td = nestedAtDots(fromValues(tensors, file.path));
-  if (file.metadata.size > 0) td.set(METADATA, new NonTensorData(Object.fromEntries(file.metadata)) as never);
-  return td;
+export async function fromSafetensors(file: SafetensorsSource): Promise<Opened> {
+  const { tensordict: text, ...strings } = Object.fromEntries(file.metadata);
+  const td =
+    text === undefined
+      ? nestedAtDots(fromValues(new Map(file.keys().map((name) => [name, file.tensor(name)])), file.path))
+      : (await import("../tensordict/safetensors.ts")).structuredSafetensors(file, text);
+  if (Object.keys(strings).length === 0) return { td, lost: [] };
+  // The structure may have taken the place of the strings beside it.
+  if (td._kind !== "tensordict" || td._own(METADATA) !== undefined) {
+    return { td, lost: [`  strings of the header: ${Object.keys(strings).join("; ")}`] };
+  }
+  td.set(METADATA, new NonTensorData(strings) as never);
+  return { td, lost: [] };
 }
 
-async function openSafetensors(path: string): Promise<Td> {
+async function openSafetensors(path: string): Promise<Opened> {
   const { SafetensorsFile } = await import("../io/safetensors.ts");
   return await fromSafetensors(new SafetensorsFile(path));
 }
@@ -143,15 +149,16 @@ function openGguf(file: GgufFile): Opened {
   return { td, lost: types.size === 0 ? [] : [`  quantization (blocks become bytes): ${[...types].join(", ")}`] };
 }
 
-async function openWhole(path: string, format: Exclude<FormatName, "gguf" | "torchsnapshot">): Promise<Td> {
+async function openWhole(
+  path: string,
+  format: Exclude<FormatName, "gguf" | "torchsnapshot" | "safetensors">,
+): Promise<Td> {
   switch (format) {
     case "memmap":
     case "tdz":
       return TensorDict.loadMemmap(path, { mode: "r" }) as unknown as Td;
     case "consolidated":
       return TensorDict.fromConsolidated(path) as unknown as Td;
-    case "safetensors":
-      return await openSafetensors(path);
     case "pt":
       return fromState((await import("../io/torch-file.ts")).loadTorch(path), path);
     case "npz":
@@ -166,5 +173,6 @@ export async function openCollection(path: string, format: FormatName): Promise<
   using _ = openAnyClass();
   if (format === "gguf") return openGguf((await import("../io/gguf.ts")).loadGguf(path));
   if (format === "torchsnapshot") return await openSnapshot(path);
+  if (format === "safetensors") return await openSafetensors(path);
   return { td: await openWhole(path, format), lost: [] };
 }

@@ -40,6 +40,8 @@ export class RemoteSource {
   private readonly origins = new Map<Storage, Origin>();
   /** The collection; its tensors are on "meta". */
   td!: Td;
+  /** What the collection does not tell. */
+  lost: readonly string[] = [];
   /** The tree of a directory. */
   node: TreeNode | null = null;
 
@@ -152,7 +154,9 @@ export async function openRemote(url: string, format: FormatName): Promise<Remot
   const source = new RemoteSource(new RemotePlace(url));
   if (format === "safetensors") {
     using _ = openAnyClass();
-    source.td = await fromSafetensors(new OutlineListing(source, await RemoteSafetensors.open(url)));
+    const opened = await fromSafetensors(new OutlineListing(source, await RemoteSafetensors.open(url)));
+    source.td = opened.td;
+    source.lost = opened.lost;
   } else source.td = await openDirectory(source);
   return source;
 }

@@ -22,7 +22,7 @@ export async function openSource(
     const { openRemote } = await import("./remote.ts");
     const format = remoteFormat(path, from);
     const remote = await openRemote(path, format);
-    return { path, format, td: await remote.fetch(part(remote.td)), lost: [] };
+    return { path, format, td: await remote.fetch(part(remote.td)), lost: remote.lost };
   }
   const format = from === undefined ? await formatOf(path) : formatNamed(from);
   const { td, lost } = await openCollection(path, format);
@@ -34,5 +34,6 @@ export async function openOutline(path: string, from?: string): Promise<Source> 
   if (!isRemote(path)) return await openSource(path, from);
   const { openRemote } = await import("./remote.ts");
   const format = remoteFormat(path, from);
-  return { path, format, td: (await openRemote(path, format)).td, lost: [] };
+  const { td, lost } = await openRemote(path, format);
+  return { path, format, td, lost };
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { findHdf5 } from "../../src/ffi/hdf5.ts";
 import { arange, float, nn, ones, tensor } from "../../src/index.ts";
 import { saveNpz } from "../../src/io/npz.ts";
-import { saveSafetensors } from "../../src/io/safetensors.ts";
+import { SafetensorsFile, saveSafetensors } from "../../src/io/safetensors.ts";
 import { saveTorch } from "../../src/io/torch-save.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
 import {
@@ -16,6 +16,7 @@ import {
   NonTensorStack,
   TensorDict,
   tensorclass,
+  toSafetensors,
 } from "../../src/tensordict/index.ts";
 import { zensor } from "./run.ts";
 
@@ -193,6 +194,14 @@ describe("sources", () => {
     expect(await zensor("diff", from, join(dir, "copy.pt"))).toMatchObject({ code: 0, out: "" });
     expect((await zensor("convert", from, join(dir, "parameters"), "--lossy")).code).toBe(0);
     expect(await zensor("diff", from, join(dir, "parameters"))).toMatchObject({ out: "w: requires_grad differs" });
+  });
+  test("strings beside the structure of a safetensors file", async () => {
+    const from = join(dir, "structured.safetensors");
+    toSafetensors(new TensorDict({ a: ones(2) }, [2]) as never, from);
+    const { metadata } = new SafetensorsFile(from);
+    saveSafetensors({ a: ones(2) }, from, { metadata: { ...Object.fromEntries(metadata), format: "pt" } });
+    expect((await zensor("convert", from, join(dir, "structured"))).code).toBe(0);
+    expect((await zensor("inspect", join(dir, "structured"))).out).toContain('__metadata__ = {"format": "pt"}');
   });
   test("a name beside the beginning of others, as quantized models have it", async () => {
     const from = join(dir, "beside.safetensors");
