@@ -4,12 +4,15 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { arange, type NestedTensor, nested, tensor, zeros } from "../../src/index.ts";
+import { readDirectory } from "../../src/io/memmap-read.ts";
 import { saveNpz } from "../../src/io/npz.ts";
 import { saveSafetensors } from "../../src/io/safetensors.ts";
 import { Snapshot, StateDict } from "../../src/io/snapshot.ts";
 import { loadTorch } from "../../src/io/torch-file.ts";
 import { saveTorch } from "../../src/io/torch-save.ts";
-import { TensorDict } from "../../src/tensordict/index.ts";
+import type { NestedNode, TensorDictNode } from "../../src/io/tree.ts";
+import { selectKeys, selectRows } from "../../src/io/tree-select.ts";
+import { loadMemmapAsync, TensorDict } from "../../src/tensordict/index.ts";
 import { nestedFromParts } from "../../src/tensordict/nested-parts.ts";
 import type { Td } from "../../src/tensordict/state.ts";
 import fixtures from "../fixtures/tensordict/nested.json" with { type: "json" };
@@ -71,6 +74,31 @@ describe(".pt files", () => {
       [[values, whole([[2], [2 ** 50]]), whole([[1], [0]]), offsets], /more elements than it was saved with/],
     ];
     for (const [parts, message] of attacks) expect(() => nestedFromParts(parts, "a.pt")).toThrow(message);
+  });
+});
+
+describe("parts of a tree", () => {
+  const path = place();
+  const level = () => readDirectory(path) as TensorDictNode;
+  const saved = { j: nested.nestedTensor([[1], [2, 3], [4, 5, 6]]), scalars: nested.nestedTensor([7, 8, 9]) };
+  new TensorDict(saved, [3]).memmap(path);
+  test("rows are a range of the elements", () => {
+    const { entries } = selectRows(level(), 1, 3) as TensorDictNode;
+    const j = entries.get("j") as NestedNode;
+    expect([j.count, [...j.sizes], j.values.offset]).toEqual([2, [2, 3], 4]);
+    expect([j.values.meta.shape, j.values.meta.nbytes]).toEqual([[5], 20]);
+    const { count: two, values } = entries.get("scalars") as NestedNode;
+    expect([two, values.offset, values.meta.nbytes]).toEqual([2, 4, 8]);
+    expect((selectRows(level(), 1, 1) as TensorDictNode).entries.get("j")).toMatchObject({ count: 0 });
+    expect(() => selectRows(level(), 0, 4)).toThrow("rows 0 to 4 of 3");
+  });
+  test("keys", () => {
+    expect([...(selectKeys(level(), ["j"]) as TensorDictNode).entries.keys()]).toEqual(["j"]);
+    expect(() => selectKeys(level(), [["j", "k"]])).toThrow("a tensor has no entries");
+  });
+  test("loaded while the program goes on", async () => {
+    const td = (await loadMemmapAsync(path)) as unknown as Td;
+    expect((td.at("j") as unknown as NestedTensor).tolist()).toEqual([[1], [2, 3], [4, 5, 6]]);
   });
 });
 

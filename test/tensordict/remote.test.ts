@@ -3,7 +3,18 @@ import "../../src/install.ts";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { arange, lazyStack, loadRemote, randn, saveRemote, type Tensor, TensorDict, zeros } from "../../src/index.ts";
+import {
+  arange,
+  lazyStack,
+  loadRemote,
+  type NestedTensor,
+  nested,
+  randn,
+  saveRemote,
+  type Tensor,
+  TensorDict,
+  zeros,
+} from "../../src/index.ts";
 import { type RemoteOptions, RemotePlace } from "../../src/io/s3.ts";
 import { Tensor as TensorClass } from "../../src/tensor/tensor.ts";
 import { registerTensorClass, tensorclass } from "../../src/tensordict/index.ts";
@@ -63,6 +74,20 @@ describe.skipIf(!hasStore)("a store (moto)", () => {
     expect([...(rows.at("v") as unknown as string[])]).toEqual(["v1", "v2"]);
     await expect(loadRemote(url, { ...options, keys: ["nothing"] })).rejects.toThrow('key "nothing" not found');
     await expect(loadRemote(url, { ...options, rows: [2, 5] })).rejects.toThrow("rows 2 to 5 of 4");
+  });
+
+  test("nested tensors, whole and by rows", async () => {
+    const rows = [[1], [2, 3], [], [4, 5, 6]];
+    const td = new TensorDict({ j: nested.nestedTensor(rows), x: arange(4) }, [4]) as unknown as Td;
+    const url = fresh();
+    await saveRemote(td, url, options);
+    const list = (one: Td) => (one.at("j") as unknown as NestedTensor).tolist();
+    expect(list(await loadRemote(url, options))).toEqual(rows);
+    expect(list(await loadRemote(url, { ...options, rows: [1, 4] }))).toEqual(rows.slice(1));
+    expect(list(await loadRemote(url, { ...options, keys: ["j"], rows: [2, 3] }))).toEqual([[]]);
+    const deeper = loadRemote(url, { ...options, keys: [["j", "k"]] });
+    await expect(deeper).rejects.toThrow("a tensor has no entries");
+    await expect(loadRemote(url, { ...options, rows: [1, 5] })).rejects.toThrow("rows 1 to 5 of 4");
   });
 
   test("rows transfer only their bytes", async () => {
