@@ -272,6 +272,7 @@ pub const Fault = struct {
 
 /// The file that faulted, once; null when none did. Its own pages are back in place then.
 pub fn take() ?Fault {
+    if (!has_signals) return null;
     if (!faulted()) return null;
     acquire();
     const found = pending.swap(0, .monotonic) != 0;
