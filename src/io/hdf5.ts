@@ -279,7 +279,8 @@ export class Hdf5File {
     file.create(path, dtype, shape, storageFor(dtype, shape, layout, STEP_CHUNK_BYTES));
     const info = file.describe(path);
     if (shape.length === 0) this.#writeSelected(path, info, null, value);
-    const box = boxFor(shape, dtype.itemsize, CHUNK_BYTES, info.chunks);
+    const packed = layout.compression === true || layout.compression === "gzip";
+    const box = boxFor(shape, dtype.itemsize, packed ? STEP_CHUNK_BYTES : CHUNK_BYTES, info.chunks);
     for (const { start, count } of numelOf(shape) === 0 || shape.length === 0 ? [] : boxesIn(shape, box)) {
       let part = value.detach();
       for (const [dim, from] of start.entries()) part = part.narrow(dim, from, count[dim] as number);
