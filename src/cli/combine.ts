@@ -10,7 +10,7 @@ import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
 import { valuesOf } from "../tensordict/stacking.ts";
-import { entriesOf, make, stateOf, type Td } from "../tensordict/state.ts";
+import { entriesOf, isNested, make, stateOf, type Td } from "../tensordict/state.ts";
 import { zeros } from "../tensordict/tensor-ops.ts";
 import type { Entry } from "../tensordict/types.ts";
 import type { Opened } from "./collections.ts";
@@ -186,6 +186,9 @@ class Combining {
     for (const key of keys) {
       const parts = tds.map((td) => td._own(key) as Entry);
       const inner = [...path, key];
+      if (parts.some(isNested)) {
+        throw new CliError(`the nested tensor ${inner.join(SEPARATOR)} cannot be stacked or concatenated.`);
+      }
       const odd = parts.findIndex((part) => part instanceof Tensor !== parts[0] instanceof Tensor);
       if (odd >= 0) this.refuse(inner, odd, "is of another kind than");
       const isTensor = parts[0] instanceof Tensor;

@@ -9,7 +9,7 @@ import { TensorDict } from "../../src/tensordict/index.ts";
 import { zensor } from "./run.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "zensor-bench-test-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+afterAll(() => rmSync(dir, { recursive: true, force: true }), 60_000);
 const MAIN = join(import.meta.dir, "..", "..", "src", "cli", "main.ts");
 const FORMATS = ["plain loop", "directory", ".tdz", ".safetensors", ".pt", ".npz"];
 

@@ -11,7 +11,7 @@ import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 import "../../src/install.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "zensor-cli-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+afterAll(() => rmSync(dir, { recursive: true, force: true }), 60_000);
 const MAIN = join(import.meta.dir, "..", "..", "src", "cli", "main.ts");
 
 function run(...args: string[]): { code: number; out: string; err: string } {

@@ -21,7 +21,7 @@ import {
 import { zensor } from "./run.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "zensor-losses-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+afterAll(() => rmSync(dir, { recursive: true, force: true }), 60_000);
 
 class Point extends tensorclass({ x: Tensor, label: String }) {}
 

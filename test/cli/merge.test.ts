@@ -9,7 +9,7 @@ import { cat, lazyStack, NonTensorData, NonTensorStack, stack, TensorDict } from
 import { zensor } from "./run.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "zensor-merge-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+afterAll(() => rmSync(dir, { recursive: true, force: true }), 60_000);
 const at = (name: string) => join(dir, name);
 
 describe("union", () => {

@@ -59,3 +59,18 @@ test("convert and slice", async () => {
     expect(existsSync(target)).toBe(false);
   }
 });
+
+test("merge", async () => {
+  const more = join(dir, "more");
+  new TensorDict({ y: zeros([2]) }, [2]).memmap(more);
+  const union = join(dir, "union");
+  expect(await zensor("merge", source, more, union)).toMatchObject({ code: 0, err: "" });
+  expect((await zensor("diff", source, union)).out).toBe("y: only in the second");
+  for (const how of ["--stack", "--cat"]) {
+    expect((await zensor("merge", source, copy, join(dir, "never"), how)).err).toContain(
+      "the nested tensor j cannot be stacked or concatenated",
+    );
+  }
+  expect((await zensor("merge", source, copy, join(dir, "never"))).err).toContain("  j\n");
+  expect(existsSync(join(dir, "never"))).toBe(false);
+});

@@ -13,7 +13,7 @@ import { lazyStack, NonTensorData, NonTensorStack, TensorDict } from "../../src/
 import { zensor } from "./run.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "zensor-slice-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+afterAll(() => rmSync(dir, { recursive: true, force: true }), 60_000);
 const at = (name: string) => join(dir, name);
 let made = 0;
 

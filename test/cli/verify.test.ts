@@ -25,7 +25,7 @@ import { lazyStack, NonTensorData, TensorDict } from "../../src/tensordict/index
 import { zensor } from "./run.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "zensor-verify-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+afterAll(() => rmSync(dir, { recursive: true, force: true }), 60_000);
 const hasHdf5 = findHdf5().library !== null;
 
 manualSeed(0);
