@@ -8,6 +8,7 @@ import {
   readdirSync,
   readSync,
   realpathSync,
+  rmSync,
   statSync,
   writeSync,
 } from "node:fs";
@@ -37,6 +38,8 @@ export interface PackOptions extends FileWriteOptions {
 }
 
 const MAX_DEPTH = 128;
+/** What file systems allow for one part of a path. */
+const MAX_NAME_BYTES = 255;
 const BYTES = dtypeByName("uint8") as DType;
 
 /** The files below a directory, by their names in an archive. Links to directories and special files are refused. */
@@ -120,7 +123,11 @@ function placesFor(zip: ZipFile, root: string): string[] {
     places.add(name.slice(0, at));
   };
   for (const name of zip.entries.keys()) {
-    if (name.split("/").length > MAX_DEPTH) throw new FormatError("directories are nested too deeply", zip.path);
+    const parts = name.split("/");
+    if (parts.length > MAX_DEPTH) throw new FormatError("directories are nested too deeply", zip.path);
+    if (parts.some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES)) {
+      throw new FormatError(`entry ${JSON.stringify(name.slice(0, 50))} has a name that no file can have`, zip.path);
+    }
     add(name);
   }
   const made = [...places].map((name) => join(root, name));
@@ -167,9 +174,16 @@ export function unpackMemmap(archivePath: string, prefix: string): string {
       keep: data,
     });
   }
-  guarded(root, () => mkdirSync(root, { recursive: true }));
-  for (const path of places) guarded(path, () => mkdirSync(path, { recursive: true }));
-  if (jobs.run() !== 0) jobs.throwFirstFailure();
+  const isNew = !existsSync(root);
+  try {
+    guarded(root, () => mkdirSync(root, { recursive: true }));
+    for (const path of places) guarded(path, () => mkdirSync(path, { recursive: true }));
+    if (jobs.run() !== 0) jobs.throwFirstFailure();
+  } catch (error) {
+    // Half of an archive is of no use to anybody.
+    if (isNew) rmSync(root, { recursive: true, force: true });
+    throw error;
+  }
   return prefix;
 }
 

@@ -73,7 +73,9 @@ function grownText(level: TensorDictNode, rows: number): string {
 /** Returns what takes the rows back. */
 function growFiles(growth: readonly LeafGrowth[]): () => void {
   const jobs = new FileJobs();
-  const sizes = growth.map(({ leaf }) => statSync(leaf.path, { throwIfNoEntry: false })?.size ?? null);
+  const sizes = growth.map(({ leaf: { path } }) =>
+    guarded(path, () => statSync(path, { throwIfNoEntry: false })?.size ?? null),
+  );
   for (const [i, { leaf, bytes }] of growth.entries()) {
     if (bytes.nbytes === 0) continue;
     const { nbytes } = leaf.meta;

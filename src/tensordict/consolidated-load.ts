@@ -105,6 +105,10 @@ class Builder {
     for (const part of [nonTensors, leaves, metadata]) {
       if (!(part instanceof Map)) throw this.bad(place, "a level without its parts");
     }
+    // JSON has no others; a pickle may.
+    for (const part of [value, nonTensors, leaves, metadata] as Map<unknown, unknown>[]) {
+      for (const key of part.keys()) if (typeof key !== "string") throw this.bad(place, "a key that is no string");
+    }
     const nested = [...value].filter(([key]) => !LEVEL_KEYS.has(key));
     return { name, nonTensors, leaves, metadata, nested } as Parts;
   }

@@ -5,6 +5,7 @@ import { Tensor } from "../tensor/tensor.ts";
 import { setEntry } from "./access.ts";
 import { TensorDictBase } from "./base.ts";
 import { writeIndex } from "./indexing.ts";
+import { pythonString } from "./keys.ts";
 import { noNested } from "./nested.ts";
 import { denseStack, lazyStackTds } from "./stacking.ts";
 import {
@@ -105,6 +106,11 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
     }
     if (entries.every((entry) => entry instanceof Tensor)) return this.stackRead(key, entries as Tensor[]);
     if (entries.some(isNested)) throw noNested("stacking", key);
+    if (entries.some((entry) => entry instanceof Tensor)) {
+      throw new RuntimeError(
+        `the entries under key ${pythonString(key)} are tensors in some members and not in others`,
+      );
+    }
     return lazyStackTds(entries as Td[], this.stackDim);
   }
 

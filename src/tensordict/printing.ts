@@ -74,6 +74,8 @@ function lazyFields(td: LazyLike): LazyFields {
   for (const key of shared) {
     const entries = td.members.map((member) => member._own(key) as Entry);
     if (entries.every(isAnyTensor)) common.push([key, { tensors: entries as AnyTensor[] }]);
+    // Tensors in some members and not in others cannot be stacked: each member has its own.
+    else if (entries.some(isAnyTensor)) shared.delete(key);
     else common.push([key, td._own(key) as Entry]);
   }
   const exclusive: LazyFields["exclusive"] = [];

@@ -18,6 +18,7 @@ import { bfloat16, float32 } from "../../src/tensor/dtype.ts";
 import { Size } from "../../src/tensor/size.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
 import { registerTensorClass } from "../../src/tensordict/index.ts";
+import { packZip } from "../fuzz/containers.ts";
 
 const fixtures = join(import.meta.dir, "../fixtures/torch");
 const dir = mkdtempSync(join(tmpdir(), "zensor-pt-"));
@@ -415,6 +416,19 @@ describe("hostile files", () => {
     let doubling = "]q\0";
     for (let i = 0; i < 60; i++) doubling = `${doubling}0](h\0h\0eq\0`;
     expect(refusal(written(`${doubling}N\x86`))).toContain("too large");
+  });
+  test("a consolidated TensorDict with a key that is no string", () => {
+    const bytes = packZip(readFileSync(join(fixtures, "consolidated.pt")), (parts) => {
+      for (const part of parts) {
+        if (!part.name.endsWith("data.pkl")) continue;
+        const text = Buffer.from(part.content).toString("latin1");
+        part.content = Buffer.from(text.replace("X\x01\0\0\0a", "K\x07"), "latin1");
+      }
+      return parts;
+    });
+    const path = join(dir, "keys.pt");
+    writeFileSync(path, bytes);
+    expect(refusal(path)).toContain("a key that is no string");
   });
   test("archives that are none of torch's", () => {
     const path = join(dir, "nothing.pt");

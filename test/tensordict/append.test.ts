@@ -242,6 +242,11 @@ describe("an append that was killed midway", () => {
     expect(() => appendMemmap(path, sample(1, 5))).toThrow("File exists");
     expect(readFileSync(join(path, "meta.json"), "utf8")).toBe(before);
     expect(load(path).batchSize).toEqual([3] as never);
+    const looped = fresh();
+    sample(2, 1).memmap(looped);
+    rmSync(join(looped, "a.memmap"));
+    symlinkSync("a.memmap", join(looped, "a.memmap"));
+    expect(() => appendMemmap(looped, sample(1, 5))).toThrow("Too many levels of symbolic links");
     // It is not ours: it stays, and nothing grew.
     expect(lstatSync(join(path, "n", PENDING)).isSymbolicLink()).toBe(true);
     const size = statSync(join(path, "a.memmap")).size;

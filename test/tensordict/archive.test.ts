@@ -22,6 +22,7 @@ import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 import fixtures from "../fixtures/archives/zip.json" with { type: "json" };
 import { decoded, flipped, roomFor, survives } from "../io/archive-files.ts";
 import "./classes.ts";
+import { packZip, type ZipPart } from "../fuzz/containers.ts";
 import { filesBelow } from "./helpers.ts";
 
 const FILES = decoded(fixtures);
@@ -282,6 +283,14 @@ describe("hostile archives", () => {
     const clash = room.file("clash.tdz", (pieces[0] as { data: Uint8Array }).data);
     expect(() => loadMemmap(clash)).toThrow(/is a file and a directory/);
     expect(() => unpackMemmap(clash, join(room.path, "clash"))).toThrow(/is a file and a directory/);
+    const long = join(room.path, "long.tdz");
+    const renamed = packZip(readFileSync(fixture("archive.tdz")), (parts) => {
+      (parts.at(-1) as ZipPart).name = "é".repeat(200);
+      return parts;
+    });
+    writeFileSync(long, renamed);
+    expect(() => unpackMemmap(long, join(room.path, "long"))).toThrow(/has a name that no file can have/);
+    expect(existsSync(join(room.path, "long"))).toBe(false);
     const outside = join(room.path, "outside");
     const target = join(room.path, "linked");
     for (const path of [outside, target]) mkdirSync(path);

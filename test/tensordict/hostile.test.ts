@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { arange } from "../../src/index.ts";
 import { FileNotFoundError } from "../../src/io/errors.ts";
 import { lazyStack, MemoryMappedTensor, TensorDict } from "../../src/tensordict/index.ts";
 import type { Td } from "../../src/tensordict/state.ts";
@@ -136,6 +137,13 @@ describe("meta.json", () => {
     expect([...TensorDict.loadMemmap(path).batchSize]).toEqual([2, 2]);
     edit(join(path, "1", "meta.json"), (t) => t.replace('"shape": [2]', '"shape": [3]'));
     expect(() => TensorDict.loadMemmap(path)).toThrow("members of a stack have different batch sizes");
+  });
+  test("members of a stack with a tensor here and a value there under one key", () => {
+    const values = [arange(2), "text"].map((x) => new TensorDict({ x, y: arange(1) }, []) as unknown as Td);
+    const stack = lazyStack(values);
+    expect(() => stack.get("x")).toThrow("under key 'x' are tensors in some members and not in others");
+    expect(String(stack)).toContain("0 ->");
+    expect(String(stack)).toContain("y: Tensor(");
   });
   test("a lazy stack with a lost member", () => {
     const path = copyOf("lazy");
