@@ -1,7 +1,7 @@
 // Our side of files_exchange.py and gguf_exchange.py: nested values with tensors in files of Python's other formats.
 //   files-exchange.ts read FORMAT DIRECTORY COUNT    prints what DIRECTORY/i.FORMAT holds, one JSON line each
 //   files-exchange.ts save FORMAT VALUES DIRECTORY   writes value i of a file of JSON lines as DIRECTORY/i.FORMAT
-// The formats: npy, npz, deflated.npz, pt, legacy.pt (read only), snapshot, gguf (read only).
+// The formats: npy, npz, deflated.npz, pt, legacy.pt (read only), gguf (read only).
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { windowOn } from "../../src/ffi/memory.ts";
@@ -52,12 +52,6 @@ function describe(value: unknown): Value {
   return { k: "value", text: pythonJsonStringify(value as never) };
 }
 
-function loadSnapshot(path: string): unknown {
-  const state = new io.StateDict({});
-  new io.Snapshot(path).restore({ appState: { state } });
-  return state.values;
-}
-
 function loadGguf(path: string): unknown {
   const file = io.loadGguf(path);
   // Blocks, and what NumPy has no dtype for, are compared as the numbers they stand for.
@@ -70,9 +64,8 @@ function loadGguf(path: string): unknown {
 }
 
 const arrays = (value: unknown) => value as Map<string, Tensor>;
-const plainObject = (value: unknown) => Object.fromEntries(value as Map<string, unknown>);
 
-const FORMATS: Record<string, { load(path: string): unknown; save?(value: unknown, path: string, i: number): void }> = {
+const FORMATS: Record<string, { load(path: string): unknown; save?(value: unknown, path: string): void }> = {
   npy: { load: (path) => io.loadNpy(path), save: (value, path) => io.saveNpy(path, value as Tensor) },
   npz: { load: (path) => io.loadNpz(path), save: (value, path) => io.saveNpz(path, arrays(value)) },
   "deflated.npz": {
@@ -81,15 +74,6 @@ const FORMATS: Record<string, { load(path: string): unknown; save?(value: unknow
   },
   pt: { load: (path) => io.loadTorch(path), save: (value, path) => io.saveTorch(value, path) },
   "legacy.pt": { load: (path) => io.loadTorch(path) },
-  snapshot: {
-    load: loadSnapshot,
-    // One time in three each tensor has a file, is cut into chunks, or lies in slabs.
-    save: (value, path, i) => {
-      const state = new io.StateDict(plainObject(value));
-      const options = [{ slabBytes: 0 }, { slabBytes: 0, maxChunkBytes: 16 }, { slabBytes: 64 }][i % 3];
-      io.Snapshot.take({ path, appState: { state }, ...options });
-    },
-  },
   gguf: { load: loadGguf },
 };
 
@@ -108,7 +92,7 @@ if (command === "read" && format !== undefined) {
   for (let i = 0; i < Number(second); i++) line(() => describe(format.load(join(first, `${i}.${name}`))));
 } else if (command === "save" && format?.save !== undefined) {
   for (const [i, text] of readFileSync(first, "utf8").trim().split("\n").entries())
-    line(() => format.save?.(build(JSON.parse(text) as Value), join(second, `${i}.${name}`), i));
+    line(() => format.save?.(build(JSON.parse(text) as Value), join(second, `${i}.${name}`)));
 } else {
   console.error("usage: files-exchange.ts read FORMAT DIRECTORY COUNT | save FORMAT VALUES DIRECTORY");
   process.exitCode = 2;

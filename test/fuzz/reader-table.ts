@@ -106,7 +106,7 @@ export const READERS: readonly Reader[] = [
       return [own, ...Object.values(consolidated).map((text) => one("a.bin", Buffer.from(text, "base64")))];
     },
     read: (path) => TensorDict.fromConsolidated(path),
-    unreadable: /a level without a class|a nested tensor/,
+    unreadable: /a level without a class|nested tensor, which zensor does not have/,
   },
   {
     name: "safetensors",
