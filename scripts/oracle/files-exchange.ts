@@ -1,7 +1,7 @@
 // Our side of files_exchange.py and gguf_exchange.py: nested values with tensors in files of Python's other formats.
 //   files-exchange.ts read FORMAT DIRECTORY COUNT    prints what DIRECTORY/i.FORMAT holds, one JSON line each
 //   files-exchange.ts save FORMAT VALUES DIRECTORY   writes value i of a file of JSON lines as DIRECTORY/i.FORMAT
-// The formats: npy, npz, deflated.npz, pt, legacy.pt (read only), gguf (read only).
+// The formats: npy, npz, deflated.npz, pt, legacy.pt (read only), gguf (read only), snapshot, batched.snapshot.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { windowOn } from "../../src/ffi/memory.ts";
@@ -63,6 +63,17 @@ function loadGguf(path: string): unknown {
   ]);
 }
 
+function restore(path: string): unknown {
+  const state = new io.StateDict({});
+  new io.Snapshot(path).restore({ appState: { app: state } });
+  return state.values;
+}
+
+function take(value: unknown, path: string, slabBytes?: number): void {
+  const state = new io.StateDict(Object.fromEntries(value as Map<string, never>));
+  io.Snapshot.take({ path, appState: { app: state }, ...(slabBytes === undefined ? {} : { slabBytes }) });
+}
+
 const arrays = (value: unknown) => value as Map<string, Tensor>;
 
 const FORMATS: Record<string, { load(path: string): unknown; save?(value: unknown, path: string): void }> = {
@@ -75,6 +86,8 @@ const FORMATS: Record<string, { load(path: string): unknown; save?(value: unknow
   pt: { load: (path) => io.loadTorch(path), save: (value, path) => io.saveTorch(value, path) },
   "legacy.pt": { load: (path) => io.loadTorch(path) },
   gguf: { load: loadGguf },
+  snapshot: { load: restore, save: (value, path) => take(value, path) },
+  "batched.snapshot": { load: restore, save: (value, path) => take(value, path, 2 ** 20) },
 };
 
 /** What a task gives, or why it failed; one line either way. */

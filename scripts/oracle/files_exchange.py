@@ -1,16 +1,18 @@
-"""Random values through NumPy's and torch's files, both ways; prints what it finds.
+"""Random values through the files of NumPy, torch and torchsnapshot, both ways; prints what it finds.
 
     python files_exchange.py [WORK_DIR [FORMAT...]]
 
-Needs torch, tensordict, numpy and bun.
+Needs torch, tensordict, numpy, torchsnapshot and bun.
 """
 import io
 import json
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
+import traceback
 from collections import OrderedDict
 
 import numpy
@@ -23,6 +25,11 @@ NAMES = ["a", "b", "n.b", "n/b", "ключ", "鍵", "🔑", "sp ace", "%", "é",
          "UPPER", "upper", "arr_0", "x.npy", "tab\t", 'q"uote']
 KEYS = [*NAMES, "__proto__", "", ".", "..", "back\\slash"]
 VALUES = [None, True, False, 0, -7, 2**40, 2**70, 1.5, 1e-05, 1e16, float("nan"), float("-inf"), "text", "ü😀\n", ""]
+# What torchsnapshot writes as it is or pickles, and restores: a bfloat16 tensor of odd length loses its end there.
+SNAPSHOT_DTYPES = ["float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64",
+                   "complex128"]
+SNAPSHOT_KEYS = ["a", "b", "n.b", "n/b", "ключ", "鍵", "🔑", "sp ace", "%", "%2F", "é", "-rf", "10", "constructor",
+                 "UPPER", "upper", "tab\t", 'q"uote', "back\\slash"]
 NUMPY_DTYPES = [name for name in base.DTYPES if name != "bfloat16"]
 
 
@@ -55,6 +62,24 @@ def random_dict(rng, depth):
     return {"k": "dict", "entries": [list(e) for e in entries.items()]}
 
 
+def random_state(rng, depth=2):
+    """A dict of what a snapshot keeps; tensors have elements."""
+    entries = {}
+    for _ in range(rng.randrange(1, 6)):
+        roll = rng.randrange(10)
+        if depth > 0 and roll < 3:
+            entry = random_state(rng, depth - 1)
+        elif depth > 0 and roll < 5:
+            inner = random_state(rng, depth - 1)
+            entry = {"k": "list", "items": [value for _, value in inner["entries"]]}
+        elif roll < 7:
+            entry = {"k": "value", "text": json.dumps(rng.choice(VALUES))}
+        else:
+            entry = random_tensor(rng, SNAPSHOT_DTYPES, (1, 2, 3, 3, 5))
+        entries[rng.choice(SNAPSHOT_KEYS)] = entry
+    return {"k": "dict", "entries": [list(e) for e in entries.items()]}
+
+
 def build(value, rng=None):
     """With random numbers, lists and dicts are now and then others of their kind, and tensors are views."""
     if value["k"] == "value":
@@ -83,6 +108,8 @@ def array(value, rng=None):
 
 
 def describe(value):
+    if isinstance(value, Described):
+        return value
     if isinstance(value, numpy.ndarray):
         little = numpy.ascontiguousarray(value.astype(value.dtype.newbyteorder("<"))).reshape(value.shape)
         return {"k": "tensor", "dtype": value.dtype.name, "shape": list(value.shape), "hex": little.tobytes().hex()}
@@ -126,6 +153,66 @@ def save_npz(save):
     return run
 
 
+def take(batched):
+    def run(state, path, i):
+        from torchsnapshot import Snapshot, StateDict
+        os.environ["TORCHSNAPSHOT_DISABLE_BATCHING"] = "" if batched else "1"
+        if batched:
+            del os.environ["TORCHSNAPSHOT_DISABLE_BATCHING"]
+        apart(lambda: Snapshot.take(path, {"app": StateDict(**state)}))
+    return run
+
+
+def apart(task, seconds=60):
+    """Runs a task in a process of its own: torchsnapshot leaves threads behind, and may hang."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(seconds)
+        code = 1
+        try:
+            task()
+            code = 0
+        except Exception:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    status = os.waitpid(child, 0)[1]
+    if status != 0:
+        raise RuntimeError(f"ended with {status}")
+
+
+def restored(path):
+    """Every object of a snapshot, put together again."""
+    from torchsnapshot import Snapshot, StateDict
+    file = os.path.join(path, "..", "restored.json")
+
+    def task():
+        snapshot = Snapshot(path)
+        manifest = snapshot.get_manifest()
+
+        def value(at):
+            entry = manifest[at]
+            if entry.type in ("dict", "OrderedDict"):
+                return {key: value(f"{at}/{str(key).replace('%', '%25').replace('/', '%2F')}") for key in entry.keys}
+            if entry.type == "list":
+                items = []
+                while f"{at}/{len(items)}" in manifest:
+                    items.append(value(f"{at}/{len(items)}"))
+                return items
+            return snapshot.read_object(at)
+
+        with open(file, "w") as out:
+            json.dump(describe(value("0/app")), out)
+
+    apart(task)
+    with open(file) as text_of:
+        return Described(json.load(text_of))
+
+
+class Described(dict):
+    """A value in words already."""
+
+
 def arrays_of(value, rng=None):
     return {name: array(entry, rng) for name, entry in value["entries"]}
 
@@ -139,6 +226,8 @@ FORMATS = {
            lambda path: torch.load(path, weights_only=True)),
     "legacy.pt": (lambda rng: random_dict(rng, 3), build,
                   lambda v, path, i: torch.save(v, path, _use_new_zipfile_serialization=False), None),
+    "snapshot": (random_state, build, take(False), restored),
+    "batched.snapshot": (random_state, build, take(True), restored),
 }
 
 

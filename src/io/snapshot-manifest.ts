@@ -103,7 +103,8 @@ function sizes(value: PythonJson | undefined, what: string, path: string): numbe
 /** Refuses locations that lead out of the snapshot. */
 function checkLocation(location: string, path: string): string {
   const parts = location.split("/");
-  const safe = location !== "" && !/[\0\\]/.test(location) && !/^[A-Za-z]:/.test(location);
+  // Elsewhere a backslash and a colon are characters like others: torchsnapshot makes files of keys that have them.
+  const safe = !location.includes("\0") && (process.platform !== "win32" || !/[\\:]/.test(location));
   if (!safe || parts.some((part) => part === "" || part === "." || part === "..")) {
     throw new FormatError(`location ${JSON.stringify(location)} is not inside the snapshot`, path);
   }
@@ -330,6 +331,18 @@ function primitiveJson(value: number | bigint | string | boolean | Uint8Array, f
   return make("float", bytes.toString("base64"), pythonFloatRepr(Number(value)));
 }
 
+const PAIR = /\\\\|\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})/g;
+
+/**
+ * A text as JSON that is YAML as well, which torchsnapshot reads it as: characters beyond 16 bits are written as they
+ * are. Python's two escapes for one are no YAML, so that it cannot read what it writes there.
+ */
+function quoted(text: string): string {
+  return pythonJsonString(text).replace(PAIR, (found, high: string | undefined, low: string) =>
+    high === undefined ? found : String.fromCharCode(Number.parseInt(high, 16), Number.parseInt(low, 16)),
+  );
+}
+
 /** `json.dumps(value, indent=2)`. */
 function pretty(value: PythonJson, depth: number): string {
   const pad = "  ".repeat(depth + 1);
@@ -341,12 +354,10 @@ function pretty(value: PythonJson, depth: number): string {
   if (typeof value === "object" && value !== null) {
     const pairs = value instanceof Map ? [...value] : Object.entries(value);
     if (pairs.length === 0) return "{}";
-    const lines = pairs.map(
-      ([key, item]) => `${pad}${pythonJsonString(key)}: ${pretty(item as PythonJson, depth + 1)}`,
-    );
+    const lines = pairs.map(([key, item]) => `${pad}${quoted(key)}: ${pretty(item as PythonJson, depth + 1)}`);
     return `{\n${lines.join(",\n")}${end}}`;
   }
-  return typeof value === "string" ? pythonJsonString(value) : String(value);
+  return typeof value === "string" ? quoted(value) : String(value);
 }
 
 /** The text of a manifest, as torchsnapshot writes it. */

@@ -23,7 +23,7 @@ import { zensor } from "./run.ts";
 const dir = mkdtempSync(join(tmpdir(), "zensor-losses-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }), 60_000);
 
-class Point extends tensorclass({ x: Tensor, label: String }) {}
+class LossPoint extends tensorclass({ x: Tensor, label: String }) {}
 
 const hasHdf5 = findHdf5().library !== null;
 const TARGETS = [
@@ -44,7 +44,7 @@ function renameClass(path: string): void {
   for (const file of readdirSync(path, { recursive: true }) as string[]) {
     if (!file.endsWith("meta.json")) continue;
     const text = readFileSync(join(path, file), "utf8");
-    writeFileSync(join(path, file), text.replaceAll("Point", "Elsewhere"));
+    writeFileSync(join(path, file), text.replaceAll("LossPoint", "Elsewhere"));
   }
 }
 
@@ -60,11 +60,11 @@ const CASES: Record<string, { source: () => { memmap(path: string): unknown }; l
     lossy: ["out.npz", "out.h5", "out.snapshot"],
   },
   tensorclass: {
-    source: () => new TensorDict({ p: new Point({ x: ones(2) }) as never }),
+    source: () => new TensorDict({ p: new LossPoint({ x: ones(2) }) as never }),
     lossy: ["out.npz", "out.h5", "out.snapshot"],
   },
   "tensorclass as root": {
-    source: () => new Point({ x: ones(2) }),
+    source: () => new LossPoint({ x: ones(2) }),
     lossy: ["out.consolidated", "out.npz", "out.h5", "out.snapshot"],
   },
   "even lazy stack": {

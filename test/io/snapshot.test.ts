@@ -285,6 +285,22 @@ describe("snapshots of ours", () => {
     expect(dest.at("b").batchSize).toEqual(nested.at("b").batchSize);
     expect(dest.at(["b", "c"])).toBeInstanceOf(MemoryMappedTensor);
   });
+  test("keys of any characters", () => {
+    const path = fresh();
+    const values = {
+      "back\\slash": counting(2),
+      "🔑": { "n/b%": counting(3), "\\ud83d": "\\ud83d\\udd11 🔑" },
+      "a:b": 1,
+    };
+    Snapshot.take({ path, appState: { app: new StateDict(values) } });
+    // Python reads it as YAML, where two escapes do not stand for one character.
+    expect(readFileSync(join(path, ".snapshot_metadata"), "utf8")).toContain('"0/app/🔑"');
+    const back = new StateDict({});
+    new Snapshot(path).restore({ appState: { app: back } });
+    const { "🔑": inner, ...rest } = back.values as typeof values;
+    expect(rest["back\\slash"].tolist()).toEqual([0, 1]);
+    expect([rest["a:b"], inner["n/b%"].tolist(), inner["\\ud83d"]]).toEqual([1, [0, 1, 2], "\\ud83d\\udd11 🔑"]);
+  });
   test("a manifest in YAML, as early versions wrote it", () => {
     // Made of the example's manifest with PyYAML's dump(…, sort_keys=False).
     const path = unpack("nobatch");
