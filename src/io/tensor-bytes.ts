@@ -35,7 +35,7 @@ export function copyMappedFiles(on: boolean): void {
 /** Copies up to this many bytes are made at once: whoever lays out files joins pieces that are smaller still. */
 const AT_ONCE_BYTES = 64 * 1024;
 /** Bytes that are copied between two looks at the clock. */
-const PART_BYTES = 2 ** 20;
+const PART_BYTES = 2 ** 18;
 
 /** Memory whose pages are given back between two looks at the clock, and a multiple of all sizes of pages. */
 const RELEASE_BYTES = 16 * 2 ** 20;
@@ -49,7 +49,7 @@ interface LaterCopy {
 
 /** Copies that a plan needs. */
 export interface LaterCopies {
-  /** Makes them, a megabyte at a time. */
+  /** Makes them, in small parts. */
   make(slices: Slices): Promise<void>;
   /** Gives their memory back in steps when nothing reads it any more: hundreds of megabytes at once take a while. */
   release(): Promise<void>;
@@ -77,7 +77,7 @@ export function planCopies<T>(plan: () => T, everything = false): { planned: T; 
   }
 }
 
-/** Copies one tensor into another of the same shape, a megabyte at a time. */
+/** Copies one tensor into another of the same shape, in small parts. */
 export async function copyInSlices(target: Tensor, source: Tensor, slices: Slices): Promise<void> {
   for (const [to, from] of copyParts(target, source)) {
     to.copy_(from);
