@@ -159,6 +159,22 @@ export class FileWrite {
   }
 }
 
+/** Makes the copies that a plan needs, in slices, and keeps them until `write` is done. */
+async function withCopies<P, T>(
+  plan: () => P,
+  { signal }: BackgroundOptions,
+  write: (planned: P, slices: Slices) => Promise<T>,
+): Promise<T> {
+  const slices = new Slices(signal);
+  const { planned, copies } = planCopies(plan);
+  try {
+    await copies.make(slices);
+    return await write(planned, slices);
+  } finally {
+    await copies.release();
+  }
+}
+
 /**
  * Plans a file and writes it while the program goes on. A signal leaves the file that was there before.
  * @param plan gives the file; the copies that it needs are made afterwards
@@ -169,14 +185,7 @@ export async function writeInBackground<T = void>(
   options: BackgroundOptions,
   placed?: () => T,
 ): Promise<T> {
-  const slices = new Slices(options.signal);
-  const { planned, copies } = planCopies(plan);
-  try {
-    await copies.make(slices);
-    return await planned.runInBackground(options, placed);
-  } finally {
-    await copies.release();
-  }
+  return await withCopies(plan, options, (file) => file.runInBackground(options, placed));
 }
 
 /** The same for a zip archive: its checksums are computed in slices, before anything is written. */
@@ -187,13 +196,8 @@ export async function writeZipInBackground<T = void>(
   options: FileWriteOptions & BackgroundOptions,
   placed?: () => T,
 ): Promise<T> {
-  const slices = new Slices(options.signal);
-  const { planned, copies } = planCopies(plan);
-  try {
-    await copies.make(slices);
-    const { pieces } = await zipPiecesLater(planned, { style }, slices);
+  return await withCopies(plan, options, async (entries, slices) => {
+    const { pieces } = await zipPiecesLater(entries, { style }, slices);
     return await new FileWrite(path, pieces, options).runInBackground(options, placed);
-  } finally {
-    await copies.release();
-  }
+  });
 }
