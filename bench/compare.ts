@@ -49,7 +49,7 @@ export function table(results: readonly Result[]): string {
 }
 
 /** Families with a table of their own in RESULTS.md; the others share one. */
-const APART: readonly string[] = ["formats"];
+const APART: readonly string[] = ["io", "formats"];
 
 /** Puts results into their tables in RESULTS.md. A table of which no family was run stays as it is. */
 export function writeTable(head: string, results: readonly Result[]): void {

@@ -1,10 +1,10 @@
 // Saving and loading in every format, beside the Python library that owns it: the 184 tensors of a Transformer (176 MB)
 // and a thousand small ones.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { io, nn, randn, type Tensor, TensorDict } from "zensor";
 import { type Case, loop, type Side } from "./case.ts";
+import { benchFolder, saves } from "./saves.ts";
 
 type State = Record<string, Tensor>;
 
@@ -91,35 +91,14 @@ const formats: Record<string, Format> = {
   },
 };
 
-function folderFor(): string {
-  return mkdtempSync(join(process.env.ZENSOR_BENCH_DIR ?? tmpdir(), "zensor-bench-"));
-}
-
-/** Saves to a fresh folder each time; removing it does not count. */
 function save(format: Format, name: string): Side {
   const tensors = source(name);
-  const once = () => {
-    const folder = folderFor();
-    try {
-      const start = performance.now();
-      format.save(tensors, join(folder, format.file));
-      return (performance.now() - start) / 1000;
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  };
-  return {
-    run(n) {
-      let seconds = 0;
-      for (let i = 0; i < n; i++) seconds += once();
-      return seconds;
-    },
-  };
+  return saves((folder) => format.save(tensors, join(folder, format.file)));
 }
 
 /** Loads a saved file, and does something with each tensor. */
 function load(format: Format, name: string, use?: (tensor: Tensor) => unknown): Side {
-  const folder = folderFor();
+  const folder = benchFolder();
   const path = join(folder, format.file);
   format.save(source(name), path);
   const body = () => {

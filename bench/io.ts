@@ -1,11 +1,9 @@
 // Saving and loading the 184 tensors of a Transformer (176 MB) in the format that Python's tensordict uses.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { nn, TensorDict } from "zensor";
 import { type Case, loop, type Side } from "./case.ts";
-
-const root = () => process.env.ZENSOR_BENCH_DIR ?? tmpdir();
+import { benchFolder, saves } from "./saves.ts";
 
 let weights: TensorDict | null = null;
 function transformer(): TensorDict {
@@ -13,31 +11,13 @@ function transformer(): TensorDict {
   return weights;
 }
 
-/** Saves to a fresh folder each time; removing it does not count. */
-function saveSeconds(td: TensorDict, numThreads: number): number {
-  const folder = mkdtempSync(join(root(), "zensor-bench-"));
-  try {
-    const start = performance.now();
-    td.memmap(join(folder, "td"), { numThreads });
-    return (performance.now() - start) / 1000;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-function save(threads: number): Side {
+function save(numThreads: number): Side {
   const td = transformer();
-  return {
-    run(n) {
-      let seconds = 0;
-      for (let i = 0; i < n; i++) seconds += saveSeconds(td, threads);
-      return seconds;
-    },
-  };
+  return saves((folder) => td.memmap(join(folder, "td"), { numThreads }));
 }
 
 function saved(body: (path: string) => unknown): Side {
-  const folder = mkdtempSync(join(root(), "zensor-bench-"));
+  const folder = benchFolder();
   const path = join(folder, "td");
   transformer().memmap(path);
   return {
@@ -47,7 +27,7 @@ function saved(body: (path: string) => unknown): Side {
 }
 
 /** What it is compared with, and Python's case. The loop of writes has as many threads as we. */
-const saves: [string, (threads: number) => string][] = [
+const peers: [string, (threads: number) => string][] = [
   ["tensordict memmap", () => "save memmap"],
   ["torch.save", () => "save torch.save"],
   ["a plain write loop", (threads) => `save write loop ${threads}`],
@@ -55,7 +35,7 @@ const saves: [string, (threads: number) => string][] = [
 
 export const cases: readonly Case[] = [
   ...[1, 2].flatMap((threads) =>
-    saves.map(
+    peers.map(
       ([peer, python]): Case => ({
         name: `memmap, ${threads} thread(s), against ${peer}`,
         peer,

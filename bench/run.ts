@@ -74,10 +74,11 @@ async function main(): Promise<number> {
   process.env.ZENSOR_NUM_THREADS ??= "1";
   const python = findPython();
   const peer = python === null ? null : new Peer(python);
-  const head = `${await describe(peer)}${values.cpu ? "; overhead in computing time" : ""}`;
+  const families = FAMILIES.filter((name) => positionals.length === 0 || positionals.includes(name));
+  const head = `${await describe(peer, families)}${values.cpu ? "; overhead in computing time" : ""}`;
   if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify({ head })}\n`);
   const results: Result[] = [];
-  for (const family of FAMILIES.filter((name) => positionals.length === 0 || positionals.includes(name))) {
+  for (const family of families) {
     const { cases } = (await import(`./${family}.ts`)) as { cases: readonly Case[] };
     for (const one of cases.filter(({ name }) => name.includes(values.only ?? ""))) {
       process.stderr.write(`${family}: ${one.name}\n`);
@@ -94,12 +95,15 @@ async function main(): Promise<number> {
 }
 
 /** Loads the library only here: it reads the number of threads when it starts. */
-async function describe(peer: Peer | null): Promise<string> {
+async function describe(peer: Peer | null, families: readonly string[]): Promise<string> {
   const processor = `${cpus()[0]?.model ?? "unknown processor"}, ${cpus().length} cores`;
   const theirs = peer === null ? "no peer" : await peer.versions();
   const { instructionSet } = await import("../src/ffi/frame.ts");
   const ours = `Bun ${Bun.version}, ${instructionSet()} kernels`;
-  return `${processor}; ${ours}; ${theirs}; one thread each unless a row says otherwise`;
+  const files = families.some((name) => name === "io" || name === "formats")
+    ? `; files on ${(await import("./saves.ts")).fileSystem()}`
+    : "";
+  return `${processor}; ${ours}; ${theirs}; one thread each unless a row says otherwise${files}`;
 }
 
 process.exitCode = await main();

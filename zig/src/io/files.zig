@@ -165,7 +165,10 @@ fn runPosix(job: *Job) Failure!void {
 fn fillDescriptor(job: *Job, fd: c_int, flags: u32, wanted: ?usize, offset: usize, anonymous: bool) Failure!void {
     if (flags & Flag.write != 0) {
         const data = whole(job.data) orelse return badJob(job);
-        if (wanted.? > 0) try transfer.writeAll(job, fd, @ptrFromInt(data), wanted.?, offset);
+        if (wanted.? > 0) {
+            try transfer.reserve(job, fd, wanted.?, offset);
+            try transfer.writeAll(job, fd, @ptrFromInt(data), wanted.?, offset);
+        }
     }
     if (wanted) |nbytes| {
         const end: f64 = @floatFromInt(offset + nbytes);

@@ -42,6 +42,28 @@ fn memoryFailed(job: *Job, memory: [*]const u8, fills: bool) Failure {
     return error.Failed;
 }
 
+const ext4 = 0xEF53;
+
+/// Blocks for a large part at the end of a file. Only ext4, which otherwise accounts for each page by itself, takes a
+/// tenth less time this way; tmpfs would clear the pages first. A full disk is told before anything is written.
+pub fn reserve(job: *Job, fd: c_int, nbytes: usize, offset: usize) Failure!void {
+    if (builtin.os.tag != .linux or nbytes < 64 << 10) return;
+    if (@as(f64, @floatFromInt(offset + nbytes)) <= job.file_size or fileSystemOf(fd) != ext4) return;
+    const keep_size = 1;
+    const linux = std.os.linux;
+    if (linux.errno(linux.fallocate(fd, keep_size, @intCast(offset), @intCast(nbytes))) != .NOSPC) return;
+    job.status = errnoOf(.NOSPC);
+    return error.Failed;
+}
+
+fn fileSystemOf(fd: c_int) usize {
+    const linux = std.os.linux;
+    // The type is the first word of a struct of at most 120 bytes.
+    var found: [16]usize = @splat(0);
+    const result = linux.syscall2(.fstatfs, @intCast(fd), @intFromPtr(&found));
+    return if (linux.errno(result) == .SUCCESS) found[0] else 0;
+}
+
 pub fn writeAll(job: *Job, fd: c_int, data: [*]const u8, nbytes: usize, offset: usize) Failure!void {
     // Large writes go in pieces so that a signal or a full disk is noticed between them.
     const piece: usize = 16 << 20;
