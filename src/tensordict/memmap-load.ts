@@ -41,23 +41,28 @@ export interface LoadOptions {
   pickles?: PickleChoice;
 }
 
-function isReadOnly(error: unknown): boolean {
-  return error instanceof OSError && (error.errno === 13 || error.errno === 30);
+const EACCES = 13;
+const EROFS = 30;
+
+/** What is to be mapped: a tensor without elements has no file. */
+function requestsFor(leaves: readonly LeafNode[]): MapRequest[] {
+  const filled = leaves.filter((leaf) => leaf.meta.nbytes > 0);
+  return filled.map((leaf) => ({ path: leaf.path, nbytes: leaf.meta.nbytes }));
 }
 
-function requestsFor(leaves: readonly LeafNode[]): MapRequest[] {
-  return leaves.map((leaf) => ({ path: leaf.path, nbytes: leaf.meta.nbytes }));
+/** How files are mapped that could not be mapped for writing. */
+function modeAfter(error: unknown, { mode }: LoadOptions): "r" {
+  if (mode === undefined && error instanceof OSError && (error.errno === EACCES || error.errno === EROFS)) return "r";
+  throw error;
 }
 
 function mapLeaves(leaves: readonly LeafNode[], options: LoadOptions): Storage[] {
   const requests = requestsFor(leaves);
-  const threads = options.numThreads ?? 1;
-  if (options.mode !== undefined) return mapFiles(requests, options.mode, threads);
+  const { mode = "r+", numThreads = 1 } = options;
   try {
-    return mapFiles(requests, "r+", threads);
+    return mapFiles(requests, mode, numThreads);
   } catch (error) {
-    if (!isReadOnly(error)) throw error;
-    return mapFiles(requests, "r", threads);
+    return mapFiles(requests, modeAfter(error, options), numThreads);
   }
 }
 
@@ -66,13 +71,11 @@ async function mapLeavesLater(
   options: LoadOptions & BackgroundOptions,
 ): Promise<Storage[]> {
   const requests = requestsFor(leaves);
-  const threads = options.numThreads ?? 1;
-  if (options.mode !== undefined) return await mapFilesLater(requests, options.mode, threads, options);
+  const { mode = "r+", numThreads = 1 } = options;
   try {
-    return await mapFilesLater(requests, "r+", threads, options);
+    return await mapFilesLater(requests, mode, numThreads, options);
   } catch (error) {
-    if (!isReadOnly(error)) throw error;
-    return await mapFilesLater(requests, "r", threads, options);
+    return await mapFilesLater(requests, modeAfter(error, options), numThreads, options);
   }
 }
 
@@ -89,8 +92,16 @@ function checkMode({ mode = "r" }: LoadOptions): void {
   if (mode !== "r" && mode !== "r+") throw new ValueError(`mode must be 'r', 'r+' or None, got '${String(mode)}'.`);
 }
 
-function replacedAgain(prefix: string): OSError {
-  return new OSError(`${prefix} was replaced again and again`, { path: prefix });
+/**
+ * Whether `prefix` is another directory than it was `before` this attempt to read it, and is to be read once more.
+ * Throws after the last attempt, with the error that it ended with if there is one.
+ */
+function isReplaced(prefix: string, before: string, attempt: number, error?: unknown): boolean {
+  if (identityOf(prefix) === before) return false;
+  if (attempt === MAX_ATTEMPTS) {
+    throw error ?? new OSError(`${prefix} was replaced again and again`, { path: prefix });
+  }
+  return true;
 }
 
 /** Loads what `prefix` holds. A directory that is replaced meanwhile (see `atomic`) is read again. */
@@ -100,10 +111,9 @@ export function loadTree(prefix: string, options: LoadOptions = {}): Td {
     const before = identityOf(prefix);
     try {
       const td = loadOnce(prefix, options);
-      if (identityOf(prefix) === before) return options.out === undefined ? td : loadInto(options.out, td);
-      if (attempt === MAX_ATTEMPTS) throw replacedAgain(prefix);
+      if (!isReplaced(prefix, before, attempt)) return given(td, options);
     } catch (error) {
-      if (attempt === MAX_ATTEMPTS || identityOf(prefix) === before) throw error;
+      if (!isReplaced(prefix, before, attempt, error)) throw error;
     }
   }
 }
@@ -116,10 +126,9 @@ export async function loadTreeAsync(prefix: string, options: LoadOptions & Backg
     const before = identityOf(prefix);
     try {
       const td = await loadOnceLater(prefix, options, slices);
-      if (identityOf(prefix) === before) return options.out === undefined ? td : loadInto(options.out, td);
-      if (attempt === MAX_ATTEMPTS) throw replacedAgain(prefix);
+      if (!isReplaced(prefix, before, attempt)) return given(td, options);
     } catch (error) {
-      if (attempt === MAX_ATTEMPTS || options.signal?.aborted || identityOf(prefix) === before) throw error;
+      if (options.signal?.aborted || !isReplaced(prefix, before, attempt, error)) throw error;
     }
   }
 }
@@ -143,9 +152,8 @@ async function loadOnceLater(prefix: string, options: LoadOptions & BackgroundOp
   // One file is mapped in a moment; the meta device maps nothing.
   if (isFile(prefix) || target.type === "meta") return loadOnce(prefix, options);
   const node = await readDirectoryLater(prefix, readOptions(options), slices);
-  const filled = leavesOf(node).filter((leaf) => leaf.meta.nbytes > 0);
-  const storages = await mapLeavesLater(filled, options);
-  const td = built(node, mappedTensors(node, filled, storages), CPU, options);
+  const leaves = leavesOf(node);
+  const td = built(node, mappedTensors(leaves, await mapLeavesLater(leaves, options)), CPU, options);
   return target.type === "cuda" ? td.to(target) : td;
 }
 
@@ -156,30 +164,31 @@ function readOptions({ subpath, robustKey = true }: LoadOptions): ReadOptions {
 function loadDirectory(prefix: string, device: Device, options: LoadOptions): Td {
   const node = readDirectory(prefix, readOptions(options));
   const leaves = leavesOf(node);
-  if (device.type !== "meta") {
-    const filled = leaves.filter((leaf) => leaf.meta.nbytes > 0);
-    return built(node, mappedTensors(node, filled, mapLeaves(filled, options)), CPU, options);
-  }
+  if (device.type !== "meta") return built(node, mappedTensors(leaves, mapLeaves(leaves, options)), CPU, options);
   const tensors = new Map<LeafNode, Tensor>();
   for (const leaf of leaves)
     tensors.set(leaf, makeContiguous(Storage.meta(leaf.meta.nbytes), leaf.meta.shape, leaf.meta.dtype));
   return built(node, tensors, device, options);
 }
 
-function mappedTensors(node: TreeNode, filled: readonly LeafNode[], storages: readonly Storage[]) {
+/** The tensors of all leaves; `storages` are those of the leaves that have bytes, in their order. */
+function mappedTensors(leaves: readonly LeafNode[], storages: readonly Storage[]): Map<LeafNode, Tensor> {
   const tensors = new Map<LeafNode, Tensor>();
-  for (const [i, leaf] of filled.entries()) {
-    tensors.set(leaf, MemoryMappedTensor._over(storages[i] as Storage, leaf.meta.shape, leaf.meta.dtype));
-  }
-  for (const leaf of leavesOf(node)) {
-    if (leaf.meta.nbytes === 0)
-      tensors.set(leaf, MemoryMappedTensor._over(Storage.allocate(0), leaf.meta.shape, leaf.meta.dtype));
+  let used = 0;
+  for (const leaf of leaves) {
+    const { nbytes, shape, dtype } = leaf.meta;
+    const storage = nbytes > 0 ? (storages[used++] as Storage) : Storage.allocate(0);
+    tensors.set(leaf, MemoryMappedTensor._over(storage, shape, dtype));
   }
   return tensors;
 }
 
 function built(node: TreeNode, tensors: ReadonlyMap<LeafNode, Tensor>, device: Device, options: LoadOptions): Td {
   return buildTree(node, { tensors, device, pickles: options.pickles ?? "refuse", onDisk: true });
+}
+
+function given(td: Td, { out }: LoadOptions): Td {
+  return out === undefined ? td : loadInto(out, td);
 }
 
 // Levels that are there stay the objects they are; tensors are replaced.
