@@ -1,17 +1,6 @@
 // Directories written whole: beside the target under another name, with which they trade places when every byte is on
 // the disk. Whoever opens the target finds the old directory or the new one.
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  promises,
-  readdirSync,
-  realpathSync,
-  rmSync,
-  statSync,
-} from "node:fs";
-import { hostname } from "node:os";
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { RuntimeError } from "../tensor/errors.ts";
 import {
@@ -26,36 +15,32 @@ import {
   tradePlaces,
 } from "./durable.ts";
 import { guarded, OSError } from "./errors.ts";
+import {
+  hasEnded,
+  hostMark,
+  leftoversOf,
+  namesIn,
+  shortHash,
+  sweepLeftovers,
+  sweepLeftoversLater,
+} from "./leftovers.ts";
 
 const MARK = ".tdtmp-";
 
-function shortHash(text: string): string {
-  return Bun.hash(text).toString(36);
-}
-
 /** What the working directories for one target begin with, when they were made on this machine. */
 function workPrefix(target: string): string {
-  return `${MARK}${shortHash(basename(target))}-${shortHash(hostname())}-`;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as { code?: string }).code !== "ESRCH";
-  }
+  return `${MARK}${shortHash(basename(target))}-${hostMark()}-`;
 }
 
 /** Working directories that processes left behind beside a target when they ended in the middle of a save. */
 export function abandonedSaves(target: string): string[] {
   const path = realTarget(target);
   const prefix = workPrefix(path);
-  return guarded(path, () => readdirSync(dirname(path)))
+  return namesIn(dirname(path))
     .filter((name) => {
       if (!name.startsWith(prefix)) return false;
       const pid = /^(\d{1,10})-[a-z0-9]+$/.exec(name.slice(prefix.length))?.[1];
-      return pid !== undefined && Number(pid) !== process.pid && !isAlive(Number(pid));
+      return pid !== undefined && hasEnded(Number(pid));
     })
     .map((name) => join(dirname(path), name));
 }
@@ -114,7 +99,7 @@ export class AtomicDirectory {
     syncUpward(dirname(this.target), this.outermost);
     rmSync(this.work, { recursive: true, force: true });
     // Only now: such a directory may hold the last whole content where names cannot be exchanged.
-    for (const left of abandonedSaves(this.target)) rmSync(left, { recursive: true, force: true });
+    sweepLeftovers(this.target, [...abandonedSaves(this.target), ...leftoversOf(this.target)]);
   }
 
   /** The same while the program goes on: a disk takes its time, and so does giving back the pages of old files. */
@@ -126,7 +111,7 @@ export class AtomicDirectory {
     this.trade();
     await syncUpwardLater(dirname(this.target), this.outermost);
     await this.abandonLater();
-    for (const left of abandonedSaves(this.target)) await promises.rm(left, { recursive: true, force: true });
+    await sweepLeftoversLater(this.target, [...abandonedSaves(this.target), ...leftoversOf(this.target)]);
   }
 
   private takeOver(): void {

@@ -16,11 +16,9 @@ import {
 import { dirname, join, parse, resolve } from "node:path";
 import { exchangeNames } from "../ffi/system.ts";
 import { guarded, guardedLater } from "./errors.ts";
+import { sweepLeftovers, temporaryBeside } from "./leftovers.ts";
 
-/** A name beside a path that nothing has yet. */
-export function temporaryBeside(path: string, what = "tmp"): string {
-  return `${resolve(path)}.${what}-${process.pid}-${Math.random().toString(36).slice(2, 10)}`;
-}
+export { temporaryBeside } from "./leftovers.ts";
 
 /**
  * Throws when no more file can be opened: what makes directories has to know before, since without one they could not
@@ -198,4 +196,5 @@ export function replaceDurably(made: string, path: string): void {
     rmSync(aside, { recursive: true, force: true });
   }
   syncPath(dirname(target));
+  sweepLeftovers(target);
 }

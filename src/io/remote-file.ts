@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { replaceFileLater, syncPathLater, temporaryBeside } from "./durable.ts";
 import { guardedLater, OSError } from "./errors.ts";
 import { FileRanges } from "./file-ranges.ts";
+import { sweepLeftoversLater } from "./leftovers.ts";
 import { type RemoteOptions, RemotePlace, together } from "./s3.ts";
 
 /** Bytes of one request. */
@@ -58,6 +59,7 @@ export async function download(url: string, path: string, options: DownloadOptio
     }
     if (options.fsync) await syncPathLater(temporary);
     await replaceFileLater(temporary, target);
+    await sweepLeftoversLater(target);
     if (options.fsync) await syncPathLater(resolve(target, ".."));
   } catch (error) {
     await promises.rm(temporary, { force: true });

@@ -14,6 +14,7 @@ import {
   temporaryBeside,
 } from "./durable.ts";
 import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES } from "./file-jobs.ts";
+import { sweepLeftovers, sweepLeftoversLater } from "./leftovers.ts";
 import { type Piece, pieceBytes } from "./pieces.ts";
 import { isRemote, type RemoteOptions, RemotePlace } from "./s3.ts";
 import { Slices } from "./slices.ts";
@@ -119,6 +120,7 @@ export class FileWrite {
       if (this.jobs.run(this.options.numThreads ?? 1) !== 0) this.jobs.throwFirstFailure();
       if (this.options.fsync) syncPath(this.temporary);
       replaceFile(this.temporary, this.path);
+      sweepLeftovers(this.path);
       if (this.options.fsync) syncPath(dirname(this.path));
     } catch (error) {
       discardPath(this.temporary);
@@ -142,6 +144,7 @@ export class FileWrite {
       return await inTurn(this.path, async () => {
         options.signal?.throwIfAborted();
         await replaceFileLater(this.temporary, this.path);
+        await sweepLeftoversLater(this.path);
         if (this.options.fsync) await syncPathLater(dirname(this.path));
         return placed();
       });

@@ -12,7 +12,11 @@ import {
   temporaryBeside,
 } from "./durable.ts";
 import { guarded, guardedLater } from "./errors.ts";
+import { sweepLeftoversLater } from "./leftovers.ts";
 import type { Slices } from "./slices.ts";
+
+/** What the unfinished one is called inside of its target. */
+const INSIDE = ".zensor";
 
 /** A directory that is filled aside. */
 export class StagedDirectory {
@@ -24,7 +28,7 @@ export class StagedDirectory {
 
   constructor(readonly target: string) {
     const there = statSync(target, { throwIfNoEntry: false })?.isDirectory() === true;
-    this.path = there ? temporaryBeside(join(target, ".zensor")) : temporaryBeside(target);
+    this.path = there ? temporaryBeside(join(target, INSIDE)) : temporaryBeside(target);
   }
 
   /** Makes it. */
@@ -59,6 +63,7 @@ export class StagedDirectory {
       await guardedLater(path, () => promises.rm(path, { recursive: true, force: true }));
     }
     this.begun = false;
+    for (const each of [join(target, INSIDE), target]) await sweepLeftoversLater(each);
     if (!sync) return;
     await syncDirectoriesLater(target);
     await syncUpwardLater(dirname(resolve(target)), this.outermost);

@@ -4,6 +4,7 @@ import { discardPathLater, inTurn, replaceFileLater, temporaryBeside } from "../
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { Hdf5File } from "../io/hdf5.ts";
 import type { Hdf5Layout } from "../io/hdf5-engine.ts";
+import { sweepLeftoversLater } from "../io/leftovers.ts";
 import { Slices } from "../io/slices.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { PersistentTensorDict } from "./persistent.ts";
@@ -62,6 +63,7 @@ export async function toH5Async(
     file.close();
     return await inTurn(resolve(filename), async () => {
       await replaceFileLater(temporary, filename);
+      await sweepLeftoversLater(filename);
       const opened = new PersistentTensorDict({ ...layout, batchSize: [...source._batchSize], filename, mode: "r+" });
       opened._adopt(source);
       return opened;

@@ -5,6 +5,7 @@ import { FormatError } from "../io/errors.ts";
 import { Hdf5File } from "../io/hdf5.ts";
 import type { Hdf5Layout, Hdf5Mode } from "../io/hdf5-engine.ts";
 import { nest } from "../io/hdf5-values.ts";
+import { sweepLeftovers } from "../io/leftovers.ts";
 import { CPU } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { KeyError, NotImplementedError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
@@ -465,6 +466,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
         updateTd(made, source as Td, false);
       }
       replaceFile(temporary, filename);
+      sweepLeftovers(filename);
     } catch (error) {
       discardPath(temporary);
       throw error;

@@ -1,0 +1,161 @@
+// What saves leave behind that were killed: the next save to the same place removes it, and nothing else.
+import "../../src/install.ts";
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { replaceDurably } from "../../src/io/durable.ts";
+import { hdf5Engine } from "../../src/io/hdf5.ts";
+import { leftoversOf, temporaryBeside } from "../../src/io/leftovers.ts";
+import { saveNpz } from "../../src/io/npz.ts";
+import { loadSafetensors, saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors.ts";
+import { TensorDict } from "../../src/tensordict/index.ts";
+import { zeros } from "../../src/tensordict/tensor-ops.ts";
+import { temporaryDirectory } from "./helpers.ts";
+
+const room = temporaryDirectory();
+afterAll(room.remove);
+let count = 0;
+/** A folder with nothing in it. */
+function fresh(): string {
+  const folder = join(room.path, String(count++));
+  mkdirSync(folder);
+  return folder;
+}
+
+// No process has this number: it is above the largest that Linux gives.
+const DEAD = 2 ** 22 + 5;
+const unfinished = (path: string, pid = DEAD, what: "tmp" | "new" | "old" = "tmp") =>
+  temporaryBeside(path, what).replace(`-${process.pid}-`, `-${pid}-`);
+const small = () => new TensorDict({ a: zeros([3]) }, []);
+
+interface Way {
+  target: string;
+  save(path: string): unknown;
+  /** What the finished one consists of, beside `target` itself. */
+  inside?: string[];
+}
+
+const WAYS: Record<string, Way> = {
+  file: { target: "one.safetensors", save: (path) => saveSafetensors({ a: zeros([3]) }, path) },
+  "file-later": { target: "one.safetensors", save: (path) => saveSafetensorsAsync({ a: zeros([3]) }, path) },
+  archive: { target: "one.tdz", save: (path) => small().save(path) },
+  h5: { target: "one.h5", save: (path) => small().toH5(path).close() },
+  "directory-later": { target: "one", save: (path) => small().saveAsync(path) },
+  atomic: { target: "one", save: (path) => small().save(path, { atomic: true }) },
+};
+
+const entriesBelow = (folder: string) => readdirSync(folder, { recursive: true, encoding: "utf8" }).sort();
+
+/** Kills a program that saves until something unfinished is there. */
+async function killMidway(target: string, way: string): Promise<string[]> {
+  const program = join(import.meta.dir, "leftovers-child.ts");
+  for (let attempt = 0; attempt < 40; attempt++) {
+    const child = Bun.spawn([process.execPath, program, target, way], { stdout: "pipe", stderr: "inherit" });
+    await child.stdout.getReader().read();
+    await Bun.sleep(Math.random() * 30);
+    child.kill("SIGKILL");
+    await child.exited;
+    const left = entriesBelow(dirname(target)).filter((name) => /tmp-/.test(name));
+    if (left.length > 0) return left;
+  }
+  return [];
+}
+
+describe("a save that was killed", () => {
+  for (const [way, { target: name, save }] of Object.entries(WAYS)) {
+    test.skipIf(way === "h5" && hdf5Engine() === null)(
+      way,
+      async () => {
+        const target = join(fresh(), name);
+        await save(target);
+        const whole = entriesBelow(dirname(target));
+        expect(await killMidway(target, way)).not.toEqual([]);
+        // Names are listed again after a second.
+        await Bun.sleep(1050);
+        await save(target);
+        const now = entriesBelow(dirname(target));
+        expect(now.filter((entry) => !/^one.b\.memmap$/.test(entry))).toEqual(whole);
+      },
+      30_000,
+    );
+  }
+});
+
+describe("what is removed", () => {
+  test("only unfinished work of ended processes, on this machine, for this name", () => {
+    const folder = fresh();
+    const target = join(folder, "one.safetensors");
+    const own = unfinished(target);
+    const stays = [
+      temporaryBeside(target),
+      unfinished(target, process.ppid),
+      unfinished(join(folder, "one")),
+      unfinished(join(folder, "two.safetensors")),
+      unfinished(`${target}.safetensors`),
+      own.replace(/tmp-[a-z0-9]+-/, "tmp-otherhost-"),
+      own.replace(".tmp-", ".part-"),
+      `${own}.bak`,
+      `${own}-1`,
+      own.replace(String(DEAD), `0${DEAD}`),
+      own.replace(String(DEAD), "x1"),
+      `${target}.tmp-${DEAD}-abcdefgh`,
+      `${target}.tmp`,
+    ];
+    for (const path of [own, ...stays]) writeFileSync(path, "bytes");
+    expect(leftoversOf(target)).toEqual([own]);
+    saveSafetensors({ a: zeros([3]) }, target);
+    expect(readdirSync(folder).sort()).toEqual([basename(target), ...stays.map((path) => basename(path))].sort());
+    for (const path of stays) expect(readFileSync(path, "utf8")).toBe("bytes");
+  });
+
+  test("links stay, and so does what they lead to", () => {
+    const folder = fresh();
+    const [target, precious] = [join(folder, "one.npz"), join(folder, "precious")];
+    mkdirSync(precious);
+    writeFileSync(join(precious, "file"), "bytes");
+    const [link, stage] = [unfinished(target), unfinished(target)];
+    symlinkSync(precious, link);
+    mkdirSync(stage);
+    symlinkSync(precious, join(stage, "inner"));
+    saveNpz(target, { a: zeros([3]) });
+    expect(readdirSync(folder).sort()).toEqual([basename(target), basename(link), "precious"].sort());
+    expect(readFileSync(join(precious, "file"), "utf8")).toBe("bytes");
+  });
+
+  test("nothing when the save fails", async () => {
+    const target = join(fresh(), "one");
+    mkdirSync(join(target, "a.memmap"), { recursive: true });
+    const left = unfinished(join(target, ".zensor"));
+    mkdirSync(left);
+    expect(small().saveAsync(target)).rejects.toThrow();
+    await small()
+      .saveAsync(target)
+      .catch(() => {});
+    expect(existsSync(left)).toBe(true);
+  });
+
+  test("also what a replaced directory left under other names", () => {
+    const folder = fresh();
+    const target = join(folder, "one");
+    const made = temporaryBeside(target, "new");
+    for (const what of ["new", "old"] as const) mkdirSync(unfinished(target, DEAD, what));
+    writeFileSync(made, "text");
+    replaceDurably(made, target);
+    expect(readdirSync(folder)).toEqual(["one"]);
+  });
+});
+
+test("names of 255 bytes can be saved, and what is left of them is found", async () => {
+  const folder = fresh();
+  const name = `${"ä".repeat(121)}.safetensors`;
+  expect(Buffer.byteLength(name)).toBe(254);
+  const target = join(folder, name);
+  const left = unfinished(target);
+  writeFileSync(left, "");
+  writeFileSync(unfinished(`${target}x`), "");
+  saveSafetensors({ a: zeros([3]) }, target);
+  await saveSafetensorsAsync({ a: zeros([3]) }, target);
+  expect(Object.keys(loadSafetensors(target))).toEqual(["a"]);
+  expect(existsSync(left)).toBe(false);
+  expect(readdirSync(folder)).toHaveLength(2);
+});
