@@ -32,7 +32,7 @@ export type { MemmapOptions } from "./memmap-save.ts";
 export { fromModule, type ModuleLike, toModule } from "./module.ts";
 export { NestedTensor } from "./nested.ts";
 export { MetaData, NonTensorData, NonTensorStack } from "./non-tensor.ts";
-export type { FromH5Options, Hdf5Group, PersistentOptions } from "./persistent.ts";
+export type { FromH5Options, Hdf5Group, PersistentOptions } from "./persistent-options.ts";
 export type { ApplyOptions } from "./pointwise.ts";
 export { loadRemote, type RemoteLoadOptions, type RemoteSaveOptions, saveRemote } from "./remote.ts";
 export { fromSafetensors, toSafetensors, toSafetensorsAsync } from "./safetensors.ts";

@@ -2,7 +2,6 @@
 import { resolve } from "node:path";
 import { discardPathLater, inTurn, replaceFileLater, temporaryBeside } from "../io/durable.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
-import { Hdf5File } from "../io/hdf5.ts";
 import type { Hdf5Layout } from "../io/hdf5-engine.ts";
 import { sweepLeftoversLater } from "../io/leftovers.ts";
 import { Slices } from "../io/slices.ts";
@@ -20,31 +19,6 @@ function countOf(source: Td): number {
   return count;
 }
 
-interface Filling {
-  file: Hdf5File;
-  layout: Hdf5Layout;
-  slices: Slices;
-  onEntry(): void;
-}
-
-async function fill(group: string, source: Td, filling: Filling): Promise<void> {
-  const { file, layout, slices, onEntry } = filling;
-  for (const [key, entry] of entriesOf(source)) {
-    const path = group === "" ? key : `${group}/${key}`;
-    if (slices.over) await slices.pause();
-    if (entry instanceof Tensor) {
-      const cpu = entry.device.type === "cpu" ? entry : entry.to("cpu");
-      for (const _ of file.putSteps(path, cpu, layout)) if (slices.over) await slices.pause();
-      onEntry();
-    } else if (isNonTensor(entry) || isNested(entry))
-      new PersistentTensorDict({ group: { file, path: group } })._put(key, entry);
-    else {
-      file.createGroup(path);
-      await fill(path, entry as Td, filling);
-    }
-  }
-}
-
 /** See `TensorDict.toH5Async`. */
 export async function toH5Async(
   source: Td,
@@ -57,10 +31,13 @@ export async function toH5Async(
   const total = countOf(source);
   let done = 0;
   try {
-    using file = new Hdf5File(temporary, "x");
-    await fill("", source, { file, layout, slices, onEntry: () => onProgress?.(++done, total) });
-    signal?.throwIfAborted();
-    file.close();
+    using made = new PersistentTensorDict({ ...layout, filename: temporary, mode: "x" });
+    for (const _ of made._fillSteps(source, () => onProgress?.(++done, total))) {
+      if (slices.over) await slices.pause();
+    }
+    // What was written without a pause can be given up still.
+    await slices.pause();
+    made.close();
     return await inTurn(resolve(filename), async () => {
       await replaceFileLater(temporary, filename);
       await sweepLeftoversLater(filename);

@@ -17,6 +17,7 @@ import { TensorDictBase } from "./base.ts";
 import { isSource, startsWith } from "./convert.ts";
 import { keyPath, keyText, missingKey } from "./keys.ts";
 import { noNested } from "./nested.ts";
+import type { FromH5Options, Hdf5Group, PersistentOptions } from "./persistent-options.ts";
 import { valuesOf } from "./stacking.ts";
 import {
   Collection,
@@ -35,40 +36,7 @@ import {
   toNames,
   toSize,
 } from "./state.ts";
-import type { CollectionOptions, Entry, NestedKey, Schema, SizeLike } from "./types.ts";
-
-/** A group inside an open file. */
-export interface Hdf5Group {
-  file: Hdf5File;
-  /** Names joined by "/"; "" is the file itself. */
-  path?: string;
-}
-
-/** How a PersistentTensorDict is opened, and how the datasets that it writes are stored. */
-export interface PersistentOptions extends Hdf5Layout {
-  /** The file. Either this or `group` is given. */
-  filename?: string;
-  /** An open file, or a group in it; closing it is left to whoever opened it. */
-  group?: Hdf5File | Hdf5Group;
-  /** As in h5py: "r" (the default), "r+", "w", "w-", "x" or "a". */
-  mode?: Hdf5Mode;
-  /** Leading dimensions that all entries share; none by default. */
-  batchSize?: SizeLike;
-  device?: CollectionOptions["device"];
-  names?: CollectionOptions["names"];
-  /** Read values that another program wrote, one per element of the batch, as a stack. */
-  nonTensorAsStack?: boolean;
-}
-
-/** How `fromH5` opens a file. */
-export interface FromH5Options {
-  mode?: Hdf5Mode;
-  /** Without it every level gets the longest leading shape that its entries share. */
-  batchSize?: SizeLike;
-  /** The most batch dimensions. */
-  batchDims?: number;
-  nonTensorAsStack?: boolean;
-}
+import type { Entry, NestedKey, Schema } from "./types.ts";
 
 /** Deeper files are taken for groups that hold themselves. */
 const MAX_DEPTH = 100;
@@ -298,17 +266,33 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
   }
 
   _put(key: string, entry: Entry): void {
-    if (entry instanceof Tensor) this.#putTensor(key, entry);
-    else if (isNested(entry)) throw noNested("saving in an HDF5 file", key);
-    else if (isNonTensor(entry)) this.#putValue(key, entry as Td);
-    else this.#putLevel(key, entry as Td);
+    for (const _ of this.#putSteps(key, entry, null));
   }
 
-  #putTensor(key: string, value: Tensor): void {
+  /**
+   * @internal Sets what `source` has, in steps that a program may take between other things: an entry, or a megabyte
+   * of a tensor. `onTensor` is called after each tensor; when it is null a tensor is written at once.
+   */
+  *_fillSteps(source: Td, onTensor: (() => void) | null): Generator<void> {
+    for (const [key, entry] of entriesOf(source)) {
+      yield;
+      yield* this.#putSteps(key, entry, onTensor);
+    }
+  }
+
+  *#putSteps(key: string, entry: Entry, onTensor: (() => void) | null): Generator<void> {
+    if (entry instanceof Tensor) yield* this.#putTensor(key, entry, onTensor);
+    else if (isNested(entry)) throw noNested("saving in an HDF5 file", key);
+    else if (isNonTensor(entry)) this.#putValue(key, entry as Td);
+    else yield* this.#putLevel(key, entry as Td, onTensor);
+  }
+
+  *#putTensor(key: string, value: Tensor, onTensor: (() => void) | null): Generator<void> {
     if (value.requiresGrad) throw new RuntimeError("Cannot set a tensor that has requires_grad=True.");
     const { file, layout } = this.#place;
     const path = this.#at(key);
-    if (this.#kind(key) === "dataset") {
+    const kind = this.#kind(key);
+    if (kind === "dataset") {
       const { dtype, shape } = file.info(path);
       // The dataset can stay, with the way it is stored.
       if (dtype === value.dtype && sameSizes(shape, value._shape)) {
@@ -317,8 +301,10 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
       }
     }
     const cpu = value.device.type === "cpu" ? value : value.to("cpu");
-    file.put(path, cpu, layout);
+    if (onTensor !== null && kind === null) yield* file.putSteps(path, cpu, layout);
+    else file.put(path, cpu, layout);
     this.#forget(key);
+    onTensor?.();
   }
 
   #putValue(key: string, entry: Td): void {
@@ -334,7 +320,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
     this.#forget(key);
   }
 
-  #putLevel(key: string, source: Td): void {
+  *#putLevel(key: string, source: Td, onTensor: (() => void) | null): Generator<void> {
     if (this.#nested.get(key) === (source as unknown)) return;
     const kind = this.#kind(key);
     if (kind === "dataset") {
@@ -349,7 +335,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
       child._batchSize = source._batchSize;
       child._names = source._names;
     }
-    for (const [name, entry] of entriesOf(source)) child._put(name, entry);
+    yield* child._fillSteps(source, onTensor);
   }
 
   _drop(key: string): void {

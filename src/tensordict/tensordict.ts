@@ -8,7 +8,8 @@ import { lockTd } from "./locking.ts";
 import { type LoadOptions, loadTree, loadTreeAsync } from "./memmap-load.ts";
 import { fromModule, type ModuleLike } from "./module.ts";
 import { adoptNames } from "./names.ts";
-import type { FromH5Options, PersistentTensorDict } from "./persistent.ts";
+import type { PersistentTensorDict } from "./persistent.ts";
+import type { FromH5Options } from "./persistent-options.ts";
 import { catTds, lazyStackTds, maybeDenseStackTds, stackTds } from "./stacking.ts";
 import {
   Collection,

@@ -13,6 +13,7 @@ import { loadTorch } from "../../src/io/torch-file.ts";
 import { saveTorchAsync } from "../../src/io/torch-save.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { fromConsolidated, fromSafetensors, TensorDict, toSafetensorsAsync } from "../../src/tensordict/index.ts";
+import { nestedTensor } from "../../src/tensordict/nested-api.ts";
 import type { Td } from "../../src/tensordict/state.ts";
 import { zeros } from "../../src/tensordict/tensor-ops.ts";
 import { filesBelow, temporaryDirectory } from "./helpers.ts";
@@ -251,6 +252,22 @@ test.skipIf(hdf5Engine() === null)(
     }
   },
 );
+
+test.skipIf(hdf5Engine() === null)("toH5Async refuses what toH5 refuses, and leaves no file", async () => {
+  let deep = new TensorDict({ a: zeros([2]) }, []) as unknown as Td;
+  for (let i = 0; i < 101; i++) deep = new TensorDict({ n: deep }, []) as unknown as Td;
+  const nested = new TensorDict({ n: nestedTensor([[1], [2, 3]]) } as never, []) as unknown as Td;
+  for (const [td, message] of [
+    [deep, "more than 100 levels"],
+    [nested, "nested"],
+    [new TensorDict({ a: zeros([2], { requiresGrad: true } as never) }, []) as unknown as Td, "requires_grad=True"],
+  ] as const) {
+    const folder = fresh();
+    expect(() => td.toH5(join(folder, "saved.h5"))).toThrow(message);
+    expect(String(await reasonOf(td.toH5Async(join(folder, "saved.h5"))))).toContain(message);
+    expect(readdirSync(folder)).toEqual([]);
+  }
+});
 
 test("consolidateAsync into memory, plain, in place and shared", async () => {
   const td = content(7);

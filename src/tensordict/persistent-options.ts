@@ -1,0 +1,37 @@
+// How TensorDicts over HDF5 files are opened.
+import type { Hdf5File } from "../io/hdf5.ts";
+import type { Hdf5Layout, Hdf5Mode } from "../io/hdf5-engine.ts";
+import type { CollectionOptions, SizeLike } from "./types.ts";
+
+/** A group inside an open file. */
+export interface Hdf5Group {
+  file: Hdf5File;
+  /** Names joined by "/"; "" is the file itself. */
+  path?: string;
+}
+
+/** How a PersistentTensorDict is opened, and how the datasets that it writes are stored. */
+export interface PersistentOptions extends Hdf5Layout {
+  /** The file. Either this or `group` is given. */
+  filename?: string;
+  /** An open file, or a group in it; closing it is left to whoever opened it. */
+  group?: Hdf5File | Hdf5Group;
+  /** As in h5py: "r" (the default), "r+", "w", "w-", "x" or "a". */
+  mode?: Hdf5Mode;
+  /** Leading dimensions that all entries share; none by default. */
+  batchSize?: SizeLike;
+  device?: CollectionOptions["device"];
+  names?: CollectionOptions["names"];
+  /** Read values that another program wrote, one per element of the batch, as a stack. */
+  nonTensorAsStack?: boolean;
+}
+
+/** How `fromH5` opens a file. */
+export interface FromH5Options {
+  mode?: Hdf5Mode;
+  /** Without it every level gets the longest leading shape that its entries share. */
+  batchSize?: SizeLike;
+  /** The most batch dimensions. */
+  batchDims?: number;
+  nonTensorAsStack?: boolean;
+}
