@@ -20,7 +20,7 @@ function nameOf(node: ts.FunctionLikeDeclaration, source: ts.SourceFile): string
 /** The body of `describe("...", () => { ... })` is a list of tests, as a class is a list of methods. */
 function isTestList(node: ts.Node): boolean {
   const { parent } = node;
-  return ts.isCallExpression(parent) && /^describe\b/.test(parent.expression.getText());
+  return ts.isCallExpression(parent) && /^describe(\b|[A-Z])/.test(parent.expression.getText());
 }
 
 /** Every function, method and arrow function with a body; nested ones count for themselves and for the outer one. */

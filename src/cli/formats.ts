@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
 import { FileRanges } from "../io/file-ranges.ts";
-import { CliError, EXIT } from "./errors.ts";
+import { CliError } from "./errors.ts";
 
 /** A format that files and directories have. */
 export type FormatName =
@@ -44,18 +44,13 @@ export function formatNamed(name: string): FormatName {
   throw new CliError(`unknown format ${JSON.stringify(name)}: one of ${Object.keys(FORMATS).join(", ")}`, 2);
 }
 
-/** The format of a place in a store: a safetensors file, or a directory. */
-export function remoteFormat(url: string, named?: string): FormatName {
-  const ending = extname(url);
-  const format = named === undefined ? (byExtension(url) ?? (ending === "" ? "memmap" : null)) : formatNamed(named);
-  if (format === "memmap" || format === "safetensors") return format;
-  throw new CliError(
-    `${url}: S3 stores are used for memory-mapped directories and safetensors files only. Download it first.`,
-    EXIT.usage,
-  );
+/** Formats of which parts are read from S3 stores, and which are written there piece by piece. */
+export function hasDirectWay(format: FormatName): boolean {
+  return format === "memmap" || format === "safetensors";
 }
 
-function byExtension(path: string): FormatName | null {
+/** The format that the ending of a name means. */
+export function formatByEnding(path: string): FormatName | null {
   const extension = extname(path).toLowerCase();
   for (const [name, { extensions }] of Object.entries(FORMATS)) {
     if (extensions.includes(extension)) return name as FormatName;
@@ -90,7 +85,7 @@ export async function formatOf(path: string): Promise<FormatName> {
     if (entries.has("meta.json")) return "tdz";
     return [...entries.keys()].some((name) => name.endsWith(".npy")) ? "npz" : "pt";
   }
-  const named = byExtension(path);
+  const named = formatByEnding(path);
   if (named !== null) return named;
   if (first.startsWith("\x80")) return "pt";
   // What is left begins with the length of its header, or ends with the length of its metadata.
@@ -108,7 +103,7 @@ function lengthAtEnd(path: string, size: number): number {
 
 /** The format to be written at a path: a name without an ending is a directory. */
 export function targetFormat(path: string): FormatName {
-  const found = byExtension(path);
+  const found = formatByEnding(path);
   if (found !== null) return found;
   const extension = extname(path);
   if (extension === "" || path.endsWith("/") || existsSync(path)) return "memmap";

@@ -5,6 +5,7 @@ import { styleText } from "node:util";
 import { Command, CommanderError } from "commander";
 import { CliError, EXIT } from "./errors.ts";
 import { FORMATS } from "./formats.ts";
+import { endCommand, withPlaces } from "./lifetime.ts";
 import { printable } from "./text.ts";
 
 const NOTES = `
@@ -16,7 +17,8 @@ ${Object.entries(FORMATS)
   })
   .join("\n")}
 
-Places in S3 stores, s3://bucket/key, are read and written as directories or .safetensors files.
+Every format is read from and written to S3 stores, s3://bucket/key. Of directories and .safetensors files only what
+is needed is transferred; all else passes as a whole through the folder for temporary files ($TMPDIR).
 What a target cannot hold is told before anything is written; --lossy leaves it out.
 
 Exit codes:
@@ -37,7 +39,7 @@ export function commandLine(version: string, ended: (exitCode: number) => void =
     .option("--branches", "draw the tree with branches")
     .option("--depth <n>", "deepest level")
     .option("--json", "machine-readable output")
-    .action(async (path, options) => (await import("./tree.ts")).tree(path, options));
+    .action(async (path, options) => await (await import("./tree.ts")).tree(path, options));
   command("inspect <path>", "list the tensors of a file or a directory")
     .option("--json", "machine-readable output")
     .option("--from <format>", "the format, where it cannot be seen")
@@ -112,8 +114,10 @@ export async function main(argv: readonly string[]): Promise<number> {
       return EXIT.interrupted;
     }
     const text = error instanceof Error ? error.message : String(error);
-    console.error(`${styleText("red", "error:", { stream: process.stderr })} ${printable(text)}`);
+    console.error(`${styleText("red", "error:", { stream: process.stderr })} ${printable(withPlaces(text))}`);
     return error instanceof CliError ? error.exitCode : EXIT.failed;
+  } finally {
+    endCommand();
   }
 }
 

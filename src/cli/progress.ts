@@ -7,6 +7,13 @@ export interface Progress {
   stop(): void;
 }
 
+const MIB = 2 ** 20;
+
+/** Shows bytes on a bar that counts "MiB". */
+export function inMebibytes(bar: Progress): Progress["update"] {
+  return (done, total) => bar.update(Math.round(done / MIB), Math.max(1, Math.round(total / MIB)));
+}
+
 /** A bar that counts `unit`. */
 export function progressBar(unit: string, quiet = false): Progress {
   if (quiet || !process.stderr.isTTY) return { update() {}, stop() {} };

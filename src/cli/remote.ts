@@ -22,12 +22,13 @@ import { openAnyClass } from "./any-class.ts";
 import { fromSafetensors } from "./collections.ts";
 import { CliError } from "./errors.ts";
 import type { FormatName } from "./formats.ts";
-import { progressBar } from "./progress.ts";
+import { interruption } from "./lifetime.ts";
+import { inMebibytes, progressBar } from "./progress.ts";
+import { removeRemains } from "./remote-copy.ts";
 
 /** Requests at the same time. */
 const CONCURRENCY = 8;
 const PART_BYTES = 8 * 2 ** 20;
-const MIB = 2 ** 20;
 
 /** Where the bytes of a tensor are. */
 interface Origin {
@@ -76,13 +77,14 @@ export class RemoteSource {
     const ranges = [...made].map(([outline, tensor]) => ({ ...this.range(outline), tensor }));
     const total = ranges.reduce((sum, { nbytes }) => sum + nbytes, 0);
     const bar = progressBar("MiB");
+    const advance = inMebibytes(bar);
     let done = 0;
     try {
       await together(ranges, CONCURRENCY, async ({ key, begin, nbytes, tensor }) => {
         if (nbytes === 0) return;
         await this.place.readInto(key, begin, begin + nbytes, tensor.dataPtr(), (n) => {
           done += n;
-          bar.update(Math.round(done / MIB), Math.max(1, Math.round(total / MIB)));
+          advance(done, total);
         });
       });
     } finally {
@@ -151,10 +153,11 @@ async function openDirectory(source: RemoteSource): Promise<Td> {
 
 /** Reads the headers of a directory or a safetensors file in a store. */
 export async function openRemote(url: string, format: FormatName): Promise<RemoteSource> {
-  const source = new RemoteSource(new RemotePlace(url));
+  const signal = interruption();
+  const source = new RemoteSource(new RemotePlace(url, { signal }));
   if (format === "safetensors") {
     using _ = openAnyClass();
-    const opened = await fromSafetensors(new OutlineListing(source, await RemoteSafetensors.open(url)));
+    const opened = await fromSafetensors(new OutlineListing(source, await RemoteSafetensors.open(url, { signal })));
     source.td = opened.td;
     source.lost = opened.lost;
   } else source.td = await openDirectory(source);
@@ -175,7 +178,7 @@ async function isFree(place: RemotePlace): Promise<boolean> {
 export async function refuseRemote(url: string, format: FormatName, force: boolean): Promise<void> {
   const place = new RemotePlace(url);
   if (place.key === "") throw new CliError(`${url} is a whole bucket: name a place in it.`);
-  if (format === "safetensors") {
+  if (format !== "memmap" && format !== "torchsnapshot") {
     if (force || !(await place.exists(place.key))) return;
     throw new CliError(`${url} exists already. Choose another target, or pass --force to replace it.`);
   }
@@ -187,14 +190,11 @@ export async function refuseRemote(url: string, format: FormatName, force: boole
 export async function writeRemote(td: Td, url: string, options: BackgroundOptions): Promise<void> {
   const { signal, onProgress } = options;
   try {
-    await saveRemote(td, url, {
-      ...(signal === undefined ? {} : { signal }),
-      onProgress: (done, total) => onProgress?.(Math.round(done / MIB), Math.max(1, Math.round(total / MIB))),
-    });
+    const stop = signal === undefined ? {} : { signal };
+    await saveRemote(td, url, { ...stop, onProgress: inMebibytes({ update: onProgress ?? (() => {}), stop() {} }) });
     signal?.throwIfAborted();
   } catch (error) {
-    const place = new RemotePlace(url);
-    for (const { key } of await place.list()) await place.delete(key);
+    await removeRemains(url);
     throw error;
   }
 }

@@ -1,13 +1,11 @@
 // `zensor slice`: some entries or some rows of a file or a directory, in any format that can be written. Only what is
 // wanted is read.
-import { isRemote } from "../io/s3.ts";
 import { TensorDict } from "../tensordict/index.ts";
 import type { Td } from "../tensordict/state.ts";
 import type { Opened } from "./collections.ts";
 import { CliError, EXIT } from "./errors.ts";
-import { formatNamed, formatOf } from "./formats.ts";
 import { type Rows, rowsOption, take } from "./selection.ts";
-import { openSource } from "./source.ts";
+import { openReached, reach } from "./source.ts";
 import { openTarget, type TargetOptions, writeTarget } from "./target.ts";
 
 /** Options of the command. */
@@ -32,10 +30,9 @@ async function openPart(
   rows: Rows | null,
 ): Promise<Opened> {
   const part = (td: Td) => take(td, keys, rows);
-  if (isRemote(path)) return await openSource(path, options.from, part);
-  const format = options.from === undefined ? await formatOf(path) : formatNamed(options.from);
-  if (format !== "hdf5") return await openSource(path, format, part);
-  using file = TensorDict.fromH5(path, { mode: "r", batchSize: [] });
+  const reached = await reach(path, options.from);
+  if (reached.format !== "hdf5") return await openReached(path, reached, part);
+  using file = TensorDict.fromH5(reached.at, { mode: "r", batchSize: [] });
   return { td: part(file as unknown as Td), lost: [] };
 }
 

@@ -1,12 +1,27 @@
 // What a command reads: a place and its format, opened.
 import { isRemote } from "../io/s3.ts";
 import { type Opened, openCollection } from "./collections.ts";
-import { type FormatName, formatNamed, formatOf, remoteFormat } from "./formats.ts";
+import { type FormatName, formatNamed, formatOf } from "./formats.ts";
 
 /** An opened source. */
 export interface Source extends Opened {
   path: string;
   format: FormatName;
+}
+
+/** A source where it can be opened: at its place, or as a copy on this machine. */
+export interface Reached {
+  at: string;
+  format: FormatName;
+}
+
+/**
+ * Where a source can be opened, and its format: found out, or named by the user. What is in a store and cannot be used
+ * there is copied first.
+ */
+export async function reach(path: string, from?: string): Promise<Reached> {
+  if (isRemote(path)) return await (await import("./remote-copy.ts")).reachRemote(path, from);
+  return { at: path, format: from === undefined ? await formatOf(path) : formatNamed(from) };
 }
 
 /**
@@ -18,22 +33,27 @@ export async function openSource(
   from?: string,
   part: (td: Opened["td"]) => Opened["td"] = (td) => td,
 ): Promise<Source> {
-  if (isRemote(path)) {
-    const { openRemote } = await import("./remote.ts");
-    const format = remoteFormat(path, from);
-    const remote = await openRemote(path, format);
+  return await openReached(path, await reach(path, from), part);
+}
+
+/** Opens what was reached. */
+export async function openReached(
+  path: string,
+  { at, format }: Reached,
+  part: (td: Opened["td"]) => Opened["td"],
+): Promise<Source> {
+  if (isRemote(at)) {
+    const remote = await (await import("./remote.ts")).openRemote(at, format);
     return { path, format, td: await remote.fetch(part(remote.td)), lost: remote.lost };
   }
-  const format = from === undefined ? await formatOf(path) : formatNamed(from);
-  const { td, lost } = await openCollection(path, format);
+  const { td, lost } = await openCollection(at, format);
   return { path, format, td: part(td), lost };
 }
 
 /** What a source is, without its bytes where these would be transferred. */
 export async function openOutline(path: string, from?: string): Promise<Source> {
-  if (!isRemote(path)) return await openSource(path, from);
-  const { openRemote } = await import("./remote.ts");
-  const format = remoteFormat(path, from);
-  const { td, lost } = await openRemote(path, format);
-  return { path, format, td, lost };
+  const reached = await reach(path, from);
+  if (!isRemote(reached.at)) return await openReached(path, reached, (td) => td);
+  const { td, lost } = await (await import("./remote.ts")).openRemote(path, reached.format);
+  return { path, format: reached.format, td, lost };
 }

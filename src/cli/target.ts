@@ -10,8 +10,9 @@ import { copyMappedFiles } from "../io/tensor-bytes.ts";
 import type { Td } from "../tensordict/state.ts";
 import type { Opened } from "./collections.ts";
 import { CliError, EXIT } from "./errors.ts";
-import { FORMATS, type FormatName, formatNamed, remoteFormat, targetFormat } from "./formats.ts";
+import { FORMATS, type FormatName, formatNamed, hasDirectWay, targetFormat } from "./formats.ts";
 import { listingOf } from "./inspect.ts";
+import { interruption, temporaryFor } from "./lifetime.ts";
 import { fitTo } from "./losses.ts";
 import { progressBar } from "./progress.ts";
 import { bytesText, countOption } from "./text.ts";
@@ -50,14 +51,9 @@ function refuseExisting(path: string, options: TargetOptions): void {
   );
 }
 
-function formatFor(path: string, named: string | undefined): FormatName {
-  if (isRemote(path)) return remoteFormat(path, named);
-  return named === undefined ? targetFormat(path) : formatNamed(named);
-}
-
 /** Checks everything about a target that can be checked before a source is opened. */
 export async function openTarget(path: string, sources: readonly string[], options: TargetOptions): Promise<Target> {
-  const format = formatFor(path, options.to);
+  const format = options.to === undefined ? targetFormat(path) : formatNamed(options.to);
   if (!FORMATS[format].written) throw new CliError(`a ${FORMATS[format].title} can only be read.`, EXIT.usage);
   for (const source of sources) {
     if (resolve(source) !== resolve(path)) continue;
@@ -94,28 +90,32 @@ export function prepare({ td, lost }: Opened, target: Target): Prepared {
   return { td: fitted.td, lost: all };
 }
 
+/** In a store nothing can be renamed: what has a direct way there takes care of itself, all else is made here first. */
+function whereMade(path: string, format: FormatName): string {
+  if (!isRemote(path)) return temporaryBeside(path, "new");
+  return hasDirectWay(format) ? path : temporaryFor(path);
+}
+
 /** Lets something be written beside the target, and puts it in place when it is complete. */
 export async function place(
   { path, format, options }: Target,
   write: (made: string, background: Required<BackgroundOptions>) => Promise<void>,
 ): Promise<void> {
-  const controller = new AbortController();
-  const interrupt = () => controller.abort();
-  process.once("SIGINT", interrupt);
-  const { signal } = controller;
+  const signal = interruption();
   const bar = progressBar(isRemote(path) && format === "memmap" ? "MiB" : "files", options.quiet);
-  // In a store nothing can be renamed: it takes care of itself.
-  const made = isRemote(path) ? path : temporaryBeside(path, "new");
+  const made = whereMade(path, format);
   try {
     await write(made, { signal, onProgress: bar.update });
     signal.throwIfAborted();
-    if (made !== path) replaceDurably(made, path);
+    bar.stop();
+    if (made === path) return;
+    if (isRemote(path)) await (await import("./remote-copy.ts")).sendRemote(made, path, format, options.quiet);
+    else replaceDurably(made, path);
   } catch (error) {
     if (made !== path) discardPath(made);
     throw error;
   } finally {
     bar.stop();
-    process.off("SIGINT", interrupt);
   }
 }
 

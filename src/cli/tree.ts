@@ -1,20 +1,29 @@
-// `zensor tree`: the files of a directory.
+// `zensor tree`: the files of a directory, on this machine or in a store.
 import { statSync } from "node:fs";
-import { directoryEntries, directoryTree } from "../io/directory-tree.ts";
+import { directoryEntries, directoryTree, entriesTree } from "../io/directory-tree.ts";
 import { isRemote } from "../io/s3.ts";
 import { CliError } from "./errors.ts";
 import { countOption } from "./text.ts";
 
+/** Options of the command. */
+export interface TreeOptions {
+  branches?: boolean;
+  depth?: string;
+  json?: boolean;
+}
+
 /** Prints the tree of a directory. */
-export function tree(path: string, options: { branches?: boolean; depth?: string; json?: boolean }): void {
-  if (isRemote(path)) throw new CliError(`${path}: only directories of this machine are shown as a tree.`);
+export async function tree(path: string, options: TreeOptions): Promise<void> {
+  const maxDepth = countOption("depth", options.depth, 64);
+  const style = { style: options.branches ? "branches" : "indent", maxDepth } as const;
+  if (isRemote(path)) {
+    const { name, entries } = await (await import("./remote-tree.ts")).remoteEntries(path, maxDepth);
+    console.log(options.json ? JSON.stringify({ path, entries }, null, 2) : entriesTree(name, entries, style));
+    return;
+  }
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw new CliError(`${path} does not exist.`);
   if (!stat.isDirectory()) throw new CliError(`${path} is a file; \`zensor inspect ${path}\` shows what is in it.`);
-  const maxDepth = countOption("depth", options.depth, 64);
-  if (options.json) {
-    console.log(JSON.stringify({ path, entries: directoryEntries(path, maxDepth) }, null, 2));
-    return;
-  }
-  console.log(directoryTree(path, { style: options.branches ? "branches" : "indent", maxDepth }));
+  if (options.json) console.log(JSON.stringify({ path, entries: directoryEntries(path, maxDepth) }, null, 2));
+  else console.log(directoryTree(path, style));
 }

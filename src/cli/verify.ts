@@ -11,8 +11,10 @@ import { checkArchive, checkDirectory, checkObjects, checkSnapshot } from "./che
 import { checkZip } from "./check-zip.ts";
 import { openCollection } from "./collections.ts";
 import { CliError } from "./errors.ts";
-import { FORMATS, type FormatName, formatNamed, formatOf, remoteFormat } from "./formats.ts";
+import { FORMATS, type FormatName } from "./formats.ts";
+import { withPlaces } from "./lifetime.ts";
 import { Report } from "./report.ts";
+import { type Reached, reach } from "./source.ts";
 import {
   compareSums,
   findOverlaps,
@@ -146,15 +148,12 @@ async function checkTensors(path: string, format: FormatName, options: VerifyOpt
 }
 
 function shown(where: string, path: string): string {
-  const name = where === "" ? path : isAbsolute(where) ? relative(path, where) : where;
-  return name;
+  return isAbsolute(where) ? relative(path, where) : where;
 }
 
-async function formatAt(path: string, from: string | undefined, report: Report): Promise<FormatName | null> {
-  if (isRemote(path)) return remoteFormat(path, from);
-  if (from !== undefined) return formatNamed(from);
+async function reachFor(path: string, from: string | undefined, report: Report): Promise<Reached | null> {
   try {
-    return await formatOf(path);
+    return await reach(path, from);
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
     report.problem("", error.message);
@@ -166,22 +165,24 @@ async function formatAt(path: string, from: string | undefined, report: Report):
 export async function verify(path: string, options: VerifyOptions): Promise<boolean> {
   copyMappedFiles(true);
   const report = new Report(options.quiet === true);
-  const format = await formatAt(path, options.from, report);
+  const reached = await reachFor(path, options.from, report);
+  const { at, format } = reached ?? { at: path, format: null };
   try {
-    if (format !== null && isRemote(path)) await checkRemote(path, format, options, report);
-    else if (format !== null && (await checkStructure(path, format, report))) {
-      await attempt(path, report, async () => await checkTensors(path, format, options, report));
+    if (format !== null && isRemote(at)) await checkRemote(at, format, options, report);
+    else if (format !== null && (await checkStructure(at, format, report))) {
+      await attempt(at, report, async () => await checkTensors(at, format, options, report));
     }
   } finally {
     report.stop();
   }
-  const { problems, checksums } = report;
+  const { checksums } = report;
+  const problems = report.problems.map(({ where, what }) => ({ where, what: withPlaces(what) }));
   const ok = problems.length === 0;
   if (options.json) {
     console.log(JSON.stringify({ path, format, ok, checksums, problems }, null, 2));
     return ok;
   }
-  for (const { where, what } of problems) console.log(printable(`${shown(where, path)}: ${what}`));
+  for (const { where, what } of problems) console.log(printable(`${where === "" ? path : shown(where, at)}: ${what}`));
   if (ok && !options.quiet && format !== null) {
     const compared = checksums === 0 ? "" : `, ${checksums} checksums compared`;
     console.log(`${path}: ${FORMATS[format].title}: no damage found${compared}`);

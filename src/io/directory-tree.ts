@@ -12,10 +12,8 @@ export interface DirectoryTreeOptions {
   maxLines?: number;
 }
 
-interface Node {
-  name: string;
-  directory: boolean;
-}
+/** Lists what is in a folder; `inside` is null for a file. */
+type Folder = () => { name: string; inside: Folder | null }[];
 
 /** A file, or a directory and what is in it. */
 export interface DirectoryEntry {
@@ -28,21 +26,33 @@ export interface DirectoryEntry {
 
 /** Files and directories below `path`, down to a level. */
 export function directoryEntries(path: string, maxDepth = 64): DirectoryEntry[] {
-  return list(path, "branches").map(({ name, directory }) => {
+  return sorted(folderAt(path)(), "branches").map(({ name, inside }) => {
     const child = join(path, name);
-    if (!directory) return { name, size: lstatSync(child).size };
+    if (inside === null) return { name, size: lstatSync(child).size };
     return maxDepth > 1 ? { name, entries: directoryEntries(child, maxDepth - 1) } : { name };
   });
 }
 
-function list(path: string, style: "indent" | "branches"): Node[] {
-  const nodes = readdirSync(path, { withFileTypes: true }).map((entry) => ({
-    name: entry.name,
-    directory: entry.isDirectory(),
-  }));
+function folderAt(path: string): Folder {
+  return () =>
+    readdirSync(path, { withFileTypes: true }).map((entry) => ({
+      name: entry.name,
+      inside: entry.isDirectory() ? folderAt(join(path, entry.name)) : null,
+    }));
+}
+
+function folderOf(entries: readonly DirectoryEntry[]): Folder {
+  return () =>
+    entries.map(({ name, size, entries: inner = [] }) => ({
+      name,
+      inside: size === undefined ? folderOf(inner) : null,
+    }));
+}
+
+function sorted(nodes: ReturnType<Folder>, style: "indent" | "branches"): ReturnType<Folder> {
   // The indented form names the files of a level after its directories; branches are in plain name order.
   return nodes.sort((a, b) => {
-    if (style === "indent" && a.directory !== b.directory) return a.directory ? -1 : 1;
+    if (style === "indent" && (a.inside === null) !== (b.inside === null)) return a.inside === null ? 1 : -1;
     return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
   });
 }
@@ -55,37 +65,49 @@ function shown(name: string): string {
 }
 
 function* walk(
-  path: string,
+  folder: Folder,
   prefix: string,
   depth: number,
   options: Required<DirectoryTreeOptions>,
 ): Generator<string> {
   if (depth >= options.maxDepth) return;
-  const nodes = list(path, options.style);
-  for (const [i, node] of nodes.entries()) {
+  const nodes = sorted(folder(), options.style);
+  for (const [i, { name, inside }] of nodes.entries()) {
     const last = i === nodes.length - 1;
-    const child = join(path, node.name);
     if (options.style === "indent") {
-      yield `${prefix}${shown(node.name)}${node.directory ? "/" : ""}`;
-      if (node.directory) yield* walk(child, `${prefix}    `, depth + 1, options);
+      yield `${prefix}${shown(name)}${inside === null ? "" : "/"}`;
+      if (inside !== null) yield* walk(inside, `${prefix}    `, depth + 1, options);
     } else {
-      yield `${prefix}${last ? "└── " : "├── "}${shown(node.name)}`;
-      if (node.directory) yield* walk(child, `${prefix}${last ? "    " : "│   "}`, depth + 1, options);
+      yield `${prefix}${last ? "└── " : "├── "}${shown(name)}`;
+      if (inside !== null) yield* walk(inside, `${prefix}${last ? "    " : "│   "}`, depth + 1, options);
     }
   }
 }
 
-/** The tree of `path` as text, one line per file or directory. */
-export function directoryTree(path: string, options: DirectoryTreeOptions = {}): string {
+function treeOf(root: string, folder: Folder, options: DirectoryTreeOptions): string {
   const full = { style: "indent" as const, maxDepth: 64, maxLines: 10_000, ...options };
-  const lines: string[] = full.style === "indent" ? [`${shown(basename(resolve(path)))}/`] : [];
+  const lines: string[] = full.style === "indent" ? [`${shown(root)}/`] : [];
   let hidden = 0;
-  for (const line of walk(path, full.style === "indent" ? "    " : "", 0, full)) {
+  for (const line of walk(folder, full.style === "indent" ? "    " : "", 0, full)) {
     if (lines.length < full.maxLines) lines.push(line);
     else hidden++;
   }
   if (hidden > 0) lines.push(`... (${hidden} more)`);
   return lines.join("\n");
+}
+
+/** The tree of `path` as text, one line per file or directory. */
+export function directoryTree(path: string, options: DirectoryTreeOptions = {}): string {
+  return treeOf(basename(resolve(path)), folderAt(path), options);
+}
+
+/** The tree of entries that were listed elsewhere, below a directory of this name. */
+export function entriesTree(
+  root: string,
+  entries: readonly DirectoryEntry[],
+  options: DirectoryTreeOptions = {},
+): string {
+  return treeOf(root, folderOf(entries), options);
 }
 
 /** Prints the tree of `path`. */

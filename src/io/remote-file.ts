@@ -1,6 +1,6 @@
 // Single files of any format between an S3 store and the disk.
 import { promises } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { replaceFileLater, syncPathLater, temporaryBeside } from "./durable.ts";
 import { guardedLater, OSError } from "./errors.ts";
 import { FileRanges } from "./file-ranges.ts";
@@ -17,6 +17,18 @@ export interface DownloadOptions extends RemoteOptions {
   fsync?: boolean;
 }
 
+/** Throws `OSError` when the disk of a folder has less free room than so many bytes from a store. */
+export async function requireRoom(folder: string, nbytes: number, url: string): Promise<void> {
+  const { bavail, bsize, blocks } = await guardedLater(folder, () => promises.statfs(folder));
+  // Some file systems say nothing.
+  if (blocks === 0 || nbytes <= bavail * bsize) return;
+  throw new OSError(`${url}: its ${nbytes} bytes are more than the ${bavail * bsize} that are free in ${folder}`, {
+    path: url,
+    code: "ENOSPC",
+    errno: 28,
+  });
+}
+
 /**
  * Copies an object of an S3 store to a file, in ranges of 8 MiB of which some are on their way at the same time. The
  * file appears when all of it is there: until then, and when this fails or is stopped, an old one stays. Then any
@@ -31,10 +43,10 @@ export async function download(url: string, path: string, options: DownloadOptio
   const target = resolve(path);
   const temporary = temporaryBeside(target);
   const { size, etag } = await place.stat(place.key);
+  await requireRoom(dirname(target), size, url);
   const file = await guardedLater(temporary, () => promises.open(temporary, "wx"));
   try {
     try {
-      // A disk without room for it says so now.
       await guardedLater(temporary, () => file.truncate(size));
       const starts = Array.from({ length: Math.ceil(size / RANGE_BYTES) }, (_, i) => i * RANGE_BYTES);
       let done = 0;

@@ -124,7 +124,7 @@ export class RemotePlace {
 
   /** Whether there is such an object. */
   async exists(key: string): Promise<boolean> {
-    return await this.attempt(key, () => this.file(key).exists());
+    return await this.attempt(key, () => this.timely(this.file(key).exists()));
   }
 
   /** Exactly the bytes [begin, end) of an object. */

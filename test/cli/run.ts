@@ -1,5 +1,6 @@
-// Runs the command line inside of the test's process, which is much faster than one process for each call.
+// Runs the command line: inside of the test's process, which is much faster, or as a program of its own.
 import { spyOn } from "bun:test";
+import { join } from "node:path";
 import { main } from "../../src/cli/main.ts";
 import { copyMappedFiles } from "../../src/io/tensor-bytes.ts";
 
@@ -8,6 +9,21 @@ export interface Done {
   code: number;
   out: string;
   err: string;
+}
+
+const MAIN = join(import.meta.dir, "..", "..", "src", "cli", "main.ts");
+
+/** A command that runs as a program. */
+export function started(args: readonly string[], environment: Record<string, string>) {
+  const env = { ...process.env, NO_COLOR: "1", ...environment };
+  return Bun.spawn([process.execPath, MAIN, ...args], { stdout: "pipe", stderr: "pipe", env });
+}
+
+/** Runs a command as a program, with these variables in its environment beside the present ones. */
+export async function program(args: readonly string[], environment: Record<string, string>): Promise<Done> {
+  const child = started(args, environment);
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { code: await child.exited, out: out.trim(), err: err.trim() };
 }
 
 /** Runs a command. */

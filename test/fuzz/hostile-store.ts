@@ -47,6 +47,8 @@ const escaped = (key: string) => key.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt
 /** Serves the files of a directory as the bucket "bucket". */
 export class HostileStore {
   readonly client: S3Client;
+  /** Where it answers. */
+  readonly endpoint: string;
   private readonly server: TCPSocketListener<{ head: string }>;
   private lie: Lie | null = null;
   private after = 0;
@@ -64,13 +66,13 @@ export class HostileStore {
         error() {},
       },
     });
-    const endpoint = `http://127.0.0.1:${this.server.port}`;
+    this.endpoint = `http://127.0.0.1:${this.server.port}`;
     this.client = new S3Client({
       accessKeyId: "test",
       secretAccessKey: "test",
       region: "us-east-1",
       bucket: "bucket",
-      endpoint,
+      endpoint: this.endpoint,
     });
   }
 

@@ -1,6 +1,6 @@
-// Files of any format between the disk and an S3 store. Skipped where there is no server to run them against.
+// Files of any format between the disk and an S3 store.
 import "../../src/install.ts";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,20 +9,17 @@ import { download, upload } from "../../src/io/remote-file.ts";
 import { type RemoteOptions, RemotePlace } from "../../src/io/s3.ts";
 import { loadTorch } from "../../src/io/torch-file.ts";
 import { saveTorch } from "../../src/io/torch-save.ts";
-import { hasStore, type Store, startStore } from "./s3-server.ts";
+import { describeWithStore } from "./s3-server.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "zensor-remote-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-describe.skipIf(!hasStore)("a store (moto)", () => {
-  let store: Store;
+describeWithStore((store) => {
   let options: RemoteOptions;
-  const url = (key: string) => `s3://${store.bucket}/${key}`;
-  beforeAll(async () => {
-    store = await startStore();
-    options = { client: store.client, retries: 2 };
-  }, 60_000);
-  afterAll(async () => await store?.stop());
+  const url = (key: string) => store.url(key);
+  beforeAll(() => {
+    ({ options } = store);
+  });
 
   test("a file of several parts goes there and comes back", async () => {
     const state = { weight: randn(6, 2 ** 20), bias: randn(3) };

@@ -1,8 +1,9 @@
 // Stores that lie: each lie is one clear error, and no more is taken than was asked for.
 import { afterAll, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FormatError, OSError } from "../../src/io/errors.ts";
+import { download } from "../../src/io/remote-file.ts";
 import { RemotePlace } from "../../src/io/s3.ts";
 import { HostileStore, type Lie } from "../fuzz/hostile-store.ts";
 import { roomFor } from "./archive-files.ts";
@@ -52,6 +53,23 @@ describe("ranges", () => {
     const error = await failure("huge length", () => place().size("a.bin"));
     expect(error.message).toContain("the store says that it has 9007199254740992 bytes");
   });
+});
+
+test("objects that no disk has room for are refused before a file is made", async () => {
+  store.tell(null);
+  const { stat } = RemotePlace.prototype;
+  RemotePlace.prototype.stat = async function (key) {
+    return { ...(await stat.call(this, key)), size: 2 ** 52 };
+  };
+  try {
+    const target = join(room.path, "a.copy");
+    const error = await download("s3://bucket/a.bin", target, { client: store.client }).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(OSError);
+    expect(error.message).toContain("s3://bucket/a.bin: its 4503599627370496 bytes are more than the");
+    expect(readdirSync(room.path).filter((name) => name.startsWith("a.copy"))).toEqual([]);
+  } finally {
+    RemotePlace.prototype.stat = stat;
+  }
 });
 
 describe("listings", () => {

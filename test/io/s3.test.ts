@@ -1,6 +1,6 @@
-// Single files in an S3 store. Skipped where there is no server to run them against.
+// Single files in an S3 store.
 import "../../src/install.ts";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { S3Client } from "bun";
 import { arange, ones, randn, type Tensor, TensorDict, zeros } from "../../src/index.ts";
 import { RemoteSafetensors } from "../../src/io/remote-safetensors.ts";
@@ -8,7 +8,7 @@ import { isRemote, type RemoteOptions, RemotePlace } from "../../src/io/s3.ts";
 import { saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors.ts";
 import { toSafetensorsAsync } from "../../src/tensordict/index.ts";
 import type { Td } from "../../src/tensordict/state.ts";
-import { hasStore, type Store, startStore } from "./s3-server.ts";
+import { describeWithStore } from "./s3-server.ts";
 
 describe("places", () => {
   test("are urls", () => {
@@ -38,15 +38,12 @@ describe("places", () => {
   });
 });
 
-describe.skipIf(!hasStore)("a store (moto)", () => {
-  let store: Store;
+describeWithStore((store) => {
   let options: RemoteOptions;
-  const url = (key: string) => `s3://${store.bucket}/${key}`;
-  beforeAll(async () => {
-    store = await startStore();
-    options = { client: store.client, retries: 2 };
-  }, 60_000);
-  afterAll(async () => await store?.stop());
+  const url = (key: string) => store.url(key);
+  beforeAll(() => {
+    ({ options } = store);
+  });
 
   test("safetensors are written and read in parts", async () => {
     const tensors = { a: randn(100, 7), b: arange(10), empty: zeros(0, 3), scalar: ones([]) };

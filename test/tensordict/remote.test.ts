@@ -1,6 +1,6 @@
-// TensorDicts in an S3 store. Skipped where there is no server to run them against.
+// TensorDicts in an S3 store.
 import "../../src/install.ts";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -19,7 +19,7 @@ import { type RemoteOptions, RemotePlace } from "../../src/io/s3.ts";
 import { Tensor as TensorClass } from "../../src/tensor/tensor.ts";
 import { registerTensorClass, tensorclass } from "../../src/tensordict/index.ts";
 import type { Td } from "../../src/tensordict/state.ts";
-import { hasStore, type Store, startStore } from "../io/s3-server.ts";
+import { describeWithStore } from "../io/s3-server.ts";
 import { temporaryDirectory } from "./helpers.ts";
 
 class RemotePoint extends tensorclass({ x: TensorClass, label: String }) {}
@@ -38,18 +38,14 @@ const sample = (rows = 4) =>
     [rows],
   ) as unknown as Td;
 
-describe.skipIf(!hasStore)("a store (moto)", () => {
-  let store: Store;
+afterAll(() => room.remove());
+
+describeWithStore((store) => {
   let options: RemoteOptions;
   let count = 0;
-  const fresh = () => `s3://${store.bucket}/td-${count++}`;
-  beforeAll(async () => {
-    store = await startStore();
-    options = { client: store.client, retries: 2 };
-  }, 60_000);
-  afterAll(async () => {
-    await store?.stop();
-    room.remove();
+  const fresh = () => store.url(`td-${count++}`);
+  beforeAll(() => {
+    ({ options } = store);
   });
   const same = (a: Td, b: Td) => {
     expect(String(a)).toBe(String(b));

@@ -1,0 +1,132 @@
+// Places in S3 stores of which every format is read and written: through copies among the temporary files, unless the
+// format has a direct way (see remote.ts).
+import { mkdirSync, readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { FileNotFoundError, FormatError, guarded } from "../io/errors.ts";
+import { download, requireRoom, upload } from "../io/remote-file.ts";
+import { RemotePlace, together } from "../io/s3.ts";
+import { METADATA_FILE } from "../io/snapshot-manifest.ts";
+import { type FormatName, formatByEnding, formatNamed, formatOf, hasDirectWay } from "./formats.ts";
+import { interruption, temporaryFor } from "./lifetime.ts";
+import { inMebibytes, progressBar } from "./progress.ts";
+import type { Reached } from "./source.ts";
+
+/** Files at the same time; each is a request of up to 8 MiB. */
+const CONCURRENCY = 8;
+
+function below(place: RemotePlace, name: string): string {
+  return place.key === "" ? name : `${place.key}/${name}`;
+}
+
+/** The format of what is at a place; null for a file whose content tells it. */
+async function formatIn(place: RemotePlace, from: string | undefined): Promise<FormatName | null> {
+  if (from !== undefined) return formatNamed(from);
+  const named = formatByEnding(place.key);
+  if (named !== null) return named === "safetensors" || named === "torchsnapshot" ? named : null;
+  if (await place.exists(below(place, "meta.json"))) return "memmap";
+  if (await place.exists(below(place, METADATA_FILE))) return "torchsnapshot";
+  // Where nothing is, a directory is what is missed.
+  return place.key !== "" && (await place.exists(place.key)) ? null : "memmap";
+}
+
+/** Finds out the format of a source in a store, and copies it to this machine if it has no direct way. */
+export async function reachRemote(url: string, from?: string): Promise<Reached> {
+  const place = new RemotePlace(url, { signal: interruption() });
+  const format = await formatIn(place, from);
+  if (format !== null && hasDirectWay(format)) return { at: url, format };
+  const at = temporaryFor(url);
+  const bar = progressBar("MiB");
+  try {
+    if (format === "torchsnapshot") await downloadTree(place, at, inMebibytes(bar));
+    else await download(url, at, { signal: interruption(), onProgress: inMebibytes(bar) });
+  } finally {
+    bar.stop();
+  }
+  return { at, format: format ?? (await formatOf(at)) };
+}
+
+/** The path of a file below a directory. Names that lead elsewhere are refused. */
+function pathBelow(root: string, name: string, url: string): string {
+  const parts = name.split("/");
+  const odd = name.includes("\0") || (process.platform === "win32" && /[\\:]/.test(name));
+  if (odd || parts.some((part) => part === "" || part === "." || part === "..")) {
+    throw new FormatError(`the object ${JSON.stringify(name)} can be no file of a directory`, url);
+  }
+  return join(root, ...parts);
+}
+
+type Advance = (done: number, total: number) => void;
+
+async function downloadTree(place: RemotePlace, root: string, advance: Advance): Promise<void> {
+  const prefix = below(place, "");
+  // Some programs make empty objects that stand for directories.
+  const objects = (await place.list()).filter(({ key, size }) => size > 0 || !key.endsWith("/"));
+  const files = objects.map(({ key, size }) => ({
+    url: place.name(key),
+    path: pathBelow(root, key.slice(prefix.length), place.url),
+    size,
+  }));
+  if (!files.some(({ path }) => path === join(root, METADATA_FILE))) {
+    throw new FileNotFoundError(place.name(below(place, METADATA_FILE)));
+  }
+  const total = files.reduce((sum, { size }) => sum + size, 0);
+  await requireRoom(dirname(root), total, place.url);
+  for (const folder of new Set(files.map(({ path }) => dirname(path)))) {
+    guarded(folder, () => mkdirSync(folder, { recursive: true }));
+  }
+  const { signal } = place.options;
+  let done = 0;
+  await together(files, CONCURRENCY, async ({ url, path, size }) => {
+    await download(url, path, { concurrency: 1, ...(signal === undefined ? {} : { signal }) });
+    done += size;
+    advance(done, total);
+  });
+}
+
+function filesOf(root: string, name = "", found: string[] = []): string[] {
+  for (const entry of guarded(root, () => readdirSync(join(root, name), { withFileTypes: true }))) {
+    const inner = name === "" ? entry.name : `${name}/${entry.name}`;
+    if (entry.isDirectory()) filesOf(root, inner, found);
+    else found.push(inner);
+  }
+  return found;
+}
+
+/** Removes what a save that failed has left in a store where nothing was before. */
+export async function removeRemains(url: string): Promise<void> {
+  const place = new RemotePlace(url);
+  for (const { key } of await place.list()) await place.delete(key);
+}
+
+/** Puts a finished file or snapshot into a store. An object that was there is replaced when all of it is. */
+export async function sendRemote(made: string, url: string, format: FormatName, quiet = false): Promise<void> {
+  const signal = interruption();
+  const bar = progressBar("MiB", quiet);
+  try {
+    if (format === "torchsnapshot") await uploadTree(made, url, signal, inMebibytes(bar));
+    else await upload(made, url, { signal, onProgress: inMebibytes(bar) });
+  } finally {
+    bar.stop();
+  }
+}
+
+/** Snapshots: the manifest comes last, as on a disk. */
+async function uploadTree(root: string, url: string, signal: AbortSignal, advance: Advance): Promise<void> {
+  const place = new RemotePlace(url);
+  const sizes = new Map(filesOf(root).map((name) => [name, statSync(join(root, name)).size]));
+  const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  let done = 0;
+  const send = async (name: string) => {
+    await upload(join(root, name), place.name(below(place, name)), { signal });
+    done += sizes.get(name) as number;
+    advance(done, total);
+  };
+  try {
+    const names = [...sizes.keys()].filter((name) => name !== METADATA_FILE);
+    await together(names, CONCURRENCY, send);
+    await send(METADATA_FILE);
+  } catch (error) {
+    await removeRemains(url);
+    throw error;
+  }
+}
