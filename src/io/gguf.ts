@@ -14,6 +14,7 @@ import {
   UnfinishedHeader,
 } from "./gguf-header.ts";
 import { TensorFile } from "./tensor-file.ts";
+import { whileUnreplaced } from "./unreplaced.ts";
 
 /** What is read of a file at first. */
 const FIRST_BYTES = 256 * 1024;
@@ -39,12 +40,12 @@ export class GgufFile {
   private readonly file: TensorFile;
 
   constructor(path: string) {
-    const found = readHeader(path);
+    const { identity, ...found } = whileUnreplaced(path, (identity) => ({ identity, ...readHeader(path) }));
     this.path = found.path;
     this.header = found.header;
     let end = 0;
     for (const entry of this.header.entries.values()) end = Math.max(end, entry.offset + entry.nbytes);
-    this.file = new TensorFile(this.path, end);
+    this.file = new TensorFile(this.path, end, "c", identity);
   }
 
   /** What the file says about itself, by key. */

@@ -12,6 +12,7 @@ import { type NpyHeader, npyHeader, readNpyHeader } from "./npy-header.ts";
 import { FileWrite, type FileWriteOptions, writeInBackground } from "./single-file.ts";
 import { nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
 import { TensorFile } from "./tensor-file.ts";
+import { whileUnreplaced } from "./unreplaced.ts";
 
 /** How an array is read. */
 export interface NpyOptions {
@@ -99,6 +100,10 @@ export function withEnding(path: string, ending: string): string {
  * ```
  */
 export function loadNpy(path: string, options: NpyOptions = {}): Tensor {
+  return whileUnreplaced(path, () => loadOnce(path, options));
+}
+
+function loadOnce(path: string, options: NpyOptions): Tensor {
   const { header, size } = FileRanges.with(path, (file) => ({
     header: readNpyHeader((offset, nbytes) => file.read(offset, nbytes), file.size, file.path),
     size: file.size,

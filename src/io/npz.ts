@@ -10,6 +10,7 @@ import { readNpyHeader } from "./npy-header.ts";
 import type { NamedTensors } from "./safetensors.ts";
 import { FileWrite, type FileWriteOptions, writeZipInBackground } from "./single-file.ts";
 import { TensorFile } from "./tensor-file.ts";
+import { whileUnreplaced } from "./unreplaced.ts";
 import { readZip, type ZipEntry } from "./zip.ts";
 import { entryNameProblem } from "./zip-directory.ts";
 import { type ZipWriteEntry, zipPieces } from "./zip-write.ts";
@@ -34,6 +35,10 @@ export interface NpzSaveOptions extends FileWriteOptions {
  * ```
  */
 export function loadNpz(path: string, options: NpyOptions = {}): Record<string, Tensor> {
+  return whileUnreplaced(path, () => loadOnce(path, options));
+}
+
+function loadOnce(path: string, options: NpyOptions): Record<string, Tensor> {
   const zip = readZip(path);
   const mapped = new TensorFile(zip.path, zip.size, options.mode);
   const result: Record<string, Tensor> = Object.create(null);

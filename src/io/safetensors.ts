@@ -1,9 +1,9 @@
 // Safetensors files: lazy reading through one mapping, and writing the bytes that Python's safetensors writes.
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
 import { Tensor } from "../tensor/tensor.ts";
-import { FormatError, guarded } from "./errors.ts";
+import { FormatError } from "./errors.ts";
 import type { BackgroundOptions } from "./file-jobs.ts";
+import { FileRanges } from "./file-ranges.ts";
 import type { Piece } from "./pieces.ts";
 import {
   headerLength,
@@ -17,42 +17,35 @@ import {
 import { FileWrite, type FileWriteOptions, writeInBackground } from "./single-file.ts";
 import { nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
 import { TensorFile } from "./tensor-file.ts";
+import { whileUnreplaced } from "./unreplaced.ts";
 
 /** Reads and checks the header of a file without touching its data. */
 export function readSafetensorsHeader(path: string): SafetensorsHeader {
-  const fd = guarded(path, () => openSync(path, "r"));
-  try {
-    const stat = fstatSync(fd);
-    if (!stat.isFile()) throw new FormatError("not a regular file", path);
-    const first = new Uint8Array(8);
-    const got = readSync(fd, first, 0, 8, 0);
-    const length = headerLength(first.subarray(0, got), stat.size, path);
-    const json = new Uint8Array(length);
-    let at = 0;
-    while (at < length) {
-      const n = readSync(fd, json, at, length - at, 8 + at);
-      if (n === 0) throw new FormatError("the file ends inside its header", path);
-      at += n;
-    }
-    return readHeader(json, stat.size, path);
-  } finally {
-    closeSync(fd);
-  }
+  return FileRanges.with(path, (file) => {
+    const length = headerLength(file.read(0, Math.min(8, file.size)), file.size, path);
+    return readHeader(file.read(8, length), file.size, path);
+  });
 }
 
 /** An open safetensors file whose tensors are views of one mapping, made when asked for. */
 export class SafetensorsFile extends SafetensorsListing {
   private file: TensorFile | null = null;
+  private readonly identity: string;
 
   constructor(path: string) {
     const full = resolve(path);
-    super(full, readSafetensorsHeader(full));
+    const opened = whileUnreplaced(full, (identity) => ({ identity, header: readSafetensorsHeader(full) }));
+    super(full, opened.header);
+    this.identity = opened.identity;
   }
 
-  /** One tensor. Its bytes are read when they are used; writing to it does not change the file. */
+  /**
+   * One tensor. Its bytes are read when they are used; writing to it does not change the file.
+   * @throws OSError when another file took the name before the first tensor was asked for
+   */
   tensor(name: string): Tensor {
     const entry = this.entry(name);
-    this.file ??= new TensorFile(this.path, this.size());
+    this.file ??= new TensorFile(this.path, this.size(), "c", this.identity);
     return this.file.tensor(entry.dtype, entry.shape, this.header.dataStart + entry.begin);
   }
 
@@ -74,7 +67,8 @@ export type NamedTensors = Readonly<Record<string, Tensor>> | ReadonlyMap<string
 /** All tensors of a file by name; data is read lazily. @torch safetensors.torch.load_file */
 export function loadSafetensors(path: string): Record<string, Tensor> {
   const result: Record<string, Tensor> = Object.create(null);
-  for (const [name, tensor] of new SafetensorsFile(path).tensors()) result[name] = tensor;
+  const tensors = whileUnreplaced(path, () => new SafetensorsFile(path).tensors());
+  for (const [name, tensor] of tensors) result[name] = tensor;
   return result;
 }
 

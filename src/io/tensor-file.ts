@@ -6,6 +6,7 @@ import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
 import { FormatError } from "./errors.ts";
 import { type MapMode, mapFile } from "./mapping.ts";
+import { fileIdentity, replacedError } from "./unreplaced.ts";
 
 /** A file whose tensors are views of one mapping. The caller has checked that they lie inside of `size` bytes. */
 export class TensorFile {
@@ -18,6 +19,8 @@ export class TensorFile {
     readonly size: number,
     /** "c" (the default) keeps changes private, "r+" writes through. */
     readonly mode: MapMode = "c",
+    /** Of the file that the caller has read (see `fileIdentity`); another one that has its name by then is an error. */
+    private readonly identity: string | null = null,
   ) {
     this.path = resolve(path);
   }
@@ -32,8 +35,14 @@ export class TensorFile {
 
   /** The mapping. */
   anchor(): Storage {
-    this.storage ??= mapFile(this.path, this.mode, this.size);
+    this.storage ??= this.map();
     return this.storage;
+  }
+
+  private map(): Storage {
+    const storage = mapFile(this.path, this.mode, this.size);
+    if (this.identity !== null && fileIdentity(this.path) !== this.identity) throw replacedError(this.path);
+    return storage;
   }
 
   /**

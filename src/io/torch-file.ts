@@ -8,6 +8,7 @@ import { inFile } from "./plain-pickle.ts";
 import { StorageFile } from "./storage-file.ts";
 import { loadLegacy } from "./torch-legacy.ts";
 import { type SavedStorage, savedStorage, torchGlobal, torchValue } from "./torch-values.ts";
+import { whileUnreplaced } from "./unreplaced.ts";
 import { readZip, type ZipFile } from "./zip.ts";
 
 const ZIP_START = 0x04034b50;
@@ -68,6 +69,10 @@ function loadArchive(path: string): unknown {
  */
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
 export function loadTorch(path: string): any {
+  return whileUnreplaced(path, () => loadOnce(path));
+}
+
+function loadOnce(path: string): unknown {
   const { first, old, full } = FileRanges.with(path, (file) => {
     const start = file.read(0, Math.min(file.size, 512));
     const tar = Buffer.from(start.subarray(257, 262)).toString("latin1") === "ustar";

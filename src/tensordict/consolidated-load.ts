@@ -9,6 +9,7 @@ import {
   toPlain,
 } from "../io/python-json.ts";
 import { TensorFile } from "../io/tensor-file.ts";
+import { whileUnreplaced } from "../io/unreplaced.ts";
 import { CPU } from "../tensor/device.ts";
 import { type DType, dtypeByName } from "../tensor/dtype.ts";
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
@@ -296,6 +297,8 @@ class Builder {
  * ```
  */
 export function fromConsolidated(filename: string): Td {
-  const { root, dataBytes, path } = readStructure(filename);
-  return markConsolidated(buildConsolidated(root, new TensorFile(path, dataBytes)));
+  return whileUnreplaced(filename, () => {
+    const { root, dataBytes, path } = readStructure(filename);
+    return markConsolidated(buildConsolidated(root, new TensorFile(path, dataBytes)));
+  });
 }

@@ -13,6 +13,7 @@ import {
 import { SafetensorsFile, saveSafetensors, saveSafetensorsAsync } from "../io/safetensors.ts";
 import type { SafetensorsListing } from "../io/safetensors-header.ts";
 import type { FileWriteOptions } from "../io/single-file.ts";
+import { whileUnreplaced } from "../io/unreplaced.ts";
 import { type DeviceLike, toDevice } from "../tensor/device.ts";
 import { TypeError, ValueError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
@@ -279,8 +280,10 @@ function dotted(file: SafetensorsFile): Td {
  * @throws FormatError when the file is not what its header or its structure says
  */
 export function fromSafetensors(path: string, options: { device?: DeviceLike | null } = {}): Td {
-  const file = new SafetensorsFile(path);
-  const text = file.metadata.get("tensordict");
-  const td = text === undefined ? dotted(file) : structuredSafetensors(file, text);
+  const td = whileUnreplaced(path, () => {
+    const file = new SafetensorsFile(path);
+    const text = file.metadata.get("tensordict");
+    return text === undefined ? dotted(file) : structuredSafetensors(file, text);
+  });
   return options.device == null ? td : (td.to(toDevice(options.device)) as Td);
 }
