@@ -19,6 +19,7 @@ import numpy
 import torch
 
 import real_input as base
+from reporting import beside, bun, check, finish
 
 COUNT = 300
 NAMES = ["a", "b", "n.b", "n/b", "ключ", "鍵", "🔑", "sp ace", "%", "é", "e\u0301", "-rf", "10", "2", "constructor",
@@ -232,8 +233,7 @@ FORMATS = {
 
 
 def lines(*args):
-    return [json.loads(line) for line in base.bun(os.path.join(base.HERE, "files-exchange.ts"),
-                                                  *map(str, args)).splitlines()]
+    return [json.loads(line) for line in beside("files-exchange.ts", *args).splitlines()]
 
 
 def show(wrong, results):
@@ -265,7 +265,7 @@ def one(work, name, rng):
     print(f"{name}: Python itself saves {len(good)} of {COUNT}{reasons[:300]}")
     read = lines("read", name, theirs, COUNT)
     wrong = [i for i in good if text(read[i]) != text(values[i])]
-    base.check("zensor loads what Python saved", not wrong, f"{len(good) - len(wrong)} of {len(good)}{show(wrong, read)}")
+    check("zensor loads what Python saved", not wrong, f"{len(good) - len(wrong)} of {len(good)}{show(wrong, read)}")
     if load is None:
         return
     path = os.path.join(work, f"{name}.jsonl")
@@ -274,7 +274,7 @@ def one(work, name, rng):
     written = lines("save", name, path, ours)
     back = [written[i] or attempt(lambda: describe(load(os.path.join(ours, f"{i}.{name}")))) for i in range(COUNT)]
     wrong = [i for i in range(COUNT) if text(back[i]) != text(values[i])]
-    base.check("Python loads what zensor saved", not wrong, f"{COUNT - len(wrong)} of {COUNT}{show(wrong, back)}")
+    check("Python loads what zensor saved", not wrong, f"{COUNT - len(wrong)} of {COUNT}{show(wrong, back)}")
     if name in ("npy", "npz"):
         same_bytes(name, values, ours)
 
@@ -290,7 +290,7 @@ def same_bytes(name, values, ours):
         with open(os.path.join(ours, f"{i}.{name}"), "rb") as file:
             if file.read() != memory.getvalue():
                 different.append(i)
-    base.check("both saved the same bytes", not different, f"{COUNT - len(different)} of {COUNT}"
+    check("both saved the same bytes", not different, f"{COUNT - len(different)} of {COUNT}"
                f"{f', not {different[:5]}' if different else ''}")
 
 
@@ -298,12 +298,11 @@ def main():
     work = sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="zensor-files-")
     os.makedirs(work, exist_ok=True)
     print(f"torch {torch.__version__}, numpy {numpy.__version__}, "
-          f"Bun {base.bun('--version').strip()}\n")
+          f"Bun {bun('--version').strip()}\n")
     rng = random.Random(24)
     for name in sys.argv[2:] or FORMATS:
         one(work, name, rng)
-    print(f"\n{len(base.failures)} failures")
-    return 1 if base.failures else 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import torch
 from tensordict import TensorDict
 
 import real_input as base
+from reporting import bun, check, finish
 
 COUNT = 300
 FORMATS = {
@@ -82,10 +83,10 @@ def one(work, name, trees, path):
     good = [i for i, h in enumerate(held) if not failed(h)]
     print(f"{name}: Python itself saves and loads {len(good)} of {len(trees)}")
     wrong = [i for i in good if failed(read[i]) or text(read[i]) != text(held[i])]
-    base.check("zensor loads what Python saved", not wrong, f"{len(good) - len(wrong)} of {len(good)}{show(wrong, read)}")
+    check("zensor loads what Python saved", not wrong, f"{len(good) - len(wrong)} of {len(good)}{show(wrong, read)}")
     back = {i: written[i] if failed(written[i]) else attempt(lambda: base.describe(load(file(ours, i)))) for i in good}
     wrong = [i for i in good if failed(back[i]) or text(back[i]) != text(held[i])]
-    base.check("Python loads what zensor saved", not wrong, f"{len(good) - len(wrong)} of {len(good)}{show(wrong, back)}")
+    check("Python loads what zensor saved", not wrong, f"{len(good) - len(wrong)} of {len(good)}{show(wrong, back)}")
 
 
 def show(wrong, results):
@@ -95,7 +96,7 @@ def show(wrong, results):
 def main():
     work = sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="zensor-formats-")
     os.makedirs(work, exist_ok=True)
-    print(f"torch {torch.__version__}, tensordict {tensordict.__version__}, Bun {base.bun('--version').strip()}\n")
+    print(f"torch {torch.__version__}, tensordict {tensordict.__version__}, Bun {bun('--version').strip()}\n")
     rng = random.Random(22)
     trees = [base.random_root(rng) for _ in range(COUNT // 2)]
     trees += [json.loads(line) for line in base.exchange("generate", COUNT - len(trees), 23).splitlines()]
@@ -104,8 +105,7 @@ def main():
         file.writelines(json.dumps(tree) + "\n" for tree in trees)
     for name in FORMATS:
         one(work, name, trees, path)
-    print(f"\n{len(base.failures)} failures")
-    return 1 if base.failures else 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import json
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -18,7 +17,8 @@ import gguf
 import numpy
 from gguf import GGMLQuantizationType as Kind
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from reporting import beside, check, finish
+
 COUNT = 200
 PLAIN = {Kind.F32: "float32", Kind.F16: "float16", Kind.F64: "float64", Kind.I8: "int8", Kind.I16: "int16",
          Kind.I32: "int32", Kind.I64: "int64"}
@@ -26,13 +26,6 @@ BLOCKS = [Kind.BF16, Kind.Q4_0, Kind.Q4_1, Kind.Q5_0, Kind.Q5_1, Kind.Q8_0, Kind
           Kind.Q6_K, Kind.TQ1_0, Kind.TQ2_0, Kind.IQ2_XXS, Kind.IQ2_XS, Kind.IQ2_S, Kind.IQ3_XXS, Kind.IQ3_S,
           Kind.IQ1_S, Kind.IQ1_M, Kind.IQ4_NL, Kind.IQ4_XS, Kind.MXFP4]
 TEXTS = ["text", "ü😀\n", "a\0b", "x" * 300]
-failures = []
-
-
-def check(what, good, detail):
-    print(f"{'ok  ' if good else 'FAIL'} {what}: {detail}")
-    if not good:
-        failures.append(what)
 
 
 def random_metadata(rng, writer):
@@ -122,9 +115,7 @@ def main():
     os.makedirs(work)
     rng = random.Random(25)
     written = [random_file(rng, os.path.join(work, f"{i}.gguf")) for i in range(COUNT)]
-    program = os.path.join(HERE, "files-exchange.ts")
-    done = subprocess.run(["bun", program, "read", "gguf", work, str(COUNT)], capture_output=True, text=True)
-    read = [json.loads(line) for line in done.stdout.splitlines()]
+    read = [json.loads(line) for line in beside("files-exchange.ts", "read", "gguf", work, COUNT).splitlines()]
     print(f"gguf {version('gguf')}, "
           f"numpy {numpy.__version__}: {COUNT} files\n")
     fields, wrong, counts, different = 0, [], {}, []
@@ -148,8 +139,7 @@ def main():
     total = sum(counts.values())
     check("tensors", not different, f"{total - len(different)} of {total}{f', not {different[:5]}' if different else ''}")
     print("     " + ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items())))
-    print(f"\n{len(failures)} failures")
-    return 1 if failures else 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import json
 import os
 import platform
 import random
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -19,22 +18,16 @@ import tensordict
 import torch
 from tensordict import NonTensorData, NonTensorStack, PersistentTensorDict, TensorDict
 
+from reporting import beside, check_all, finish
+
 warnings.simplefilter("ignore")
-HERE = os.path.dirname(os.path.abspath(__file__))
 COUNT = 200
 DTYPES = ("bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64 complex64 complex128").split()
 KEYS = ["a", "b", "10", "2", "ключ", "鍵", "🔑", "sp ace", "..", "%", "x.y", "é", 'q"uote', "back\\slash", "__proto__",
         "0"]
 TEXTS = ["", "hello", "ü😀\n", "null", "a" * 500]
 LAYOUTS = [{}, {"compression": "gzip"}, {"chunks": True}, {"compression": "gzip", "shuffle": True}]
-failures = []
 rng = random.Random(0)
-
-
-def check(what, good, total):
-    print(f"{'ok  ' if good == total else 'FAIL'} {what}: {good} of {total}")
-    if good != total:
-        failures.append(what)
 
 
 def random_tensor(batch):
@@ -98,11 +91,7 @@ def describe(entry):
 
 
 def bun(*args):
-    command = ["bun", os.path.join(HERE, "hdf5-exchange.ts"), *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0 or done.stderr:
-        raise SystemExit(f"bun {' '.join(map(str, args))} failed:\n{done.stderr}")
-    return done.stdout
+    return beside("hdf5-exchange.ts", *args, silent=True)
 
 
 def same(a, b):
@@ -126,27 +115,26 @@ def main(work):
 
     loaded = [PersistentTensorDict.from_h5(os.path.join(ours, f"{i}.h5")) for i in range(COUNT)]
     equal = sum(same(describe(td), plain(tree)) for td, tree in zip(loaded, trees))
-    check("Python's tensordict reads what zensor wrote", equal, COUNT)
+    check_all("Python's tensordict reads what zensor wrote", equal, COUNT)
     sizes = [list(td.batch_size) for td in loaded]
     texts = [repr(td) for td in loaded]
     for td in loaded:
         td.close()
     found = [json.loads(line) for line in bun("describe", theirs, COUNT).splitlines()]
     equal = sum(same(plain(one["tree"]), plain(tree)) for one, tree in zip(found, trees))
-    check("zensor reads what Python's tensordict wrote", equal, COUNT)
-    check("both find the same batch size", sum(one["batch"] == size for one, size in zip(found, sizes)), COUNT)
+    check_all("zensor reads what Python's tensordict wrote", equal, COUNT)
+    check_all("both find the same batch size", sum(one["batch"] == size for one, size in zip(found, sizes)), COUNT)
     same_text = sum("".join(one["text"].split()) == "".join(text.split()) for one, text in zip(found, texts))
-    check("both print the same compact text, line breaks aside", same_text, COUNT)
+    check_all("both print the same compact text, line breaks aside", same_text, COUNT)
     changed = json.loads(bun("change", theirs, COUNT))
     good = 0
     for i, expected in enumerate(changed):
         td = PersistentTensorDict.from_h5(os.path.join(theirs, f"{i}.h5"))
         good += same(describe(td), plain(expected))
         td.close()
-    check("Python reads its files after zensor set, renamed and deleted entries", good, COUNT)
+    check_all("Python reads its files after zensor set, renamed and deleted entries", good, COUNT)
     rows = indexed(work)
-    check("indices of a compressed dataset read the same as in Python", *rows)
-    print(f"\n{len(failures)} failures")
+    check_all("indices of a compressed dataset read the same as in Python", *rows)
 
 
 def has_scalar(tree):
@@ -173,4 +161,4 @@ if len(sys.argv) > 1:
 else:
     with tempfile.TemporaryDirectory() as directory:
         main(directory)
-sys.exit(1 if failures else 0)
+sys.exit(finish())

@@ -10,7 +10,6 @@ import json
 import os
 import platform
 import random
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -19,19 +18,13 @@ import tensordict
 import torch
 from tensordict import TensorDict
 
+from reporting import beside, check_all, finish
+
 warnings.simplefilter("ignore")
-HERE = os.path.dirname(os.path.abspath(__file__))
 COUNT = 100
 DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
 KEYS = ["a", "b", "ключ", "sp ace", "a/b", "..", "%", "x.y", "j"]
-failures = []
 rng = random.Random(0)
-
-
-def check(what, good, total):
-    print(f"{'ok  ' if good == total else 'FAIL'} {what}: {good} of {total}")
-    if good != total:
-        failures.append(what)
 
 
 def random_tensor(dtype, shape):
@@ -99,8 +92,7 @@ def files_below(root):
 
 
 def bun(*args):
-    command = ["bun", os.path.join(HERE, "nested-exchange.ts"), *args]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return beside("nested-exchange.ts", *args).splitlines()
 
 
 def exchange():
@@ -121,16 +113,15 @@ def exchange():
     for ending, kind in (("", "directories"), (".tdz", "archives")):
         paths = [os.path.join(place["zensor"], f"{i}{ending}") for i in range(COUNT)]
         good = sum(describe(TensorDict.load_memmap(path)) == want for path, want in zip(paths, described))
-        check(f"Python reads the {kind} that zensor wrote", good, COUNT)
+        check_all(f"Python reads the {kind} that zensor wrote", good, COUNT)
         lines = bun("describe", place["python"], str(COUNT), ending)
         good = sum(json.loads(line) == want for line, want in zip(lines, described))
-        check(f"zensor reads the {kind} that Python wrote", good, COUNT)
+        check_all(f"zensor reads the {kind} that Python wrote", good, COUNT)
     pairs = [[files_below(os.path.join(path, str(i))) for path in place.values()] for i in range(COUNT)]
-    check("both write the same files, byte for byte", sum(a == b for a, b in pairs), COUNT)
+    check_all("both write the same files, byte for byte", sum(a == b for a, b in pairs), COUNT)
     texts = [str(torch.nested.nested_tensor([to_tensor(p) for p in t["parts"]])) for t in nested_of(trees)]
-    check("both print the same", sum(a == b for a, b in zip(map(json.loads, bun(
+    check_all("both print the same", sum(a == b for a, b in zip(map(json.loads, bun(
         "print", os.path.join(work, "trees.json"))), texts)), len(texts))
-    print(f"\n{len(failures)} failures")
 
 
 def nested_of(trees):
@@ -191,4 +182,4 @@ if sys.argv[1] == "fixture":
     fixture(sys.argv[2])
 else:
     exchange()
-    sys.exit(bool(failures))
+    sys.exit(finish())

@@ -20,9 +20,9 @@ import torch
 from safetensors.torch import load_file
 from tensordict import PersistentTensorDict, TensorDict
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from reporting import ROOT, bun, check, finish
+
 CLI = os.path.join(ROOT, "src", "cli", "main.ts")
-failures = 0
 
 
 def flat(td):
@@ -74,13 +74,11 @@ READERS = {
 
 
 def main():
-    global failures
     source = os.path.abspath(sys.argv[1])
     work = sys.argv[2] if len(sys.argv) > 2 else tempfile.mkdtemp()
     os.makedirs(work, exist_ok=True)
-    bun_version = subprocess.run(["bun", "--version"], capture_output=True, text=True).stdout.strip()
     versions = f"torch {torch.__version__}, tensordict {tensordict.__version__}, h5py {h5py.__version__}"
-    print(f"{versions}, Python {platform.python_version()}, Bun {bun_version}")
+    print(f"{versions}, Python {platform.python_version()}, Bun {bun('--version').strip()}")
     print(f"{os.path.basename(source)}: {os.path.getsize(source)} bytes")
     expected = load_file(source)
     at = source
@@ -90,8 +88,7 @@ def main():
         done = subprocess.run(["bun", CLI, "convert", at, path, "--quiet", "--force"], capture_output=True, text=True)
         seconds = time.perf_counter() - start
         if done.returncode != 0:
-            print(f"FAIL {name}: {done.stderr.strip()}")
-            failures += 1
+            check(name, False, done.stderr.strip())
             break
         try:
             found = read(path)
@@ -100,14 +97,11 @@ def main():
             what = f"{len(found)} tensors, equal for Python" if good else "NOT equal for Python"
         except ImportError as error:
             good, what = True, f"not opened by Python ({error})"
-        failures += not good
-        print(f"{'ok  ' if good else 'FAIL'} {name}: {what}; {seconds * 1000:.0f} ms")
+        check(name, good, f"{what}; {seconds * 1000:.0f} ms")
         at = path
     same = os.path.isfile(at) and filecmp.cmp(source, at, shallow=False)
-    failures += not same
-    print(f"{'ok  ' if same else 'FAIL'} the last file is {'the first one, byte for byte' if same else 'another one'}")
-    print(f"\n{failures} failures")
-    return min(failures, 1)
+    check(f"the last file is {'the first one, byte for byte' if same else 'another one'}", same)
+    return finish()
 
 
 if __name__ == "__main__":

