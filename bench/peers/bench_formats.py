@@ -1,11 +1,10 @@
 """Python's side of the family formats: the same tensors through the libraries that own the formats."""
 
 import os
-import shutil
-import tempfile
-import time
 
 import torch
+
+from saving import Loads, Saves
 
 
 def source(name):
@@ -82,66 +81,22 @@ FORMATS = {
 }
 
 
-def bench_folder():
-    return tempfile.mkdtemp(prefix="formats-bench-", dir=os.environ.get("ZENSOR_BENCH_DIR"))
-
-
-class SaveFormat:
-    """Writes to a fresh folder each time; removing it does not count."""
-
+class SaveFormat(Saves):
     def __init__(self, kind, name):
-        self.ending, self.save, _ = FORMATS[kind]
+        self.ending, self.save_as, _ = FORMATS[kind]
         self.state, self.td = source(name)
         self.threads = 0
-        self.note = None
         if kind == "memmap":
-            self.threads = min((0, 1, 2, 4), key=self.least)
-            self.note = f"theirs with num_threads={self.threads}"
+            self.choose_threads((0, 1, 2, 4))
 
-    def least(self, threads):
-        self.threads = threads
-        return min(self.once() for _ in range(3))
-
-    def once(self):
-        folder = bench_folder()
-        try:
-            start = time.perf_counter()
-            self.save(self.state, self.td, os.path.join(folder, self.ending), self.threads)
-            return time.perf_counter() - start
-        finally:
-            shutil.rmtree(folder)
-
-    def run(self, n):
-        return sum(self.once() for _ in range(n))
-
-    def dispose(self):
-        pass
+    def save(self, folder):
+        self.save_as(self.state, self.td, os.path.join(folder, self.ending), self.threads)
 
 
-class LoadFormat:
-    """Loads a saved file; `use` is what is done with each tensor."""
-
-    note = None
-
-    def __init__(self, kind, name, use=None):
-        ending, save, self.load = FORMATS[kind]
-        state, td = source(name)
-        self.folder = bench_folder()
-        self.path = os.path.join(self.folder, ending)
-        self.use = use
-        save(state, td, self.path, 0)
-
-    def run(self, n):
-        start = time.perf_counter()
-        for _ in range(n):
-            loaded = self.load(self.path)
-            if self.use is not None:
-                for value in loaded.values():
-                    self.use(value)
-        return time.perf_counter() - start
-
-    def dispose(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
+def load_format(kind, name, use=None):
+    ending, save, load = FORMATS[kind]
+    state, td = source(name)
+    return Loads(ending, lambda path: save(state, td, path, 0), load, lambda loaded: loaded.values(), use)
 
 
 # What formats of a special kind are tried with.
@@ -157,5 +112,5 @@ def cases():
             found[f"formats: {kind} save, {name}"] = lambda kind=kind, name=name: SaveFormat(kind, name)
             for text, use in USES.items():
                 key = f"formats: {kind} load, {name}{text}"
-                found[key] = lambda kind=kind, name=name, use=use: LoadFormat(kind, name, use)
+                found[key] = lambda kind=kind, name=name, use=use: load_format(kind, name, use)
     return found

@@ -5,10 +5,8 @@ Requests: {"do": "versions"}, {"do": "prepare", "name": case, "clock": clock}, {
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import timeit
@@ -16,6 +14,7 @@ import timeit
 import torch
 
 import bench_formats
+from saving import Loads, Saves
 
 torch.set_num_threads(1)
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -108,64 +107,29 @@ class ImportTorch:
         pass
 
 
-def bench_folder():
-    return tempfile.mkdtemp(prefix="torch-bench-", dir=os.environ.get("ZENSOR_BENCH_DIR"))
-
-
-class Save:
-    """Writes to a fresh folder each time; removing it does not count."""
-
-    note = None
-
+class SaveWeights(Saves):
     def __init__(self):
         from tensordict import TensorDict
 
         self.module = torch.nn.Transformer()
         self.weights = TensorDict.from_module(self.module).data
 
-    def save(self, folder):
-        raise NotImplementedError
 
-    def once(self):
-        folder = bench_folder()
-        try:
-            start = time.perf_counter()
-            self.save(folder)
-            return time.perf_counter() - start
-        finally:
-            shutil.rmtree(folder)
-
-    def run(self, n):
-        return sum(self.once() for _ in range(n))
-
-    def dispose(self):
-        pass
-
-
-class SaveMemmap(Save):
-    """tensordict, with the number of threads that was fastest in a few trials."""
-
+class SaveMemmap(SaveWeights):
     def __init__(self):
         super().__init__()
-        best = None
-        for threads in (0, 1, 2, 4, 32):
-            self.threads = threads
-            seconds = min(self.once() for _ in range(3))
-            if best is None or seconds < best[0]:
-                best = (seconds, threads)
-        self.threads = best[1]
-        self.note = f"theirs with num_threads={self.threads}"
+        self.choose_threads((0, 1, 2, 4, 32))
 
     def save(self, folder):
         self.weights.memmap(os.path.join(folder, "td"), num_threads=self.threads)
 
 
-class SaveTorch(Save):
+class SaveTorch(SaveWeights):
     def save(self, folder):
         torch.save(self.module.state_dict(), os.path.join(folder, "weights.pt"))
 
 
-class WriteLoop(Save):
+class WriteLoop(SaveWeights):
     """The least that one file per tensor can cost: open, write, close."""
 
     def __init__(self, threads):
@@ -188,31 +152,12 @@ class WriteLoop(Save):
             worker.join()
 
 
-class Load:
-    """Maps a saved folder; `read` sums every tensor too."""
+def load_weights(use=None):
+    from tensordict import TensorDict
 
-    note = None
-
-    def __init__(self, read):
-        from tensordict import TensorDict
-
-        self.folder = bench_folder()
-        self.path = os.path.join(self.folder, "td")
-        self.load = TensorDict.load_memmap
-        self.read = read
-        TensorDict.from_module(torch.nn.Transformer()).data.memmap(self.path)
-
-    def run(self, n):
-        start = time.perf_counter()
-        for _ in range(n):
-            td = self.load(self.path)
-            if self.read:
-                for leaf in td.values(include_nested=True, leaves_only=True):
-                    leaf.sum()
-        return time.perf_counter() - start
-
-    def dispose(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
+    weights = TensorDict.from_module(torch.nn.Transformer()).data
+    leaves = lambda td: td.values(include_nested=True, leaves_only=True)
+    return Loads("td", weights.memmap, TensorDict.load_memmap, leaves, use)
 
 
 SPECIAL = {
@@ -221,8 +166,8 @@ SPECIAL = {
     "save torch.save": SaveTorch,
     "save write loop 1": lambda: WriteLoop(1),
     "save write loop 2": lambda: WriteLoop(2),
-    "load_memmap": lambda: Load(False),
-    "load_memmap, sum": lambda: Load(True),
+    "load_memmap": load_weights,
+    "load_memmap, sum": lambda: load_weights(lambda leaf: leaf.sum()),
     **bench_formats.cases(),
 }
 
