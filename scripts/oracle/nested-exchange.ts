@@ -5,25 +5,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { windowOn } from "../../src/ffi/memory.ts";
-import { NestedTensor, nested, Tensor, TensorDict, zeros } from "../../src/index.ts";
+import { NestedTensor, Tensor, TensorDict } from "../../src/index.ts";
 import { nativeBytes } from "../../src/io/tensor-bytes.ts";
-import { writeBytes } from "../../src/tensor/values.ts";
 import type { Entry } from "../../src/tensordict/index.ts";
 import type { Td } from "../../src/tensordict/state.ts";
-
-type Leaf = { k: "tensor"; dtype: string; shape: number[]; hex: string };
-type Tree = Leaf | { k: "nested"; parts: Leaf[] } | { k: "td"; batch: number[]; entries: Record<string, Tree> };
-
-function build(tree: Tree): Entry {
-  if (tree.k === "nested") return nested.nestedTensor(tree.parts.map((part) => build(part) as Tensor));
-  if (tree.k === "tensor") {
-    const t = zeros(tree.shape, { dtype: tree.dtype as never });
-    if (t.numel() > 0) writeBytes(t.dataPtr(), Buffer.from(tree.hex, "hex"));
-    return t;
-  }
-  const entries = Object.entries(tree.entries).map(([key, entry]): [string, Entry] => [key, build(entry)]);
-  return new TensorDict(new Map(entries), { batchSize: tree.batch }) as unknown as Td;
-}
+import { build, type Tree } from "../../test/tensordict/nested-trees.ts";
 
 function describe(entry: Entry): unknown {
   if (entry instanceof NestedTensor) return { k: "nested", parts: entry.unbind().map(describe) };

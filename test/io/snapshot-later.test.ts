@@ -3,12 +3,11 @@ import "../../src/install.ts";
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { native } from "../../src/ffi/library.ts";
 import { Snapshot, StateDict } from "../../src/io/snapshot.ts";
 import { Complex } from "../../src/tensor/complex.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
-import { filesBelow, temporaryDirectory } from "../tensordict/helpers.ts";
+import { filesBelow, nativeGrowth, temporaryDirectory } from "../tensordict/helpers.ts";
 
 const room = temporaryDirectory();
 afterAll(room.remove);
@@ -115,18 +114,12 @@ test("restoreAsync fills tensors in place, contiguous or not", async () => {
 
 test("native memory does not grow over hundreds of rounds", async () => {
   const state = new StateDict({ a: zeros([20_000]), t: zeros([200, 150]).t() });
-  const rounds = async () => {
+  const growth = await nativeGrowth(async () => {
     for (let i = 0; i < 200; i++) {
       const path = fresh();
       await (await Snapshot.asyncTake({ path, appState: { state } })).wait();
       rmSync(join(path, "..", ".."), { recursive: true });
     }
-    for (let i = 0; i < 4; i++) {
-      Bun.gc(true);
-      await Bun.sleep(5);
-    }
-    return [native.zs_live_bytes(), native.zs_io_live_maps()];
-  };
-  const before = await rounds();
-  expect(await rounds()).toEqual(before);
+  });
+  expect(growth).toEqual({ bytes: 0, maps: 0 });
 }, 120_000);

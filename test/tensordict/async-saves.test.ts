@@ -3,7 +3,6 @@ import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { native } from "../../src/ffi/library.ts";
 import type { BackgroundOptions } from "../../src/io/file-jobs.ts";
 import { hdf5Engine } from "../../src/io/hdf5.ts";
 import { loadNpy, saveNpyAsync } from "../../src/io/npy.ts";
@@ -16,7 +15,7 @@ import { fromConsolidated, fromSafetensors, TensorDict, toSafetensorsAsync } fro
 import { nestedTensor } from "../../src/tensordict/nested-api.ts";
 import type { Td } from "../../src/tensordict/state.ts";
 import { zeros } from "../../src/tensordict/tensor-ops.ts";
-import { filesBelow, temporaryDirectory } from "./helpers.ts";
+import { filesBelow, nativeGrowth, temporaryDirectory } from "./helpers.ts";
 
 const room = temporaryDirectory();
 afterAll(room.remove);
@@ -324,7 +323,7 @@ test("the event loop turns while a hundred megabytes are saved", async () => {
 test("native memory and mappings do not grow over a thousand rounds", async () => {
   const folder = fresh();
   const td = new TensorDict({ a: zeros([20_000]), t: zeros([200, 150]).t() }, []) as unknown as Td;
-  const rounds = async () => {
+  const growth = await nativeGrowth(async () => {
     for (let i = 0; i < 200; i++) {
       await td.memmapAsync(join(folder, "directory"));
       await td.memmapAsync(join(folder, "archive.tdz"));
@@ -332,14 +331,8 @@ test("native memory and mappings do not grow over a thousand rounds", async () =
       await td.consolidateAsync();
       await saveNpzAsync(join(folder, "arrays"), { a: td.get("a") as Tensor, t: td.get("t") as Tensor });
     }
-    for (let i = 0; i < 4; i++) {
-      Bun.gc(true);
-      await Bun.sleep(5);
-    }
-    return [native.zs_live_bytes(), native.zs_io_live_maps()];
-  };
-  const before = await rounds();
-  expect(await rounds()).toEqual(before);
+  });
+  expect(growth).toEqual({ bytes: 0, maps: 0 });
 }, 120_000);
 
 test("loadMemmapAsync gives what loadMemmap gives, and what it refuses", async () => {

@@ -3,6 +3,7 @@ import "../../src/install.ts";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
+import { native } from "../../src/ffi/library.ts";
 import { peek } from "../../src/ffi/memory.ts";
 import { encodeKey } from "../../src/io/keys.ts";
 import { parsePythonJsonObject } from "../../src/io/python-json.ts";
@@ -156,4 +157,18 @@ export function leastGrowth(run: () => void, times = 3): number {
     least = Math.min(least, process.memoryUsage.rss() - before);
   }
   return least;
+}
+
+/** How much more native memory and how many more mappings `rounds` leave the second time than the first time. */
+export async function nativeGrowth(rounds: () => Promise<unknown>): Promise<{ bytes: number; maps: number }> {
+  const use = async () => {
+    await rounds();
+    for (let i = 0; i < 4; i++) {
+      Bun.gc(true);
+      await Bun.sleep(5);
+    }
+    return [native.zs_live_bytes(), native.zs_io_live_maps()] as const;
+  };
+  const [before, after] = [await use(), await use()];
+  return { bytes: Math.max(0, after[0] - before[0]), maps: Math.max(0, after[1] - before[1]) };
 }

@@ -17,10 +17,8 @@ import {
   zeros,
 } from "../../src/index.ts";
 import { FileNotFoundError, FormatError } from "../../src/io/errors.ts";
-import { writeBytes } from "../../src/tensor/values.ts";
 import {
   appendMemmap,
-  type Entry,
   isTensorCollection,
   MemoryMappedTensor,
   setTensorDictPrintoptions,
@@ -31,25 +29,12 @@ import {
 import type { Td } from "../../src/tensordict/state.ts";
 import fixtures from "../fixtures/tensordict/nested.json" with { type: "json" };
 import { describeEntry, filesBelow, inFileOrder, temporaryDirectory } from "./helpers.ts";
-
-type Leaf = { k: "tensor"; dtype: string; shape: number[]; hex: string };
-type Tree = Leaf | { k: "nested"; parts: Leaf[] } | { k: "td"; batch: number[]; entries: Record<string, Tree> };
+import { build, type Leaf, type Tree } from "./nested-trees.ts";
 
 const room = temporaryDirectory();
 afterAll(room.remove);
 let count = 0;
 const place = () => join(room.path, String(count++));
-
-function build(tree: Tree): Entry {
-  if (tree.k === "nested") return nested.nestedTensor(tree.parts.map((part) => build(part) as Tensor));
-  if (tree.k === "tensor") {
-    const t = zeros(tree.shape, { dtype: tree.dtype as never });
-    if (t.numel() > 0) writeBytes(t.dataPtr(), Buffer.from(tree.hex, "hex"));
-    return t;
-  }
-  const entries = Object.entries(tree.entries).map(([key, entry]): [string, Entry] => [key, build(entry)]);
-  return new TensorDict(new Map(entries), { batchSize: tree.batch }) as unknown as Td;
-}
 
 const tree = fixtures.tree as unknown as Tree;
 const example = () => build(tree) as Td;
