@@ -50,6 +50,11 @@ function orderedPairs(args: readonly unknown[]): OrderedPairs {
   return result;
 }
 
+function counter([counts = new Map(), ...rest]: readonly unknown[]): Map<unknown, unknown> {
+  if (!(counts instanceof Map) || rest.length > 0) throw new FormatError("the pickle counts something that is no dict");
+  return counts;
+}
+
 function complex(args: readonly unknown[]): Complex {
   const [re = 0, im = 0] = args;
   if (typeof re !== "number" || typeof im !== "number" || args.length > 2) {
@@ -66,6 +71,7 @@ const PLAIN: Record<string, PickleGlobal> = {
   "builtins.bytes": { call: (args) => byteArray("bytes", args) },
   "builtins.complex": { call: complex },
   "collections.OrderedDict": { call: orderedPairs, make: orderedPairs },
+  "collections.Counter": { call: counter },
   "_codecs.encode": { call: ([text, encoding]) => latin1Bytes(text, encoding) },
 };
 

@@ -154,7 +154,8 @@ export function isPythonJson(value: unknown, depth = 0): value is PythonJson {
   if (typeof value !== "object") return ["boolean", "string", "number", "bigint"].includes(typeof value);
   if (value instanceof Float || value instanceof Int) return true;
   if (depth > DEFAULT_MAX_DEPTH) return false;
-  if (Array.isArray(value)) return value.every((item) => isPythonJson(item, depth + 1));
+  // An array with holes has no text.
+  if (Array.isArray(value)) return Array.from(value).every((item) => isPythonJson(item, depth + 1));
   if (value instanceof Map) {
     return [...value].every(([key, item]) => typeof key === "string" && isPythonJson(item, depth + 1));
   }

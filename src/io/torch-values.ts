@@ -181,6 +181,8 @@ const REBUILD: Record<string, PickleGlobal> = {
   "tensordict._reductions._make_td": { call: describeCollection },
   [NESTED]: { call: (args) => new PickledObject(NESTED, args) },
   [CONSOLIDATED]: { call: ([structure, data]) => new PickledObject(CONSOLIDATED, [structureOf(structure), data]) },
+  // What a locked TensorDict of Python's has found out about its keys.
+  "tensordict.utils._LockedSchema": { make: () => null },
   // Python's TensorDicts have queues of pending work, empty ones.
   "collections.deque": { call: () => [] },
 };

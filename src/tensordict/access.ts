@@ -2,7 +2,8 @@
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { isNumberLike, isSource, sourceEntries, toEntry } from "./convert.ts";
+import { isNumberLike, isSource, noValue, sourceEntries, toEntry, toValues } from "./convert.ts";
+import { writeIndex } from "./indexing.ts";
 import { InplaceWriteError, KeyThroughLeafError, keyPath, keyText, missingKey } from "./keys.ts";
 import { adoptNames } from "./names.ts";
 import { noNested } from "./nested.ts";
@@ -14,6 +15,7 @@ import {
   isNonTensor,
   isTensorCollection,
   make,
+  type NewState,
   outlineOf,
   requireUnlocked,
   shapeOf,
@@ -100,9 +102,14 @@ export function writePart(td: Td, key: NestedKey, value: unknown, index: unknown
   const entry = outlineOf(holder, last);
   if (entry === undefined) throw missingKey(last, holder._className, holder._keys());
   if (isNested(entry)) throw noNested("writing a part", last);
-  if (!(entry instanceof Tensor)) (entry as Td).setAt(index, value);
+  if (isNonTensor(entry)) writeIndex(holder, Array.isArray(index) ? index : [index], new Map([[last, value]]));
+  else if (!(entry instanceof Tensor)) (entry as Td).setAt(index, value);
   else if (holder._outside !== undefined) holder._outside.write(last, Array.isArray(index) ? index : [index], value);
   else entry.setAt(index, value as number);
+}
+
+function assignValues(entry: Td, value: unknown, state: NewState, key: string): void {
+  (entry as unknown as { _assign(other: Td): void })._assign(toValues(value, state, key));
 }
 
 function writeInto(holder: Td, key: string, entry: Entry, value: unknown): void {
@@ -124,8 +131,7 @@ function writeInto(holder: Td, key: string, entry: Entry, value: unknown): void 
     return;
   }
   if (isNonTensor(entry)) {
-    const next = toEntry(value, stateOf(holder), key) as Td;
-    (entry as unknown as { _assign(other: Td): void })._assign(next);
+    assignValues(entry as Td, value, stateOf(holder), key);
     return;
   }
   if (value instanceof Collection) updateInPlace(entry, value as Td);
@@ -175,6 +181,11 @@ export function updateTd(td: Td, source: UpdateSource, clone: boolean): void {
 
 /** Writes into existing entries; a key that is missing is an error. */
 export function updateInPlace(td: Td, source: UpdateSource): void {
+  if (isNonTensor(td)) {
+    if (!(source instanceof Collection)) throw noValue();
+    assignValues(td, source, stateOf(td), "data");
+    return;
+  }
   const pairs = [...pairsOf(source)];
   for (const [key] of pairs) {
     if (outlineOf(td, key) === undefined) throw new KeyError(`The key ${key} was not found in the dest tensordict.`);

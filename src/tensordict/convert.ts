@@ -8,7 +8,17 @@ import { pythonString } from "./keys.ts";
 import { adoptNames, needsNames, refineNames, withPrefix } from "./names.ts";
 import type { NestedTensor } from "./nested.ts";
 import { settings } from "./settings.ts";
-import { Collection, isBranch, isNested, make, type NewState, outlinesOf, stateOf, type Td } from "./state.ts";
+import {
+  Collection,
+  isBranch,
+  isNested,
+  isNonTensor,
+  make,
+  type NewState,
+  outlinesOf,
+  stateOf,
+  type Td,
+} from "./state.ts";
 import { tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
 
@@ -66,6 +76,19 @@ export function toEntry(value: unknown, state: NewState, key: string): Entry {
   if (isSource(value)) return fromSource(value, state);
   if (value === undefined) throw new TypeError(`undefined is no value for key ${pythonString(key)}; use null`);
   return make.nonTensor(value, { ...state, names: null });
+}
+
+/** What `value` becomes in the place of an entry without tensors: numbers and objects stay what they are. */
+export function toValues(value: unknown, state: NewState, key: string): Td {
+  const kept = value instanceof Collection || (Array.isArray(value) && !isNumberArray(value)) || value === undefined;
+  const entry = kept ? toEntry(value, state, key) : make.nonTensor(value, { ...state, names: null });
+  if (isNonTensor(entry)) return entry as Td;
+  throw noValue();
+}
+
+/** The error for something else in the place of a value. */
+export function noValue(): RuntimeError {
+  return new RuntimeError("NonTensorDataBase.copy_ / update_ requires the source to be a NonTensorDataBase object.");
 }
 
 function arrayEntry(value: readonly unknown[], state: NewState, key: string): Entry {

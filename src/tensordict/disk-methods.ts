@@ -1,5 +1,5 @@
 // Methods that save and load collections as memory-mapped directories and archives.
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { discardPath } from "../io/durable.ts";
 import { guarded } from "../io/errors.ts";
@@ -22,7 +22,7 @@ import { MemoryMappedTensor } from "./mapped-tensor.ts";
 import { type LoadOptions, loadTree } from "./memmap-load.ts";
 import { type MemmapOptions, rewriteMeta, Save } from "./memmap-save.ts";
 import type { PersistentTensorDict } from "./persistent.ts";
-import { Collection, loader, make, stateOf, type Td } from "./state.ts";
+import { Collection, entriesOf, isTensorCollection, loader, make, stateOf, type Td } from "./state.ts";
 import {
   type LoadStateOptions,
   loadStateDictInto,
@@ -211,25 +211,26 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
   }
 
   /** Replaces the entries by those of a directory. @torch TensorDict.load_memmap_ */
-  loadMemmap_(prefix: string, options: LoadOptions = {}): this {
+  loadMemmap_(prefix: string, options: Omit<LoadOptions, "out" | "subpath"> = {}): this {
     const wasMapped = this.isMemmap();
     const self = this as unknown as Td;
     if (this._locked) self.unlock_();
-    loadTree(prefix, { ...options, out: self });
-    if (wasMapped) {
-      this._disk = { path: prefix, late: new Set(), robustKey: true };
-      lockTd(this);
+    try {
+      loadTree(prefix, { ...options, out: self });
+      if (wasMapped) placeLevels(self, prefix);
+    } finally {
+      if (wasMapped) lockTd(this);
     }
     return this;
   }
 
   /** Reads structure and tensors from its directory again. @torch TensorDict.memmap_refresh_ */
-  memmapRefresh_(): this {
+  memmapRefresh_(options: Pick<LoadOptions, "pickles"> = {}): this {
     const path = this._disk?.path ?? null;
     if (!this.isMemmap() || path === null) {
       throw new RuntimeError("Cannot refresh a TensorDict that is not memory mapped or has no path associated.");
     }
-    return this.loadMemmap_(path);
+    return this.loadMemmap_(path, options);
   }
 
   /** Adds a zero-filled tensor to a memory-mapped TensorDict, on disk too. @torch TensorDict.make_memmap */
@@ -348,6 +349,17 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
       );
     }
     return [at, last];
+  }
+}
+
+/** Every level of a TensorDict that was filled from a directory belongs to that directory. */
+function placeLevels(td: Td, path: string): void {
+  td._disk = { path, late: new Set(), robustKey: true };
+  for (const [key, entry] of entriesOf(td)) {
+    // Other kinds were made anew and know their place.
+    if (!isTensorCollection(entry) || entry._kind !== "tensordict") continue;
+    const encoded = join(path, encodeKey(key));
+    placeLevels(entry, existsSync(encoded) ? encoded : join(path, key));
   }
 }
 

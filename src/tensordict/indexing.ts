@@ -1,12 +1,13 @@
 // Indexing of the batch: `td.at(0)`, `td.at(slice(0, 2))`, `td.at(mask)`, and writing through an index.
 import { ELLIPSIS, parseIndex, Slice } from "../api/indexing-parse.ts";
-import { IndexError, TypeError } from "../tensor/errors.ts";
+import { IndexError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { fromSource, isSource, sourceEntries, toEntry } from "./convert.ts";
+import { fromSource, isSource, sourceEntries, toEntry, toValues } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { type NestedTensor, noNested } from "./nested.ts";
 import { applyShape } from "./shape.ts";
+import { valuesOf } from "./stacking.ts";
 import {
   Collection,
   type DimNames,
@@ -176,7 +177,8 @@ export function indexTd(td: Td, index: readonly unknown[]): Td {
 /** Python's `td[index] = value`. */
 export function writeIndex(td: Td, index: readonly unknown[], value: unknown): void {
   const parts = normalize(index, td._batchSize.length);
-  if (value instanceof Collection || isSource(value)) writeEntries(td, parts, value as Td);
+  if (isNonTensor(td)) writeOwnValues(td, parts, value);
+  else if (value instanceof Collection || isSource(value)) writeEntries(td, parts, value as Td);
   else writeFill(td, parts, value);
 }
 
@@ -208,10 +210,6 @@ function writeEntries(td: Td, index: readonly unknown[], value: Td | Record<stri
     (td as unknown as LazyLike).writeAt(index, source);
     return;
   }
-  if (isNonTensor(td)) {
-    (td as unknown as { _assignAt(index: readonly unknown[], value: Td): void })._assignAt(index, value as Td);
-    return;
-  }
   const pairs = value instanceof Collection ? [...entriesOf(value)] : sourceEntries(value);
   for (const [key, item] of pairs) {
     let own = outlineOf(td, key);
@@ -229,9 +227,36 @@ function writeEntries(td: Td, index: readonly unknown[], value: Td | Record<stri
   }
 }
 
-function writeNonTensor(td: Td, key: string, own: Td, index: readonly unknown[], item: unknown): void {
+/** The values that an index picks out of a collection, made of `item`. */
+function valuesFor(td: Td, index: readonly unknown[], item: unknown, key: string): Td {
   const size = Size.fromList(indexedSize(td._batchSize, index));
-  const value = toEntry(item, stateOf(td, { batchSize: size, device: null, names: null }), key) as Td;
+  return toValues(item, stateOf(td, { batchSize: size, device: null, names: null }), key);
+}
+
+/** The text of Python's error for a part of one value that files or shared memory hold. */
+const ONE_VALUE =
+  "You're attempting to update a leaf in-place with a shared tensordict, but the new value does not match the " +
+  "previous. If you're using NonTensorData, see the class documentation to see how to properly pre-allocate memory " +
+  "in shared contexts.";
+
+function writeOwnValues(td: Td, index: readonly unknown[], item: unknown): void {
+  const value = valuesFor(td, index, item, "data");
+  if (td._kind === "nonTensorStack") {
+    (td as unknown as { _assignAt(index: readonly unknown[], value: Td): void })._assignAt(index, value);
+  } else if (!sameValue(td, value)) {
+    throw new RuntimeError("a NonTensorData holds one value for all elements: a part of them cannot have another one");
+  }
+}
+
+function sameValue(own: Td, value: Td): boolean {
+  const { value_ } = own as unknown as { value_: unknown };
+  return valuesOf(value).every((item) => Bun.deepEquals(item, value_, true));
+}
+
+function writeNonTensor(td: Td, key: string, own: Td, index: readonly unknown[], item: unknown): void {
+  const value = valuesFor(td, index, item, key);
+  if (own._kind === "nonTensor" && sameValue(own, value)) return;
+  if (own._kind === "nonTensor" && td._disk !== null && td._locked) throw new RuntimeError(ONE_VALUE);
   const stack = own._kind === "nonTensorStack" ? own : (own as unknown as { toStack(): Td }).toStack();
   (stack as unknown as { _assignAt(index: readonly unknown[], value: Td): void })._assignAt(index, value);
   if (stack !== own || td._outside !== undefined) td._put(key, stack);

@@ -1,4 +1,5 @@
 // Values that are no tensors, wrapped so that they can be entries: one for the whole batch, or one per element.
+import { type PythonJson, toPlain } from "../io/python-json.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { TensorDictBase } from "./base.ts";
@@ -12,7 +13,30 @@ function newState(options: CollectionOptions): NewState {
   return { batchSize: toSize(options.batchSize), device: toDeviceOrNull(options.device), names: null };
 }
 
+/** Tells whoever keeps a copy of a value that it changed; if that fails, the value is what it was. */
+function orBack(changed: (() => void) | null, back: () => void): void {
+  try {
+    changed?.();
+  } catch (error) {
+    back();
+    throw error;
+  }
+}
+
 abstract class Values extends TensorDictBase {
+  #raw: PythonJson | undefined;
+  /** @internal The value that `_raw` was given for. */ _rawFor: unknown;
+
+  /** The value, or all of them in nested arrays, as JSON would have it. */
+  protected abstract plain(): unknown;
+
+  /** @internal What a file has for the value, 2.0 as 2.0; undefined when something in the value has changed since. */
+  get _raw(): PythonJson | undefined {
+    return this.#raw !== undefined && Bun.deepEquals(toPlain(this.#raw), this.plain(), true) ? this.#raw : undefined;
+  }
+  set _raw(json: PythonJson | undefined) {
+    this.#raw = json;
+  }
   _keys(): Iterable<string> {
     return [];
   }
@@ -35,6 +59,15 @@ export class NonTensorData<V = unknown> extends Values {
     super(newState(options));
     this.value_ = data;
   }
+  protected plain(): unknown {
+    return this.value_;
+  }
+  /** @internal A copy has the same value, and the same text for it. */
+  _withRaw<T extends NonTensorData<V>>(copy: T): T {
+    copy._raw = this._raw;
+    copy._rawFor = this.value_;
+    return copy;
+  }
   get _kind(): CollectionKind {
     return "nonTensor";
   }
@@ -46,15 +79,18 @@ export class NonTensorData<V = unknown> extends Values {
     return this.value_;
   }
   _like(_entries: Map<string, Entry>, state: NewState): Td {
-    const copy = new NonTensorData<V>(this.value_);
+    const copy = this._withRaw(new NonTensorData<V>(this.value_));
     copy._batchSize = state.batchSize;
     copy._device = state.device;
     return copy;
   }
   /** @internal Replaces the value in place. */
   _assign(other: Td): void {
+    const before = this.value_;
     this.value_ = valuesOf(other)[0] as V;
-    this._onChange?.();
+    orBack(this._onChange, () => {
+      this.value_ = before;
+    });
   }
   /** One value per element. */
   toStack(): NonTensorStack {
@@ -72,7 +108,7 @@ export class MetaData<V = unknown> extends NonTensorData<V> {
     return "MetaData";
   }
   override _like(_entries: Map<string, Entry>, state: NewState): Td {
-    const copy = new MetaData<V>(this.value_);
+    const copy = this._withRaw(new MetaData<V>(this.value_));
     copy._batchSize = state.batchSize;
     copy._device = state.device;
     return copy;
@@ -98,6 +134,9 @@ export class NonTensorStack<V = unknown> extends Values {
   static of<V>(...values: V[]): NonTensorStack<V> {
     return new NonTensorStack(values);
   }
+  protected plain(): unknown {
+    return this.tolist();
+  }
   get _kind(): CollectionKind {
     return "nonTensorStack";
   }
@@ -118,16 +157,24 @@ export class NonTensorStack<V = unknown> extends Values {
     const values = valuesOf(other);
     if (values.length !== this.values_.length)
       throw new RuntimeError(`${values.length} values for ${this.values_.length} elements`);
-    this.values_ = [...values] as V[];
-    this._onChange?.();
+    this.#replace([...values] as V[]);
   }
   /** @internal Replaces the values at an index. */
   _assignAt(index: readonly unknown[], value: Td): void {
     const positions = tensor(Float64Array.from(this.values_, (_, i) => i)).reshape([...this._batchSize]);
     const picked = flatNumbers(index.length === 0 ? positions : positions.at(...index));
     const values = valuesOf(value);
-    for (const [i, at] of picked.entries()) this.values_[at] = (values.length === 1 ? values[0] : values[i]) as V;
-    this._onChange?.();
+    const next = [...this.values_];
+    for (const [i, at] of picked.entries()) next[at] = (values.length === 1 ? values[0] : values[i]) as V;
+    this.#replace(next);
+  }
+  // Another array: the one that was there is remembered with the text that a file has for it.
+  #replace(next: V[]): void {
+    const before = this.values_;
+    this.values_ = next;
+    orBack(this._onChange, () => {
+      this.values_ = before;
+    });
   }
   /** Nested arrays of the values. */
   tolist(): unknown {

@@ -14,6 +14,7 @@ import { classByName } from "./class-registry.ts";
 import { buildConsolidated } from "./consolidated-load.ts";
 import { stackProblem, startsWith } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
+import { lockTd } from "./locking.ts";
 import { noNested } from "./nested.ts";
 import { nestedFromParts } from "./nested-parts.ts";
 import { valuesOf } from "./stacking.ts";
@@ -117,7 +118,9 @@ function makeClass(className: string, state: unknown, path: string): Td {
   if (rest !== undefined && pairsOf(rest, path).some(([, value]) => value !== null)) {
     throw new FormatError(`a ${className} with fields beside its TensorDict cannot be read`, path);
   }
-  return found._wrap(new Map(entriesOf(inner)), level, className);
+  const made = found._wrap(new Map(entriesOf(inner)), level, className);
+  if (inner._locked) lockTd(made);
+  return made;
 }
 
 /** A TensorDict whose tensors are views of one tensor of bytes. */
@@ -137,13 +140,21 @@ function makeConsolidated({ structure, data }: { structure: PythonJson; data: un
   });
 }
 
+/** What was locked when it was saved is locked. */
+function lockedAs(state: unknown, td: Td): Td {
+  if (field(state, "_is_locked") === true) lockTd(td);
+  return td;
+}
+
 function makeObject(className: string, state: unknown, path: string): unknown {
   switch (className) {
     case TENSORDICT: {
       const level = stateOfSaved(state, path);
-      return make.tensordict(checkedEntries(pairsOf(field(state, "_tensordict"), path), level, path), level);
+      const entries = checkedEntries(pairsOf(field(state, "_tensordict"), path), level, path);
+      return lockedAs(state, make.tensordict(entries, level));
     }
     case LAZY:
+      return lockedAs(state, makeStack(className, state, path));
     case STACK:
       return makeStack(className, state, path);
     case CONSOLIDATED:

@@ -1,0 +1,136 @@
+// Values that are no tensors: changed in place, in memory and in the files that hold them.
+import "../../src/install.ts";
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readPlainPickle } from "../../src/io/plain-pickle.ts";
+import { loadTorch } from "../../src/io/torch-file.ts";
+import { loadMemmap, NonTensorData, NonTensorStack, TensorDict } from "../../src/tensordict/index.ts";
+import type { Td } from "../../src/tensordict/state.ts";
+import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
+import { temporaryDirectory } from "./helpers.ts";
+
+const room = temporaryDirectory();
+afterAll(room.remove);
+let count = 0;
+const fresh = () => join(room.path, String(count++));
+const sample = () =>
+  new TensorDict({ one: "x", each: NonTensorStack.of("a", "b") as never, t: zeros([2]) }, [2]) as unknown as Td;
+const saved = (path: string, key: string) => JSON.parse(readFileSync(join(path, key, "meta.json"), "utf8")).data;
+const list = (td: Td, key: string) => (td.get(key) as unknown as { tolist(): unknown }).tolist();
+
+describe("writing a part", () => {
+  test("of a stack reaches its file", () => {
+    const path = fresh();
+    const td = sample().memmap(path);
+    td.setAt_("each", "q", 0);
+    expect(list(td, "each")).toEqual(["q", "b"]);
+    expect(saved(path, "each")).toEqual(["q", "b"]);
+    (td.get("each") as unknown as Td).update_(NonTensorStack.of("c", "d") as never);
+    expect(saved(path, "each")).toEqual(["c", "d"]);
+  });
+
+  test("of a stack that was loaded is what a later save writes", () => {
+    const path = fresh();
+    sample().memmap(path);
+    const td = loadMemmap(path) as unknown as Td;
+    td.setAt(1, { one: "x", each: "q", t: tensor(1) });
+    expect(saved(path, "each")).toEqual(["a", "q"]);
+    const copy = fresh();
+    td.memmap(copy, { copyExisting: true });
+    expect(saved(copy, "each")).toEqual(["a", "q"]);
+  });
+
+  test("of one value makes a stack of it in memory, and is an error where files hold it", () => {
+    expect(list(sample().setAt_("one", "q", 0), "one")).toEqual(["q", "x"]);
+    const path = fresh();
+    const td = sample().memmap(path);
+    expect(() => td.setAt_("one", "q", 0)).toThrow(/^You're attempting to update a leaf in-place with a shared/);
+    expect(td.setAt_("one", "x", 0).at("one")).toBe("x" as never);
+    expect(list(td, "one")).toEqual(["x", "x"]);
+    expect(saved(path, "one")).toBe("x");
+  });
+
+  test("with something else than a value", () => {
+    const td = sample();
+    expect(() => td.setAt_("each", td, 0)).toThrow();
+    for (const other of [{ a: 1 }, new TensorDict({}, [2])]) {
+      expect(() => (td.get("each") as unknown as Td).update_(other as never)).toThrow(
+        "NonTensorDataBase.copy_ / update_ requires the source to be a NonTensorDataBase object.",
+      );
+    }
+  });
+});
+
+test("a value that a file cannot hold changes nothing", () => {
+  const path = fresh();
+  const td = sample().memmap(path);
+  expect(() => td.set_("one", new Set([1]))).toThrow(/is saved as JSON/);
+  expect(() => td.setAt_("each", new Set([1]), 0)).toThrow(/is saved as JSON/);
+  expect([td.at("one") as unknown, list(td, "each")]).toEqual(["x", ["a", "b"]]);
+  expect([saved(path, "one"), saved(path, "each")]).toEqual(["x", ["a", "b"]]);
+  // An array with holes has no text in JSON.
+  const holes: number[] = [];
+  holes[1] = 1;
+  const other = fresh();
+  expect(() => (new TensorDict({ h: new NonTensorData(holes) }, []) as unknown as Td).memmap(other)).toThrow();
+  expect(existsSync(join(other, "h", "meta.json"))).toBe(false);
+});
+
+test("numbers keep their text until they change, objects changed inside are saved as they are", () => {
+  const path = fresh();
+  (new TensorDict({ v: new NonTensorData({ a: 1 }) }, []) as unknown as Td).memmap(path);
+  const file = join(path, "v", "meta.json");
+  const text = readFileSync(file, "utf8").replace('{"a": 1}', '{"a": 1.0, "b": [2.0, 3]}');
+  writeFileSync(file, text);
+  const td = loadMemmap(path) as unknown as Td;
+  const same = fresh();
+  td.clone().memmap(same);
+  expect(readFileSync(join(same, "v", "meta.json"), "utf8")).toBe(text);
+  const value = td.at("v") as unknown as { b: number[] };
+  value.b[1] = 4;
+  const changed = fresh();
+  td.memmap(changed);
+  expect(saved(changed, "v")).toEqual({ a: 1, b: [2, 4] });
+});
+
+describe("loadMemmap_", () => {
+  test("makes all levels those of the other directory", () => {
+    const [first, second] = [fresh(), fresh()];
+    const make = (n: number) => new TensorDict({ "a b": { c: zeros([2]).add(n) } }, [2]) as unknown as Td;
+    const td = make(1).memmap(first);
+    make(2).memmap(second);
+    td.loadMemmap_(second);
+    expect((td.get("a b") as unknown as Td).savedPath).toBe(join(second, "a%20b"));
+    td.makeMemmap(["a b", "new"], [2]);
+    expect(existsSync(join(second, "a%20b", "new.memmap"))).toBe(true);
+    expect(existsSync(join(first, "a%20b", "new.memmap"))).toBe(false);
+  });
+
+  test("of nothing leaves it locked and mapped", () => {
+    const path = fresh();
+    const td = sample().memmap(path);
+    expect(() => td.loadMemmap_(join(room.path, "nothing"))).toThrow(/No such file/);
+    expect([td.isLocked, td.isMemmap(), td.savedPath]).toEqual([true, true, path]);
+  });
+});
+
+test("a locked TensorDict of Python's .pt files is locked", () => {
+  const td = loadTorch(join(import.meta.dir, "../fixtures/torch/locked.pt")) as unknown as Td;
+  expect([td, td.get("n"), td.get("l")].map((level) => (level as unknown as Td).isLocked)).toEqual([true, true, true]);
+  expect(td.unlock_().isLocked).toBe(false);
+  expect((td.get("n") as unknown as Td).isLocked).toBe(false);
+});
+
+test("a Counter in a pickle is a dict", () => {
+  // pickle.dumps(collections.Counter("aab"), 2)
+  const opcodes =
+    "\x80\x02ccollections\nCounter\nq\x00}q\x01(X\x01\x00\x00\x00aq\x02K\x02" +
+    "X\x01\x00\x00\x00bq\x03K\x01u\x85q\x04Rq\x05.";
+  expect(
+    readPlainPickle(
+      Uint8Array.from(opcodes, (c) => c.charCodeAt(0)),
+      "counts",
+    ),
+  ).toEqual({ a: 2, b: 1 });
+});
