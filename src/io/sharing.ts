@@ -1,9 +1,10 @@
 // Mapped tensors as references: plain data that is posted to a Worker or a child process, which maps the same memory.
-import { fstatSync, readlinkSync, statSync } from "node:fs";
+import { fstatSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { type DType, dtypeByName } from "../tensor/dtype.ts";
 import { RuntimeError, TypeError } from "../tensor/errors.ts";
-import type { Storage } from "../tensor/storage.ts";
+import { numelOf } from "../tensor/size.ts";
+import { Storage } from "../tensor/storage.ts";
 import { makeStrided, type Tensor } from "../tensor/tensor.ts";
 import { FileNotFoundError, guarded, OSError } from "./errors.ts";
 import { FileJobs, JobFlag } from "./file-jobs.ts";
@@ -24,7 +25,8 @@ export interface MemoryReference {
 
 /** A tensor in mapped memory, as plain data: numbers, strings, arrays and objects. */
 export interface TensorReference {
-  memory: MemoryReference;
+  /** Null for a tensor without elements. */
+  memory: MemoryReference | null;
   dtype: string;
   shape: number[];
   /** In elements, as is the offset. */
@@ -36,11 +38,44 @@ function identityOf(stat: { dev: number | bigint; ino: number | bigint }): strin
   return `${stat.dev}:${stat.ino}`;
 }
 
+/** What the system puts behind the name of a mapped file that was removed or replaced. */
+const REMOVED = " (deleted)";
+
+/** Which mappings of this process are of files that do not have their name any more; the system is asked once. */
+export class RemovedFiles {
+  private starts: Set<number> | null = null;
+
+  /** Whether the file that is mapped at an address has lost its name; false where the system does not tell. */
+  has(address: number, path: string): boolean {
+    this.starts ??= this.read();
+    return this.starts.has(address) && !path.endsWith(REMOVED);
+  }
+
+  private read(): Set<number> {
+    try {
+      const lines = readFileSync("/proc/self/maps", "utf8").split("\n");
+      const removed = lines.filter((line) => line.endsWith(REMOVED));
+      return new Set(removed.map((line) => Number.parseInt(line, 16)));
+    } catch {
+      return new Set();
+    }
+  }
+}
+
 /**
  * A reference to a tensor in a mapped file or in shared memory, views included. Memory without a file exists as long as
  * some process has it mapped: keep the tensor until the other side has opened the reference.
+ * @param removed for several tensors at once
+ * @throws OSError when the file was removed or replaced since it was mapped: nobody else could map it
  */
-export function referenceTo(tensor: Tensor): TensorReference {
+export function referenceTo(tensor: Tensor, removed = new RemovedFiles()): TensorReference {
+  const geometry = {
+    dtype: tensor.dtype.name,
+    shape: [...tensor._shape],
+    strides: [...tensor._strides],
+    offset: tensor._offset,
+  };
+  if (tensor._numel === 0) return { ...geometry, memory: null, offset: 0 };
   const source = mappedFileOf(tensor._storage);
   if (source === null) {
     throw new TypeError("only memory-mapped tensors can be shared by reference: see MemoryMappedTensor.fromTensor");
@@ -52,7 +87,11 @@ export function referenceTo(tensor: Tensor): TensorReference {
     throw new OSError("this memory cannot be shared: too many files are open, or the system has no memfd_create");
   }
   const stat = path === null ? fstatSync(at, { bigint: true }) : guarded(path, () => statSync(path, { bigint: true }));
+  if (path !== null && removed.has(tensor._storage.ptr, path)) {
+    throw new OSError(`${path} was replaced since it was mapped`, { path, code: "replaced" });
+  }
   return {
+    ...geometry,
     memory: {
       path,
       owner: path === null ? { pid: process.pid, descriptor: at } : null,
@@ -60,10 +99,6 @@ export function referenceTo(tensor: Tensor): TensorReference {
       nbytes,
       mode,
     },
-    dtype: tensor.dtype.name,
-    shape: [...tensor._shape],
-    strides: [...tensor._strides],
-    offset: tensor._offset,
   };
 }
 
@@ -91,7 +126,9 @@ export class ReferenceOpener {
     if (!isList(shape) || !isList(strides) || shape.length !== strides.length)
       throw bad("its shape is no list of sizes");
     if (!isCount(offset)) throw bad("its offset is no count");
+    if (!Number.isSafeInteger(numelOf(shape))) throw bad("it has more elements than can be counted");
     const { memory } = reference;
+    if (memory === null && shape.includes(0)) return makeStrided(Storage.allocate(0), 0, shape, strides, dtype);
     if (typeof memory !== "object" || memory === null || !isCount(memory.nbytes)) throw bad("it names no memory");
     let last = offset;
     for (const [i, n] of shape.entries()) last += (n - 1) * (strides[i] as number);

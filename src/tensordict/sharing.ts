@@ -1,5 +1,5 @@
 // Memory-mapped tensors and TensorDicts as plain data for Workers and child processes: references, no copies.
-import { ReferenceOpener, referenceTo, type TensorReference } from "../io/sharing.ts";
+import { ReferenceOpener, RemovedFiles, referenceTo, type TensorReference } from "../io/sharing.ts";
 import { toDevice } from "../tensor/device.ts";
 import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
@@ -46,6 +46,7 @@ function levelOf(td: Td): SharedLevel {
  * somebody has it open: keep `value` until the other side has called `fromShared`.
  *
  * @throws TypeError for tensors that are not memory-mapped
+ * @throws OSError when a file was removed or replaced since it was mapped
  * @example
  * ```ts
  * const shared = toShared(MemoryMappedTensor.fromTensor(tensor([1, 2, 3])));
@@ -53,18 +54,22 @@ function levelOf(td: Td): SharedLevel {
  * ```
  */
 export function toShared(value: Tensor | Td): Shared {
-  if (value instanceof Tensor) return { kind: "tensor", tensor: referenceTo(value) };
+  return share(value, new RemovedFiles());
+}
+
+function share(value: Tensor | Td, removed: RemovedFiles): Shared {
+  if (value instanceof Tensor) return { kind: "tensor", tensor: referenceTo(value, removed) };
   if (!isTensorCollection(value)) throw new TypeError("toShared takes a tensor or a TensorDict");
   const td = value as Td;
   const entries = () =>
     [...entriesOf(td)].map(([key, entry]): [string, Shared] => {
       if (isNested(entry)) throw noNested("sharing", key);
-      return [key, toShared(entry)];
+      return [key, share(entry, removed)];
     });
   switch (td._kind) {
     case "lazy": {
       const { members, stackDim, stackDimName } = td as unknown as LazyLike;
-      return { kind: "lazy", members: members.map(toShared), stackDim, name: stackDimName };
+      return { kind: "lazy", members: members.map((member) => share(member, removed)), stackDim, name: stackDimName };
     }
     case "nonTensor": {
       const { value_ } = td as unknown as { value_: unknown };

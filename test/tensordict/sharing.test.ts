@@ -127,6 +127,24 @@ describe("references", () => {
     make();
     expect(() => fromShared(shared)).toThrow(/was replaced since the reference was made|smaller/);
   });
+  test("a tensor whose file lost its name since it was mapped is not shared: others would see another file", async () => {
+    const path = join(room.path, "saved");
+    const save = (value: number) => new TensorDict({ a: ones(1000).mul(value) }).memmapAsync(path);
+    const old = (await save(1)) as unknown as Td;
+    expect(() => toShared(old)).not.toThrow();
+    const now = (await save(2)) as unknown as Td;
+    expect(() => toShared(old)).toThrow("a.memmap was replaced since it was mapped");
+    expect((old.at("a") as Tensor).max().item()).toBe(1);
+    expect(((fromShared(toShared(now)) as Td).at("a") as Tensor).max().item()).toBe(2);
+  });
+  test("tensors without elements have no memory, wherever they lie", () => {
+    const td = new TensorDict({ a: ones(2, 0), b: ones(2) }, [2]).memmap(join(room.path, "empty")) as unknown as Td;
+    for (const value of [td, memory().at("0:0")]) {
+      const other = fromShared(JSON.parse(JSON.stringify(toShared(value)))) as Td;
+      expect(other.shape).toEqual(value.shape);
+      if (other instanceof TensorDict) expect((other.at("a") as Tensor).shape).toEqual([2, 0] as never);
+    }
+  });
   test("memory that is gone is refused", async () => {
     let t: Tensor | null = memory();
     const shared = toShared(t) as { tensor: { memory: { owner: { descriptor: number } } } };
@@ -142,6 +160,7 @@ describe("references", () => {
       { shape: [3, 5] },
       { shape: [-1, 4] },
       { shape: [2 ** 53, 2 ** 53], strides: [0, 0], offset: 12 },
+      { shape: [2 ** 52, 2 ** 52], strides: [0, 0] },
       { shape: [4], strides: [4, 1] },
       { strides: [4, -1] },
       { strides: [2 ** 50, 1] },
