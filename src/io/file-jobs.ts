@@ -3,12 +3,19 @@
 import { addressOf, native } from "../ffi/library.ts";
 import { fileFault } from "../tensor/values.ts";
 import { OSError, systemError } from "./errors.ts";
+import { Slices } from "./slices.ts";
+import { CopyRoom, gather, gatherLater, type StridedBytes, type StridedPart } from "./strided-bytes.ts";
+import type { FileBytes, TensorBytes } from "./tensor-bytes.ts";
 
 const UTF8 = new TextEncoder();
 /** Numbers of one job as the native library reads it. */
 export const SLOTS = 10;
 /** Bytes written in one go in the background: a signal is looked at after each part, and threads share a tensor. */
 export const PART_BYTES = 64 * 2 ** 20;
+/** Bytes of copies that there are at a time, if no job alone needs more. */
+const COPIES_BYTES = 256 * 2 ** 20;
+/** Copies begin at multiples of this. */
+const COPY_ALIGNMENT = 64;
 /** Where they are. */
 export const SLOT = {
   path: 0,
@@ -54,8 +61,30 @@ export interface FileJob {
   offset?: number;
   /** The bytes to write are those of another file: they are not taken into memory. */
   source?: { path: string; offset: number };
+  /** The bytes to write are those of a tensor that is not contiguous: they are copied when it is the job's turn. */
+  strided?: StridedPart;
   /** Kept reachable until the work is done. */
   keep?: unknown;
+}
+
+/** The fields of a job that writes or copies `nbytes` of some bytes, from `at` on, and the flag that says which. */
+export function writing(
+  bytes: Uint8Array | TensorBytes | StridedBytes | FileBytes,
+  at: number,
+  nbytes: number,
+): Pick<FileJob, "data" | "source" | "strided" | "keep" | "flags" | "nbytes"> {
+  if (bytes instanceof Uint8Array) {
+    return { nbytes, flags: JobFlag.write, data: addressOf(bytes) + at, keep: bytes };
+  }
+  if ("strided" in bytes) {
+    return { nbytes, flags: JobFlag.write, strided: { tensor: bytes.strided, offset: at, nbytes } };
+  }
+  const file = "path" in bytes ? bytes : bytes.file;
+  if (file !== undefined) {
+    return { nbytes, flags: JobFlag.copy, source: { path: file.path, offset: file.offset + at }, keep: bytes };
+  }
+  const { address, keep } = bytes as TensorBytes;
+  return { nbytes, flags: JobFlag.write, data: address + at, keep };
 }
 
 /** What became of a job. */
@@ -135,12 +164,45 @@ export function resultAt(table: Float64Array, row: number): JobResult {
   };
 }
 
-/** A list of jobs that runs as one native call. */
+/** Jobs that run together: the native library gets them in one call when all their copies are made. */
+interface Batch {
+  begin: number;
+  end: number;
+  /** Bytes of its copies. */
+  room: number;
+}
+
+/** Splits jobs so that the copies of each batch take up to so many bytes, or those of a single job. */
+function batchesOf(jobs: readonly FileJob[], most: number): Batch[] {
+  let last: Batch = { begin: 0, end: 0, room: 0 };
+  const batches = [last];
+  for (const [i, { strided }] of jobs.entries()) {
+    const nbytes = strided === undefined ? 0 : Math.ceil(strided.nbytes / COPY_ALIGNMENT) * COPY_ALIGNMENT;
+    if (last.room > 0 && last.room + nbytes > most) {
+      last = { begin: i, end: i, room: 0 };
+      batches.push(last);
+    }
+    last.end = i + 1;
+    last.room += nbytes;
+  }
+  return batches;
+}
+
+function mostRoom(batches: readonly Batch[]): number {
+  return batches.reduce((most, { room }) => Math.max(most, room), 0);
+}
+
+/**
+ * A list of jobs that runs as one native call, or as several where tensors have to be copied to be written: then
+ * copies are made and written in turn.
+ */
 export class FileJobs {
   private readonly jobs: FileJob[] = [];
   private table = new Float64Array(0);
   private paths = new Uint8Array(0);
   private fault: Error | null = null;
+  /** Jobs that have not begun in the background do not begin any more. */
+  private stopped = false;
 
   get length(): number {
     return this.jobs.length;
@@ -187,11 +249,43 @@ export class FileJobs {
     }
   }
 
-  /** Runs all jobs now. Returns how many failed. */
+  private rowAt(index: number): number {
+    return addressOf(this.table) + index * SLOTS * Float64Array.BYTES_PER_ELEMENT;
+  }
+
+  /** The copies of a batch in the order in which they lie in a room; their jobs are told where. */
+  private *copies({ begin, end }: Batch, room: CopyRoom): Generator<[StridedPart, address: number]> {
+    let at = 0;
+    for (let i = begin; i < end; i++) {
+      const { strided } = this.job(i);
+      if (strided === undefined) continue;
+      const address = room.address + at;
+      this.table[i * SLOTS + SLOT.data] = address;
+      yield [strided, address];
+      at += Math.ceil(strided.nbytes / COPY_ALIGNMENT) * COPY_ALIGNMENT;
+    }
+  }
+
+  /** Runs all jobs now. Returns how many failed; after a batch with failures no other begins. */
   run(threads = 1): number {
     if (this.jobs.length === 0) return 0;
     this.layOut();
-    return this.counted(native.zs_io_run(addressOf(this.table), this.jobs.length, threads));
+    const batches = batchesOf(this.jobs, COPIES_BYTES);
+    const room = new CopyRoom(mostRoom(batches));
+    let failed = 0;
+    try {
+      for (const batch of batches) {
+        for (const [part, address] of this.copies(batch, room)) gather(part, address, room);
+        failed = this.counted(native.zs_io_run(this.rowAt(batch.begin), batch.end - batch.begin, threads));
+        if (failed !== 0) break;
+      }
+    } catch (error) {
+      this.unmapAll();
+      throw error;
+    } finally {
+      room.release();
+    }
+    return failed;
   }
 
   /** Bytes of a mapped file that were missing are zeros where they were written to: the batch failed then. */
@@ -201,43 +295,69 @@ export class FileJobs {
   }
 
   /**
-   * Runs all jobs in the background.
-   * @returns how many failed
+   * Runs all jobs in the background. While one batch is written, the copies of the next one are made.
+   * @returns how many failed; after a batch with failures no other begins
    */
   async runInBackground(threads = 1, options: BackgroundOptions = {}): Promise<number> {
     if (this.jobs.length === 0) return 0;
-    options.signal?.throwIfAborted();
+    const slices = new Slices(options.signal);
     this.layOut();
-    const handle = native.zs_io_start(addressOf(this.table), this.jobs.length, Math.max(1, threads));
-    if (handle === 0) return this.run(threads);
+    const batches = batchesOf(this.jobs, COPIES_BYTES / 2);
+    const rooms = [0, 1].map((i) => new CopyRoom(mostRoom(batches.filter((_, k) => k % 2 === i))));
+    let running = Promise.resolve(0);
     try {
-      await this.follow(handle, options);
+      for (const [i, batch] of batches.entries()) {
+        const room = rooms[i % 2] as CopyRoom;
+        for (const [part, address] of this.copies(batch, room)) await gatherLater(part, address, room, slices);
+        if ((await running) !== 0) break;
+        running = this.runBatch(batch, threads, options);
+        // Whoever waits for it hears of a failure later than it happens.
+        running.catch(() => {});
+      }
+      const failed = await running;
+      options.signal?.throwIfAborted();
+      return failed;
+    } catch (error) {
+      this.stopped = true;
+      await running.catch(() => {});
+      this.unmapAll();
+      throw error;
+    } finally {
+      for (const room of rooms) await room.releaseLater(new Slices());
+    }
+  }
+
+  private async runBatch({ begin, end }: Batch, threads: number, options: BackgroundOptions): Promise<number> {
+    const count = end - begin;
+    const handle = native.zs_io_start(this.rowAt(begin), count, Math.max(1, threads));
+    if (handle === 0) return this.counted(native.zs_io_run(this.rowAt(begin), count, threads));
+    try {
+      await this.follow(handle, begin, count, options);
     } catch (error) {
       // The threads read memory of ours until the last of them has stopped.
       native.zs_io_cancel(handle);
-      while (native.zs_io_done(handle) < this.jobs.length) await Bun.sleep(1);
+      while (native.zs_io_done(handle) < count) await Bun.sleep(1);
       native.zs_io_finish(handle);
-      this.unmapAll();
       throw error;
     }
-    const failed = this.counted(native.zs_io_finish(handle));
-    if (options.signal?.aborted) {
-      this.unmapAll();
-      options.signal.throwIfAborted();
-    }
-    return failed;
+    return this.counted(native.zs_io_finish(handle));
   }
 
-  private async follow(handle: number, { signal, onProgress }: BackgroundOptions): Promise<void> {
+  private async follow(
+    handle: number,
+    before: number,
+    count: number,
+    { signal, onProgress }: BackgroundOptions,
+  ): Promise<void> {
     let reported = 0;
     for (;;) {
       const done = native.zs_io_done(handle);
       if (done !== reported) {
         reported = done;
-        onProgress?.(done, this.jobs.length);
+        onProgress?.(before + done, this.jobs.length);
       }
-      if (done >= this.jobs.length) return;
-      if (signal?.aborted) native.zs_io_cancel(handle);
+      if (done >= count) return;
+      if (this.stopped || signal?.aborted) native.zs_io_cancel(handle);
       await Bun.sleep(1);
     }
   }

@@ -8,10 +8,11 @@ import { AtomicDirectory } from "./atomic-directory.ts";
 import { checkFile, checkPlace, makeDirectory } from "./directory-checks.ts";
 import { discardPath, inTurn, requireDescriptor } from "./durable.ts";
 import { guarded } from "./errors.ts";
-import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES } from "./file-jobs.ts";
-import { makeRoomFor, mapFiles, mapFilesLater, mapFlags, mappedFileOf, storageOf } from "./mapping.ts";
+import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES, writing } from "./file-jobs.ts";
+import { fileBehind, makeRoomFor, mapFiles, mapFilesLater, mapFlags, mappedFileOf, storageOf } from "./mapping.ts";
 import { Slices } from "./slices.ts";
 import { StagedDirectory } from "./staged-directory.ts";
+import { nativeBytes } from "./tensor-bytes.ts";
 import type { LeafWrite, TreeWrite } from "./tree.ts";
 import { layOutSteps } from "./tree-layout.ts";
 
@@ -195,12 +196,14 @@ export class DirectoryWriter {
     const { bytes } = leaf;
     const exclusive = this.options.existsok === false;
     const place = this.place(path);
-    const own = bytes === null || this.atomic !== null ? null : mappedFileOf(bytes.keep._storage);
-    const storage = bytes?.keep._storage;
-    if (own?.path === place && own.mode === "r+" && !exclusive && bytes?.address === storage?.ptr) {
-      // The bytes are this very file's.
-      this.ready.push(() => leaf.onMapped?.(storage as Storage));
-      return;
+    if (bytes !== null && "keep" in bytes && this.atomic === null) {
+      const { _storage: storage } = bytes.keep;
+      const own = mappedFileOf(storage);
+      if (own?.path === place && own.mode === "r+" && !exclusive && bytes.address === storage.ptr) {
+        // The bytes are this very file's.
+        this.ready.push(() => leaf.onMapped?.(storage));
+        return;
+      }
     }
     this.files.push({ path, exclusive });
     const job = this.leafJobs(leaf, path, nbytes, exclusive);
@@ -209,29 +212,26 @@ export class DirectoryWriter {
 
   /** What is written aside goes in parts and is mapped when it has its place. */
   private leafJobs(leaf: LeafWrite, path: string, nbytes: number, exclusive: boolean): number {
-    const { bytes } = leaf;
     const aside = this.root !== this.target;
+    const bytes = aside ? leaf.bytes : this.safe(leaf.bytes);
     const mapNow = leaf.onMapped !== undefined && !aside;
     const once = aside ? 0 : (exclusive ? JobFlag.exclusive : 0) | (bytes === null ? 0 : JobFlag.replace);
-    const file = bytes?.file;
-    const work = bytes === null ? JobFlag.grow : file === undefined ? JobFlag.write : JobFlag.copy;
     const fsync = this.syncs() ? JobFlag.fsync : 0;
     const open = JobFlag.create | JobFlag.noFollow | (mapNow ? mapFlags("r+") : JobFlag.writable);
-    const flags = open | once | work | fsync;
+    const flags = open | once | fsync;
     const most = aside && bytes !== null ? PART_BYTES : nbytes;
     let last = 0;
     for (let at = 0; at < nbytes; at += most) {
-      last = this.jobs.add({
-        path,
-        nbytes: Math.min(most, nbytes - at),
-        offset: at,
-        flags,
-        data: bytes === null ? 0 : bytes.address + at,
-        ...(file === undefined ? {} : { source: { path: file.path, offset: file.offset + at } }),
-        keep: bytes?.keep,
-      });
+      const part = bytes === null ? { nbytes, flags: JobFlag.grow } : writing(bytes, at, Math.min(most, nbytes - at));
+      last = this.jobs.add({ ...part, path, offset: at, flags: flags | part.flags });
     }
     return last;
+  }
+
+  /** A tensor may be mapped from a file that is about to be written over: then it is copied before the first. */
+  private safe(bytes: LeafWrite["bytes"]): LeafWrite["bytes"] {
+    if (bytes === null || !("strided" in bytes)) return bytes;
+    return fileBehind(bytes.strided._storage) !== null && existsSync(this.target) ? nativeBytes(bytes.strided) : bytes;
   }
 
   private syncs(): boolean {

@@ -9,8 +9,9 @@ import type { BackgroundOptions } from "./file-jobs.ts";
 import { FileRanges } from "./file-ranges.ts";
 import type { MapMode } from "./mapping.ts";
 import { type NpyHeader, npyHeader, readNpyHeader } from "./npy-header.ts";
-import { FileWrite, type FileWriteOptions, writeInBackground } from "./single-file.ts";
-import { nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
+import { FileWrite, type FileWriteOptions } from "./single-file.ts";
+import type { StridedBytes } from "./strided-bytes.ts";
+import { bytesToWrite, type TensorBytes } from "./tensor-bytes.ts";
 import { TensorFile } from "./tensor-file.ts";
 import { whileUnreplaced } from "./unreplaced.ts";
 
@@ -72,11 +73,11 @@ export function arrayIn(bytes: Uint8Array, path: string): Tensor {
 }
 
 /** Header and bytes of a tensor as NumPy saves them: an array whose first index runs fastest stays like that. */
-export function npyParts(tensor: Tensor): [header: Uint8Array, data: TensorBytes] {
+export function npyParts(tensor: Tensor): [header: Uint8Array, data: TensorBytes | StridedBytes] {
   const turned = tensor._contiguous || tensor._shape.length < 2 ? tensor : tensor.permute(reversed(tensor));
   const fortranOrder = turned !== tensor && turned._contiguous;
   const header = npyHeader(tensor.dtype, tensor._shape, fortranOrder);
-  return [header, nativeBytes(fortranOrder ? turned : tensor)];
+  return [header, bytesToWrite(fortranOrder ? turned : tensor)];
 }
 
 function reversed(tensor: Tensor): number[] {
@@ -135,7 +136,7 @@ export async function saveNpyAsync(
   tensor: Tensor,
   options: FileWriteOptions & BackgroundOptions = {},
 ): Promise<void> {
-  await writeInBackground(() => plan(path, tensor, options), options);
+  await plan(path, tensor, options).runInBackground(options);
 }
 
 function plan(path: string, tensor: Tensor, options: FileWriteOptions): FileWrite {

@@ -1,10 +1,12 @@
 // Objects in an S3 store through the runtime's client: places, ranges with retries, listings, uploads in parts.
 import { S3Client, type S3File } from "bun";
-import { windowOn } from "../ffi/memory.ts";
+import { addressOf, windowOn } from "../ffi/memory.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { FileNotFoundError, FormatError, OSError } from "./errors.ts";
 import { FileRanges } from "./file-ranges.ts";
 import { type Piece, pieceBytes } from "./pieces.ts";
+import { Slices } from "./slices.ts";
+import { gatherLater } from "./strided-bytes.ts";
 
 /** How a remote store is reached, and how hard it is tried. */
 export interface RemoteOptions {
@@ -209,7 +211,7 @@ export class RemotePlace {
     const total = ordered.reduce((end, piece) => Math.max(end, piece.offset + pieceBytes(piece)), 0);
     if (total <= PART_BYTES) {
       const whole = new Uint8Array(total);
-      for (const piece of ordered) for (const [at, bytes] of chunks(piece, PART_BYTES)) whole.set(bytes, at);
+      for (const piece of ordered) for await (const [at, bytes] of chunks(piece, PART_BYTES)) whole.set(bytes, at);
       await this.attempt(key, () => this.file(key).write(whole));
       onBytes(total);
       return;
@@ -228,7 +230,7 @@ export class RemotePlace {
     try {
       for (const piece of ordered) {
         while (written < piece.offset) await put(new Uint8Array(Math.min(PART_BYTES, piece.offset - written)));
-        for (const [, bytes] of chunks(piece, PART_BYTES)) await put(bytes);
+        for await (const [, bytes] of chunks(piece, PART_BYTES)) await put(bytes);
       }
       await writer.end();
     } catch (error) {
@@ -243,13 +245,17 @@ export class RemotePlace {
 }
 
 /** Parts of a piece with their place in the object. The bytes are copied: the client keeps them for a while. */
-function* chunks(piece: Piece, most: number): Generator<[number, Uint8Array]> {
+async function* chunks(piece: Piece, most: number): AsyncGenerator<[number, Uint8Array]> {
   const { data, offset } = piece;
   const nbytes = pieceBytes(piece);
   for (let at = 0; at < nbytes; at += most) {
     const length = Math.min(most, nbytes - at);
     if (data instanceof Uint8Array) yield [offset + at, data.slice(at, at + length)];
-    else if ("address" in data) yield [offset + at, new Uint8Array(windowOn(data.address + at, length)).slice()];
+    else if ("strided" in data) {
+      const bytes = new Uint8Array(length);
+      await gatherLater({ tensor: data.strided, offset: at, nbytes: length }, addressOf(bytes), bytes, new Slices());
+      yield [offset + at, bytes];
+    } else if ("address" in data) yield [offset + at, new Uint8Array(windowOn(data.address + at, length)).slice()];
     else yield [offset + at, FileRanges.with(data.path, (file) => file.read(data.offset + at, length))];
   }
 }

@@ -14,8 +14,8 @@ import {
   safetensorsCode,
   writeHeader,
 } from "./safetensors-header.ts";
-import { FileWrite, type FileWriteOptions, writeInBackground } from "./single-file.ts";
-import { nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
+import { FileWrite, type FileWriteOptions } from "./single-file.ts";
+import { bytesToWrite } from "./tensor-bytes.ts";
 import { TensorFile } from "./tensor-file.ts";
 import { whileUnreplaced } from "./unreplaced.ts";
 
@@ -89,7 +89,7 @@ function plan(tensors: NamedTensors, path: string, options: SaveOptions): FileWr
     if (safetensorsCode(tensor.dtype) === undefined) {
       throw new FormatError(`tensor ${JSON.stringify(name)}: safetensors has no dtype for ${tensor.dtype}`, path);
     }
-    const bytes: TensorBytes = nativeBytes(tensor);
+    const bytes = bytesToWrite(tensor);
     return { name, dtype: tensor.dtype, shape: [...tensor.shape], nbytes: bytes.nbytes, bytes };
   });
   const ordered = layoutOrder(items);
@@ -114,5 +114,5 @@ export async function saveSafetensorsAsync(
   path: string,
   options: SaveOptions & BackgroundOptions = {},
 ): Promise<void> {
-  await writeInBackground(() => plan(tensors, path, options), options);
+  await plan(tensors, path, options).runInBackground(options);
 }

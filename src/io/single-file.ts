@@ -13,12 +13,12 @@ import {
   syncPathLater,
   temporaryBeside,
 } from "./durable.ts";
-import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES } from "./file-jobs.ts";
+import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES, writing } from "./file-jobs.ts";
 import { sweepLeftovers, sweepLeftoversLater } from "./leftovers.ts";
 import { type Piece, pieceBytes } from "./pieces.ts";
 import { isRemote, type RemoteOptions, RemotePlace } from "./s3.ts";
 import { Slices } from "./slices.ts";
-import { planCopies, type TensorBytes } from "./tensor-bytes.ts";
+import type { TensorBytes } from "./tensor-bytes.ts";
 import { type ZipWriteEntry, type ZipWriteOptions, zipPiecesLater } from "./zip-write.ts";
 
 /** Pieces up to this many bytes are written together with small neighbours, */
@@ -27,7 +27,8 @@ const SMALL = 16 * 1024;
 const JOINED_BYTES = 2 ** 20;
 
 function isSmall(piece: Piece): boolean {
-  const inMemory = piece.data instanceof Uint8Array || !("path" in piece.data || piece.data.file !== undefined);
+  const { data } = piece;
+  const inMemory = data instanceof Uint8Array || ("address" in data && data.file === undefined);
   return inMemory && pieceBytes(piece) <= SMALL;
 }
 
@@ -97,17 +98,10 @@ export class FileWrite {
   private add({ offset, data }: Piece): void {
     const nbytes = pieceBytes({ offset, data });
     if (nbytes === 0) return;
-    const file = data instanceof Uint8Array ? undefined : "path" in data ? data : data.file;
-    const start = data instanceof Uint8Array ? addressOf(data) : ((data as TensorBytes).address ?? 0);
-    const keep = data instanceof Uint8Array || file !== undefined ? data : (data as TensorBytes).keep;
     const flags = JobFlag.create | JobFlag.writable | JobFlag.noFollow;
     for (let at = 0; at < nbytes; at += PART_BYTES) {
-      const part = { path: this.temporary, offset: offset + at, nbytes: Math.min(PART_BYTES, nbytes - at), keep };
-      if (file === undefined) this.jobs.add({ ...part, data: start + at, flags: flags | JobFlag.write });
-      else {
-        const source = { path: file.path, offset: file.offset + at };
-        this.jobs.add({ ...part, source, flags: flags | JobFlag.copy });
-      }
+      const part = writing(data, at, Math.min(PART_BYTES, nbytes - at));
+      this.jobs.add({ ...part, path: this.temporary, offset: offset + at, flags: flags | part.flags });
     }
   }
 
@@ -162,36 +156,11 @@ export class FileWrite {
   }
 }
 
-/** Makes the copies that a plan needs, in slices, and keeps them until `write` is done. */
-async function withCopies<P, T>(
-  plan: () => P,
-  { signal }: BackgroundOptions,
-  write: (planned: P, slices: Slices) => Promise<T>,
-): Promise<T> {
-  const slices = new Slices(signal);
-  const { planned, copies } = planCopies(plan);
-  try {
-    await copies.make(slices);
-    return await write(planned, slices);
-  } finally {
-    await copies.release();
-  }
-}
-
 /**
- * Plans a file and writes it while the program goes on. A signal leaves the file that was there before.
- * @param plan gives the file; the copies that it needs are made afterwards
+ * Writes a zip archive while the program goes on: its checksums are computed in slices, before anything is written. A
+ * signal leaves the file that was there before.
  * @param placed gives the result, as soon as the file has its name
  */
-export async function writeInBackground<T = void>(
-  plan: () => FileWrite,
-  options: BackgroundOptions,
-  placed?: () => T,
-): Promise<T> {
-  return await withCopies(plan, options, (file) => file.runInBackground(options, placed));
-}
-
-/** The same for a zip archive: its checksums are computed in slices, before anything is written. */
 export async function writeZipInBackground<T = void>(
   path: string,
   plan: () => readonly ZipWriteEntry[],
@@ -199,8 +168,7 @@ export async function writeZipInBackground<T = void>(
   options: FileWriteOptions & BackgroundOptions,
   placed?: () => T,
 ): Promise<T> {
-  return await withCopies(plan, options, async (entries, slices) => {
-    const { pieces } = await zipPiecesLater(entries, { style }, slices);
-    return await new FileWrite(path, pieces, options).runInBackground(options, placed);
-  });
+  const slices = new Slices(options.signal);
+  const { pieces } = await zipPiecesLater(plan(), { style }, slices);
+  return await new FileWrite(path, pieces, options).runInBackground(options, placed);
 }

@@ -1,51 +1,77 @@
 // Snapshots that are written while the program goes on: aside first, with the manifest as the last file to be moved.
 import { join } from "node:path";
-import { addressOf } from "../ffi/library.ts";
+import { Storage } from "../tensor/storage.ts";
+import { makeContiguous, Tensor } from "../tensor/tensor.ts";
 import { replaceText } from "./durable.ts";
-import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES } from "./file-jobs.ts";
+import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES, writing } from "./file-jobs.ts";
 import { Slices } from "./slices.ts";
 import { METADATA_FILE } from "./snapshot-manifest.ts";
 import { EMPTY, makeParents, type SnapshotWriteOptions, type StagedContent } from "./snapshot-write.ts";
 import { StagedDirectory } from "./staged-directory.ts";
-import { type LaterCopies, planCopies } from "./tensor-bytes.ts";
+import { CopyRoom, copyInSlices } from "./strided-bytes.ts";
+import { AT_ONCE_BYTES, denseCopy, nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
 import { saveTorchAsync } from "./torch-save.ts";
 
-/** A snapshot that waits to be written. */
+/** A snapshot that depends on nothing any more, and waits to be written. */
 export interface Staged {
   content: StagedContent;
-  copies: LaterCopies;
+  /** The memory of its large tensors. */
+  rooms: CopyRoom[];
 }
 
 /** Plans a snapshot and copies all that the program may change; resolves when it may. */
 export async function stageSnapshot(plan: () => StagedContent, slices: Slices): Promise<Staged> {
-  const { planned, copies } = planCopies(plan, true);
+  const content = plan();
+  const rooms: CopyRoom[] = [];
+  const copied = async (tensor: Tensor): Promise<Tensor> => {
+    if (slices.over) await slices.pause();
+    const nbytes = tensor._numel * tensor.dtype.itemsize;
+    if (nbytes <= AT_ONCE_BYTES || tensor.device.type !== "cpu") return denseCopy(tensor);
+    const room = new CopyRoom(nbytes);
+    rooms.push(room);
+    const copy = makeContiguous(Storage.borrow(room.address, nbytes, room), [...tensor._shape], tensor.dtype);
+    await copyInSlices(copy, tensor.detach(), slices);
+    return copy;
+  };
   try {
-    await copies.make(slices);
+    const tensors = [];
+    for (const each of content.tensors) tensors.push({ ...each, tensor: await copied(each.tensor) });
+    const objects = [];
+    for (const { location, value } of content.objects) {
+      objects.push({ location, value: value instanceof Tensor ? await copied(value) : value });
+    }
+    return { content: { ...content, tensors, objects }, rooms };
   } catch (error) {
-    await copies.release();
+    await released(rooms);
     throw error;
   }
-  return { content: planned, copies };
+}
+
+async function released(rooms: readonly CopyRoom[]): Promise<void> {
+  const slices = new Slices();
+  for (const room of rooms) await room.releaseLater(slices);
 }
 
 function jobsFor({ tensors }: StagedContent, root: string, fsync: boolean): FileJobs {
   const jobs = new FileJobs();
-  const flags = JobFlag.write | JobFlag.create | JobFlag.noFollow | (fsync ? JobFlag.fsync : 0);
-  for (const { location, offset, bytes } of tensors) {
+  const flags = JobFlag.create | JobFlag.noFollow | (fsync ? JobFlag.fsync : 0);
+  for (const { location, offset, tensor } of tensors) {
     const path = join(root, location);
+    const bytes = nativeBytes(tensor);
+    const add = (data: TensorBytes | Uint8Array, at: number, nbytes: number) => {
+      const part = writing(data, at, nbytes);
+      jobs.add({ ...part, path, offset: offset + at, flags: flags | part.flags });
+    };
     // A tensor without elements has a file as well.
-    if (bytes.nbytes === 0) jobs.add({ path, offset, nbytes: 0, data: addressOf(EMPTY), flags });
-    for (let at = 0; at < bytes.nbytes; at += PART_BYTES) {
-      const nbytes = Math.min(PART_BYTES, bytes.nbytes - at);
-      jobs.add({ path, offset: offset + at, nbytes, data: bytes.address + at, flags, keep: bytes.keep });
-    }
+    if (bytes.nbytes === 0) add(EMPTY, 0, 0);
+    for (let at = 0; at < bytes.nbytes; at += PART_BYTES) add(bytes, at, Math.min(PART_BYTES, bytes.nbytes - at));
   }
   return jobs;
 }
 
 /** Writes what was staged. A signal or an error leaves no file of it. */
 export async function writeStaged(
-  { content, copies }: Staged,
+  { content, rooms }: Staged,
   root: string,
   options: SnapshotWriteOptions & BackgroundOptions,
 ): Promise<void> {
@@ -73,6 +99,6 @@ export async function writeStaged(
     await stage.abandon();
     throw error;
   } finally {
-    await copies.release();
+    await released(rooms);
   }
 }

@@ -1,13 +1,12 @@
 // Writes snapshots: what goes into the manifest, and which bytes go into which files.
 import { existsSync, lstatSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { addressOf } from "../ffi/library.ts";
 import { Float, Int } from "../tensor/complex.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { discardPath, replaceText, requireDescriptor, syncDirectories, syncPath, syncUpward } from "./durable.ts";
 import { FormatError, guarded } from "./errors.ts";
-import { FileJobs, JobFlag } from "./file-jobs.ts";
+import { FileJobs, JobFlag, writing } from "./file-jobs.ts";
 import { isPlainObject } from "./python-json.ts";
 import {
   escapeComponent,
@@ -17,7 +16,7 @@ import {
   manifestText,
   type TensorEntry,
 } from "./snapshot-manifest.ts";
-import { denseCopy, nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
+import { bytesToWrite, denseCopy } from "./tensor-bytes.ts";
 import { saveTorch } from "./torch-save.ts";
 
 /** How a snapshot is written. */
@@ -132,8 +131,7 @@ export class SnapshotWriter {
   private tensor(path: string, value: Tensor): void {
     const { dtype } = value;
     if (PICKLED_DTYPES.has(dtype.name)) {
-      // A copy: a pickle would hold all of the storage, not only this view.
-      this.object(path, denseCopy(value.detach(), true), String(dtype), [...value.shape]);
+      this.object(path, value.detach(), String(dtype), [...value.shape]);
       return;
     }
     if (!PLAIN_DTYPES.has(dtype.name)) {
@@ -209,13 +207,12 @@ export class SnapshotWriter {
   }
 
   /**
-   * What is to be written, for a writer that puts it aside first. All that may change later is copied: inside of
-   * `planCopies` large tensors when its copies are made.
+   * What is to be written, for a writer that puts it aside first. Tensors are not copied yet.
    */
   stage(root: string): StagedContent {
     const locations = this.locations(root);
     const tensors = this.tensors.map(({ entry, tensor }) => {
-      return { location: entry.location, offset: entry.byteRange?.[0] ?? 0, bytes: nativeBytes(tensor) };
+      return { location: entry.location, offset: entry.byteRange?.[0] ?? 0, tensor };
     });
     const objects = this.objects.map(({ location, value }) => {
       return { location, value: value instanceof Set ? new Set(value) : value };
@@ -240,16 +237,19 @@ export class SnapshotWriter {
     const outermost = guarded(root, () => mkdirSync(root, { recursive: true }));
     const made = new Set<string>();
     for (const location of locations) makeParents(root, location.split("/").slice(0, -1), made);
-    for (const { location, value } of this.objects) saveTorch(value, join(root, location));
+    for (const { location, value } of this.objects) {
+      // A copy: a pickle would hold all of the storage, not only this view.
+      saveTorch(value instanceof Tensor ? denseCopy(value) : value, join(root, location));
+    }
     const jobs = new FileJobs();
     for (const { entry, tensor } of this.tensors) {
-      const bytes = nativeBytes(tensor);
+      const bytes = bytesToWrite(tensor);
       const whole = entry.byteRange === null ? JobFlag.replace : 0;
       const sync = this.options.fsync ? JobFlag.fsync : 0;
-      const flags = JobFlag.write | JobFlag.create | JobFlag.noFollow | whole | sync;
-      const data = bytes.nbytes === 0 ? addressOf(EMPTY) : bytes.address;
+      const flags = JobFlag.create | JobFlag.noFollow | whole | sync;
       const offset = entry.byteRange?.[0] ?? 0;
-      jobs.add({ path: join(root, entry.location), offset, nbytes: bytes.nbytes, data, flags, keep: bytes.keep });
+      const content = writing(bytes.nbytes === 0 ? EMPTY : bytes, 0, bytes.nbytes);
+      jobs.add({ ...content, path: join(root, entry.location), offset, flags: flags | content.flags });
     }
     if (jobs.run(this.options.numThreads ?? 1) !== 0) jobs.throwFirstFailure();
     if (this.options.fsync) {
@@ -262,17 +262,17 @@ export class SnapshotWriter {
   }
 }
 
-/** A snapshot that depends on nothing any more. */
+/** What a snapshot is made of. */
 export interface StagedContent {
   /** All files but the manifest. */
   locations: readonly string[];
-  tensors: readonly { location: string; offset: number; bytes: TensorBytes }[];
+  tensors: readonly { location: string; offset: number; tensor: Tensor }[];
   objects: readonly { location: string; value: unknown }[];
   manifest: string;
 }
 
 /** What has an address and no bytes. */
-export const EMPTY = new Float64Array(1);
+export const EMPTY = new Uint8Array(8);
 
 /** Parts such as ".." come from keys; as components they would lead elsewhere. */
 function checkComponents(location: string, root: string): void {

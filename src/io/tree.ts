@@ -3,6 +3,7 @@ import type { DType } from "../tensor/dtype.ts";
 import type { Storage } from "../tensor/storage.ts";
 import type { FoundLeaf } from "./memmap-meta.ts";
 import type { PythonJson, PythonJsonObject } from "./python-json.ts";
+import type { StridedBytes } from "./strided-bytes.ts";
 import type { TensorBytes } from "./tensor-bytes.ts";
 
 /** A tensor on disk. */
@@ -112,7 +113,7 @@ export interface LeafWrite {
   /** Device of the source, kept for information. */
   device: string;
   /** What to write; null makes a zero-filled sparse file, or maps an existing one as it is. */
-  bytes: TensorBytes | null;
+  bytes: TensorBytes | StridedBytes | null;
   /** Receives the mapped bytes. */
   onMapped?: (storage: Storage) => void;
 }

@@ -7,6 +7,7 @@ import { ValueError } from "../tensor/errors.ts";
 import { FileRanges } from "./file-ranges.ts";
 import type { Piece } from "./pieces.ts";
 import type { Slices } from "./slices.ts";
+import { gather, gatheredWindows, type StridedBytes } from "./strided-bytes.ts";
 import type { TensorBytes } from "./tensor-bytes.ts";
 import { FIXED, FLAG, IN_ZIP64, SIGNATURE, ZIP64_BLOCK } from "./zip-directory.ts";
 import { zlib } from "./zlib.ts";
@@ -16,12 +17,12 @@ export interface ZeroBytes {
   zeros: number;
 }
 
-type Payload = Uint8Array | TensorBytes | ZeroBytes;
+type Payload = Uint8Array | TensorBytes | StridedBytes | ZeroBytes;
 
 /** A file to be put into an archive. */
 export interface ZipWriteEntry {
   name: string;
-  data: Uint8Array | TensorBytes | ZeroBytes;
+  data: Payload;
   /** The content's first bytes, before `data`. */
   prefix?: Uint8Array;
   /** Its payload begins at a multiple of this. For "tensordict" none by default, for "torch" 64. */
@@ -58,7 +59,7 @@ const FB_BLOCK = 0x4246;
 const CRC_PART = 64 * 2 ** 20;
 const DEFLATE_PART = 2 ** 30;
 const READ_PART = 8 * 2 ** 20;
-/** Bytes of one step of work beside the program. */
+/** Bytes of one step of work beside the program, and of what is copied to be looked at. */
 const SLICE_BYTES = 2 ** 20;
 /** Payloads up to this many bytes are written together with the headers around them. */
 const SMALL = 16 * 1024;
@@ -90,10 +91,14 @@ export function* windows(data: Payload, part: number): Generator<Uint8Array> {
     for (let at = 0; at < nbytes; at += zeros.length) yield zeros.subarray(0, Math.min(zeros.length, nbytes - at));
     return;
   }
-  const file = data instanceof Uint8Array ? undefined : (data as TensorBytes).file;
+  if ("strided" in data) {
+    yield* gatheredWindows(data, Math.min(part, SLICE_BYTES));
+    return;
+  }
+  const file = data instanceof Uint8Array ? undefined : data.file;
   if (file !== undefined) {
     // Through one small room instead of the mapping, whose pages would count as this process's memory.
-    const room = new Uint8Array(Math.min(READ_PART, nbytes));
+    const room = new Uint8Array(Math.min(READ_PART, part, nbytes));
     const ranges = new FileRanges(file.path);
     try {
       for (let at = 0; at < nbytes; at += room.length) {
@@ -154,13 +159,10 @@ async function measuredLater(entry: ZipWriteEntry, slices: Slices): Promise<Meas
   const stream = deflate ? new Deflating(deflate) : null;
   if (prefix.length > 0) await stream?.write(prefix);
   try {
-    for (const window of windows(data, CRC_PART)) {
-      for (let at = 0; at < window.length; at += SLICE_BYTES) {
-        const part = window.subarray(at, at + SLICE_BYTES);
-        crc = zlib().crc32(part, crc);
-        await stream?.write(part);
-        if (slices.over) await slices.pause();
-      }
+    for (const part of windows(data, SLICE_BYTES)) {
+      crc = zlib().crc32(part, crc);
+      await stream?.write(part);
+      if (slices.over) await slices.pause();
     }
   } catch (error) {
     stream?.stop();
@@ -275,7 +277,8 @@ class Pieces {
       this.pending.push(data);
     } else {
       const copy = new Uint8Array(nbytes);
-      copyBytes(addressOf(copy), data.address, nbytes);
+      if ("strided" in data) gather({ tensor: data.strided, offset: 0, nbytes }, addressOf(copy), copy);
+      else copyBytes(addressOf(copy), data.address, nbytes);
       this.pending.push(copy);
     }
     this.size += nbytes;

@@ -4,9 +4,10 @@ import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { anonymousStorage } from "../io/mapping.ts";
 import type { Piece } from "../io/pieces.ts";
 import { type PythonJson, type PythonJsonObject, pythonJsonStringify } from "../io/python-json.ts";
-import { FileWrite, type FileWriteOptions, writeInBackground } from "../io/single-file.ts";
+import { FileWrite, type FileWriteOptions } from "../io/single-file.ts";
 import { Slices } from "../io/slices.ts";
-import { copyInSlices, nativeBytes } from "../io/tensor-bytes.ts";
+import { copyInSlices } from "../io/strided-bytes.ts";
+import { bytesToWrite } from "../io/tensor-bytes.ts";
 import { TensorFile } from "../io/tensor-file.ts";
 import { KeyError, RuntimeError, TypeError, ValueError, warn } from "../tensor/errors.ts";
 import { contiguousStrides } from "../tensor/size.ts";
@@ -201,7 +202,7 @@ function copiesOf(layout: Layout, shared: boolean): Tensor[] {
 function planFile(layout: Layout, filename: string, options: ConsolidateOptions): FileWrite {
   const json = new TextEncoder().encode(pythonJsonStringify(layout.structure));
   const length = new BigInt64Array([BigInt(json.length)]);
-  const pieces: Piece[] = layout.placed.map(({ tensor, start }) => ({ offset: start, data: nativeBytes(tensor) }));
+  const pieces: Piece[] = layout.placed.map(({ tensor, start }) => ({ offset: start, data: bytesToWrite(tensor) }));
   pieces.push({ offset: layout.size, data: json });
   pieces.push({ offset: layout.size + json.length, data: new Uint8Array(length.buffer) });
   return new FileWrite(filename, pieces, options);
@@ -282,11 +283,8 @@ export async function consolidateAsync(td: Td, options: ConsolidateOptions & Bac
   if (layout === null) return td;
   const { filename = null } = options;
   if (filename !== null) {
-    const tensors = await writeInBackground(
-      () => planFile(layout, filename, options),
-      options,
-      () => viewsOf(layout, filename),
-    );
+    const file = planFile(layout, filename, options);
+    const tensors = await file.runInBackground(options, () => viewsOf(layout, filename));
     return finish(td, tensors, options);
   }
   const places = placesOf(layout, options.shareMemory ?? false);

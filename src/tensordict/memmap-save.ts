@@ -9,7 +9,8 @@ import { type CollectionMeta, type LeafMeta, levelText, nonTensorStackText, nonT
 import { DirectoryWriter } from "../io/memmap-write.ts";
 import { isPythonJson, type PythonJson } from "../io/python-json.ts";
 import { Slices } from "../io/slices.ts";
-import { copyInSlices, type LaterCopies, nativeBytes, planCopies } from "../io/tensor-bytes.ts";
+import { copyInSlices } from "../io/strided-bytes.ts";
+import { bytesToWrite } from "../io/tensor-bytes.ts";
 import type { LeafWrite, NestedWrite, TreeWrite } from "../io/tree.ts";
 import { CPU } from "../tensor/device.ts";
 import { NotImplementedError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
@@ -81,7 +82,7 @@ function planLeaf(t: Tensor, path: string, context: SaveContext): { write: LeafW
     dtype: t.dtype,
     shape: t._shape,
     device: String(t.device),
-    bytes: context.like ? null : nativeBytes(t),
+    bytes: context.like ? null : bytesToWrite(t),
     onMapped: (mapped) => {
       storage = mapped;
     },
@@ -316,7 +317,6 @@ export class Save {
   private readonly plan: Plan | null;
   private readonly writer: DirectoryWriter | null;
   private readonly context: SaveContext;
-  private readonly copies: LaterCopies | null = null;
 
   constructor(
     private readonly td: Td,
@@ -335,11 +335,8 @@ export class Save {
     }
     const target = resolve(path);
     const background = mode.background ?? false;
-    const lay = () => planTree(td, target, this.context);
-    const { planned, copies } = background ? planCopies(lay) : { planned: lay(), copies: null };
-    this.plan = planned;
-    this.copies = copies;
-    this.writer = new DirectoryWriter(planned.write, target, { ...options, background });
+    this.plan = planTree(td, target, this.context);
+    this.writer = new DirectoryWriter(this.plan.write, target, { ...options, background });
   }
 
   run(): Td {
@@ -353,12 +350,7 @@ export class Save {
   async runInBackground(options: BackgroundOptions): Promise<Td> {
     const slices = new Slices(options.signal);
     await slices.pause();
-    try {
-      await this.copies?.make(slices);
-      await this.writer?.runInBackground(options);
-    } finally {
-      await this.copies?.release();
-    }
+    await this.writer?.runInBackground(options);
     const result = this.plan === null ? await this.shared(slices, options) : this.plan.build();
     lockTd(result);
     return result;
