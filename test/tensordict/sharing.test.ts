@@ -127,7 +127,7 @@ describe("references", () => {
     make();
     expect(() => fromShared(shared)).toThrow(/was replaced since the reference was made|smaller/);
   });
-  test("a tensor whose file lost its name since it was mapped is not shared: others would see another file", async () => {
+  test("a tensor whose file lost its name since it was mapped is not shared: others see another file", async () => {
     const path = join(room.path, "saved");
     const save = (value: number) => new TensorDict({ a: ones(1000).mul(value) }).memmapAsync(path);
     const old = (await save(1)) as unknown as Td;
