@@ -11,6 +11,7 @@ export type { MapMode } from "./mapping.ts";
 export { type ReadOptions, readDirectory } from "./memmap-read.ts";
 export { loadNpy, type NpyOptions, saveNpy, saveNpyAsync } from "./npy.ts";
 export { loadNpz, type NpzSaveOptions, saveNpz, saveNpzAsync } from "./npz.ts";
+export { loadNpzAsync } from "./npz-later.ts";
 export { readPlainPickle } from "./plain-pickle.ts";
 export type { PythonJson } from "./python-json.ts";
 export { type DownloadOptions, download, upload } from "./remote-file.ts";

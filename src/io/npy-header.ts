@@ -24,6 +24,8 @@ const ALIGNMENT = 64;
 /** NumPy leaves room for this many digits of the size that may grow. */
 const GROWTH_DIGITS = 21;
 const MAX_HEADER = 2 ** 20;
+/** No header, with what is before its length, has more bytes. */
+export const LONGEST_NPY_HEADER = PREFIX + 4 + MAX_HEADER;
 const MAX_RANK = 64;
 
 /** Codes by dtype name: kind and size. */

@@ -10,6 +10,7 @@ import { FileRanges } from "./file-ranges.ts";
 import type { MapMode } from "./mapping.ts";
 import { type NpyHeader, npyHeader, readNpyHeader } from "./npy-header.ts";
 import { FileWrite, type FileWriteOptions } from "./single-file.ts";
+import type { Slices } from "./slices.ts";
 import type { StridedBytes } from "./strided-bytes.ts";
 import { bytesToWrite, type TensorBytes } from "./tensor-bytes.ts";
 import { TensorFile } from "./tensor-file.ts";
@@ -23,6 +24,8 @@ export interface NpyOptions {
 
 /** Bytes that are turned around at once. */
 const SWAP_PART = 16 * 2 ** 20;
+/** The same between two looks at the clock. */
+const SLICE_PART = 2 ** 18;
 
 /** A tensor whose bytes, row by row, have the given shape; in Fortran order the shape is turned around. */
 function ordered(header: NpyHeader, rows: (shape: readonly number[]) => Tensor): Tensor {
@@ -31,21 +34,39 @@ function ordered(header: NpyHeader, rows: (shape: readonly number[]) => Tensor):
   return rows([...shape].reverse()).permute(shape.map((_, i) => shape.length - 1 - i));
 }
 
+/** Turns elements around in `part`, on their way from one storage to another or the same one. */
+function swapPart(dtype: DType, part: Buffer, source: Storage, from: number, target: Storage, to: number): void {
+  const width = dtype.isComplex ? dtype.itemsize / 2 : dtype.itemsize;
+  // The address is asked for last: whatever allocates before may collect a source that nobody asks any more.
+  const address = addressOf(part);
+  copyBytes(address, source.ptr + from, part.length);
+  if (width === 2) part.swap16();
+  else if (width === 4) part.swap32();
+  else part.swap64();
+  copyBytes(target.ptr + to, addressOf(part), part.length);
+}
+
 /** Copies elements whose highest byte comes first, from a place in `source`. */
 function swapped(dtype: DType, shape: readonly number[], source: Storage, offset: number, nbytes: number): Tensor {
   const storage = Storage.allocate(nbytes);
-  const width = dtype.isComplex ? dtype.itemsize / 2 : dtype.itemsize;
   for (let at = 0; at < nbytes; at += SWAP_PART) {
     const part = Buffer.allocUnsafe(Math.min(SWAP_PART, nbytes - at));
-    // The address is asked for last: whatever allocates before may collect a source that nobody asks any more.
-    const target = addressOf(part);
-    copyBytes(target, source.ptr + offset + at, part.length);
-    if (width === 2) part.swap16();
-    else if (width === 4) part.swap32();
-    else part.swap64();
-    copyBytes(storage.ptr + at, addressOf(part), part.length);
+    swapPart(dtype, part, source, offset + at, storage, at);
   }
   return makeContiguous(storage, shape, dtype);
+}
+
+/** Turns the elements of an array around where they are, while the program goes on. */
+export async function swapInSlices({ dtype, nbytes }: NpyHeader, storage: Storage, slices: Slices): Promise<void> {
+  for (let at = 0; at < nbytes; at += SLICE_PART) {
+    swapPart(dtype, Buffer.allocUnsafe(Math.min(SLICE_PART, nbytes - at)), storage, at, storage, at);
+    if (slices.over) await slices.pause();
+  }
+}
+
+/** The array whose elements, in this machine's order of bytes, are in memory. */
+export function arrayOver(header: NpyHeader, storage: Storage): Tensor {
+  return ordered(header, (shape) => makeContiguous(storage, shape, header.dtype));
 }
 
 /** The array whose .npy file begins at `start` in a mapped file. */

@@ -6,12 +6,12 @@ import { FormatError } from "./errors.ts";
 import type { BackgroundOptions } from "./file-jobs.ts";
 import { FileRanges } from "./file-ranges.ts";
 import { arrayIn, mappedArray, type NpyOptions, npyParts, withEnding } from "./npy.ts";
-import { readNpyHeader } from "./npy-header.ts";
+import { type NpyHeader, readNpyHeader } from "./npy-header.ts";
 import type { NamedTensors } from "./safetensors.ts";
 import { FileWrite, type FileWriteOptions, writeZipInBackground } from "./single-file.ts";
 import { TensorFile } from "./tensor-file.ts";
 import { whileUnreplaced } from "./unreplaced.ts";
-import { readZip, type ZipEntry } from "./zip.ts";
+import { readZip, type ZipEntry, type ZipFile } from "./zip.ts";
 import { entryNameProblem } from "./zip-directory.ts";
 import { type ZipWriteEntry, zipPieces } from "./zip-write.ts";
 
@@ -42,28 +42,42 @@ function loadOnce(path: string, options: NpyOptions): Record<string, Tensor> {
   const zip = readZip(path);
   const mapped = new TensorFile(zip.path, zip.size, options.mode);
   const result: Record<string, Tensor> = Object.create(null);
-  // Decompressed arrays have to fit into memory.
-  let room = totalmem();
   FileRanges.with(zip.path, (file) => {
-    for (const entry of zip.entries.values()) {
-      const place = `${zip.path}/${entry.name}`;
-      if (!entry.name.endsWith(ENDING)) throw new FormatError("is no array: its name does not end with .npy", place);
-      const name = entry.name.slice(0, -ENDING.length);
-      if (entry.method === "stored") {
-        result[name] = mappedArray(mapped, entry.offset, readNpyHeader(within(file, entry), entry.nbytes, place));
-        continue;
-      }
-      if (options.mode === "r+") throw new FormatError("is compressed: writes cannot reach the file", place);
-      room -= entry.nbytes;
-      if (room < 0) throw new FormatError("its arrays are larger than the memory of this machine", place);
-      result[name] = arrayIn(zip.read(entry, entry.nbytes), place);
+    for (const { name, entry, place } of arraysOf(zip, options)) {
+      if (entry.method === "stored") result[name] = mappedArray(mapped, entry.offset, storedHeader(file, entry, place));
+      else result[name] = arrayIn(zip.read(entry, entry.nbytes), place);
     }
   });
   return result;
 }
 
-function within(file: FileRanges, entry: ZipEntry): (offset: number, nbytes: number) => Uint8Array {
-  return (offset, nbytes) => file.read(entry.offset + offset, nbytes);
+/** An entry of an archive of arrays. */
+export interface NpzArray {
+  name: string;
+  entry: ZipEntry;
+  /** What errors call it. */
+  place: string;
+}
+
+/** The arrays of an archive, none of them read. Throws `FormatError` for what is none, or may not be read. */
+export function* arraysOf(zip: ZipFile, { mode }: NpyOptions): Generator<NpzArray> {
+  // Decompressed arrays have to fit into memory.
+  let room = totalmem();
+  for (const entry of zip.entries.values()) {
+    const place = `${zip.path}/${entry.name}`;
+    if (!entry.name.endsWith(ENDING)) throw new FormatError("is no array: its name does not end with .npy", place);
+    if (entry.method !== "stored") {
+      if (mode === "r+") throw new FormatError("is compressed: writes cannot reach the file", place);
+      room -= entry.nbytes;
+      if (room < 0) throw new FormatError("its arrays are larger than the memory of this machine", place);
+    }
+    yield { name: entry.name.slice(0, -ENDING.length), entry, place };
+  }
+}
+
+/** The header of an array that is not compressed. */
+export function storedHeader(file: FileRanges, entry: ZipEntry, place: string): NpyHeader {
+  return readNpyHeader((offset, nbytes) => file.read(entry.offset + offset, nbytes), entry.nbytes, place);
 }
 
 function named(tensors: NamedTensors | readonly Tensor[]): [string, Tensor][] {

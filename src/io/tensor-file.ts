@@ -8,6 +8,11 @@ import { FormatError } from "./errors.ts";
 import { type MapMode, mapFile } from "./mapping.ts";
 import { fileIdentity, replacedError } from "./unreplaced.ts";
 
+/** Addresses of elements are multiples of this: kernels want them aligned. */
+export function alignmentOf(dtype: DType): number {
+  return dtype.isComplex ? dtype.itemsize / 2 : dtype.itemsize;
+}
+
 /** A file whose tensors are views of one mapping. The caller has checked that they lie inside of `size` bytes. */
 export class TensorFile {
   readonly path: string;
@@ -54,8 +59,7 @@ export class TensorFile {
     for (const n of shape) nbytes *= n;
     if (nbytes === 0) return makeContiguous(Storage.allocate(0), shape, dtype);
     const address = this.address(offset, nbytes);
-    const alignment = dtype.isComplex ? dtype.itemsize / 2 : dtype.itemsize;
-    if (address % alignment === 0) {
+    if (address % alignmentOf(dtype) === 0) {
       return makeContiguous(Storage.borrow(address, nbytes, this.anchor()), shape, dtype);
     }
     if (this.mode === "r+")

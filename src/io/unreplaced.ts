@@ -21,6 +21,13 @@ export function replacedError(path: string): OSError {
   return new OSError(`${path} was replaced since it was opened`, { path, code: "replaced" });
 }
 
+/** Whether a file is another one than it was, and is to be read once more. Throws after the last attempt. */
+function isReplaced(path: string, before: string, attempt: number, error?: unknown): boolean {
+  if (fileIdentity(path) === before) return false;
+  if (attempt < MAX_ATTEMPTS) return true;
+  throw error ?? new OSError(`${path} was replaced again and again`, { path, code: "replaced" });
+}
+
 /**
  * Runs what reads a file, again when the file was replaced meanwhile.
  * @param read gets what tells the file from others
@@ -30,10 +37,26 @@ export function whileUnreplaced<T>(path: string, read: (identity: string) => T):
     const identity = fileIdentity(path);
     try {
       const value = read(identity);
-      if (fileIdentity(path) === identity) return value;
+      if (!isReplaced(path, identity, attempt)) return value;
     } catch (error) {
-      if (fileIdentity(path) === identity || attempt === MAX_ATTEMPTS) throw error;
+      if (!isReplaced(path, identity, attempt, error)) throw error;
     }
-    if (attempt === MAX_ATTEMPTS) throw new OSError(`${path} was replaced again and again`, { path, code: "replaced" });
+  }
+}
+
+/** `whileUnreplaced` for what reads while the program goes on. After a signal nothing is read again. */
+export async function whileUnreplacedLater<T>(
+  path: string,
+  read: () => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    const identity = fileIdentity(path);
+    try {
+      const value = await read();
+      if (!isReplaced(path, identity, attempt)) return value;
+    } catch (error) {
+      if (signal?.aborted || !isReplaced(path, identity, attempt, error)) throw error;
+    }
   }
 }

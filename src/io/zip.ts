@@ -56,12 +56,19 @@ export class ZipFile {
       return file.read(entry.offset, entry.compressedBytes);
     });
     const bytes = entry.method === "stored" ? payload : this.inflate(entry, payload);
-    if (zlib().crc32(bytes) !== entry.crc) throw this.bad(entry, "its content does not match its checksum");
+    if (zlib().crc32(bytes) !== entry.crc) throw this.checksumDiffers(entry);
     return bytes;
   }
 
+  /** Throws unless deflate could make so many bytes from those that there are. */
+  requireGrowth(entry: ZipEntry): void {
+    if (entry.nbytes > entry.compressedBytes * DEFLATE_RATIO) {
+      throw this.bad(entry, "it cannot grow to the size it claims");
+    }
+  }
+
   private inflate(entry: ZipEntry, payload: Uint8Array): Uint8Array {
-    if (entry.nbytes > payload.length * DEFLATE_RATIO) throw this.bad(entry, "it cannot grow to the size it claims");
+    this.requireGrowth(entry);
     try {
       // One byte more than claimed is enough to see that a claim is wrong.
       const options = { maxOutputLength: entry.nbytes + 1, info: true };
@@ -74,10 +81,21 @@ export class ZipFile {
       const code = (error as { code?: unknown }).code;
       if (code !== "ERR_BUFFER_TOO_LARGE") throw this.bad(entry, `damaged deflate data (${(error as Error).message})`);
     }
-    throw this.bad(entry, "its sizes are not those of its content");
+    throw this.sizesDiffer(entry);
   }
 
-  private bad(entry: ZipEntry, what: string): FormatError {
+  /** The error for content that is longer or shorter than the directory says. */
+  sizesDiffer(entry: ZipEntry): FormatError {
+    return this.bad(entry, "its sizes are not those of its content");
+  }
+
+  /** The error for content of another checksum. */
+  checksumDiffers(entry: ZipEntry): FormatError {
+    return this.bad(entry, "its content does not match its checksum");
+  }
+
+  /** The error for an entry. */
+  bad(entry: ZipEntry, what: string): FormatError {
     return new FormatError(`entry ${JSON.stringify(entry.name)}: ${what}`, this.path);
   }
 }
