@@ -89,6 +89,16 @@ describeWithStore((store) => {
     expect(seen.length).toBeGreaterThan(1);
   }, 60_000);
 
+  test("tensors that are not contiguous", async () => {
+    const tensors = { small: arange(60_000).view(200, 300).t(), big: arange(3_000_000).view(1000, 3000).t() };
+    await saveSafetensorsAsync({ small: tensors.small }, url("turned"), { remote: options });
+    const first = await RemoteSafetensors.open(url("turned"), options);
+    expect((await first.tensor("small")).equal(tensors.small)).toBe(true);
+    await saveSafetensorsAsync(tensors, url("turned"), { remote: options });
+    const file = await RemoteSafetensors.open(url("turned"), options);
+    for (const [name, tensor] of Object.entries(tensors)) expect((await file.tensor(name)).equal(tensor)).toBe(true);
+  }, 60_000);
+
   test("an upload that is stopped leaves the old object", async () => {
     await saveSafetensorsAsync({ a: ones(3) }, url("kept"), { remote: options });
     const controller = new AbortController();

@@ -72,6 +72,13 @@ describeWithStore((store) => {
     await expect(loadRemote(url, { ...options, rows: [2, 5] })).rejects.toThrow("rows 2 to 5 of 4");
   });
 
+  test("tensors that are not contiguous, of one part and of several", async () => {
+    const entries = { small: arange(60_000).view(200, 300).t(), big: arange(3_000_000).view(1000, 3000).t() };
+    const [td, url] = [new TensorDict(entries, []) as unknown as Td, fresh()];
+    await saveRemote(td, url, options);
+    same(await loadRemote(url, options), td.to("cpu") as Td);
+  }, 60_000);
+
   test("nested tensors, whole and by rows", async () => {
     const rows = [[1], [2, 3], [], [4, 5, 6]];
     const td = new TensorDict({ j: nested.nestedTensor(rows), x: arange(4) }, [4]) as unknown as Td;
