@@ -12,8 +12,8 @@ import { arraysOf, storedHeader } from "./npz.ts";
 import { Slices } from "./slices.ts";
 import { alignmentOf, TensorFile } from "./tensor-file.ts";
 import { whileUnreplacedLater } from "./unreplaced.ts";
-import { readZip, type ZipEntry, type ZipFile } from "./zip.ts";
-import { inflatedPieces } from "./zip-later.ts";
+import type { ZipEntry, ZipFile } from "./zip.ts";
+import { inflatedPieces, readZipLater } from "./zip-later.ts";
 
 /** What is read and inflated within a moment. */
 const SMALL_BYTES = 64 * 1024;
@@ -135,7 +135,7 @@ export async function loadNpzAsync(
 async function loadOnce(path: string, options: NpyOptions & BackgroundOptions): Promise<Record<string, Tensor>> {
   const { signal, onProgress } = options;
   const slices = new Slices(signal);
-  const zip = readZip(path);
+  const zip = await readZipLater(path, slices);
   const mapped = new TensorFile(zip.path, zip.size, options.mode);
   const copies = new Copies(zip.path);
   const result: Record<string, Tensor> = Object.create(null);

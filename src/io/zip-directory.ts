@@ -2,6 +2,7 @@
 // other. Field offsets are those of the ZIP application note (APPNOTE.TXT, sections 4.3 and 4.5).
 import { FormatError } from "./errors.ts";
 import type { FileRanges } from "./file-ranges.ts";
+import type { Slices } from "./slices.ts";
 import type { ZipEntry } from "./zip.ts";
 
 /** Signatures of the parts of an archive. */
@@ -68,8 +69,32 @@ function wide(view: DataView, at: number, path: string): number {
   return Number(value);
 }
 
+/** Work in small steps; there may be a pause after each. */
+type Steps<T> = Generator<undefined, T>;
+
+/** Entries that are looked at in one step. */
+const STEP = 256;
+
 /** Entries by name, after every check that can be made without their content. */
 export function readZipDirectory(file: FileRanges, limits: ZipDirectoryLimits): Map<string, ZipEntry> {
+  const steps = directorySteps(file, limits);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** The same while the program goes on. */
+export async function readZipDirectoryLater(file: FileRanges, slices: Slices): Promise<Map<string, ZipEntry>> {
+  const steps = directorySteps(file, {});
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    if (slices.over) await slices.pause();
+  }
+}
+
+function* directorySteps(file: FileRanges, limits: ZipDirectoryLimits): Steps<Map<string, ZipEntry>> {
   const directory = findDirectory(file);
   const { count, size } = directory;
   if (count > (limits.maxEntries ?? 4_000_000)) throw new FormatError(`${count} entries are too many`, file.path);
@@ -77,8 +102,8 @@ export function readZipDirectory(file: FileRanges, limits: ZipDirectoryLimits): 
     throw new FormatError(`a directory of ${size} bytes is too large`, file.path);
   }
   if (count * FIXED.central > size) throw new FormatError("its directory is too short for its entries", file.path);
-  const records = readRecords(file.read(directory.offset, size), directory, file.path);
-  return placeEntries(file, records, directory.offset);
+  const records = yield* readRecords(file.read(directory.offset, size), directory, file.path);
+  return yield* placeEntries(file, records, directory.offset);
 }
 
 function findDirectory(file: FileRanges): Directory {
@@ -142,11 +167,12 @@ function readEnd64(file: FileRanges, end: number): { start: number; directory: D
   return { start, directory: { count, size: wide(view, 40, path), offset: wide(view, 48, path) } };
 }
 
-function readRecords(bytes: Uint8Array, directory: Directory, path: string): Central[] {
+function* readRecords(bytes: Uint8Array, directory: Directory, path: string): Steps<Central[]> {
   const view = viewOf(bytes);
   const records: Central[] = [];
   let at = 0;
   for (let i = 0; i < directory.count; i++) {
+    if (i % STEP === STEP - 1) yield;
     if (at + FIXED.central > bytes.length || view.getUint32(at, true) !== SIGNATURE.central) {
       throw new FormatError(`record ${i} of its directory is damaged`, path);
     }
@@ -238,12 +264,17 @@ function checkRecord(record: Central, path: string): void {
 }
 
 /** Compares the local headers with the directory and finds the payloads. */
-function placeEntries(file: FileRanges, records: readonly Central[], directoryStart: number): Map<string, ZipEntry> {
+function* placeEntries(
+  file: FileRanges,
+  records: readonly Central[],
+  directoryStart: number,
+): Steps<Map<string, ZipEntry>> {
   const { path } = file;
   const names = new Set<string>();
   const offsets = new Map<Central, number>();
   const byPlace = [...records].sort((a, b) => a.headerOffset - b.headerOffset);
   for (const [i, record] of byPlace.entries()) {
+    if (i % STEP === STEP - 1) yield;
     if (names.has(record.name)) throw badEntry(record.name, "its name occurs twice", path);
     names.add(record.name);
     const offset = payloadOffset(file, record);
@@ -254,7 +285,8 @@ function placeEntries(file: FileRanges, records: readonly Central[], directorySt
     offsets.set(record, offset);
   }
   const entries = new Map<string, ZipEntry>();
-  for (const record of records) {
+  for (const [i, record] of records.entries()) {
+    if (i % STEP === STEP - 1) yield;
     if (record.name.endsWith("/")) continue;
     const { name, nbytes, compressedBytes, crc, headerOffset, recordOffset } = record;
     const method = record.method === 0 ? "stored" : "deflate";

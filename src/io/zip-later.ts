@@ -1,8 +1,21 @@
 // Compressed entries of archives in pieces, while the program goes on: the runtime's threads read and inflate.
 import { constants, promises } from "node:fs";
 import { FormatError, guardedLater } from "./errors.ts";
-import type { ZipEntry, ZipFile } from "./zip.ts";
+import { FileRanges } from "./file-ranges.ts";
+import type { Slices } from "./slices.ts";
+import { type ZipEntry, ZipFile } from "./zip.ts";
+import { readZipDirectoryLater } from "./zip-directory.ts";
 import { zlib } from "./zlib.ts";
+
+/** `readZip` while the program goes on: directories of thousands of entries take a while. */
+export async function readZipLater(path: string, slices: Slices): Promise<ZipFile> {
+  const file = new FileRanges(path);
+  try {
+    return new ZipFile(file.path, file.size, await readZipDirectoryLater(file, slices));
+  } finally {
+    file.close();
+  }
+}
 
 /** Bytes that are read, and inflated, at once. */
 const PIECE_BYTES = 256 * 1024;
