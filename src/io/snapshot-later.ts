@@ -54,7 +54,7 @@ async function released(rooms: readonly CopyRoom[]): Promise<void> {
 
 function jobsFor({ tensors }: StagedContent, root: string, fsync: boolean): FileJobs {
   const jobs = new FileJobs();
-  const flags = JobFlag.create | JobFlag.noFollow | (fsync ? JobFlag.fsync : 0);
+  const flags = JobFlag.create | JobFlag.writable | JobFlag.noFollow | (fsync ? JobFlag.fsync : 0);
   for (const { location, offset, tensor } of tensors) {
     const path = join(root, location);
     const bytes = nativeBytes(tensor);

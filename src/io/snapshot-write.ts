@@ -246,7 +246,7 @@ export class SnapshotWriter {
       const bytes = bytesToWrite(tensor);
       const whole = entry.byteRange === null ? JobFlag.replace : 0;
       const sync = this.options.fsync ? JobFlag.fsync : 0;
-      const flags = JobFlag.create | JobFlag.noFollow | whole | sync;
+      const flags = JobFlag.create | JobFlag.writable | JobFlag.noFollow | whole | sync;
       const offset = entry.byteRange?.[0] ?? 0;
       const content = writing(bytes.nbytes === 0 ? EMPTY : bytes, 0, bytes.nbytes);
       jobs.add({ ...content, path: join(root, entry.location), offset, flags: flags | content.flags });
