@@ -4,6 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { FileRanges } from "../io/file-ranges.ts";
 import { readZip, type ZipEntry, type ZipFile } from "../io/zip.ts";
 import { zlib } from "../io/zlib.ts";
+import { pause } from "./lifetime.ts";
 import type { Report } from "./report.ts";
 
 /** Bytes that are in memory at a time. */
@@ -37,8 +38,12 @@ async function contentProblem(file: FileRanges, entry: ZipEntry, report: Report)
     nbytes += part.length;
     return nbytes <= entry.nbytes;
   };
-  if (entry.method === "stored") for (const part of parts(file, entry, report)) count(part);
-  else {
+  if (entry.method === "stored") {
+    for (const part of parts(file, entry, report)) {
+      count(part);
+      await pause();
+    }
+  } else {
     try {
       await pipeline(Readable.from(parts(file, entry, report)), zlib().createInflateRaw(), async (output) => {
         for await (const part of output) if (!count(part as Uint8Array)) return;
@@ -74,6 +79,7 @@ export async function checkZip(path: string, report: Report): Promise<ZipFile> {
     report.expect([...zip.entries.values()].reduce((sum, entry) => sum + entry.compressedBytes, 0));
     if (zip.entries.size > 0) findUnused(zip, file, report);
     for (const entry of zip.entries.values()) {
+      await pause();
       const problem = await contentProblem(file, entry, report);
       report.checksums++;
       if (problem !== null) report.problem(entry.name, problem);

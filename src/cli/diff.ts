@@ -7,6 +7,7 @@ import type { NestedTensor } from "../tensordict/nested.ts";
 import { isNested, type Td } from "../tensordict/state.ts";
 import type { Entry } from "../tensordict/types.ts";
 import { valueOf } from "./inspect.ts";
+import { pause } from "./lifetime.ts";
 import { openSource } from "./source.ts";
 import { printable } from "./text.ts";
 
@@ -19,11 +20,12 @@ interface Difference {
 /** Elements compared at once, so that large tensors are not taken into memory whole. */
 const CHUNK = 4 * 2 ** 20;
 
-function sameElements(a: Tensor, b: Tensor): boolean {
+async function sameElements(a: Tensor, b: Tensor): Promise<boolean> {
   const [x, y] = [a.reshape(-1), b.reshape(-1)];
   for (let at = 0; at < x.numel(); at += CHUNK) {
     const length = Math.min(CHUNK, x.numel() - at);
     const [left, right] = [x.narrow(0, at, length), y.narrow(0, at, length)];
+    await pause();
     if (left.equal(right)) continue;
     // A value that is no number is not equal to itself, and still no difference.
     const alike = left.eq(right).logicalOr(left.ne(left).logicalAnd(right.ne(right)));
@@ -32,35 +34,35 @@ function sameElements(a: Tensor, b: Tensor): boolean {
   return true;
 }
 
-function tensorDifference(a: Tensor, b: Tensor): string | null {
+async function tensorDifference(a: Tensor, b: Tensor): Promise<string | null> {
   if (a.dtype !== b.dtype) return `${a.dtype.name} and ${b.dtype.name}`;
   const [x, y] = [a.shape.join(", "), b.shape.join(", ")];
   if (x !== y) return `shape [${x}] and [${y}]`;
   if (a.requiresGrad !== b.requiresGrad) return "requires_grad differs";
-  return sameElements(a, b) ? null : "elements differ";
+  return (await sameElements(a, b)) ? null : "elements differ";
 }
 
-function nestedDifference(a: NestedTensor, b: NestedTensor): string | null {
+async function nestedDifference(a: NestedTensor, b: NestedTensor): Promise<string | null> {
   const sizes = (n: NestedTensor) => n._sizesTensor();
-  const differs = a.length !== b.length || a.ndim !== b.ndim || !sameElements(sizes(a), sizes(b));
+  const differs = a.length !== b.length || a.ndim !== b.ndim || !(await sameElements(sizes(a), sizes(b)));
   if (differs) return `sizes of components differ (${a._batchSize} and ${b._batchSize})`;
-  return tensorDifference(a._values, b._values);
+  return await tensorDifference(a._values, b._values);
 }
 
-function compare(a: Entry | undefined, b: Entry | undefined, name: string, found: Difference[]): void {
+async function compare(a: Entry | undefined, b: Entry | undefined, name: string, found: Difference[]): Promise<void> {
   if (a === undefined || b === undefined) {
     found.push({ name, what: a === undefined ? "only in the second" : "only in the first" });
     return;
   }
   if (a instanceof Tensor || b instanceof Tensor) {
     const both = a instanceof Tensor && b instanceof Tensor;
-    const what = both ? tensorDifference(a, b) : "a tensor and something else";
+    const what = both ? await tensorDifference(a, b) : "a tensor and something else";
     if (what !== null) found.push({ name, what });
     return;
   }
   if (isNested(a) || isNested(b)) {
     const both = isNested(a) && isNested(b);
-    const what = both ? nestedDifference(a, b) : "a nested tensor and something else";
+    const what = both ? await nestedDifference(a, b) : "a nested tensor and something else";
     if (what !== null) found.push({ name, what });
     return;
   }
@@ -72,7 +74,7 @@ function compare(a: Entry | undefined, b: Entry | undefined, name: string, found
     else if (value(left) !== value(right)) found.push({ name, what: "values differ" });
     return;
   }
-  compareLevels(left, right, name, found);
+  await compareLevels(left, right, name, found);
 }
 
 /** What a level is: a class of a program by its name. */
@@ -85,7 +87,7 @@ function namesOf(td: Td): string {
   return td._batchSize.map((_, i) => td._names?.[i] ?? "None").join(", ");
 }
 
-function compareLevels(a: Td, b: Td, prefix: string, found: Difference[]): void {
+async function compareLevels(a: Td, b: Td, prefix: string, found: Difference[]): Promise<void> {
   if (kindOf(a) !== kindOf(b)) found.push({ name: prefix, what: `${kindOf(a)} and ${kindOf(b)}` });
   const [x, y] = [a._batchSize.join(", "), b._batchSize.join(", ")];
   if (x !== y) found.push({ name: prefix, what: `batch size [${x}] and [${y}]` });
@@ -93,7 +95,7 @@ function compareLevels(a: Td, b: Td, prefix: string, found: Difference[]): void 
   if (a._kind === "lazy" && b._kind === "lazy") {
     const [left, right] = [(a as unknown as LazyLike).members, (b as unknown as LazyLike).members];
     for (let i = 0; i < Math.max(left.length, right.length); i++) {
-      compare(
+      await compare(
         left[i] as Entry | undefined,
         right[i] as Entry | undefined,
         prefix === "" ? `${i}` : `${prefix}.${i}`,
@@ -103,7 +105,7 @@ function compareLevels(a: Td, b: Td, prefix: string, found: Difference[]): void 
     return;
   }
   for (const key of new Set([...a._keys(), ...b._keys()])) {
-    compare(a._own(key), b._own(key), prefix === "" ? key : `${prefix}.${key}`, found);
+    await compare(a._own(key), b._own(key), prefix === "" ? key : `${prefix}.${key}`, found);
   }
 }
 
@@ -112,7 +114,7 @@ export async function diff(first: string, second: string, options: { json?: bool
   const { td: a } = await openSource(first);
   const { td: b } = await openSource(second);
   const found: Difference[] = [];
-  compare(a as Entry, b as Entry, "", found);
+  await compare(a as Entry, b as Entry, "", found);
   if (options.json) console.log(JSON.stringify(found, null, 2));
   else for (const { name, what } of found) console.log(printable(`${name === "" ? "(all)" : name}: ${what}`));
   return found.length === 0;

@@ -36,6 +36,13 @@ export function interruption(): AbortSignal {
   return controller.signal;
 }
 
+/** For long work that waits for nothing: lets an interruption through if it would not end the process. */
+export async function pause(): Promise<void> {
+  if (controller === null) return;
+  await new Promise<void>((resume) => setImmediate(resume));
+  controller?.signal.throwIfAborted();
+}
+
 /**
  * A path in the system's folder for temporary files where nothing is. It ends like the place that it stands for, and is
  * removed with everything there when the command ends.

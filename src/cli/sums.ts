@@ -17,6 +17,7 @@ import type { LazyLike } from "../tensordict/lazy.ts";
 import { entriesOf, isNested, type Td } from "../tensordict/state.ts";
 import { zeros } from "../tensordict/tensor-ops.ts";
 import { isHeaderArray } from "./collections.ts";
+import { pause } from "./lifetime.ts";
 import { METADATA, SEPARATOR, standsBeside } from "./losses.ts";
 import type { Report } from "./report.ts";
 
@@ -156,11 +157,13 @@ export async function sumsOf(tensors: Iterable<Parts>, report: Report): Promise<
     const hasher = new Bun.CryptoHasher("sha256");
     try {
       for await (const part of parts()) {
+        await pause();
         if (part.length > 0) hasher.update(part);
         report.advance(part.length);
       }
       sums.set(name, { dtype: dtype.name, shape: shape.join(","), sha256: hasher.digest("hex") });
     } catch (error) {
+      if ((error as Error).name === "AbortError") throw error;
       report.problem(name, (error as Error).message);
     }
   }

@@ -41,7 +41,7 @@ async function attempt(path: string, report: Report, check: () => unknown): Prom
   try {
     await check();
   } catch (error) {
-    if (error instanceof CliError) throw error;
+    if (error instanceof CliError || (error as Error).name === "AbortError") throw error;
     const what = (error as Error).message.replace(`${resolve(path)}: `, "");
     if (!report.problems.some((known) => what.includes(known.what))) report.problem("", what);
   }
