@@ -61,21 +61,22 @@ async function writeTorch(td: Td, path: string, options: WriteOptions): Promise<
 }
 
 async function writeNpz(td: Td, path: string, options: WriteOptions): Promise<void> {
-  const { saveNpz } = await import("../io/npz.ts");
+  const { saveNpzAsync } = await import("../io/npz.ts");
   const { tensors, metadata } = flat(td);
   const text = metadataText(metadata);
   if (text !== null) tensors.set(METADATA, fromTypedArray(new TextEncoder().encode(text)));
   // NumPy adds the ending to a name without it.
-  saveNpz(`${path}.npz`, tensors, { numThreads: options.numThreads });
+  await saveNpzAsync(`${path}.npz`, tensors, { ...options });
   renameSync(`${path}.npz`, path);
 }
 
-function writeHdf5(td: Td, path: string): void {
+async function writeHdf5(td: Td, path: string, { onProgress, signal }: WriteOptions): Promise<void> {
   const { metadata } = flat(td);
   const text = metadataText(metadata);
   const whole = text === null ? td : (td.clone(false) as Td);
   if (text !== null) whole.set(METADATA, new NonTensorData(text) as never);
-  whole.toH5(path).close();
+  const stops = signal === undefined ? {} : { signal };
+  (await whole.toH5Async(path, onProgress === undefined ? stops : { onProgress, ...stops })).close();
 }
 
 async function writeSnapshot(td: Td, path: string, options: WriteOptions): Promise<void> {
@@ -109,7 +110,8 @@ export async function writeCollection(td: Td, path: string, format: FormatName, 
       } as never);
       return;
     case "consolidated":
-      td.consolidate({ filename: path });
+      // A collection that was read from such a file would not be written again.
+      await (td.clone(false) as Td).consolidateAsync({ filename: path, ...options });
       return;
     case "safetensors":
       return await writeSafetensors(td, path, options);
@@ -118,7 +120,7 @@ export async function writeCollection(td: Td, path: string, format: FormatName, 
     case "npz":
       return await writeNpz(td, path, options);
     case "hdf5":
-      return writeHdf5(td, path);
+      return await writeHdf5(td, path, options);
     case "torchsnapshot":
       return await writeSnapshot(td, path, options);
     case "gguf":

@@ -81,7 +81,8 @@ export function writing(
   }
   const file = "path" in bytes ? bytes : bytes.file;
   if (file !== undefined) {
-    return { nbytes, flags: JobFlag.copy, source: { path: file.path, offset: file.offset + at }, keep: bytes };
+    const flags = JobFlag.copy | JobFlag.writable;
+    return { nbytes, flags, source: { path: file.path, offset: file.offset + at }, keep: bytes };
   }
   const { address, keep } = bytes as TensorBytes;
   return { nbytes, flags: JobFlag.write, data: address + at, keep };
