@@ -11,5 +11,5 @@ export interface ConvertOptions extends TargetOptions {
 /** Converts one format into another. */
 export async function convert(from: string, to: string, options: ConvertOptions): Promise<void> {
   const target = await openTarget(to, [from], options);
-  await writeTarget(await openSource(from, options.from), target);
+  await writeTarget(await openSource(from, options), target);
 }

@@ -83,7 +83,7 @@ function printTable(listing: Listing): void {
 
 /** Lists the tensors of a file or a directory. */
 export async function inspect(path: string, options: { json?: boolean; from?: string }): Promise<void> {
-  const { td, format } = await openOutline(path, options.from);
+  const { td, format } = await openOutline(path, options);
   const listing = listingOf(td, format);
   if (options.json)
     console.log(JSON.stringify(listing, (_key, value) => (typeof value === "bigint" ? `${value}` : value), 2));

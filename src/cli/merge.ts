@@ -29,7 +29,7 @@ export async function merge(paths: readonly string[], options: MergeOptions): Pr
   }
   const target = await openTarget(to, from, options);
   const sources = [];
-  for (const path of from) sources.push(await openSource(path));
+  for (const path of from) sources.push(await openSource(path, { quiet: options.quiet }));
   if (!options.stack && !options.cat) {
     await writeTarget(union(sources, options.last === true), target);
     return;

@@ -30,12 +30,12 @@ async function formatIn(place: RemotePlace, from: string | undefined): Promise<F
 }
 
 /** Finds out the format of a source in a store, and copies it to this machine if it has no direct way. */
-export async function reachRemote(url: string, from?: string): Promise<Reached> {
+export async function reachRemote(url: string, from?: string, quiet = false): Promise<Reached> {
   const place = new RemotePlace(url, { signal: interruption() });
   const format = await formatIn(place, from);
   if (format !== null && hasDirectWay(format)) return { at: url, format };
   const at = temporaryFor(url);
-  const bar = progressBar("MiB");
+  const bar = progressBar("MiB", quiet);
   try {
     if (format === "torchsnapshot") await downloadTree(place, at, inMebibytes(bar));
     else await download(url, at, { signal: interruption(), onProgress: inMebibytes(bar) });

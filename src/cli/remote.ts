@@ -71,12 +71,12 @@ export class RemoteSource {
   }
 
   /** Transfers the tensors of a part of the collection into memory. */
-  async fetch(td: Td): Promise<Td> {
+  async fetch(td: Td, quiet: boolean): Promise<Td> {
     const made = new Map<Tensor, Tensor>();
     const wanted = this.copied(td, made);
     const ranges = [...made].map(([outline, tensor]) => ({ ...this.range(outline), tensor }));
     const total = ranges.reduce((sum, { nbytes }) => sum + nbytes, 0);
-    const bar = progressBar("MiB");
+    const bar = progressBar("MiB", quiet);
     const advance = inMebibytes(bar);
     let done = 0;
     try {

@@ -30,8 +30,8 @@ async function openPart(
   rows: Rows | null,
 ): Promise<Opened> {
   const part = (td: Td) => take(td, keys, rows);
-  const reached = await reach(path, options.from);
-  if (reached.format !== "hdf5") return await openReached(path, reached, part);
+  const reached = await reach(path, options);
+  if (reached.format !== "hdf5") return await openReached(path, reached, part, options.quiet);
   using file = TensorDict.fromH5(reached.at, { mode: "r", batchSize: [] });
   return { td: part(file as unknown as Td), lost: [] };
 }

@@ -15,45 +15,53 @@ export interface Reached {
   format: FormatName;
 }
 
+/** How a source is opened. */
+export interface SourceOptions {
+  /** The format, where the user names it. */
+  from?: string | undefined;
+  /** Show no progress. */
+  quiet?: boolean | undefined;
+}
+
 /**
  * Where a source can be opened, and its format: found out, or named by the user. What is in a store and cannot be used
  * there is copied first.
  */
-export async function reach(path: string, from?: string): Promise<Reached> {
-  if (isRemote(path)) return await (await import("./remote-copy.ts")).reachRemote(path, from);
+export async function reach(path: string, { from, quiet }: SourceOptions = {}): Promise<Reached> {
+  if (isRemote(path)) return await (await import("./remote-copy.ts")).reachRemote(path, from, quiet);
   return { at: path, format: from === undefined ? await formatOf(path) : formatNamed(from) };
 }
 
-/**
- * Opens what is at a path or in a store; the format is found out, or named by the user.
- * @param part gives the part of it that is wanted; of what is in a store, only that is transferred
- */
-export async function openSource(
-  path: string,
-  from?: string,
-  part: (td: Opened["td"]) => Opened["td"] = (td) => td,
-): Promise<Source> {
-  return await openReached(path, await reach(path, from), part);
-}
+type Part = (td: Opened["td"]) => Opened["td"];
+const whole: Part = (td) => td;
 
-/** Opens what was reached. */
+/**
+ * Opens what was reached.
+ * @param part gives the part of it that is wanted; of what is used in a store, only that is transferred
+ */
 export async function openReached(
   path: string,
   { at, format }: Reached,
-  part: (td: Opened["td"]) => Opened["td"],
+  part: Part = whole,
+  quiet = false,
 ): Promise<Source> {
   if (isRemote(at)) {
     const remote = await (await import("./remote.ts")).openRemote(at, format);
-    return { path, format, td: await remote.fetch(part(remote.td)), lost: remote.lost };
+    return { path, format, td: await remote.fetch(part(remote.td), quiet), lost: remote.lost };
   }
   const { td, lost } = await openCollection(at, format);
   return { path, format, td: part(td), lost };
 }
 
+/** Opens what is at a path or in a store. */
+export async function openSource(path: string, options: SourceOptions = {}): Promise<Source> {
+  return await openReached(path, await reach(path, options), whole, options.quiet);
+}
+
 /** What a source is, without its bytes where these would be transferred. */
-export async function openOutline(path: string, from?: string): Promise<Source> {
-  const reached = await reach(path, from);
-  if (!isRemote(reached.at)) return await openReached(path, reached, (td) => td);
+export async function openOutline(path: string, options: SourceOptions = {}): Promise<Source> {
+  const reached = await reach(path, options);
+  if (!isRemote(reached.at)) return await openReached(path, reached);
   const { td, lost } = await (await import("./remote.ts")).openRemote(path, reached.format);
   return { path, format: reached.format, td, lost };
 }

@@ -151,9 +151,9 @@ function shown(where: string, path: string): string {
   return isAbsolute(where) ? relative(path, where) : where;
 }
 
-async function reachFor(path: string, from: string | undefined, report: Report): Promise<Reached | null> {
+async function reachFor(path: string, options: VerifyOptions, report: Report): Promise<Reached | null> {
   try {
-    return await reach(path, from);
+    return await reach(path, options);
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
     report.problem("", error.message);
@@ -165,7 +165,7 @@ async function reachFor(path: string, from: string | undefined, report: Report):
 export async function verify(path: string, options: VerifyOptions): Promise<boolean> {
   copyMappedFiles(true);
   const report = new Report(options.quiet === true);
-  const reached = await reachFor(path, options.from, report);
+  const reached = await reachFor(path, options, report);
   const { at, format } = reached ?? { at: path, format: null };
   try {
     if (format !== null && isRemote(at)) await checkRemote(at, format, options, report);
