@@ -82,6 +82,9 @@ export class Hdf5Opaque {
     /** Where it is. */
     readonly path: string,
   ) {}
+  toString(): string {
+    return `<HDF5 dataset ${JSON.stringify(this.path)} of type ${this.typeName}>`;
+  }
 }
 
 function storageFor(dtype: DType, shape: readonly number[], layout: Hdf5Layout, chunkBytes = CHUNK_BYTES): Hdf5Storage {

@@ -10,7 +10,7 @@ import { MAX_META_BYTES, readMeta } from "./memmap-meta.ts";
 import { readNested } from "./nested-read.ts";
 import type { Slices } from "./slices.ts";
 import { readSmallFile } from "./small-file.ts";
-import type { LazyNode, TensorDictNode, TreeNode } from "./tree.ts";
+import type { LazyNode, TensorClassNode, TensorDictNode, TreeNode } from "./tree.ts";
 
 /** How to read. */
 export interface ReadOptions {
@@ -122,12 +122,8 @@ function build(path: string, meta: DirectoryMeta, budget: Budget): TreeNode {
       return readLevelNode(path, meta, budget);
     case "lazy":
       return readLazy(path, meta, budget);
-    case "tensorclass": {
-      const inner = readNode(join(path, "_tensordict"), budget.deeper(path));
-      if (inner.kind !== "tensordict") throw new FormatError("_tensordict holds no TensorDict", path);
-      const { className, qualified, extras } = meta;
-      return { kind: "tensorclass", path, className, qualified, extras, inner };
-    }
+    case "tensorclass":
+      return readClass(path, meta, budget);
     case "nonTensor": {
       const pickle = join(path, "other.pickle");
       if (!meta.hasData && !budget.source.exists(pickle)) throw new FileNotFoundError(pickle);
@@ -142,6 +138,23 @@ function build(path: string, meta: DirectoryMeta, budget: Budget): TreeNode {
       return { kind: "nonTensorStack", path, stackDim, device, data, pickle };
     }
   }
+}
+
+function readClass(
+  path: string,
+  { className, qualified, extras }: Extract<DirectoryMeta, { kind: "tensorclass" }>,
+  budget: Budget,
+): TreeNode {
+  const place = join(path, "_tensordict");
+  const metaPath = within(place, "meta.json");
+  const meta = readMeta(budget.source.small(metaPath), metaPath);
+  const ofClass = (inner: TreeNode, at: string): TensorClassNode => {
+    if (inner.kind !== "tensordict") throw new FormatError("_tensordict holds no TensorDict", path);
+    return { kind: "tensorclass", path: at, className, qualified, extras, inner };
+  };
+  // Python writes a lazy stack of objects as an object around a lazy stack.
+  if (meta.kind === "lazy") return readLazy(place, meta, budget.deeper(path), (node) => ofClass(node, node.path));
+  return ofClass(build(place, meta, budget.deeper(path)), path);
 }
 
 function readLevelNode(
@@ -198,7 +211,12 @@ function childDirectory({ source, robust }: Budget, path: string, key: string): 
   return usual;
 }
 
-function readLazy(path: string, meta: Extract<DirectoryMeta, { kind: "lazy" }>, budget: Budget): LazyNode {
+function readLazy(
+  path: string,
+  meta: Extract<DirectoryMeta, { kind: "lazy" }>,
+  budget: Budget,
+  member: (node: TreeNode) => TreeNode = (node) => node,
+): LazyNode {
   const members: TreeNode[] = [];
   const inner = budget.deeper(path);
   const { source } = budget;
@@ -207,7 +225,7 @@ function readLazy(path: string, meta: Extract<DirectoryMeta, { kind: "lazy" }>, 
     const place = count;
     inner.spend(1, path);
     inner.read(join(path, String(place)), (node) => {
-      members[place] = node;
+      members[place] = member(node);
     });
   }
   if (count === 0) throw new FormatError("a lazy stack without members", path);

@@ -296,7 +296,7 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
     holder._put(key, value);
     holder._disk?.late.add(key);
     try {
-      rewriteMeta(holder);
+      rewriteLevel(holder);
     } catch (error) {
       holder._drop(key);
       holder._disk?.late.delete(key);
@@ -311,7 +311,7 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
     if (LOST_KEYS.has(key) || problem !== null) {
       throw new KeyError(`The key '${key}' cannot be saved: ${problem ?? "meta.json uses this name itself"}.`);
     }
-    const path = holder._disk?.path ?? null;
+    const path = levelPath(holder);
     return path === null ? null : join(path, `${encodeKey(key)}.memmap`);
   }
 
@@ -319,22 +319,25 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
     let at = this as unknown as Td;
     if (!at.isMemmap()) throw new RuntimeError("Can only make a memmap tensor within a memory-mapped tensordict.");
     for (const part of path.slice(0, -1)) {
+      requirePlace(at, part);
       let next = at._own(part);
       if (next === undefined) {
         next = make.tensordict(new Map(), stateOf(at));
-        const directory = at._disk?.path == null ? null : join(at._disk.path, encodeKey(part));
+        const above = levelPath(at);
+        const directory = above === null ? null : join(above, encodeKey(part));
         if (directory !== null) guarded(directory, () => mkdirSync(directory));
         next._disk = { path: directory, late: new Set(), robustKey: true };
         at._put(part, next);
         at._disk?.late.add(part);
-        rewriteMeta(next as Td);
-        rewriteMeta(at);
+        rewriteLevel(next as Td);
+        rewriteLevel(at);
         lockUnderParent(next as Td, at);
       }
       if (next instanceof Tensor) throw new KeyError(`'${part}' is a Tensor, not a tensordict.`);
       at = next as Td;
     }
     const last = path.at(-1) as string;
+    requirePlace(at, last);
     if (at._own(last) !== undefined) {
       throw new RuntimeError(
         `The key ${keyText(path)} already exists within the target tensordict. Delete that entry ` +
@@ -350,6 +353,33 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
     }
     return [at, last];
   }
+}
+
+/** The directory with the entries of a level. */
+function levelPath(td: Td): string | null {
+  const path = td._disk?.path ?? null;
+  return path !== null && td._kind === "tensorclass" ? join(path, "_tensordict") : path;
+}
+
+function rewriteLevel(td: Td): void {
+  let level = td;
+  if (td._kind === "tensorclass" && td._disk !== null) {
+    level = make.tensordict(new Map(entriesOf(td)), stateOf(td));
+    level._disk = { ...td._disk, path: levelPath(td) };
+  }
+  rewriteMeta(level);
+}
+
+/** Whether a level can have an entry of that name, asked before there is a file. */
+function requirePlace(td: Td, key: string): void {
+  if (td._kind === "tensorclass") {
+    if ((td as unknown as { _fieldNames(): readonly string[] })._fieldNames().includes(key)) return;
+    throw new KeyError(`${td._className} has no field '${key}'`);
+  }
+  if (td._kind === "tensordict") return;
+  throw new RuntimeError(
+    `Cannot call \`make_memmap\` on a ${td._className}. Only a memory-mapped TensorDict supports it.`,
+  );
 }
 
 /** Every level of a TensorDict that was filled from a directory belongs to that directory. */

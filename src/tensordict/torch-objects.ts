@@ -11,6 +11,7 @@ import { uint8 } from "../tensor/dtype.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { classByName } from "./class-registry.ts";
+import { isConsolidated } from "./consolidated.ts";
 import { buildConsolidated } from "./consolidated-load.ts";
 import { stackProblem, startsWith } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
@@ -231,5 +232,7 @@ export const torchBridge: TorchClasses = {
   isParameter: (value) => value instanceof Parameter,
   knows: (className) => OWN.has(className) || classByName(simpleName(className)) !== undefined,
   make: makeObject,
-  describe: (value) => (isTensorCollection(value) ? describeTd(value) : null),
+  // One file holds no two types of elements over one storage: tensors of one block become separate.
+  describe: (value) =>
+    isTensorCollection(value) ? describeTd(isConsolidated(value) ? (value.clone() as Td) : value) : null,
 };

@@ -1,0 +1,78 @@
+// Directories of tensorclasses: entries that are added later, stacks that Python wrote.
+import "../../src/install.ts";
+import { afterAll, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { loadTorch } from "../../src/io/torch-file.ts";
+import { saveTorch } from "../../src/io/torch-save.ts";
+import { lazyStack, loadMemmap, loadMemmapAsync, TensorDict } from "../../src/tensordict/index.ts";
+import type { Td } from "../../src/tensordict/state.ts";
+import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
+import { Point } from "./classes.ts";
+import { filesBelow, temporaryDirectory } from "./helpers.ts";
+
+const room = temporaryDirectory();
+afterAll(room.remove);
+let count = 0;
+const fresh = () => join(room.path, String(count++));
+const td = (entries: Record<string, unknown>, batchSize: number[] = []) =>
+  new TensorDict(entries, batchSize) as unknown as Td;
+
+test("makeMemmap on an object adds to its fields", () => {
+  const path = fresh();
+  const source = new Point({ x: zeros([2]), label: "hi" }, { batchSize: [2] });
+  const holder = td({ p: source }, [2]).memmap(path);
+  const outer = readFileSync(join(path, "p", "meta.json"), "utf8");
+  holder.makeMemmap(["p", "y"], [2, 3]).fill_(4);
+  expect(existsSync(join(path, "p", "_tensordict", "y.memmap"))).toBe(true);
+  expect(readFileSync(join(path, "p", "meta.json"), "utf8")).toBe(outer);
+  const loaded = (loadMemmap(path) as unknown as Td).at("p") as unknown as Point;
+  expect(loaded).toBeInstanceOf(Point);
+  expect(loaded.label).toBe("hi");
+  expect(loaded.y.sum().item()).toBe(24);
+});
+
+test("makeMemmap where there is no place for an entry changes no file", () => {
+  const path = fresh();
+  const stack = lazyStack([1, 2].map((n) => td({ x: zeros([n]) })));
+  const source = new Point({ x: zeros([2]) }, { batchSize: [2] });
+  const holder = td({ p: source, l: stack, s: "text" }, [2]).memmap(path);
+  const before = filesBelow(path);
+  const text = (name: string) => readFileSync(join(path, name, "meta.json"), "utf8");
+  const metas = ["p", "l", "s"].map(text);
+  expect(() => holder.makeMemmap(["p", "other"], [2])).toThrow("Point has no field 'other'");
+  for (const key of ["l", "s"]) {
+    expect(() => holder.makeMemmap([key, "new"], [2])).toThrow(/Cannot call `make_memmap` on a (Lazy|NonTensorData)/);
+    expect(() => holder.makeMemmap([key, "new", "deep"], [2])).toThrow(/Cannot call `make_memmap` on a/);
+  }
+  expect(filesBelow(path)).toEqual(before);
+  expect(["p", "l", "s"].map(text)).toEqual(metas);
+});
+
+test("an object around a lazy stack is a lazy stack of objects", async () => {
+  const path = fresh();
+  mkdirSync(path);
+  // As Python's lazy_stack of tensorclasses saves itself.
+  writeFileSync(join(path, "meta.json"), `{"_type": "<class 'td_example_classes.Point'>"}`);
+  const members = ["a", "b"].map((label, n) => td({ x: zeros([n + 1]).add(n), label }));
+  lazyStack(members).memmap(join(path, "_tensordict"));
+  for (const loaded of [loadMemmap(path), await loadMemmapAsync(path)]) {
+    expect(loaded.batchSize).toEqual([2] as never);
+    const second = loaded.at(1) as unknown as Point;
+    expect(second).toBeInstanceOf(Point);
+    expect(second.label).toBe("b");
+    expect(second.x.tolist()).toEqual([1, 1]);
+  }
+  expect(loadMemmap(path, { device: "meta" }).batchSize).toEqual([2] as never);
+  writeFileSync(join(path, "_tensordict", "1", "meta.json"), `{"_type": "<class 'td_example_classes.Point'>"}`);
+  expect(() => loadMemmap(path)).toThrow();
+});
+
+test("a consolidated TensorDict of two dtypes is saved in a .pt file", () => {
+  const file = `${fresh()}.pt`;
+  const block = td({ a: zeros([2]), n: td({ b: tensor([1, 2, 3]).to("int64") }) }).consolidate();
+  saveTorch(block, file);
+  const loaded = loadTorch(file) as unknown as Td;
+  expect(loaded.eq(block).all()).toBe(true);
+  expect(String((loaded.at(["n", "b"]) as unknown as { dtype: unknown }).dtype)).toBe("torch.int64");
+});
