@@ -9,7 +9,7 @@ import { windows } from "../io/zip-write.ts";
 import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
-import { valuesOf } from "../tensordict/stacking.ts";
+import { stackOfValues } from "../tensordict/stacking.ts";
 import { entriesOf, isNested, make, stateOf, type Td } from "../tensordict/state.ts";
 import { zeros } from "../tensordict/tensor-ops.ts";
 import type { Entry } from "../tensordict/types.ts";
@@ -155,10 +155,7 @@ class Combining {
           path,
         ),
       );
-      return make.nonTensorStack(
-        tds.flatMap((td) => [...valuesOf(td)]),
-        stateOf(first, { batchSize, names: null }),
-      );
+      return stackOfValues(tds, stateOf(first, { batchSize, names: null }));
     }
     const other = tds.findIndex((td) => !sameValue(td, first));
     if (other >= 0) this.refuse(path, other, "has another value than");

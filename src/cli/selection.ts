@@ -5,7 +5,7 @@ import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import type { LazyLike } from "../tensordict/lazy.ts";
-import { valuesOf } from "../tensordict/stacking.ts";
+import { stackOfValues } from "../tensordict/stacking.ts";
 import { isNested, make, outlineOf, stateOf, type Td } from "../tensordict/state.ts";
 import type { Entry } from "../tensordict/types.ts";
 import { CliError, EXIT } from "./errors.ts";
@@ -117,7 +117,8 @@ class Taking {
     const state = stateOf(td, { batchSize: Size.fromList([end - begin, ...rest]) });
     if (td._kind === "nonTensor") return td._like(new Map(), state);
     const step = rest.reduce((product, n) => product * n, 1);
-    return make.nonTensorStack(valuesOf(td).slice(begin * step, end * step), state);
+    const order = Array.from({ length: (end - begin) * step }, (_, i) => begin * step + i);
+    return stackOfValues([td], state, order);
   }
 
   private lazy(stack: LazyLike, selection: Selection | null, withRows: boolean): Td {

@@ -212,12 +212,9 @@ class Builder {
       device: this.device(device, place),
       names: null,
     };
-    const plain = toPlain(data);
-    const td = make.nonTensor(plain, state);
+    const td = make.nonTensor(toPlain(data), state);
     // What is not changed is written back exactly, 2.0 as 2.0.
-    const held = td as unknown as { _raw: unknown; _rawFor: unknown };
-    held._raw = data;
-    held._rawFor = plain;
+    (td as unknown as { _raw: PythonJson })._raw = data;
     return td;
   }
 
@@ -246,9 +243,7 @@ class Builder {
     const { data, flat, shape } = this.stackedValues(parts, place, depth, device);
     const state: NewState = { batchSize: Size.fromList(shape), device: device.device, names: null };
     const td = make.nonTensorStack(flat, state);
-    const held = td as unknown as { _raw: unknown; _rawFor: unknown; values_: unknown };
-    held._raw = data;
-    held._rawFor = held.values_;
+    (td as unknown as { _raw: PythonJson })._raw = data;
     return td;
   }
 
@@ -266,7 +261,7 @@ class Builder {
         const td = this.value(value, at);
         if (td._batchSize.length > 0) throw this.bad(at, "a stacked value with a batch size");
         found.device = td._device;
-        return (td as unknown as { _raw: PythonJson })._raw;
+        return (value as readonly PythonJson[])[0] as PythonJson;
       });
       return { data: members, flat: members.map(toPlain), shape: [members.length] };
     }

@@ -20,10 +20,10 @@ import type { LazyLike } from "./lazy.ts";
 import { lockTd } from "./locking.ts";
 import { MemoryMappedTensor, otherFile } from "./mapped-tensor.ts";
 import type { NestedTensor } from "./nested.ts";
-import { nestedValues } from "./printing.ts";
 import { valuesOf } from "./stacking.ts";
 import { entriesOf, isNested, make, stateOf, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
+import { nestedValues } from "./values.ts";
 
 /** How a collection is saved. */
 export interface MemmapOptions {
@@ -218,7 +218,6 @@ interface ValueLike {
   value_: unknown;
   values_: readonly unknown[];
   _raw?: PythonJson;
-  _rawFor?: unknown;
   _onChange: (() => void) | null;
   stackDim: number;
 }
@@ -228,7 +227,8 @@ export function valueJson(td: Td): PythonJson {
   const held = td as unknown as ValueLike;
   const stack = td._kind === "nonTensorStack";
   // What was read and not changed is written back exactly, 2.0 as 2.0.
-  if (held._raw !== undefined && held._rawFor === (stack ? held.values_ : held.value_)) return held._raw;
+  const raw = held._raw;
+  if (raw !== undefined) return raw;
   const data = stack ? nestedValues(valuesOf(td), td._batchSize) : held.value_;
   if (!isPythonJson(data)) {
     throw new TypeError(

@@ -3,11 +3,11 @@ import { type PythonJson, toPlain } from "../io/python-json.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { TensorDictBase } from "./base.ts";
-import { nestedValues } from "./printing.ts";
 import { valuesOf } from "./stacking.ts";
 import { type CollectionKind, make, type NewState, stateOf, type Td, toDeviceOrNull, toSize } from "./state.ts";
 import { flatNumbers, tensor } from "./tensor-ops.ts";
 import type { CollectionOptions, Entry } from "./types.ts";
+import { nestedValues } from "./values.ts";
 
 function newState(options: CollectionOptions): NewState {
   return { batchSize: toSize(options.batchSize), device: toDeviceOrNull(options.device), names: null };
@@ -25,7 +25,6 @@ function orBack(changed: (() => void) | null, back: () => void): void {
 
 abstract class Values extends TensorDictBase {
   #raw: PythonJson | undefined;
-  /** @internal The value that `_raw` was given for. */ _rawFor: unknown;
 
   /** The value, or all of them in nested arrays, as JSON would have it. */
   protected abstract plain(): unknown;
@@ -36,6 +35,19 @@ abstract class Values extends TensorDictBase {
   }
   set _raw(json: PythonJson | undefined) {
     this.#raw = json;
+  }
+  /** @internal What a file had for each value, row-major, if only that; null when nothing is known. */
+  get _raws(): readonly PythonJson[] | null {
+    const [raw, count] = [this.#raw, this._batchSize.numel()];
+    if (raw === undefined) return null;
+    if (this._kind === "nonTensor") return new Array<PythonJson>(count).fill(raw);
+    const list = Array.isArray(raw) && this._batchSize.length > 0 ? raw.flat(this._batchSize.length - 1) : [raw];
+    return list.length === count ? list : null;
+  }
+  /** A copy has the same value, and the same text for it. */
+  protected withRaw<T extends Values>(copy: T): T {
+    copy.#raw = this.#raw;
+    return copy;
   }
   _keys(): Iterable<string> {
     return [];
@@ -62,12 +74,6 @@ export class NonTensorData<V = unknown> extends Values {
   protected plain(): unknown {
     return this.value_;
   }
-  /** @internal A copy has the same value, and the same text for it. */
-  _withRaw<T extends NonTensorData<V>>(copy: T): T {
-    copy._raw = this._raw;
-    copy._rawFor = this.value_;
-    return copy;
-  }
   get _kind(): CollectionKind {
     return "nonTensor";
   }
@@ -79,7 +85,7 @@ export class NonTensorData<V = unknown> extends Values {
     return this.value_;
   }
   _like(_entries: Map<string, Entry>, state: NewState): Td {
-    const copy = this._withRaw(new NonTensorData<V>(this.value_));
+    const copy = this.withRaw(new NonTensorData<V>(this.value_));
     copy._batchSize = state.batchSize;
     copy._device = state.device;
     return copy;
@@ -108,7 +114,7 @@ export class MetaData<V = unknown> extends NonTensorData<V> {
     return "MetaData";
   }
   override _like(_entries: Map<string, Entry>, state: NewState): Td {
-    const copy = this._withRaw(new MetaData<V>(this.value_));
+    const copy = this.withRaw(new MetaData<V>(this.value_));
     copy._batchSize = state.batchSize;
     copy._device = state.device;
     return copy;
@@ -148,7 +154,7 @@ export class NonTensorStack<V = unknown> extends Values {
   }
   _like(_entries: Map<string, Entry>, state: NewState): Td {
     const fits = state.batchSize.numel() === this.values_.length;
-    const copy = new NonTensorStack(this.values_, fits ? state : stateOf(this));
+    const copy = this.withRaw(new NonTensorStack(this.values_, fits ? state : stateOf(this)));
     copy._stackDim = this._stackDim;
     return copy;
   }
@@ -168,7 +174,6 @@ export class NonTensorStack<V = unknown> extends Values {
     for (const [i, at] of picked.entries()) next[at] = (values.length === 1 ? values[0] : values[i]) as V;
     this.#replace(next);
   }
-  // Another array: the one that was there is remembered with the text that a file has for it.
   #replace(next: V[]): void {
     const before = this.values_;
     this.values_ = next;

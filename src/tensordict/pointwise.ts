@@ -80,6 +80,10 @@ export function applyLeaves(
   return td._like(entries, stateOf(td, { batchSize, names }));
 }
 
+function firstValue(entry: Td, state: NewState): Td {
+  return entry._kind === "nonTensor" ? entry._like(new Map(), state) : make.nonTensor(valuesOf(entry)[0], state);
+}
+
 function rebatch(entry: Td, batchSize: Size): Td {
   if (entry._kind !== "nonTensor") return entry;
   return entry._like(new Map(), stateOf(entry, { batchSize }));
@@ -260,7 +264,7 @@ function reduceDense(td: Td, fn: (t: Tensor, dim: number) => Tensor, dim: number
   for (const [key, entry] of entriesOf(td)) {
     if (entry instanceof Tensor) entries.set(key, fn(entry, dim));
     else if (isNested(entry)) throw noNested("a reduction", key);
-    else if (isNonTensor(entry)) entries.set(key, make.nonTensor(valuesOf(entry)[0], { ...state, names: null }));
+    else if (isNonTensor(entry)) entries.set(key, firstValue(entry, { ...state, names: null }));
     else entries.set(key, reduceDense(entry, fn, dim, keepdim));
   }
   return td._like(entries, state);

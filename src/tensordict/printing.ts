@@ -11,6 +11,7 @@ import { isSharedTensor } from "./shared.ts";
 import { valuesOf } from "./stacking.ts";
 import { Collection, entriesOf, isNested, isNonTensor, outlinesOf, shapeOf, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
+import { nestedValues } from "./values.ts";
 
 function deviceText(device: Device | null): string {
   return device === null ? "None" : String(device);
@@ -130,14 +131,6 @@ function nonTensorText(td: Td): string {
   const value = (td as unknown as { value_: unknown }).value_;
   const text = typeof value === "string" ? value : pythonRepr(value);
   return `${td._className}(data=${text}, batch_size=${td._batchSize}, device=${deviceText(td._device)})`;
-}
-
-/** Flat values as nested lists of a shape. */
-export function nestedValues(values: readonly unknown[], shape: readonly number[]): unknown {
-  if (shape.length === 0) return values[0];
-  const count = shape[0] as number;
-  const step = count === 0 ? 0 : values.length / count;
-  return Array.from({ length: count }, (_, i) => nestedValues(values.slice(i * step, (i + 1) * step), shape.slice(1)));
 }
 
 function tensorclassText(td: Td): string {

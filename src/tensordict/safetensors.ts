@@ -48,7 +48,8 @@ function valueNode(entry: Td, path: readonly string[]): PythonJsonObject {
       `Cannot save the non-tensor stack at ${placeText(path)} as safetensors: only single JSON values are supported.`,
     );
   }
-  const value = (entry as unknown as { data: unknown }).data;
+  const { data, _raw } = entry as unknown as { data: unknown; _raw: PythonJson | undefined };
+  const value = _raw ?? data;
   if (!isPythonJson(value)) {
     const what = value === undefined ? "undefined" : (value as object).constructor?.name;
     throw new TypeError(
@@ -226,7 +227,10 @@ class Builder {
     if (!(value instanceof Map) || value.size !== 1) throw this.bad(`entry ${JSON.stringify(key)} is not understood`);
     if (value.has("non_tensor")) {
       const names = { batchSize: state.batchSize, device: null, names: null };
-      return make.nonTensor(toPlain(value.get("non_tensor") as PythonJson), names) as unknown as Entry;
+      const json = value.get("non_tensor") as PythonJson;
+      const td = make.nonTensor(toPlain(json), names);
+      (td as unknown as { _raw: PythonJson })._raw = json;
+      return td as unknown as Entry;
     }
     const name = value.get("tensor");
     if (name !== undefined && (typeof name !== "string" || !this.file.header.entries.has(name))) {

@@ -4,6 +4,7 @@ import { numelOf, Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { LazyLike } from "./lazy.ts";
 import { type NestedTensor, noNested } from "./nested.ts";
+import { stackOfValues } from "./stacking.ts";
 import {
   type Collection,
   type DimNames,
@@ -61,11 +62,9 @@ function applyNested(entry: NestedTensor, op: ShapeOp, key: string): Entry {
 
 /** A stack of values is rearranged by rearranging the positions of its values. */
 function pickValues(td: Td, op: ShapeOp): Td {
-  const values = (td as unknown as { values_: readonly unknown[] }).values_;
-  const positions = tensor(new Float64Array(values.length).map((_, i) => i)).reshape([...td._batchSize]);
+  const positions = tensor(new Float64Array(td._batchSize.numel()).map((_, i) => i)).reshape([...td._batchSize]);
   const moved = op.tensor(positions);
-  const picked = flatNumbers(moved).map((i) => values[i]);
-  return make.nonTensorStack(picked, stateOf(td, { batchSize: moved.shape, names: null }));
+  return stackOfValues([td], stateOf(td, { batchSize: moved.shape, names: null }), flatNumbers(moved));
 }
 
 function batchNumel(size: readonly number[]): number {

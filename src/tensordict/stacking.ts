@@ -1,4 +1,5 @@
 // Stacking and concatenating: densely, lazily, or whichever works.
+import type { PythonJson } from "../io/python-json.ts";
 import { IndexError, KeyError, RuntimeError, ValueError } from "../tensor/errors.ts";
 import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -18,6 +19,7 @@ import {
 } from "./state.ts";
 import { catTensors, flatNumbers, stackTensors, tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
+import { nestedValues } from "./values.ts";
 
 function insertDim(size: readonly number[], dim: number, n: number): Size {
   return Size.fromList([...size.slice(0, dim), n, ...size.slice(dim)]);
@@ -73,11 +75,25 @@ export function valuesOf(td: Td): readonly unknown[] {
   return new Array<unknown>(td._batchSize.numel()).fill(value);
 }
 
+/**
+ * A stack of the values that `list` has, one after the other; `order` picks some of them by their numbers. What files
+ * have for them is kept, 2.0 as 2.0.
+ */
+export function stackOfValues(list: readonly Td[], state: NewState, order: readonly number[] | null = null): Td {
+  const take = <T>(all: readonly T[]) => (order === null ? all : order.map((i) => all[i] as T));
+  const stack = make.nonTensorStack(take(list.flatMap((td) => [...valuesOf(td)])), state);
+  const raws = list.map((td) => (td as unknown as { _raws: readonly PythonJson[] | null })._raws);
+  if (raws.every((known) => known !== null)) {
+    const raw = nestedValues(take(raws.flatMap((known) => [...known])), stack._batchSize) as PythonJson;
+    (stack as unknown as { _raw: PythonJson })._raw = raw;
+  }
+  return stack;
+}
+
 function joinValues(list: readonly Td[], join: (positions: Tensor[]) => Tensor): Td {
-  const all = list.flatMap((td) => [...valuesOf(td)]);
   const order = join(positionsOf(list));
-  const picked = flatNumbers(order).map((i) => all[i]);
-  return make.nonTensorStack(picked, stateOf(list[0] as Td, { batchSize: order.shape, names: null }));
+  const state = stateOf(list[0] as Td, { batchSize: order.shape, names: null });
+  return stackOfValues(list, state, flatNumbers(order));
 }
 
 function stackEntries(entries: readonly Entry[], key: string, dim: number): Entry {

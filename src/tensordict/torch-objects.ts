@@ -18,7 +18,7 @@ import type { LazyLike } from "./lazy.ts";
 import { lockTd } from "./locking.ts";
 import { noNested } from "./nested.ts";
 import { nestedFromParts } from "./nested-parts.ts";
-import { valuesOf } from "./stacking.ts";
+import { stackOfValues, valuesOf } from "./stacking.ts";
 import { type DimNames, entriesOf, isNested, isTensorCollection, make, type NewState, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
 
@@ -100,10 +100,7 @@ function makeStack(className: string, state: unknown, path: string): Td {
   if (!single || stackDim !== 0 || batchSize.numel() > MAX_VALUES) {
     throw new FormatError("a stack of values whose members are no values, or too many", path);
   }
-  return make.nonTensorStack(
-    tds.flatMap((td) => [...valuesOf(td)]),
-    { batchSize, device: null, names: null },
-  );
+  return stackOfValues(tds, { batchSize, device: null, names: null });
 }
 
 /** Something that has fields in a TensorDict and fields beside it. */

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { FormatError } from "../io/errors.ts";
 import { DIRECTORIES, type TreeSource } from "../io/memmap-read.ts";
 import { readPlainPickle } from "../io/plain-pickle.ts";
-import { parsePythonJsonObject, toPlain } from "../io/python-json.ts";
+import { type PythonJson, parsePythonJsonObject, toPlain } from "../io/python-json.ts";
 import type {
   LeafNode,
   NestedNode,
@@ -201,9 +201,7 @@ function buildValue(node: NonTensorNode, context: BuildContext, parent: NewState
   const state = { batchSize: parent?.batchSize ?? Size.fromList([]), device: context.device, names: null };
   const value = node.pickle === null ? toPlain(node.data) : readPickle(node.pickle, context, "data");
   const td = make.nonTensor(value, state, node.className);
-  const held = td as unknown as { _raw: unknown; _rawFor: unknown };
-  held._raw = node.pickle === null ? node.data : undefined;
-  held._rawFor = value;
+  if (node.pickle === null) (td as unknown as { _raw: PythonJson })._raw = node.data;
   if (context.onDisk) followFile(td, node.path);
   return td;
 }
@@ -219,9 +217,7 @@ function buildStack(node: NonTensorStackNode, context: BuildContext): Td {
   // The file does not tell nested stacks from values that are lists: regular lists are stacks, as in Python.
   const { values, shape } = regularValues(data);
   const td = make.nonTensorStack(values, { batchSize: shape, device: context.device, names: null }, node.stackDim);
-  const held = td as unknown as { _raw: unknown; _rawFor: unknown; values_: unknown };
-  held._raw = pickle === null ? node.data : undefined;
-  held._rawFor = held.values_;
+  if (pickle === null) (td as unknown as { _raw: PythonJson })._raw = node.data;
   if (context.onDisk) followFile(td, node.path);
   return td;
 }

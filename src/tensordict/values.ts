@@ -14,3 +14,11 @@ export function regularValues(data: unknown): { values: unknown[]; shape: Size }
   }
   return { values: level, shape: Size.fromList(shape) };
 }
+
+/** Flat values as nested lists of a shape. */
+export function nestedValues(values: readonly unknown[], shape: readonly number[]): unknown {
+  if (shape.length === 0) return values[0];
+  const count = shape[0] as number;
+  const step = count === 0 ? 0 : values.length / count;
+  return Array.from({ length: count }, (_, i) => nestedValues(values.slice(i * step, (i + 1) * step), shape.slice(1)));
+}

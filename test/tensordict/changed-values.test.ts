@@ -5,7 +5,15 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readPlainPickle } from "../../src/io/plain-pickle.ts";
 import { loadTorch } from "../../src/io/torch-file.ts";
-import { loadMemmap, NonTensorData, NonTensorStack, TensorDict } from "../../src/tensordict/index.ts";
+import {
+  fromConsolidated,
+  fromSafetensors,
+  loadMemmap,
+  NonTensorData,
+  NonTensorStack,
+  TensorDict,
+  toSafetensors,
+} from "../../src/tensordict/index.ts";
 import type { Td } from "../../src/tensordict/state.ts";
 import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 import { temporaryDirectory } from "./helpers.ts";
@@ -92,6 +100,75 @@ test("numbers keep their text until they change, objects changed inside are save
   const changed = fresh();
   td.memmap(changed);
   expect(saved(changed, "v")).toEqual({ a: 1, b: [2, 4] });
+});
+
+test("numbers keep their text in copies, in parts and in what is joined", () => {
+  const path = fresh();
+  const values = { one: new NonTensorData(2, { batchSize: [2] }), each: NonTensorStack.of(1, 3) };
+  (new TensorDict({ ...values, t: zeros([2]) } as never, [2]) as unknown as Td).memmap(path);
+  for (const [key, plain, exact] of [
+    ["one", '"data": 2,', '"data": 2.0,'],
+    ["each", '"data":[1,3]', '"data":[1.0,3.0]'],
+  ] as const) {
+    const file = join(path, key, "meta.json");
+    const text = readFileSync(file, "utf8");
+    expect(text).toContain(plain);
+    writeFileSync(file, text.replace(plain, exact));
+  }
+  const td = loadMemmap(path) as unknown as Td;
+  const textOf = (file: string) => readFileSync(file, "utf8").replaceAll(" ", "");
+  const texts = (saving: Td) => {
+    const copy = fresh();
+    saving.memmap(copy, { copyExisting: true });
+    const found = (key: string) => /"data":([-\d.,[\]]*?),?(?:"_|})/.exec(textOf(join(copy, key, "meta.json")));
+    return ["one", "each"].map((key) => found(key)?.[1]);
+  };
+  const whole = ["2.0", "[1.0,3.0]"];
+  for (const [name, copy] of Object.entries({
+    clone: td.clone(),
+    shallow: td.clone({ recurse: false } as never),
+    contiguous: td.contiguous(),
+    select: td.select("one", "each", "t"),
+    apply: td.apply((t) => t.add(1)),
+    moved: td.to("cpu"),
+    flat: td.flattenKeys("."),
+    again: td.clone().clone(),
+    whole: td.at("0:2"),
+    twice: td.unsqueeze(0).squeeze(0),
+    held: new TensorDict({ one: td.get("one"), each: td.get("each") } as never, [2]),
+  }) as unknown as [string, Td][]) {
+    expect([name, ...texts(copy)]).toEqual([name, ...whole]);
+  }
+  expect(texts(td.at("1:2") as unknown as Td)).toEqual(["2.0", "[3.0]"]);
+  expect(texts(td.at([1, 0, 1] as never) as unknown as Td)[1]).toEqual("[3.0,1.0,3.0]");
+  expect(texts(TensorDict.cat([td, td], 0) as unknown as Td)).toEqual(["[2.0,2.0,2.0,2.0]", "[1.0,3.0,1.0,3.0]"]);
+  expect(texts(TensorDict.stack([td, td], 1) as unknown as Td)[1]).toEqual("[[1.0,1.0],[3.0,3.0]]");
+  expect(texts(td.reshape(2, 1) as unknown as Td)[1]).toEqual("[[1.0],[3.0]]");
+  // What is not known for all is not known, and what changed is written as it is.
+  const added = { one: new NonTensorData(2, { batchSize: [1] }), each: NonTensorStack.of(5), t: zeros([1]) };
+  const other = new TensorDict(added as never, [1]) as unknown as Td;
+  expect(texts(TensorDict.cat([td, other], 0) as unknown as Td)[1]).toEqual("[1,3,5]");
+  const copy = td.clone();
+  copy.setAt_("each", 7, 0);
+  expect(texts(copy)).toEqual(["2.0", "[7,3]"]);
+});
+
+test("numbers keep their text in safetensors and in consolidated files", () => {
+  const place = fresh();
+  (new TensorDict({ v: new NonTensorData({ a: 1 }) }, []) as unknown as Td).memmap(place);
+  const file = join(place, "v", "meta.json");
+  writeFileSync(file, readFileSync(file, "utf8").replace('{"a": 1}', '{"a": 1.0}'));
+  const td = loadMemmap(place) as unknown as Td;
+  const [one, two] = [fresh(), fresh()];
+  toSafetensors(td.clone(), one);
+  expect(readFileSync(one, "latin1")).toContain("1.0");
+  toSafetensors(fromSafetensors(one).clone(), two);
+  expect(readFileSync(two)).toEqual(readFileSync(one));
+  const [three, four] = [fresh(), fresh()];
+  td.consolidate({ filename: three });
+  (fromConsolidated(three) as unknown as Td).clone().consolidate({ filename: four });
+  expect(readFileSync(three, "latin1")).toContain('{"a": 1.0}');
+  expect(readFileSync(four)).toEqual(readFileSync(three));
 });
 
 describe("loadMemmap_", () => {
