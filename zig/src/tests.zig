@@ -18,4 +18,5 @@ comptime {
     _ = @import("cuda/loader.zig");
     _ = @import("cuda/name_kernels.zig");
     _ = @import("io/files.zig");
+    _ = @import("io/mappings_test.zig");
 }

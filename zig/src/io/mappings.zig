@@ -68,7 +68,8 @@ const Tail = struct {
     aside: usize = 0,
 };
 /// More at a time are not kept.
-var tails: [64]Tail = @splat(.{});
+pub const most_tails = 64;
+var tails: [most_tails]Tail = @splat(.{});
 var tail_count: usize = 0;
 
 var handler_installed = false;
@@ -438,57 +439,4 @@ fn chain(signal: c.SIG, info: *const c.siginfo_t, context: ?*anyopaque) void {
     }
     // The default action: restore it, and the faulting instruction raises the signal again.
     std.posix.sigaction(.BUS, &previous, null);
-}
-
-test "a mapping has as many owners as were added" {
-    if (!posix_host) return error.SkipZigTest;
-    const length = std.heap.pageSize();
-    const m: c.MAP = .{ .TYPE = .PRIVATE, .ANONYMOUS = true };
-    const mapped = c.mmap(null, length, .{ .READ = true, .WRITE = true }, m, -1, 0);
-    try std.testing.expect(mapped != c.MAP_FAILED);
-    const start = @intFromPtr(mapped);
-    const before = maps();
-    add(start, length, 0, null, -1);
-    try std.testing.expect(keep(start));
-    try std.testing.expectEqual(@as(i32, 0), drop(start, length));
-    @as(*u8, @ptrCast(mapped)).* = 1;
-    try std.testing.expectEqual(@as(i32, 0), drop(start, length));
-    try std.testing.expectEqual(before, maps());
-    try std.testing.expect(!keep(start));
-}
-
-test "a file that shrinks gives zeros and its path" {
-    if (!has_signals) return error.SkipZigTest;
-    var buffer: [64]u8 = undefined;
-    const name = try std.fmt.bufPrintZ(&buffer, "/tmp/zs-shrink-test-{d}", .{c.getpid()});
-    defer _ = c.unlink(name);
-    const fd = c.open(name, .{ .ACCMODE = .RDWR, .CREAT = true }, @as(c_uint, 0o600));
-    try std.testing.expect(fd >= 0);
-    defer _ = c.close(fd);
-    const length = 4 * std.heap.pageSize();
-    try std.testing.expectEqual(@as(c_int, 0), c.ftruncate(fd, @intCast(length)));
-    const mapped = c.mmap(null, length, .{ .READ = true, .WRITE = true }, .{ .TYPE = .SHARED }, fd, 0);
-    const start = @intFromPtr(mapped);
-    add(start, length, 0, name, -1);
-    defer _ = drop(start, length);
-    const view: [*]volatile u8 = @ptrCast(mapped);
-    view[0] = 7;
-    try std.testing.expectEqual(@as(c_int, 0), c.ftruncate(fd, 1));
-    try std.testing.expectEqual(@as(u8, 0), view[length - 1]);
-    try std.testing.expect(faulted());
-    const fault = take().?;
-    try std.testing.expectEqualStrings(name, std.mem.span(fault.path));
-    try std.testing.expect(fault.shorter);
-    try std.testing.expect(take() == null);
-    try std.testing.expectEqual(@as(u8, 7), view[0]);
-    if (builtin.os.tag != .linux) return;
-    // The file again: it still lacks the page, and then it has it.
-    try std.testing.expectEqual(@as(u8, 0), view[length - 1]);
-    try std.testing.expect(take() != null);
-    try std.testing.expectEqual(@as(c_int, 0), c.ftruncate(fd, @intCast(length)));
-    view[length - 1] = 5;
-    try std.testing.expect(take() == null);
-    var last: [1]u8 = undefined;
-    try std.testing.expectEqual(@as(isize, 1), c.pread(fd, &last, 1, @intCast(length - 1)));
-    try std.testing.expectEqual(@as(u8, 5), last[0]);
 }
