@@ -26,7 +26,7 @@ Exit codes:
   2 the command line is wrong   130 interrupted`;
 
 /** The commands; `exitCode` receives what a command ends with. */
-export function commandLine(version: string, ended: (exitCode: number) => void = () => {}): Command {
+function commandLine(version: string, ended: (exitCode: number) => void = () => {}): Command {
   const program = new Command("zensor")
     .description("look into, check, compare, convert, slice and merge files of tensors")
     .version(version, "-V, --version")

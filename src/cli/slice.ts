@@ -16,7 +16,7 @@ export interface SliceOptions extends TargetOptions {
 }
 
 /** Names given with commas, or by repeating the option. */
-export function keysOption(given: readonly string[] | undefined): string[] | null {
+function keysOption(given: readonly string[] | undefined): string[] | null {
   if (given === undefined) return null;
   const names = given.flatMap((text) => text.split(","));
   if (names.includes("")) throw new CliError("--keys takes names separated by commas, none of them empty.", EXIT.usage);

@@ -58,7 +58,7 @@ const TEXTS: Record<number, string> = {
 };
 
 /** Python's quotes around a path: single, unless that would need an escape. */
-export function pythonQuote(text: string): string {
+function pythonQuote(text: string): string {
   return text.includes("'") && !text.includes('"') ? `"${text}"` : `'${text.replace(/'/g, "\\'")}'`;
 }
 

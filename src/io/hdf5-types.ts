@@ -74,7 +74,7 @@ const STANDARD: Record<string, keyof Hdf5Library["id"]> = {
 };
 
 /** The error for a dtype that NumPy, and so h5py, does not know. */
-export function unsupportedDtype(dtype: DType): TypeError {
+function unsupportedDtype(dtype: DType): TypeError {
   return new TypeError(`Got unsupported ScalarType ${dtype.scalarType}`);
 }
 

@@ -10,7 +10,7 @@ import { readZip, type ZipEntry, type ZipFile } from "./zip.ts";
 import type { ZipWriteEntry } from "./zip-write.ts";
 
 /** Where tensors begin, so that every dtype can be used in place. */
-export const ARCHIVE_ALIGNMENT = 64;
+const ARCHIVE_ALIGNMENT = 64;
 /** Deepest directory in an archive. */
 const MAX_PARTS = 256;
 

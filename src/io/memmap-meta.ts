@@ -4,7 +4,7 @@ import { FormatError } from "./errors.ts";
 import { type PythonJson, type PythonJsonObject, parsePythonJsonObject, pythonJsonStringify } from "./python-json.ts";
 
 /** Newest format that is read and the one that is written. */
-export const FORMAT_VERSION = 1;
+const FORMAT_VERSION = 1;
 
 /** A tensor of a directory. */
 export interface LeafMeta {

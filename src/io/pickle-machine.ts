@@ -19,7 +19,7 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export class UnfinishedPickle extends FormatError {}
 
 /** An integer of Python's: a number where it is exact, a bigint elsewhere. */
-export function fromInteger(value: bigint): number | bigint {
+function fromInteger(value: bigint): number | bigint {
   const small = Number(value);
   return Number.isSafeInteger(small) ? small : value;
 }

@@ -2,7 +2,7 @@
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { isNumberLike, isSource, noValue, sourceEntries, toEntry, toValues } from "./convert.ts";
+import { isSource, noValue, sourceEntries, toEntry, toValues } from "./convert.ts";
 import { writeIndex } from "./indexing.ts";
 import { InplaceWriteError, KeyThroughLeafError, keyPath, keyText, missingKey } from "./keys.ts";
 import { adoptNames } from "./names.ts";
@@ -26,7 +26,7 @@ import { tensor } from "./tensor-ops.ts";
 import type { Entry, IterationOptions, NestedKey } from "./types.ts";
 
 /** The collection that holds the last key of a path, and that key. */
-export function resolvePath(td: Td, path: readonly string[]): [Td, string] {
+function resolvePath(td: Td, path: readonly string[]): [Td, string] {
   let at = td;
   for (let i = 0; i < path.length - 1; i++) {
     const key = path[i] as string;
@@ -282,9 +282,4 @@ export function* tensorsOf(td: Td, prefix: readonly string[] = []): Generator<[r
     else if (isNested(entry)) yield [path, entry._values];
     else if (!isNonTensor(entry)) yield* tensorsOf(entry, path);
   }
-}
-
-/** True when `value` can fill entries: a number or a tensor. */
-export function isFill(value: unknown): boolean {
-  return value instanceof Tensor || isNumberLike(value);
 }

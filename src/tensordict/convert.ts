@@ -23,7 +23,7 @@ import { tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
 
 /** True for values that stand for one number. */
-export function isNumberLike(value: unknown): boolean {
+function isNumberLike(value: unknown): boolean {
   switch (typeof value) {
     case "number":
     case "bigint":

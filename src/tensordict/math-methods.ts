@@ -16,7 +16,7 @@ import type { Td } from "./state.ts";
 import type { Schema } from "./types.ts";
 
 /** Functions of one tensor that exist under the same name here. */
-export const UNARY = [
+const UNARY = [
   "abs",
   "acos",
   "asin",
@@ -53,10 +53,10 @@ export const UNARY = [
 ] as const;
 
 /** Tests of one tensor. */
-export const TESTS = ["isfinite", "isnan", "isinf", "isneginf", "isposinf"] as const;
+const TESTS = ["isfinite", "isnan", "isinf", "isneginf", "isposinf"] as const;
 
 /** Functions of two operands. */
-export const BINARY = [
+const BINARY = [
   "add",
   "sub",
   "mul",
@@ -75,13 +75,13 @@ export const BINARY = [
 ] as const;
 
 /** Comparisons. */
-export const COMPARE = ["eq", "ne", "lt", "le", "gt", "ge"] as const;
+const COMPARE = ["eq", "ne", "lt", "le", "gt", "ge"] as const;
 
 /** Reductions: over everything of each tensor, or over one batch dimension. */
-export const REDUCE = ["sum", "mean", "prod", "std", "var", "amax", "amin", "nansum", "nanmean"] as const;
+const REDUCE = ["sum", "mean", "prod", "std", "var", "amax", "amin", "nansum", "nanmean"] as const;
 
 /** Casts. */
-export const CASTS = ["float", "double", "half", "bfloat16", "int", "long", "short", "bool"] as const;
+const CASTS = ["float", "double", "half", "bfloat16", "int", "long", "short", "bool"] as const;
 
 /** Where a reduction works. */
 export interface ReduceOptions {

@@ -36,7 +36,7 @@ function sorted<T extends readonly [string, unknown]>(fields: T[]): T[] {
 }
 
 /** Class name of a tensor as printed: Tensor, Parameter, MemoryMappedTensor, ... */
-export function tensorClassName(t: Tensor): string {
+function tensorClassName(t: Tensor): string {
   return t.constructor.name;
 }
 
@@ -57,7 +57,7 @@ function isAnyTensor(entry: Entry): entry is AnyTensor {
 }
 
 /** Shape of a stack of differing tensors: -1 where they differ; null when even their ranks do. */
-export function raggedShape(tensors: readonly AnyTensor[], stackDim: number): number[] | null {
+function raggedShape(tensors: readonly AnyTensor[], stackDim: number): number[] | null {
   const [first, ...others] = tensors.map(shapeOf) as [Size, ...Size[]];
   if (!others.every((shape) => shape.length === first.length)) return null;
   const inner = first.map((n, i) => (others.every((shape) => shape[i] === n) ? n : -1));
@@ -171,7 +171,7 @@ const SHORT: Record<string, string> = {
 };
 
 /** Short name of a dtype: f32, i64, bf16, ... */
-export function shortDtype(dtype: DType): string {
+function shortDtype(dtype: DType): string {
   const known = SHORT[dtype.name];
   if (known !== undefined) return known;
   return dtype.name

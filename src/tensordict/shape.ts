@@ -72,7 +72,7 @@ function batchNumel(size: readonly number[]): number {
 }
 
 /** Fills in a -1 and checks the number of elements. */
-export function resolveShape(shape: readonly number[], batch: readonly number[]): number[] {
+function resolveShape(shape: readonly number[], batch: readonly number[]): number[] {
   const total = batchNumel(batch);
   const unknown = shape.filter((n) => n === -1).length;
   if (unknown > 1) throw new RuntimeError("only one dimension can be inferred");
@@ -228,7 +228,7 @@ export function requireBatchDim(td: Collection, dim: number): number {
 }
 
 /** A part of one batch dimension. */
-export function narrowTd(td: Td, dim: number, start: number, length: number): Td {
+function narrowTd(td: Td, dim: number, start: number, length: number): Td {
   const at = requireBatchDim(td, dim);
   return applyShape(td, {
     tensor: (t) => t.narrow(at, start, length),

@@ -162,7 +162,7 @@ export function promoCall(run: Run): Ready {
 }
 
 /** Message texts of Python's own argument parser are not compared. */
-export function isParserError(type: string): boolean {
+function isParserError(type: string): boolean {
   return type === "TypeError" || type === "AttributeError";
 }
 

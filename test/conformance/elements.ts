@@ -28,10 +28,6 @@ export function isComplexCode(c: Code): boolean {
   return c in COMPONENT;
 }
 
-export function isFloatCode(c: Code): boolean {
-  return c === "f16" || c === "bf16" || c === "f32" || c === "f64";
-}
-
 /** Elements in logical row-major order; complex ones as pairs (re, im). 64-bit integers are bigints. */
 export type Elements = Float64Array | BigInt64Array | BigUint64Array;
 
@@ -48,7 +44,7 @@ export function halfToNumber(h: number): number {
 const scratch = new DataView(new ArrayBuffer(8));
 
 /** bfloat16 bits to a number. */
-export function bfloatToNumber(b: number): number {
+function bfloatToNumber(b: number): number {
   scratch.setUint32(0, b << 16);
   return scratch.getFloat32(0);
 }

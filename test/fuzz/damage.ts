@@ -179,7 +179,7 @@ const spliced: Damage = (bytes, choices, other) => {
 const KINDS: readonly Damage[] = [filled, field, field, field, flips, flips, cut, inserted, removed, spliced];
 
 /** Bytes with one to three kinds of damage. */
-export function damagedBytes(bytes: Uint8Array, choices: Choices, other: Uint8Array): Uint8Array {
+function damagedBytes(bytes: Uint8Array, choices: Choices, other: Uint8Array): Uint8Array {
   let result: Uint8Array = bytes;
   for (let i = choices.pick([0, 0, 0, 1, 2]); i >= 0; i--) {
     if (result.length === 0) break;

@@ -69,7 +69,7 @@ export function filesBelow(root: string): Map<string, Buffer> {
 }
 
 /** Hexadecimal bytes of a tensor. */
-export function hexOf(t: Tensor): string {
+function hexOf(t: Tensor): string {
   const { address, nbytes, keep } = nativeBytes(t);
   let text = "";
   for (let i = 0; i < nbytes; i++) text += peek.u8(address, i).toString(16).padStart(2, "0");
