@@ -1,6 +1,7 @@
 // Errors of the file system, with the texts Python gives them.
 import { getSystemErrorMap } from "node:util";
 import { RuntimeError } from "../tensor/errors.ts";
+import { finishedPath } from "./leftovers.ts";
 
 /** A file or a directory could not be used. @torch OSError */
 export class OSError extends RuntimeError {
@@ -63,7 +64,8 @@ function pythonQuote(text: string): string {
 }
 
 /** An error for an error number of the system. */
-export function systemError(errno: number, path: string): OSError {
+export function systemError(errno: number, at: string): OSError {
+  const path = finishedPath(at);
   if (errno === 2) return new FileNotFoundError(path);
   const known = getSystemErrorMap().get(-errno);
   const text = TEXTS[errno] ?? known?.[1] ?? "Unknown error";

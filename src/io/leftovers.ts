@@ -19,6 +19,17 @@ export function shortHash(text: string): string {
   return Bun.hash(text).toString(36);
 }
 
+/** The unfinished directory inside of its target, and endings of unfinished names. */
+const UNFINISHED = new RegExp(
+  `/\\.zensor${ENDING.source.slice(0, -1)}(?=/|$)|${ENDING.source.slice(0, -1)}(?=/|$)`,
+  "g",
+);
+
+/** A path in or of unfinished work as it will be: what errors tell about. */
+export function finishedPath(path: string): string {
+  return path.replace(UNFINISHED, "");
+}
+
 let mark: string | undefined;
 /** Stands for this machine and, in a container, for that: the number of a process says nothing elsewhere. */
 export function hostMark(): string {

@@ -4,6 +4,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { replaceDurably } from "../../src/io/durable.ts";
+import { systemError } from "../../src/io/errors.ts";
 import { hdf5Engine } from "../../src/io/hdf5.ts";
 import { leftoversOf, temporaryBeside } from "../../src/io/leftovers.ts";
 import { saveNpz } from "../../src/io/npz.ts";
@@ -127,11 +128,13 @@ describe("what is removed", () => {
     mkdirSync(join(target, "a.memmap"), { recursive: true });
     const left = unfinished(join(target, ".zensor"));
     mkdirSync(left);
-    expect(small().saveAsync(target)).rejects.toThrow();
-    await small()
+    const ended = await small()
       .saveAsync(target)
-      .catch(() => {});
-    expect(existsSync(left)).toBe(true);
+      .then(
+        () => "saved",
+        () => "failed",
+      );
+    expect([ended, existsSync(left)]).toEqual(["failed", true]);
   });
 
   test("also what a replaced directory left under other names", () => {
@@ -158,4 +161,16 @@ test("names of 255 bytes can be saved, and what is left of them is found", async
   expect(Object.keys(loadSafetensors(target))).toEqual(["a"]);
   expect(existsSync(left)).toBe(false);
   expect(readdirSync(folder)).toHaveLength(2);
+});
+
+test("errors name what was to be written, not the unfinished file", async () => {
+  const folder = fresh();
+  const target = join(folder, "missing", "one.safetensors");
+  const text = `No such file or directory: '${target}'`;
+  expect(() => saveSafetensors({ a: zeros([3]) }, target)).toThrow(text);
+  const later = await saveSafetensorsAsync({ a: zeros([3]) }, target).catch((error: Error) => error.message);
+  expect(later).toContain(text);
+  const inside = join(temporaryBeside(join(folder, ".zensor")), "n", "a.memmap");
+  expect(systemError(28, inside)).toMatchObject({ path: join(folder, "n", "a.memmap"), errno: 28 });
+  expect(systemError(28, join(folder, "a.tmp-1")).path).toBe(join(folder, "a.tmp-1"));
 });
