@@ -1,30 +1,14 @@
-// HDF5 files through the C library. Elements go straight to and from the memory of tensors.
-import { existsSync, statSync } from "node:fs";
-import { resolve } from "node:path";
-import { findHdf5, type Hdf5Library, type Hid, hdf5Error } from "../ffi/hdf5.ts";
+// Open HDF5 files in the C library. Elements go straight to and from the memory of tensors.
+import { type Hdf5Library, type Hid, hdf5Error } from "../ffi/hdf5.ts";
 import { addressOf, textAt } from "../ffi/library.ts";
 import { bool, type DType, int64 } from "../tensor/dtype.ts";
 import { KeyError } from "../tensor/errors.ts";
 import { numelOf } from "../tensor/size.ts";
-import { FormatError, guarded, OSError, systemError } from "./errors.ts";
-import type {
-  Hdf5Attribute,
-  Hdf5Engine,
-  Hdf5Handle,
-  Hdf5Info,
-  Hdf5Mode,
-  Hdf5Selection,
-  Hdf5Storage,
-} from "./hdf5-engine.ts";
+import { FormatError, OSError, systemError } from "./errors.ts";
+import type { Hdf5Attribute, Hdf5Handle, Hdf5Info, Hdf5Selection, Hdf5Storage } from "./hdf5-engine.ts";
 import { pieces } from "./hdf5-selection.ts";
 import { cText, describeType, Identifiers, opaqueType, textType, typeOf } from "./hdf5-types.ts";
 
-const READ_ONLY = 0;
-const READ_WRITE = 1;
-const TRUNCATE = 2;
-const EXCLUSIVE = 4;
-/** Closing a file closes whatever of it is open. */
-const CLOSE_STRONG = 3;
 const SPACE_SCALAR = 0;
 const SPACE_NULL = 2;
 const LAYOUT_COMPACT = 0;
@@ -49,7 +33,7 @@ function words(values: readonly (number | null)[]): BigUint64Array {
 }
 
 /** The error for the call that failed last: of the system where it has a number, of the file otherwise. */
-function failureOf(library: Hdf5Library, path: string): Error {
+export function failureOf(library: Hdf5Library, path: string): Error {
   const text = hdf5Error(library);
   const errno = /errno = (\d+)/.exec(text);
   if (errno !== null) {
@@ -65,7 +49,8 @@ const forgotten = new FinalizationRegistry<{ library: Hdf5Library; id: Hid }>(({
   library.call.H5Fclose(id);
 });
 
-class NativeHandle implements Hdf5Handle {
+/** An open file. */
+export class NativeHandle implements Hdf5Handle {
   #open = true;
   constructor(
     private readonly library: Hdf5Library,
@@ -448,46 +433,4 @@ class NativeHandle implements Hdf5Handle {
     forgotten.unregister(this);
     if (this.library.call.H5Fclose(this.id) < 0) throw failureOf(this.library, this.path);
   }
-}
-
-/** The engine that calls the C library. */
-export class NativeEngine implements Hdf5Engine {
-  readonly name: string;
-  constructor(private readonly library: Hdf5Library) {
-    this.name = `libhdf5 ${library.version} (${library.name})`;
-  }
-
-  open(path: string, mode: Hdf5Mode): Hdf5Handle {
-    const full = resolve(path);
-    const { call, id } = this.library;
-    using ids = new Identifiers(this.library, () => failureOf(this.library, full));
-    const access = ids.keep(call.H5Pcreate(id.H5P_CLS_FILE_ACCESS_ID));
-    ids.check(call.H5Pset_fclose_degree(access, CLOSE_STRONG));
-    // Files that every version can read, as h5py writes them.
-    const bounds = new Int32Array(2);
-    ids.check(call.H5Pget_libver_bounds(access, bounds.subarray(0, 1), bounds.subarray(1)));
-    ids.check(call.H5Pset_libver_bounds(access, 0, bounds[1] as number));
-    const name = cText(full);
-    const how = mode === "a" ? (existsSync(full) ? "r+" : "x") : mode;
-    if (how === "r" || how === "r+") {
-      // Opening a pipe would wait for its other end.
-      if (!guarded(full, () => statSync(full)).isFile()) throw new FormatError("not a regular file", full);
-      const file = call.H5Fopen(name, how === "r" ? READ_ONLY : READ_WRITE, access);
-      if (file < 0n) throw failureOf(this.library, full);
-      return new NativeHandle(this.library, full, file);
-    }
-    if (existsSync(full)) {
-      if (how !== "w") throw systemError(17, full);
-      if (!statSync(full).isFile()) throw new FormatError("not a regular file", full);
-    }
-    const file = call.H5Fcreate(name, how === "w" ? TRUNCATE : EXCLUSIVE, 0n, access);
-    if (file < 0n) throw failureOf(this.library, full);
-    return new NativeHandle(this.library, full, file);
-  }
-}
-
-/** The C library's engine; null with a reason where there is no library. */
-export function nativeEngine(): { engine: NativeEngine | null; problem: string } {
-  const { library, problem } = findHdf5();
-  return { engine: library === null ? null : new NativeEngine(library), problem };
 }

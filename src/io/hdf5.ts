@@ -9,7 +9,7 @@ import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
 import { checkFile } from "../tensor/values.ts";
 import { FormatError, OSError } from "./errors.ts";
 import type { Hdf5Engine, Hdf5Handle, Hdf5Info, Hdf5Layout, Hdf5Mode, Hdf5Storage } from "./hdf5-engine.ts";
-import { nativeEngine } from "./hdf5-native.ts";
+import { nativeEngine } from "./hdf5-library.ts";
 import { boxesIn, boxFor, type Selected, selectBasic, selectRows } from "./hdf5-selection.ts";
 import { decodeValues, encodeValues } from "./hdf5-values.ts";
 import { WasmEngine } from "./hdf5-wasm.ts";

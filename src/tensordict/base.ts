@@ -19,7 +19,7 @@ import {
   writePart,
 } from "./access.ts";
 import { checkBatch } from "./convert.ts";
-import { indexTd, isSliceText, writeIndex } from "./indexing.ts";
+import { indexTd, isKey, isSlice, writeIndex } from "./indexing.ts";
 import { excludeKeys, flattenKeysTd, selectKeys, unflattenKeysTd } from "./key-ops.ts";
 import { keyPath, missingKey, unravelKey } from "./keys.ts";
 import { childrenOf, lockTd, unlockTd } from "./locking.ts";
@@ -481,19 +481,6 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
 function plainValue(entry: Td): unknown {
   const held = entry as unknown as { value_: unknown; tolist(): unknown };
   return entry._kind === "nonTensor" ? held.value_ : held.tolist();
-}
-
-function isSlice(key: unknown): key is string {
-  return typeof key === "string" && isSliceText(key);
-}
-
-function isKey(value: unknown): value is string {
-  if (typeof value === "string") return true;
-  if (!Array.isArray(value) || value.length === 0) return false;
-  const first: unknown = value[0];
-  return (
-    value.every((part) => typeof part === "string" || isKey(part)) && !(typeof first === "string" && isSliceText(first))
-  );
 }
 
 export type { CollectionOptions };

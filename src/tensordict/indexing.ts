@@ -27,9 +27,16 @@ import type { Entry } from "./types.ts";
 // Slices as text: digits, colons, commas and dots, with at least one colon or an ellipsis.
 const SLICE_TEXT = /^(?=.*(?::|\.\.\.))[\s\d:,.+-]+$/;
 
-/** True for strings that are slices, not keys. */
-export function isSliceText(text: string): boolean {
-  return SLICE_TEXT.test(text);
+/** True for strings that are slices, unless there is a key of this name. */
+export function isSlice(part: unknown): part is string {
+  return typeof part === "string" && SLICE_TEXT.test(part);
+}
+
+/** True for a key, or a list of keys that is a path. */
+export function isKey(value: unknown): value is string {
+  if (typeof value === "string") return true;
+  if (!Array.isArray(value) || value.length === 0) return false;
+  return value.every((part) => typeof part === "string" || isKey(part)) && !isSlice(value[0]);
 }
 
 function maskDims(index: unknown): number | null {
