@@ -13,11 +13,12 @@ import { AttributeError, KeyError, NotImplementedError, RuntimeError } from "../
 import { numelOf } from "../tensor/size.ts";
 import type { UntypedStorage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { tensorsOf } from "./access.ts";
 import { ArchiveSave, wantsArchive } from "./archive-save.ts";
 import { type ConsolidateOptions, consolidate, consolidateAsync, isConsolidated } from "./consolidated.ts";
 import { startsWith } from "./convert.ts";
 import { keyPath, keyText } from "./keys.ts";
-import { lockTd } from "./locking.ts";
+import { childrenOf, lockTd } from "./locking.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
 import { type LoadOptions, loadTree } from "./memmap-load.ts";
 import { type MemmapOptions, rewriteMeta, Save } from "./memmap-save.ts";
@@ -58,7 +59,7 @@ export interface EarlyOptions extends MemmapOptions {
 export abstract class DiskMethods<S extends Schema = Schema> extends Collection<S> {
   /** True when its tensors are memory-mapped by `memmap`. @torch TensorDict.is_memmap */
   isMemmap(): boolean {
-    return this._disk !== null && this._locked;
+    return this._disk !== null && this._disk.loose !== true && this._locked;
   }
 
   /** Its directory. @torch TensorDict.saved_path */
@@ -214,11 +215,17 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
   loadMemmap_(prefix: string, options: Omit<LoadOptions, "out" | "subpath"> = {}): this {
     const wasMapped = this.isMemmap();
     const self = this as unknown as Td;
+    const before = wasMapped ? [...tensorsOf(self)] : [];
+    let placed = false;
     if (this._locked) self.unlock_();
     try {
       loadTree(prefix, { ...options, out: self });
       if (wasMapped) placeLevels(self, prefix);
+      placed = true;
     } finally {
+      const after = wasMapped ? [...tensorsOf(self)] : [];
+      const unchanged = after.length === before.length && after.every(([, t], i) => t === before[i]?.[1]);
+      if (wasMapped && (placed || unchanged)) holdTogether(self);
       if (wasMapped) lockTd(this);
     }
     return this;
@@ -380,6 +387,12 @@ function requirePlace(td: Td, key: string): void {
   throw new RuntimeError(
     `Cannot call \`make_memmap\` on a ${td._className}. Only a memory-mapped TensorDict supports it.`,
   );
+}
+
+/** From here on the tree is what its files say. */
+function holdTogether(td: Td): void {
+  if (td._disk !== null) td._disk.loose = false;
+  for (const child of childrenOf(td)) holdTogether(child);
 }
 
 /** Every level of a TensorDict that was filled from a directory belongs to that directory. */

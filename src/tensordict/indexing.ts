@@ -263,7 +263,7 @@ function sameValue(own: Td, value: Td): boolean {
 function writeNonTensor(td: Td, key: string, own: Td, index: readonly unknown[], item: unknown): void {
   const value = valuesFor(td, index, item, key);
   if (own._kind === "nonTensor" && sameValue(own, value)) return;
-  if (own._kind === "nonTensor" && td._disk !== null && td._locked) throw new RuntimeError(ONE_VALUE);
+  if (own._kind === "nonTensor" && td.isMemmap()) throw new RuntimeError(ONE_VALUE);
   const stack = own._kind === "nonTensorStack" ? own : (own as unknown as { toStack(): Td }).toStack();
   (stack as unknown as { _assignAt(index: readonly unknown[], value: Td): void })._assignAt(index, value);
   if (stack !== own || td._outside !== undefined) td._put(key, stack);

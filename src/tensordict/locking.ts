@@ -41,11 +41,18 @@ export function lockTd(td: Collection): void {
   if (!td._locked) lockUnder(td, null);
 }
 
+/** Entries may come and go now, without the files: locking again does not make them mapped. */
+function loosen(td: Collection): void {
+  if (td._disk !== null) td._disk.loose = true;
+  for (const child of childrenOf(td)) loosen(child);
+}
+
 /** Unlocks the whole tree; refused inside a locked one. */
 export function unlockTd(td: Collection): void {
   if (!td._locked) return;
   try {
     unlockUnder(td, null);
+    loosen(td);
   } catch (error) {
     // All or nothing: what was unlocked above the refusing child is locked again.
     for (const child of childrenOf(td)) lockUnder(child, td);

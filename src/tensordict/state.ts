@@ -21,6 +21,8 @@ export interface DiskState {
   /** Keys added after the directory was first written. */
   late: Set<string>;
   robustKey: boolean;
+  /** True while memory and files may differ: after loading and after unlocking. */
+  loose?: boolean;
 }
 
 /** State of a collection that is made from another one. */

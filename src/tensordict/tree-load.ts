@@ -100,7 +100,7 @@ function wrapped(found: RegisteredClass, entries: Map<string, Entry>, state: New
 }
 
 function placed(td: Td, path: string, context: BuildContext): Td {
-  if (context.onDisk) td._disk = { path, late: new Set(), robustKey: true };
+  if (context.onDisk) td._disk = { path, late: new Set(), robustKey: true, loose: true };
   return td;
 }
 

@@ -192,6 +192,23 @@ describe("loadMemmap_", () => {
   });
 });
 
+test("what was unlocked is not mapped any more: its entries may differ from the files", () => {
+  const path = fresh();
+  const td = sample().memmap(path);
+  td.unlock_();
+  td.set("new", zeros([2]));
+  td.lock_();
+  expect(td.isMemmap()).toBe(false);
+  expect(() => td.makeMemmap("more", [2])).toThrow("Can only make a memmap tensor within a memory-mapped tensordict.");
+  expect(() => td.memmapRefresh_()).toThrow(/^Cannot refresh a TensorDict that is not memory mapped/);
+  expect([...(loadMemmap(path) as unknown as Td)._keys()].sort()).toEqual(["each", "one", "t"]);
+  const again = td.memmap(path);
+  expect([again.isMemmap(), again.makeMemmap("more", [2]).sum().item()]).toEqual([true, 0]);
+  expect([...(loadMemmap(path) as unknown as Td)._keys()].sort()).toEqual(["each", "more", "new", "one", "t"]);
+  expect(again.memmapRefresh_().isMemmap()).toBe(true);
+  expect((loadMemmap(path) as unknown as Td).lock_().isMemmap()).toBe(false);
+});
+
 test("a locked TensorDict of Python's .pt files is locked", () => {
   const td = loadTorch(join(import.meta.dir, "../fixtures/torch/locked.pt")) as unknown as Td;
   expect([td, td.get("n"), td.get("l")].map((level) => (level as unknown as Td).isLocked)).toEqual([true, true, true]);
