@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { dirname, join, parse, resolve } from "node:path";
 import { exchangeNames } from "../ffi/system.ts";
-import { guarded, guardedLater } from "./errors.ts";
+import { guarded, guardedLater, OSError } from "./errors.ts";
 import { sweepLeftovers, temporaryBeside } from "./leftovers.ts";
 
 export { temporaryBeside } from "./leftovers.ts";
@@ -55,8 +55,16 @@ function removeTree(path: string): void {
   } else unlinkSync(path);
 }
 
+/** A device, a named pipe or a socket is not replaced by a file, whoever may do so: others need it. */
+function requirePlain(path: string): void {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined || stat.isFile() || stat.isDirectory()) return;
+  throw new OSError(`${path} is not a regular file`, { path, code: "not_a_file" });
+}
+
 /** Gives a finished file the name of the old one. */
 export function replaceFile(made: string, path: string): void {
+  guarded(path, () => requirePlain(path));
   guarded(path, () => renameSync(made, path));
 }
 
@@ -102,6 +110,7 @@ export async function syncPathLater(path: string): Promise<void> {
 
 /** `replaceFile` beside the program: giving back the pages of a large old file takes a while. */
 export async function replaceFileLater(made: string, path: string): Promise<void> {
+  guarded(path, () => requirePlain(path));
   await guardedLater(path, () => promises.rename(made, path));
 }
 
@@ -169,6 +178,7 @@ function syncTree(path: string): void {
  * @param aside where it is put when names cannot be exchanged
  */
 export function tradePlaces(made: string, target: string, aside: string, exchange = exchangeNames): string {
+  guarded(target, () => requirePlain(target));
   if (exchange(made, target)) return made;
   guarded(target, () => renameSync(target, aside));
   try {

@@ -1,7 +1,7 @@
 // What saves leave behind that were killed: the next save to the same place removes it, and nothing else.
 import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { replaceDurably } from "../../src/io/durable.ts";
 import { systemError } from "../../src/io/errors.ts";
@@ -173,4 +173,23 @@ test("errors name what was to be written, not the unfinished file", async () => 
   const inside = join(temporaryBeside(join(folder, ".zensor")), "n", "a.memmap");
   expect(systemError(28, inside)).toMatchObject({ path: join(folder, "n", "a.memmap"), errno: 28 });
   expect(systemError(28, join(folder, "a.tmp-1")).path).toBe(join(folder, "a.tmp-1"));
+});
+
+test.skipIf(process.platform === "win32")("what is no file is not replaced by one", async () => {
+  const folder = fresh();
+  const [pipe, link] = [join(folder, "pipe"), join(folder, "link")];
+  expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+  symlinkSync(pipe, link);
+  const made = join(folder, "made");
+  writeFileSync(made, "text");
+  for (const target of [pipe, link]) {
+    const text = `${target} is not a regular file`;
+    expect(() => saveSafetensors({ a: zeros([3]) }, target)).toThrow(text);
+    const later = await saveSafetensorsAsync({ a: zeros([3]) }, target).catch((error: Error) => error.message);
+    expect(later).toBe(text);
+    expect(() => small().consolidate({ filename: target })).toThrow(text);
+    expect(() => replaceDurably(made, target)).toThrow(text);
+  }
+  expect(readdirSync(folder).sort()).toEqual(["link", "made", "pipe"]);
+  expect(lstatSync(pipe).isFIFO()).toBe(true);
 });
