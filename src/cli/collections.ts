@@ -9,7 +9,7 @@ import type { Td } from "../tensordict/state.ts";
 import { openAnyClass } from "./any-class.ts";
 import { CliError } from "./errors.ts";
 import type { FormatName } from "./formats.ts";
-import { METADATA, SEPARATOR, standsBeside } from "./losses.ts";
+import { ALONE, METADATA, SEPARATOR, standsBeside } from "./losses.ts";
 
 /** What was opened. */
 export interface Opened {
@@ -21,7 +21,7 @@ export interface Opened {
 /** A TensorDict of values nested in objects; values that are no tensors are kept as they are. */
 function fromValues(value: unknown, path: string): Td {
   if (isTensorCollection(value)) return value as Td;
-  if (value instanceof Tensor) return fromValues({ tensor: value }, path);
+  if (value instanceof Tensor) return fromValues({ [ALONE]: value }, path);
   const pairs = value instanceof Map ? [...value] : isPlainObject(value) ? Object.entries(value) : null;
   if (pairs === null) throw new CliError(`${path} holds ${typeof value}, no tensors by name.`);
   const td = new TensorDict({}) as unknown as Td;
@@ -163,6 +163,8 @@ async function openWhole(
       return fromState((await import("../io/torch-file.ts")).loadTorch(path), path);
     case "npz":
       return await openNpz(path);
+    case "npy":
+      return fromValues((await import("../io/npy.ts")).loadNpy(path), path);
     case "hdf5":
       return await openHdf5(path);
   }

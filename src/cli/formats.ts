@@ -12,6 +12,7 @@ export type FormatName =
   | "safetensors"
   | "pt"
   | "npz"
+  | "npy"
   | "gguf"
   | "hdf5"
   | "torchsnapshot";
@@ -33,6 +34,7 @@ export const FORMATS: Readonly<Record<FormatName, FormatFacts>> = {
   safetensors: { title: "safetensors file", extensions: [".safetensors"], written: true },
   pt: { title: "file of torch.save", extensions: [".pt", ".pth"], written: true },
   npz: { title: "NumPy archive", extensions: [".npz"], written: true },
+  npy: { title: "NumPy array", extensions: [".npy"], written: true },
   gguf: { title: "GGUF file", extensions: [".gguf"], written: false },
   hdf5: { title: "HDF5 file", extensions: [".h5", ".hdf5"], written: true },
   torchsnapshot: { title: "torchsnapshot directory", extensions: [".snapshot"], written: true },
@@ -58,10 +60,9 @@ export function formatByEnding(path: string): FormatName | null {
   return null;
 }
 
-const LATIN = new TextDecoder("latin1");
-
 function firstBytes(path: string): string {
-  return FileRanges.with(path, (file) => LATIN.decode(file.read(0, Math.min(16, file.size))));
+  // One character for each byte; a TextDecoder of that name takes those from 0x80 on for others.
+  return FileRanges.with(path, (file) => Buffer.from(file.read(0, Math.min(16, file.size))).toString("latin1"));
 }
 
 /** The format of what is at a path: by what is in it, and where that says nothing by its name. */
@@ -78,6 +79,7 @@ export async function formatOf(path: string): Promise<FormatName> {
   if (!stat.isFile()) throw new CliError(`${path} is neither a file nor a directory.`);
   const first = firstBytes(path);
   if (first.startsWith("GGUF")) return "gguf";
+  if (first.startsWith("\x93NUMPY")) return "npy";
   if (first.startsWith("\x89HDF\r\n\x1a\n")) return "hdf5";
   if (first.startsWith("PK\x03\x04")) {
     const { readZip } = await import("../io/zip.ts");

@@ -19,6 +19,8 @@ import { FORMATS, type FormatName } from "./formats.ts";
 export const SEPARATOR = ".";
 /** The entry that keeps the strings of a model file's header. */
 export const METADATA = "__metadata__";
+/** The name of a tensor that is alone in a file without names. */
+export const ALONE = "tensor";
 /** Longest name of a file, in bytes. */
 const MAX_NAME_BYTES = 255;
 /** Names that one line tells. */
@@ -123,7 +125,7 @@ class Fitting {
   private readonly structured: boolean;
 
   constructor(private readonly format: FormatName) {
-    this.flat = format === "npz" || format === "torchsnapshot";
+    this.flat = format === "npz" || format === "npy" || format === "torchsnapshot";
     this.structured = !this.flat && format !== "hdf5";
   }
 
@@ -197,7 +199,7 @@ class Fitting {
         ? safetensorsCode(dtype) === undefined
         : this.format === "torchsnapshot"
           ? !SNAPSHOT_DTYPES.has(dtype.name)
-          : (this.format === "npz" || this.format === "hdf5") && /^(bfloat16|float8)/.test(dtype.name);
+          : ["npz", "npy", "hdf5"].includes(this.format) && /^(bfloat16|float8)/.test(dtype.name);
     if (noDtype) this.refuse(`the format has no dtype for ${dtype.name}`, path);
     if (!tensor.requiresGrad || this.format === "pt") return tensor;
     this.lose("requires_grad", path);
@@ -229,6 +231,8 @@ class Fitting {
         return !isStack && isPythonJson(data);
       case "npz":
         return this.isHeader(td, path) && isPlainObject(data) && isExactJson(data);
+      case "npy":
+        return false;
       case "hdf5":
         if (this.isHeader(td, path)) return isPlainObject(data) && isExactJson(data);
         return fitsHdf5(isStack ? values : data);
@@ -271,6 +275,14 @@ class Fitting {
     return Buffer.byteLength(file) > MAX_NAME_BYTES ? `takes more than ${MAX_NAME_BYTES} bytes` : null;
   }
 
+  /** A file of one array has no names. */
+  private checkAlone(): void {
+    const [path = [], ...others] = this.paths;
+    if (this.paths.length === 0) this.refuse("it holds one tensor, and here is none", path);
+    for (const other of others) this.refuse(`it holds one tensor, and others stand beside ${nameOf(path)}`, other);
+    if (nameOf(path) !== ALONE) this.lose(`the name of the tensor (it becomes ${ALONE})`, path);
+  }
+
   /** Names that were joined: whether they can be told apart, and taken apart again. */
   private checkNames(): void {
     const joined = this.flat || this.format === "safetensors";
@@ -292,7 +304,8 @@ class Fitting {
   }
 
   private finish(td: Td, fitted: Td): Fitted {
-    this.checkNames();
+    if (this.format === "npy") this.checkAlone();
+    else this.checkNames();
     if (this.refused.size > 0) {
       const lines = listed(this.refused);
       throw new CliError(`a ${FORMATS[this.format].title} cannot be made of this:\n${lines.join("\n")}`);

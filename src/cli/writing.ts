@@ -70,6 +70,13 @@ async function writeNpz(td: Td, path: string, options: WriteOptions): Promise<vo
   renameSync(`${path}.npz`, path);
 }
 
+async function writeNpy(td: Td, path: string, options: WriteOptions): Promise<void> {
+  const { saveNpyAsync } = await import("../io/npy.ts");
+  const [tensor] = flat(td).tensors.values();
+  await saveNpyAsync(`${path}.npy`, tensor as Tensor, { ...options });
+  renameSync(`${path}.npy`, path);
+}
+
 async function writeHdf5(td: Td, path: string, { onProgress, signal }: WriteOptions): Promise<void> {
   const { metadata } = flat(td);
   const text = metadataText(metadata);
@@ -119,6 +126,8 @@ export async function writeCollection(td: Td, path: string, format: FormatName, 
       return await writeTorch(td, path, options);
     case "npz":
       return await writeNpz(td, path, options);
+    case "npy":
+      return await writeNpy(td, path, options);
     case "hdf5":
       return await writeHdf5(td, path, options);
     case "torchsnapshot":
