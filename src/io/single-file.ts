@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { addressOf } from "../ffi/library.ts";
 import { copyBytes } from "../ffi/memory.ts";
 import { RuntimeError } from "../tensor/errors.ts";
+import { Claims } from "./claims.ts";
 import {
   discardPath,
   discardPathLater,
@@ -127,10 +128,18 @@ export class FileWrite {
    * @param placed runs when the file has its name, before another save in this program may replace it
    */
   async runInBackground<T = void>(options: BackgroundOptions = {}, placed: () => T = () => undefined as T): Promise<T> {
-    if (isRemote(this.path)) {
+    const claims = new Claims();
+    for (const { data } of this.pieces) claims.add(data);
+    try {
+      if (!isRemote(this.path)) return await this.write(options, placed);
       await this.upload(options);
       return placed();
+    } finally {
+      claims.release();
     }
+  }
+
+  private async write<T>(options: BackgroundOptions, placed: () => T): Promise<T> {
     try {
       const failed = await this.jobs.runInBackground(this.options.numThreads ?? 1, options);
       if (failed !== 0) this.jobs.throwFirstFailure();
@@ -169,6 +178,13 @@ export async function writeZipInBackground<T = void>(
   placed?: () => T,
 ): Promise<T> {
   const slices = new Slices(options.signal);
-  const { pieces } = await zipPiecesLater(plan(), { style }, slices);
-  return await new FileWrite(path, pieces, options).runInBackground(options, placed);
+  const claims = new Claims();
+  try {
+    const entries = plan();
+    for (const { data } of entries) claims.add(data);
+    const { pieces } = await zipPiecesLater(entries, { style }, slices);
+    return await new FileWrite(path, pieces, options).runInBackground(options, placed);
+  } finally {
+    claims.release();
+  }
 }

@@ -1,5 +1,6 @@
 // Saves collections as memory-mapped directories, or moves them into anonymous shared memory.
 import { join, resolve } from "node:path";
+import { Claims } from "../io/claims.ts";
 import { replaceText } from "../io/durable.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { encodeKey } from "../io/keys.ts";
@@ -67,6 +68,8 @@ export interface SaveContext {
   inplace: boolean;
   /** Copies to be made in slices: tensors in shared memory get their bytes later. */
   later?: { target: Tensor; source: Tensor }[];
+  /** What is written later is claimed until then. */
+  claims?: Claims | null;
 }
 
 /** A tensor's future in a directory. */
@@ -77,12 +80,14 @@ function planLeaf(t: Tensor, path: string, context: SaveContext): { write: LeafW
     const elsewhere = own !== path || context.options.atomic === true;
     if (own !== null && elsewhere && context.options.copyExisting !== true) throw otherFile(own);
   }
+  const bytes = context.like ? null : bytesToWrite(t);
+  context.claims?.add(bytes);
   const write: LeafWrite = {
     kind: "leaf",
     dtype: t.dtype,
     shape: t._shape,
     device: String(t.device),
-    bytes: context.like ? null : bytesToWrite(t),
+    bytes,
     onMapped: (mapped) => {
       storage = mapped;
     },
@@ -325,7 +330,7 @@ export class Save {
     mode: { like: boolean; inplace: boolean; background?: boolean },
   ) {
     requireSavable(td);
-    this.context = { options, ...mode };
+    this.context = { options, ...mode, claims: mode.background ? new Claims() : null };
     const path = prefix ?? td._disk?.path ?? null;
     if (options.atomic) requireAtomic(path, mode.like);
     if (path === null) {
@@ -349,8 +354,12 @@ export class Save {
   /** For a save that was made with `background`. */
   async runInBackground(options: BackgroundOptions): Promise<Td> {
     const slices = new Slices(options.signal);
-    await slices.pause();
-    await this.writer?.runInBackground(options);
+    try {
+      await slices.pause();
+      await this.writer?.runInBackground(options);
+    } finally {
+      this.context.claims?.release();
+    }
     const result = this.plan === null ? await this.shared(slices, options) : this.plan.build();
     lockTd(result);
     return result;

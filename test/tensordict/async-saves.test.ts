@@ -216,6 +216,23 @@ for (const { name, ending = "", save, load } of METHODS) {
       expect(filesBelow(folder)).toEqual(before);
     });
 
+    test("tensors that are disposed while it runs are written as they were, or refused", async () => {
+      const path = join(fresh(), `saved${ending}`);
+      const td = content(2, 2048);
+      const sources = [...named(td).values()];
+      const saving = save(td, path).then(
+        () => null,
+        (error: Error) => error.name,
+      );
+      for (const source of sources) source.dispose();
+      // It gets the memory that was given back, if any was.
+      const other = content(50, 2048);
+      const failed = await saving;
+      if (failed === null) expect(load(path)).toBe(2);
+      else expect([failed, name.startsWith("toH5Async")]).toEqual(["DisposedError", true]);
+      for (const each of named(other).values()) each.dispose();
+    });
+
     test("of saves to one place one stays, whole; tensors that nobody holds are written", async () => {
       const { folder, path, before } = await begun();
       const saves = [2, 3, 4].map((value) => save(content(value, 256 + value), path));
@@ -265,6 +282,24 @@ test.skipIf(hdf5Engine() === null)("toH5Async refuses what toH5 refuses, and lea
     expect(() => td.toH5(join(folder, "saved.h5"))).toThrow(message);
     expect(String(await reasonOf(td.toH5Async(join(folder, "saved.h5"))))).toContain(message);
     expect(readdirSync(folder)).toEqual([]);
+  }
+});
+
+test("claims of a save are given back, stopped or not", async () => {
+  const source = zeros([512, 512]);
+  const td = new TensorDict({ source }, []) as unknown as Td;
+  const { _storage: storage } = td.get("source" as never) as Tensor;
+  const before = storage.claims;
+  for (const stopped of [false, true]) {
+    const stop = new AbortController();
+    const options = { signal: stop.signal };
+    const files = ["directory", "archive.tdz"].map((file) => td.memmapAsync(join(fresh(), file), options));
+    const saves = [...files, saveSafetensorsAsync({ source }, join(fresh(), "file"), options)];
+    expect(storage.claims).toBe(before + saves.length);
+    if (stopped) stop.abort();
+    const ends = new Set((await Promise.allSettled(saves)).map(({ status }) => status));
+    expect([...ends]).toEqual([stopped ? "rejected" : "fulfilled"]);
+    expect(storage.claims).toBe(before);
   }
 });
 
