@@ -1,7 +1,7 @@
 // Where a command writes: what would be lost is refused first, then everything is written beside the target, which
 // changes only when all of it is there.
-import { existsSync, readdirSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { join, resolve, sep } from "node:path";
 import { styleText } from "node:util";
 import { discardPath, replaceDurably, temporaryBeside } from "../io/durable.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
@@ -56,14 +56,28 @@ export async function openTarget(path: string, sources: readonly string[], optio
   const format = options.to === undefined ? targetFormat(path) : formatNamed(options.to);
   if (!FORMATS[format].written) throw new CliError(`a ${FORMATS[format].title} can only be read.`, EXIT.usage);
   for (const source of sources) {
-    if (resolve(source) !== resolve(path)) continue;
-    throw new CliError(`${source} cannot be converted onto itself: choose another target.`);
+    if (resolve(source) === resolve(path)) {
+      throw new CliError(`${source} cannot be converted onto itself: choose another target.`);
+    }
+    // Replacing a directory would remove what is in it.
+    if (!isRemote(path) && isInside(realOf(source), realOf(path))) {
+      throw new CliError(`${source} lies in ${path}, which would be replaced: choose another target.`);
+    }
   }
   if (isRemote(path)) await (await import("./remote.ts")).refuseRemote(path, format, options.force === true);
   else refuseExisting(path, options);
   // Nothing here changes a tensor, so that the bytes of mapped files may be copied from the files.
   copyMappedFiles(true);
   return { path, format, numThreads: countOption("threads", options.threads, 1), options };
+}
+
+/** The path without links; as it is when nothing is there. */
+function realOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : resolve(path);
+}
+
+function isInside(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 }
 
 function agreeToLosses(lost: readonly string[], { path, format, options }: Target): void {

@@ -1,4 +1,5 @@
 // The bytes of a tensor as they go into files: row-major, little-endian, without gaps.
+import { NotImplementedError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { fileBehind } from "./mapping.ts";
 import type { StridedBytes } from "./strided-bytes.ts";
@@ -35,6 +36,7 @@ export const AT_ONCE_BYTES = 16 * 1024;
 
 /** Contiguous bytes of a tensor; only a tensor with gaps or pending conjugation is copied. */
 export function nativeBytes(tensor: Tensor): TensorBytes {
+  requireBytes(tensor);
   const plain = inPlace(tensor) ? tensor : tensor.detach().resolveConj().resolveNeg().contiguous();
   const nbytes = plain._numel * plain.dtype.itemsize;
   // dataPtr moves tiny blocks to an address that stays valid while native threads run.
@@ -49,10 +51,15 @@ export function nativeBytes(tensor: Tensor): TensorBytes {
 export function bytesToWrite(tensor: Tensor): TensorBytes | StridedBytes {
   const nbytes = tensor._numel * tensor.dtype.itemsize;
   if (inPlace(tensor) || nbytes <= AT_ONCE_BYTES || tensor.device.type !== "cpu") return nativeBytes(tensor);
+  requireBytes(tensor);
   const strided = tensor.detach();
   // One without bytes says so before anything is written.
   void strided._storage.ptr;
   return { strided, nbytes };
+}
+
+function requireBytes(tensor: Tensor): void {
+  if (tensor.isMeta) throw new NotImplementedError("Cannot copy out of meta tensor; no data!");
 }
 
 /** A contiguous copy with a storage of its own. */

@@ -18,7 +18,7 @@ import {
   windowOn,
 } from "../ffi/memory.ts";
 import { CPU, type Device, META } from "./device.ts";
-import { DisposedError, IndexError, OutOfMemoryError, RuntimeError } from "./errors.ts";
+import { DisposedError, IndexError, NotImplementedError, OutOfMemoryError, RuntimeError } from "./errors.ts";
 
 /** Who owns the bytes. */
 export type StorageKind = "tiny" | "heap" | "mapped" | "borrowed" | "meta";
@@ -50,7 +50,7 @@ export class Storage {
     this.capacity = nbytes;
     this.anchor = anchor;
     this.kind = kind;
-    this.resizable = kind === "tiny" || kind === "heap";
+    this.resizable = kind === "tiny" || kind === "heap" || kind === "meta";
   }
 
   /** Fresh bytes, not cleared unless they are tiny. */
@@ -106,7 +106,7 @@ export class Storage {
   resize(nbytes: number): void {
     if (!this.resizable) throw new RuntimeError("Trying to resize storage that is not resizable");
     if (nbytes === this.nbytes) return;
-    if (nbytes > 0 && nbytes <= this.capacity) {
+    if (this.kind === "meta" || (nbytes > 0 && nbytes <= this.capacity)) {
       this.nbytes = nbytes;
       return;
     }
@@ -259,24 +259,33 @@ export class UntypedStorage {
   get device(): Device {
     return this.storage.device;
   }
-  /** Address of the first byte. */
+  private get hasBytes(): boolean {
+    return this.storage.kind !== "meta";
+  }
+  private byte(index: number): number {
+    if (!this.hasBytes) throw new NotImplementedError("Not available for 'meta' device type");
+    return peek.u8(this.storage.ptr, index);
+  }
+  /** Address of the first byte, 0 on the meta device. */
   dataPtr(): number {
-    this.storage.buffer();
+    if (this.hasBytes) this.storage.buffer();
     return this.storage.ptr;
   }
   /** The byte at an index; negative indices count from the end. */
   at(index: number): number {
-    return peek.u8(this.storage.ptr, checkedIndex(index, this.storage.nbytes));
+    return this.byte(checkedIndex(index, this.storage.nbytes));
   }
   /** Writes one byte value everywhere. */
   fill_(value: number): this {
-    fillBytes(this.storage.ptr, value & 255, this.storage.nbytes);
+    if (this.hasBytes) fillBytes(this.storage.ptr, value & 255, this.storage.nbytes);
     return this;
   }
   /** A copy of the bytes. */
   clone(): UntypedStorage {
-    const copy = Storage.allocate(this.storage.nbytes);
-    copyBytes(copy.ptr, this.storage.ptr, this.storage.nbytes);
+    const { nbytes } = this.storage;
+    if (!this.hasBytes) return new UntypedStorage(Storage.meta(nbytes));
+    const copy = Storage.allocate(nbytes);
+    copyBytes(copy.ptr, this.storage.ptr, nbytes);
     return new UntypedStorage(copy);
   }
   /** Changes the size in bytes; kept bytes keep their values. */
@@ -288,11 +297,11 @@ export class UntypedStorage {
   tolist(): number[] {
     const n = this.storage.nbytes;
     const out = new Array<number>(n);
-    for (let i = 0; i < n; i++) out[i] = peek.u8(this.storage.ptr, i);
+    for (let i = 0; i < n; i++) out[i] = this.byte(i);
     return out;
   }
   toString(): string {
-    const lines = this.tolist().map((b) => ` ${b}`);
+    const lines = this.hasBytes ? this.tolist().map((b) => ` ${b}`) : ["..."];
     const tail = `[torch.storage.UntypedStorage(device=${this.device}) of size ${this.storage.nbytes}]`;
     return [...lines, tail].join("\n");
   }

@@ -188,7 +188,10 @@ function built(node: TreeNode, tensors: ReadonlyMap<LeafNode, Tensor>, device: D
 }
 
 function given(td: Td, { out }: LoadOptions): Td {
-  return out === undefined ? td : loadInto(out, td);
+  if (out === undefined) return td;
+  // What does not fit is found before the first change.
+  loadInto(out.clone(false) as Td, td);
+  return loadInto(out, td);
 }
 
 // Levels that are there stay the objects they are; tensors are replaced.

@@ -340,8 +340,13 @@ export class Save {
     }
     const target = resolve(path);
     const background = mode.background ?? false;
-    this.plan = planTree(td, target, this.context);
-    this.writer = new DirectoryWriter(this.plan.write, target, { ...options, background });
+    try {
+      this.plan = planTree(td, target, this.context);
+      this.writer = new DirectoryWriter(this.plan.write, target, { ...options, background });
+    } catch (error) {
+      this.context.claims?.release();
+      throw error;
+    }
   }
 
   run(): Td {

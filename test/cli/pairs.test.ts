@@ -1,7 +1,7 @@
 // Conversions between all formats that hold more than one tensor, each from a file that another conversion made.
 import "../../src/install.ts";
 import { afterAll, expect, test } from "bun:test";
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FORMATS, type FormatName } from "../../src/cli/formats.ts";
@@ -46,3 +46,15 @@ test("any format into any other, and into itself", async () => {
   }
   expect(readdirSync(room).filter((name) => /\.(new|tmp|old)-/.test(name))).toEqual([]);
 }, 60_000);
+
+test("a source that the target would remove is refused, by another name too", async () => {
+  const outer = join(room, "outer");
+  new TensorDict({ inner: new TensorDict({ a: zeros([2]) }, []) }, []).memmap(outer);
+  symlinkSync(outer, join(room, "link"));
+  for (const target of [outer, join(room, "link")]) {
+    const done = await zensor("convert", join(outer, "inner"), target, "--force");
+    expect(done).toMatchObject({ code: 1, out: "", err: expect.stringContaining("which would be replaced") });
+  }
+  expect((await zensor("convert", join(outer, "inner"), join(room, "beside"))).code).toBe(0);
+  expect((await zensor("convert", outer, join(outer, "inner", "below"))).code).toBe(0);
+});
