@@ -17,13 +17,16 @@ import { resolveSize, viewStrides } from "./view-geometry.ts";
 
 /** A view of `self`: shares bytes and version, and remembers the root of the family. */
 export function asView(self: Tensor, shape: readonly number[], strides: readonly number[], offset: number): Tensor {
+  const numel = numelOf(shape);
+  // Repeated elements take no memory, so that nothing else bounds their number.
+  if (numel > Number.MAX_SAFE_INTEGER) throw new RuntimeError("numel: integer multiplication overflow");
   const v = new Tensor(
     self._storage,
     offset,
     shape,
     strides,
     self.dtype,
-    numelOf(shape),
+    numel,
     isContiguousGeometry(shape, strides),
     self._version,
   );

@@ -80,7 +80,7 @@ class Layout {
       } else if (isNested(entry)) {
         throw noNested("consolidating", key);
       } else if ((entry as Td)._kind === "nonTensor") {
-        nonTensors.set(key, [valueJson(entry as Td), [...entry._batchSize], deviceText(entry as Td)]);
+        nonTensors.set(key, [valueJson(entry as Td, key), [...entry._batchSize], deviceText(entry as Td)]);
       } else {
         if (LEVEL_KEYS.has(key)) throw badKey(key);
         const value = entry as Td;

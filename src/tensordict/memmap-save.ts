@@ -227,8 +227,8 @@ interface ValueLike {
   stackDim: number;
 }
 
-/** The JSON of a wrapped value; anything that JSON cannot hold is an error. */
-export function valueJson(td: Td): PythonJson {
+/** The JSON of a wrapped value; anything that JSON cannot hold is an error, which says `where` it was to go. */
+export function valueJson(td: Td, where?: string): PythonJson {
   const held = td as unknown as ValueLike;
   const stack = td._kind === "nonTensorStack";
   // What was read and not changed is written back exactly, 2.0 as 2.0.
@@ -236,8 +236,9 @@ export function valueJson(td: Td): PythonJson {
   if (raw !== undefined) return raw;
   const data = stack ? nestedValues(valuesOf(td), td._batchSize) : held.value_;
   if (!isPythonJson(data)) {
+    const place = where === undefined ? "" : `${where}: `;
     throw new TypeError(
-      `a ${td._className} is saved as JSON: null, booleans, numbers, strings, arrays and objects of these. ` +
+      `${place}a ${td._className} is saved as JSON: null, booleans, numbers, strings, arrays and objects of these. ` +
         "Store other values in tensors or as strings.",
     );
   }
@@ -253,7 +254,7 @@ function valueText(td: Td): string {
 }
 
 function planValue(td: Td, path: string, context: SaveContext): Plan {
-  const data = valueJson(td);
+  const data = valueJson(td, path);
   const write: TreeWrite =
     td._kind === "nonTensorStack"
       ? {

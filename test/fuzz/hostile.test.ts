@@ -52,6 +52,21 @@ describe("sizes", () => {
     failure(() => any.arange?.(0, 1e18));
     failure(() => any.tensorSplit?.(zeros(3), 2 ** 40));
   });
+  test("more repeated elements than can be counted", () => {
+    const sizes = [2 ** 31, 2 ** 31, 2 ** 31];
+    for (const body of [
+      () => zeros(1).expand(sizes),
+      () => zeros(1).asStrided(sizes, [0, 0, 0]),
+      () => any.broadcastTo?.(zeros(1), sizes),
+    ]) {
+      expect(failure(body).message).toBe("numel: integer multiplication overflow");
+    }
+    expect(
+      zeros(1)
+        .expand(2 ** 31, 2 ** 21)
+        .numel(),
+    ).toBe(2 ** 52);
+  });
 });
 
 describe("strides outside of the storage", () => {
