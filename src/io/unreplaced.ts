@@ -1,5 +1,5 @@
-// Files that another program may replace while they are read: they are opened more than once, for what they say about
-// themselves and for their bytes, and both must be of one file.
+// Files and directories that another program may replace while they are read: they are opened more than once, for what
+// they say about themselves and for their bytes, and both must be of one file or directory.
 import { statSync } from "node:fs";
 import { OSError } from "./errors.ts";
 
@@ -29,7 +29,7 @@ function isReplaced(path: string, before: string, attempt: number, error?: unkno
 }
 
 /**
- * Runs what reads a file, again when the file was replaced meanwhile.
+ * Runs what reads a file or a directory, again when that was replaced meanwhile.
  * @param read gets what tells the file from others
  */
 export function whileUnreplaced<T>(path: string, read: (identity: string) => T): T {

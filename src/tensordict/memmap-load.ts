@@ -7,6 +7,7 @@ import { type MapRequest, mapFiles, mapFilesLater } from "../io/mapping.ts";
 import { type ReadOptions, readDirectory, readDirectoryLater } from "../io/memmap-read.ts";
 import { Slices } from "../io/slices.ts";
 import { type LeafNode, leavesOf, type TreeNode } from "../io/tree.ts";
+import { whileUnreplaced, whileUnreplacedLater } from "../io/unreplaced.ts";
 import { CPU, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
@@ -79,58 +80,25 @@ async function mapLeavesLater(
   }
 }
 
-/** How often a directory may be replaced while it is read. */
-const MAX_ATTEMPTS = 50;
-
-/** What tells a directory from the one that takes its place. */
-function identityOf(prefix: string): string {
-  const stat = statSync(prefix, { bigint: true, throwIfNoEntry: false });
-  return stat === undefined ? "" : `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`;
-}
-
 function checkMode({ mode = "r" }: LoadOptions): void {
   if (mode !== "r" && mode !== "r+") throw new ValueError(`mode must be 'r', 'r+' or None, got '${String(mode)}'.`);
-}
-
-/**
- * Whether `prefix` is another directory than it was `before` this attempt to read it, and is to be read once more.
- * Throws after the last attempt, with the error that it ended with if there is one.
- */
-function isReplaced(prefix: string, before: string, attempt: number, error?: unknown): boolean {
-  if (identityOf(prefix) === before) return false;
-  if (attempt === MAX_ATTEMPTS) {
-    throw error ?? new OSError(`${prefix} was replaced again and again`, { path: prefix });
-  }
-  return true;
 }
 
 /** Loads what `prefix` holds. A directory that is replaced meanwhile (see `atomic`) is read again. */
 export function loadTree(prefix: string, options: LoadOptions = {}): Td {
   checkMode(options);
-  for (let attempt = 1; ; attempt++) {
-    const before = identityOf(prefix);
-    try {
-      const td = loadOnce(prefix, options);
-      if (!isReplaced(prefix, before, attempt)) return given(td, options);
-    } catch (error) {
-      if (!isReplaced(prefix, before, attempt, error)) throw error;
-    }
-  }
+  return given(
+    whileUnreplaced(prefix, () => loadOnce(prefix, options)),
+    options,
+  );
 }
 
 /** `loadTree` in slices, with files opened by native threads; a signal leaves nothing open. */
 export async function loadTreeAsync(prefix: string, options: LoadOptions & BackgroundOptions = {}): Promise<Td> {
   checkMode(options);
   const slices = new Slices(options.signal);
-  for (let attempt = 1; ; attempt++) {
-    const before = identityOf(prefix);
-    try {
-      const td = await loadOnceLater(prefix, options, slices);
-      if (!isReplaced(prefix, before, attempt)) return given(td, options);
-    } catch (error) {
-      if (options.signal?.aborted || !isReplaced(prefix, before, attempt, error)) throw error;
-    }
-  }
+  const td = await whileUnreplacedLater(prefix, () => loadOnceLater(prefix, options, slices), options.signal);
+  return given(td, options);
 }
 
 function targetOf({ device }: LoadOptions): Device {

@@ -1,7 +1,7 @@
 // Files written whole, from memory and from parts of other files.
 import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ones, type Tensor } from "../../src/index.ts";
 import type { Piece } from "../../src/io/pieces.ts";
@@ -11,12 +11,7 @@ import { leastGrowth, temporaryDirectory } from "../tensordict/helpers.ts";
 
 const room = temporaryDirectory();
 afterAll(room.remove);
-let count = 0;
-const fresh = () => {
-  const path = join(room.path, String(count++));
-  mkdirSync(path);
-  return path;
-};
+const { fresh } = room;
 const random = (n: number) => crypto.getRandomValues(new Uint8Array(n));
 
 describe("pieces", () => {

@@ -1,7 +1,7 @@
 // Tensors that are not contiguous on their way into files: which bytes are copied, when, and what stays in memory.
 import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { native } from "../../src/ffi/library.ts";
 import { addressOf } from "../../src/ffi/memory.ts";
@@ -16,12 +16,7 @@ import { temporaryDirectory } from "../tensordict/helpers.ts";
 const MIB = 2 ** 20;
 const room = temporaryDirectory();
 afterAll(room.remove);
-let count = 0;
-const fresh = () => {
-  const path = join(room.path, String(count++));
-  mkdirSync(path);
-  return path;
-};
+const { fresh } = room;
 
 const flat = arange(2 * 3 * 40 * 120);
 const numbers = viewAsComplex(arange(18_000).float().view(9000, 2));

@@ -1,7 +1,7 @@
 // Saves that go on beside the program: what is there when they are stopped, when two meet, and while they run.
 import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { BackgroundOptions } from "../../src/io/file-jobs.ts";
 import { hdf5Engine } from "../../src/io/hdf5.ts";
@@ -19,13 +19,7 @@ import { filesBelow, nativeGrowth, temporaryDirectory } from "./helpers.ts";
 
 const room = temporaryDirectory();
 afterAll(room.remove);
-let count = 0;
-/** A folder with nothing in it. */
-function fresh(): string {
-  const folder = join(room.path, String(count++));
-  mkdirSync(folder);
-  return folder;
-}
+const { fresh } = room;
 
 /** Two megabytes in a plain tensor, in a transposed one and in a nested one, all elements `value`. */
 function content(value: number, rows = 256): Td {

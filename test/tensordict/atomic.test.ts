@@ -22,13 +22,8 @@ import { filesBelow, temporaryDirectory } from "./helpers.ts";
 
 const room = temporaryDirectory();
 afterAll(room.remove);
-let count = 0;
 /** A target alone in a directory of its own, so that what is left beside it can be seen. */
-function fresh(): string {
-  const parent = join(room.path, String(count++));
-  mkdirSync(parent);
-  return join(parent, "saved");
-}
+const fresh = () => join(room.fresh(), "saved");
 const beside = (target: string) => readdirSync(join(target, "..")).filter((name) => name !== "saved");
 const load = (path: string) => TensorDict.loadMemmap(path) as unknown as Td;
 const save = (path: string, values: number[], options = {}) =>

@@ -38,9 +38,16 @@ export interface Example {
 export const EXAMPLES = examples as unknown as Record<string, Example>;
 
 /** A directory for one test file; call `remove` at the end. */
-export function temporaryDirectory(): { path: string; remove(): void } {
+export function temporaryDirectory(): { path: string; fresh(): string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), "zensor-td-"));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  let count = 0;
+  /** A folder in it with nothing in it. */
+  const fresh = () => {
+    const folder = join(path, String(count++));
+    mkdirSync(folder);
+    return folder;
+  };
+  return { path, fresh, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
 /** Writes the files of an example below `root`. */

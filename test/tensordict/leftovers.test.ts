@@ -15,13 +15,7 @@ import { temporaryDirectory } from "./helpers.ts";
 
 const room = temporaryDirectory();
 afterAll(room.remove);
-let count = 0;
-/** A folder with nothing in it. */
-function fresh(): string {
-  const folder = join(room.path, String(count++));
-  mkdirSync(folder);
-  return folder;
-}
+const { fresh } = room;
 
 // No process has this number: it is above the largest that Linux gives.
 const DEAD = 2 ** 22 + 5;
