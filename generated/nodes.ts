@@ -22,8 +22,7 @@ export class index_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.indices);
-    this.indices = S.FREED;
+    this.indices = S.drop(this.indices);
   }
 }
 
@@ -36,8 +35,8 @@ export class index_put_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const indices: any = S.unpack(this.indices, this);
     const accumulate: any = this.accumulate;
+    const indices: any = S.unpack(this.indices, this);
     return [
       this.needs(0) ? F.indexPutBackward(grad, indices, accumulate) : null,
       this.needs(1) ? F.indexOf(grad, indices) : null,
@@ -45,8 +44,7 @@ export class index_put_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.indices);
-    this.indices = S.FREED;
+    this.indices = S.drop(this.indices);
   }
 }
 
@@ -69,8 +67,7 @@ export class index_select_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.index);
-    this.index = S.FREED;
+    this.index = S.drop(this.index);
   }
 }
 
@@ -80,13 +77,15 @@ export class index_add_Backward extends Node {
   }
   dim!: any;
   index!: S.Saved;
+  source!: S.Saved;
   alpha!: any;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
+    const alpha: any = this.alpha;
     const dim: any = this.dim;
     const index: any = S.unpack(this.index, this);
-    const alpha: any = this.alpha;
+    const source: any = S.unpack(this.source, this);
     return [
       this.needs(0) ? grad : null,
       this.needs(1) ? F.scaled(grad.indexSelect(dim, index), alpha) : null,
@@ -94,8 +93,8 @@ export class index_add_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.index);
-    this.index = S.FREED;
+    this.index = S.drop(this.index);
+    this.source = S.drop(this.source);
   }
 }
 
@@ -105,11 +104,13 @@ export class index_copy_Backward extends Node {
   }
   dim!: any;
   index!: S.Saved;
+  source!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
     const dim: any = this.dim;
     const index: any = S.unpack(this.index, this);
+    const source: any = S.unpack(this.source, this);
     return [
       this.needs(0) ? grad.indexFill(dim, index, 0) : null,
       this.needs(1) ? grad.indexSelect(dim, index) : null,
@@ -117,8 +118,8 @@ export class index_copy_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.index);
-    this.index = S.FREED;
+    this.index = S.drop(this.index);
+    this.source = S.drop(this.source);
   }
 }
 
@@ -135,13 +136,12 @@ export class index_fill_int_Tensor_Backward extends Node {
     const index: any = S.unpack(this.index, this);
     return [
       this.needs(0) ? grad.indexFill(dim, index, 0) : null,
-      this.needs(1) ? grad.indexSelect(dim, index).sum() : null,
+      this.needs(1) ? F.indexFillValueBackward(grad, dim, index) : null,
     ];
   }
   override release(): void {
     super.release();
-    S.drop(this.index);
-    this.index = S.FREED;
+    this.index = S.drop(this.index);
   }
 }
 
@@ -162,8 +162,7 @@ export class index_fill_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.index);
-    this.index = S.FREED;
+    this.index = S.drop(this.index);
   }
 }
 
@@ -171,23 +170,23 @@ export class gather_Backward extends Node {
   override get name(): string {
     return "GatherBackward0";
   }
+  self!: S.Saved;
   dim!: any;
   index!: S.Saved;
-  self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
     const dim: any = this.dim;
     const index: any = S.unpack(this.index, this);
-    const self = this.self;
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.gatherBackward(grad, self.shape, dim, index) : null,
     ];
   }
   override release(): void {
     super.release();
-    S.drop(this.index);
-    this.index = S.FREED;
+    this.self = S.drop(this.self);
+    this.index = S.drop(this.index);
   }
 }
 
@@ -206,13 +205,12 @@ export class scatter_Backward extends Node {
     const src = this.src;
     return [
       this.needs(0) ? grad.scatter(dim, index, 0) : null,
-      this.needs(1) ? F.scatterSourceBackward(grad, dim, index, src.shape) : null,
+      this.needs(1) ? F.scatterSourceBackward(grad, dim, index, src.shape, "ScatterBackward0") : null,
     ];
   }
   override release(): void {
     super.release();
-    S.drop(this.index);
-    this.index = S.FREED;
+    this.index = S.drop(this.index);
   }
 }
 
@@ -233,8 +231,7 @@ export class scatter_value_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.index);
-    this.index = S.FREED;
+    this.index = S.drop(this.index);
   }
 }
 
@@ -284,13 +281,12 @@ export class scatter_add_Backward extends Node {
     const src = this.src;
     return [
       this.needs(0) ? grad : null,
-      this.needs(1) ? F.scatterSourceBackward(grad, dim, index, src.shape) : null,
+      this.needs(1) ? F.scatterSourceBackward(grad, dim, index, src.shape, "ScatterAddBackward0") : null,
     ];
   }
   override release(): void {
     super.release();
-    S.drop(this.index);
-    this.index = S.FREED;
+    this.index = S.drop(this.index);
   }
 }
 
@@ -310,8 +306,7 @@ export class masked_fill_Tensor_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.mask);
-    this.mask = S.FREED;
+    this.mask = S.drop(this.mask);
   }
 }
 
@@ -330,8 +325,7 @@ export class masked_fill_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.mask);
-    this.mask = S.FREED;
+    this.mask = S.drop(this.mask);
   }
 }
 
@@ -352,8 +346,7 @@ export class masked_select_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.mask);
-    this.mask = S.FREED;
+    this.mask = S.drop(this.mask);
   }
 }
 
@@ -375,8 +368,7 @@ export class masked_scatter_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.mask);
-    this.mask = S.FREED;
+    this.mask = S.drop(this.mask);
   }
 }
 
@@ -397,8 +389,7 @@ export class take_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.index);
-    this.index = S.FREED;
+    this.index = S.drop(this.index);
   }
 }
 
@@ -412,8 +403,8 @@ export class put_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const index: any = S.unpack(this.index, this);
     const accumulate: any = this.accumulate;
+    const index: any = S.unpack(this.index, this);
     const source = this.source;
     return [
       this.needs(0) ? F.putBackward(grad, index, accumulate) : null,
@@ -422,8 +413,7 @@ export class put_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.index);
-    this.index = S.FREED;
+    this.index = S.drop(this.index);
   }
 }
 
@@ -515,8 +505,8 @@ export class mm_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const mat2: any = S.unpack(this.mat2, this);
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.mmSelfBackward(grad, mat2, self._strides, 1) : null,
       this.needs(1) ? F.mmOtherBackward(grad, self, mat2._strides, 1) : null,
@@ -524,10 +514,8 @@ export class mm_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.mat2);
-    this.mat2 = S.FREED;
+    this.self = S.drop(this.self);
+    this.mat2 = S.drop(this.mat2);
   }
 }
 
@@ -540,8 +528,8 @@ export class bmm_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const mat2: any = S.unpack(this.mat2, this);
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? grad.bmm(F.conj(mat2.transpose(1, 2))) : null,
       this.needs(1) ? F.conj(self.transpose(1, 2)).bmm(grad) : null,
@@ -549,10 +537,8 @@ export class bmm_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.mat2);
-    this.mat2 = S.FREED;
+    this.self = S.drop(this.self);
+    this.mat2 = S.drop(this.mat2);
   }
 }
 
@@ -567,10 +553,10 @@ export class addmm_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
+    const alpha: any = this.alpha;
+    const beta: any = this.beta;
     const mat1: any = S.unpack(this.mat1, this);
     const mat2: any = S.unpack(this.mat2, this);
-    const beta: any = this.beta;
-    const alpha: any = this.alpha;
     return [
       this.needs(0) ? F.scaled(grad, beta) : null,
       this.needs(1) ? F.mmSelfBackward(grad, mat2, mat1._strides, alpha) : null,
@@ -579,10 +565,8 @@ export class addmm_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.mat1);
-    this.mat1 = S.FREED;
-    S.drop(this.mat2);
-    this.mat2 = S.FREED;
+    this.mat1 = S.drop(this.mat1);
+    this.mat2 = S.drop(this.mat2);
   }
 }
 
@@ -597,10 +581,10 @@ export class baddbmm_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
+    const alpha: any = this.alpha;
     const batch1: any = S.unpack(this.batch1, this);
     const batch2: any = S.unpack(this.batch2, this);
     const beta: any = this.beta;
-    const alpha: any = this.alpha;
     return [
       this.needs(0) ? F.scaled(grad, beta) : null,
       this.needs(1) ? F.scaled(grad.bmm(F.conj(batch2.transpose(1, 2))), alpha) : null,
@@ -609,10 +593,8 @@ export class baddbmm_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.batch1);
-    this.batch1 = S.FREED;
-    S.drop(this.batch2);
-    this.batch2 = S.FREED;
+    this.batch1 = S.drop(this.batch1);
+    this.batch2 = S.drop(this.batch2);
   }
 }
 
@@ -627,10 +609,10 @@ export class addbmm_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
+    const alpha: any = this.alpha;
     const batch1: any = S.unpack(this.batch1, this);
     const batch2: any = S.unpack(this.batch2, this);
     const beta: any = this.beta;
-    const alpha: any = this.alpha;
     return [
       this.needs(0) ? F.scaled(grad, beta) : null,
       this.needs(1) ? F.scaled(F.overBatch(grad, batch1.shape).bmm(F.conj(batch2.transpose(1, 2))), alpha) : null,
@@ -639,10 +621,8 @@ export class addbmm_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.batch1);
-    this.batch1 = S.FREED;
-    S.drop(this.batch2);
-    this.batch2 = S.FREED;
+    this.batch1 = S.drop(this.batch1);
+    this.batch2 = S.drop(this.batch2);
   }
 }
 
@@ -664,10 +644,8 @@ export class mv_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.vec);
-    this.vec = S.FREED;
+    this.self = S.drop(this.self);
+    this.vec = S.drop(this.vec);
   }
 }
 
@@ -682,10 +660,10 @@ export class addmv_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
+    const alpha: any = this.alpha;
+    const beta: any = this.beta;
     const mat: any = S.unpack(this.mat, this);
     const vec: any = S.unpack(this.vec, this);
-    const beta: any = this.beta;
-    const alpha: any = this.alpha;
     return [
       this.needs(0) ? F.scaled(grad, beta) : null,
       this.needs(1) ? F.scaled(grad.outer(F.conj(vec)), alpha) : null,
@@ -694,10 +672,8 @@ export class addmv_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.mat);
-    this.mat = S.FREED;
-    S.drop(this.vec);
-    this.vec = S.FREED;
+    this.mat = S.drop(this.mat);
+    this.vec = S.drop(this.vec);
   }
 }
 
@@ -719,10 +695,8 @@ export class dot_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.tensor);
-    this.tensor = S.FREED;
+    this.self = S.drop(this.self);
+    this.tensor = S.drop(this.tensor);
   }
 }
 
@@ -735,8 +709,8 @@ export class vdot_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.conj(grad).mul(other) : null,
       this.needs(1) ? grad.mul(self) : null,
@@ -744,10 +718,36 @@ export class vdot_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other);
+  }
+}
+
+export class addr_Backward extends Node {
+  override get name(): string {
+    return "AddrBackward0";
+  }
+  vec1!: S.Saved;
+  vec2!: S.Saved;
+  beta!: any;
+  alpha!: any;
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    const alpha: any = this.alpha;
+    const beta: any = this.beta;
+    const vec1: any = S.unpack(this.vec1, this);
+    const vec2: any = S.unpack(this.vec2, this);
+    return [
+      this.needs(0) ? F.scaled(grad, beta) : null,
+      this.needs(1) ? F.scaled(grad.mv(F.conj(vec2)), alpha) : null,
+      this.needs(2) ? F.scaled(grad.t().mv(F.conj(vec1)), alpha) : null,
+    ];
+  }
+  override release(): void {
+    super.release();
+    this.vec1 = S.drop(this.vec1);
+    this.vec2 = S.drop(this.vec2);
   }
 }
 
@@ -770,8 +770,7 @@ export class _softmax_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -794,8 +793,7 @@ export class _log_softmax_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -809,9 +807,9 @@ export class _softmax_backward_data_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
+    const dim: any = this.dim;
     const gradOutput: any = S.unpack(this.gradOutput, this);
     const output: any = S.unpack(this.output, this);
-    const dim: any = this.dim;
     const needs = this.needsList();
     const all: Gradients = this.nothing();
     if (needs[0] || needs[1]) {
@@ -823,10 +821,8 @@ export class _softmax_backward_data_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.gradOutput);
-    this.gradOutput = S.FREED;
-    S.drop(this.output);
-    this.output = S.FREED;
+    this.gradOutput = S.drop(this.gradOutput);
+    this.output = S.drop(this.output);
   }
 }
 
@@ -840,9 +836,9 @@ export class _log_softmax_backward_data_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
+    const dim: any = this.dim;
     const gradOutput: any = S.unpack(this.gradOutput, this);
     const output: any = S.unpack(this.output, this);
-    const dim: any = this.dim;
     const needs = this.needsList();
     const all: Gradients = this.nothing();
     if (needs[0] || needs[1]) {
@@ -854,10 +850,8 @@ export class _log_softmax_backward_data_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.gradOutput);
-    this.gradOutput = S.FREED;
-    S.drop(this.output);
-    this.output = S.FREED;
+    this.gradOutput = S.drop(this.gradOutput);
+    this.output = S.drop(this.output);
   }
 }
 
@@ -871,9 +865,9 @@ export class _mse_loss_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
+    const reduction: any = this.reduction;
     const self: any = S.unpack(this.self, this);
     const target: any = S.unpack(this.target, this);
-    const reduction: any = this.reduction;
     return [
       this.needs(0) ? F.mseBackward(grad, self, target, reduction) : null,
       this.needs(1) ? F.mseBackward(grad, target, self, reduction) : null,
@@ -881,10 +875,8 @@ export class _mse_loss_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.target);
-    this.target = S.FREED;
+    this.self = S.drop(this.self);
+    this.target = S.drop(this.target);
   }
 }
 
@@ -898,8 +890,8 @@ export class eq_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -907,10 +899,8 @@ export class eq_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other, true);
   }
 }
 
@@ -924,8 +914,8 @@ export class ne_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -933,10 +923,8 @@ export class ne_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other, true);
   }
 }
 
@@ -950,8 +938,8 @@ export class lt_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -959,10 +947,8 @@ export class lt_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other, true);
   }
 }
 
@@ -976,8 +962,8 @@ export class le_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -985,10 +971,8 @@ export class le_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other, true);
   }
 }
 
@@ -1002,8 +986,8 @@ export class gt_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -1011,10 +995,8 @@ export class gt_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other, true);
   }
 }
 
@@ -1028,8 +1010,8 @@ export class ge_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -1037,10 +1019,8 @@ export class ge_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other, true);
   }
 }
 
@@ -1059,8 +1039,7 @@ export class abs_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
+    this.self = S.drop(this.self);
   }
 }
 
@@ -1092,8 +1071,7 @@ export class exp_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -1112,8 +1090,7 @@ export class log_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
+    this.self = S.drop(this.self);
   }
 }
 
@@ -1132,8 +1109,7 @@ export class log1p_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
+    this.self = S.drop(this.self);
   }
 }
 
@@ -1152,8 +1128,7 @@ export class sqrt_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -1172,8 +1147,7 @@ export class tanh_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -1192,8 +1166,7 @@ export class sigmoid_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -1212,8 +1185,7 @@ export class sin_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
+    this.self = S.drop(this.self);
   }
 }
 
@@ -1232,8 +1204,7 @@ export class cos_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
+    this.self = S.drop(this.self);
   }
 }
 
@@ -1252,8 +1223,7 @@ export class relu_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -1315,8 +1285,8 @@ export class mul_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.mulBackward(grad, other) : null,
       this.needs(1) ? F.mulBackward(grad, self) : null,
@@ -1324,10 +1294,8 @@ export class mul_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other);
   }
 }
 
@@ -1342,9 +1310,9 @@ export class div_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
     const roundingMode: any = this.roundingMode;
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.divSelfBackward(grad, other, roundingMode) : null,
       this.needs(1) ? F.divOtherBackward(grad, self, other, roundingMode) : null,
@@ -1352,10 +1320,8 @@ export class div_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other);
   }
 }
 
@@ -1368,8 +1334,8 @@ export class true_divide_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.divSelfBackward(grad, other, null) : null,
       this.needs(1) ? F.divOtherBackward(grad, self, other, null) : null,
@@ -1377,10 +1343,8 @@ export class true_divide_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other);
   }
 }
 
@@ -1412,8 +1376,8 @@ export class remainder_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? grad : null,
       this.needs(1) ? grad.neg().mul(F.floorQuotient(self, other)) : null,
@@ -1421,10 +1385,21 @@ export class remainder_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other, true);
+  }
+}
+
+export class remainder_Scalar_Tensor_Backward extends Node {
+  override get name(): string {
+    return "NotImplemented";
+  }
+  override apply(grads: Gradients): Gradients {
+    const grad = grads[0] as Tensor;
+    if (!grad) return this.nothing();
+    return [
+      this.needs(0) ? F.notDerivable("remainder") : null,
+    ];
   }
 }
 
@@ -1438,8 +1413,8 @@ export class fmod_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? grad : null,
       this.needs(1) ? grad.neg().mul(F.truncQuotient(self, other)) : null,
@@ -1447,10 +1422,8 @@ export class fmod_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other, true);
   }
 }
 
@@ -1464,8 +1437,8 @@ export class pow_Tensor_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const exponent: any = S.unpack(this.exponent, this);
+    const self: any = S.unpack(this.self, this);
     const result: any = S.unpack(this.result0, this);
     return [
       this.needs(0) ? F.powBackwardSelf(grad, self, exponent) : null,
@@ -1474,12 +1447,9 @@ export class pow_Tensor_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.exponent);
-    this.exponent = S.FREED;
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.self = S.drop(this.self);
+    this.exponent = S.drop(this.exponent);
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -1492,16 +1462,15 @@ export class pow_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const exponent: any = this.exponent;
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.powBackward(grad, self, exponent) : null,
     ];
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
+    this.self = S.drop(this.self);
   }
 }
 
@@ -1515,8 +1484,8 @@ export class pow_Scalar_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = this.self;
     const exponent: any = S.unpack(this.exponent, this);
+    const self: any = this.self;
     const result: any = S.unpack(this.result0, this);
     return [
       this.needs(0) ? F.powBackwardExponent(grad, self, exponent, result) : null,
@@ -1524,10 +1493,8 @@ export class pow_Scalar_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.exponent);
-    this.exponent = S.FREED;
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.exponent = S.drop(this.exponent);
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -1540,8 +1507,8 @@ export class maximum_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.extremumBackward(grad, self, other, self.lt(other)) : null,
       this.needs(1) ? F.extremumBackward(grad, self, other, self.gt(other)) : null,
@@ -1549,10 +1516,8 @@ export class maximum_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other);
   }
 }
 
@@ -1565,8 +1530,8 @@ export class minimum_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.extremumBackward(grad, self, other, self.gt(other)) : null,
       this.needs(1) ? F.extremumBackward(grad, self, other, self.lt(other)) : null,
@@ -1574,10 +1539,8 @@ export class minimum_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other);
   }
 }
 
@@ -1590,8 +1553,8 @@ export class atan2_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
+    const self: any = S.unpack(this.self, this);
     const needs = this.needsList();
     const all: Gradients = this.nothing();
     if (needs[0] || needs[1]) {
@@ -1603,10 +1566,8 @@ export class atan2_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other);
   }
 }
 
@@ -1621,22 +1582,19 @@ export class copysign_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const other: any = S.unpack(this.other, this);
+    const self: any = S.unpack(this.self, this);
     const result: any = S.unpack(this.result0, this);
     return [
       this.needs(0) ? F.copysignBackward(grad, self, result) : null,
-      this.needs(1) ? F.otherZeros(grad, other) : null,
+      this.needs(1) ? F.noGradient(grad, other) : null,
     ];
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.other);
-    this.other = S.FREED;
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.self = S.drop(this.self);
+    this.other = S.drop(this.other, true);
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -1651,8 +1609,8 @@ export class lerp_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const end: any = S.unpack(this.end, this);
+    const self: any = S.unpack(this.self, this);
     const weight: any = S.unpack(this.weight, this);
     return [
       this.needs(0) ? grad.mul(F.conj(F.oneMinus(weight))) : null,
@@ -1662,12 +1620,9 @@ export class lerp_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.end);
-    this.end = S.FREED;
-    S.drop(this.weight);
-    this.weight = S.FREED;
+    this.self = S.drop(this.self);
+    this.end = S.drop(this.end);
+    this.weight = S.drop(this.weight, true);
   }
 }
 
@@ -1692,10 +1647,8 @@ export class addcmul_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.tensor1);
-    this.tensor1 = S.FREED;
-    S.drop(this.tensor2);
-    this.tensor2 = S.FREED;
+    this.tensor1 = S.drop(this.tensor1);
+    this.tensor2 = S.drop(this.tensor2);
   }
 }
 
@@ -1720,10 +1673,8 @@ export class addcdiv_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.tensor1);
-    this.tensor1 = S.FREED;
-    S.drop(this.tensor2);
-    this.tensor2 = S.FREED;
+    this.tensor1 = S.drop(this.tensor1);
+    this.tensor2 = S.drop(this.tensor2);
   }
 }
 
@@ -1737,9 +1688,9 @@ export class clamp_Tensor_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
-    const min: any = S.unpack(this.min, this);
     const max: any = S.unpack(this.max, this);
+    const min: any = S.unpack(this.min, this);
+    const self: any = S.unpack(this.self, this);
     const needs = this.needsList();
     const all: Gradients = this.nothing();
     if (needs[0]) {
@@ -1754,12 +1705,9 @@ export class clamp_Tensor_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.min);
-    this.min = S.FREED;
-    S.drop(this.max);
-    this.max = S.FREED;
+    this.self = S.drop(this.self);
+    this.min = S.drop(this.min);
+    this.max = S.drop(this.max);
   }
 }
 
@@ -1773,17 +1721,16 @@ export class clamp_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
-    const min: any = this.min;
     const max: any = this.max;
+    const min: any = this.min;
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.clampBackward(grad, self, min, max) : null,
     ];
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
+    this.self = S.drop(this.self);
   }
 }
 
@@ -1803,8 +1750,7 @@ export class where_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.condition);
-    this.condition = S.FREED;
+    this.condition = S.drop(this.condition);
   }
 }
 
@@ -1981,8 +1927,7 @@ export class bernoulli_Tensor_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.p);
-    this.p = S.FREED;
+    this.p = S.drop(this.p);
   }
 }
 
@@ -2095,8 +2040,7 @@ export class prod_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
+    this.self = S.drop(this.self);
   }
 }
 
@@ -2110,17 +2054,16 @@ export class prod_dim_int_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const dim: any = this.dim;
     const keepdim: any = this.keepdim;
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.prodBackward(grad, self, dim, keepdim) : null,
     ];
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
+    this.self = S.drop(this.self);
   }
 }
 
@@ -2141,10 +2084,8 @@ export class max_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -2169,8 +2110,7 @@ export class max_dim_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.result1);
-    this.result1 = S.FREED;
+    this.result1 = S.drop(this.result1);
   }
 }
 
@@ -2191,10 +2131,8 @@ export class min_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -2219,8 +2157,7 @@ export class min_dim_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.result1);
-    this.result1 = S.FREED;
+    this.result1 = S.drop(this.result1);
   }
 }
 
@@ -2235,9 +2172,9 @@ export class amax_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const dim: any = this.dim;
     const keepdim: any = this.keepdim;
+    const self: any = S.unpack(this.self, this);
     const result: any = S.unpack(this.result0, this);
     return [
       this.needs(0) ? F.amaxBackward(grad, self, result, dim, keepdim) : null,
@@ -2245,10 +2182,8 @@ export class amax_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -2263,9 +2198,9 @@ export class amin_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const dim: any = this.dim;
     const keepdim: any = this.keepdim;
+    const self: any = S.unpack(this.self, this);
     const result: any = S.unpack(this.result0, this);
     return [
       this.needs(0) ? F.amaxBackward(grad, self, result, dim, keepdim) : null,
@@ -2273,10 +2208,8 @@ export class amin_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -2305,8 +2238,8 @@ export class cumprod_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const dim: any = this.dim;
+    const self: any = S.unpack(this.self, this);
     const result: any = S.unpack(this.result0, this);
     return [
       this.needs(0) ? F.cumprodBackward(grad, self, dim, result) : null,
@@ -2314,10 +2247,8 @@ export class cumprod_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -2332,18 +2263,17 @@ export class var_dim_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const dim: any = this.dim;
-    const unbiased: any = this.unbiased;
     const keepdim: any = this.keepdim;
+    const self: any = S.unpack(this.self, this);
+    const unbiased: any = this.unbiased;
     return [
       this.needs(0) ? F.varBackward(grad, self, dim, unbiased ? 1 : 0, keepdim) : null,
     ];
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
+    this.self = S.drop(this.self);
   }
 }
 
@@ -2358,18 +2288,17 @@ export class var_correction_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
-    const dim: any = this.dim;
     const correction: any = this.correction;
+    const dim: any = this.dim;
     const keepdim: any = this.keepdim;
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.varBackward(grad, self, dim, correction, keepdim) : null,
     ];
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
+    this.self = S.drop(this.self);
   }
 }
 
@@ -2390,8 +2319,7 @@ export class var_unbiased_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
+    this.self = S.drop(this.self);
   }
 }
 
@@ -2407,10 +2335,10 @@ export class std_dim_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
     const dim: any = this.dim;
-    const unbiased: any = this.unbiased;
     const keepdim: any = this.keepdim;
+    const self: any = S.unpack(this.self, this);
+    const unbiased: any = this.unbiased;
     const result: any = S.unpack(this.result0, this);
     return [
       this.needs(0) ? F.stdBackward(grad, self, result, dim, unbiased ? 1 : 0, keepdim) : null,
@@ -2418,10 +2346,8 @@ export class std_dim_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -2437,10 +2363,10 @@ export class std_correction_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
-    const dim: any = this.dim;
     const correction: any = this.correction;
+    const dim: any = this.dim;
     const keepdim: any = this.keepdim;
+    const self: any = S.unpack(this.self, this);
     const result: any = S.unpack(this.result0, this);
     return [
       this.needs(0) ? F.stdBackward(grad, self, result, dim, correction, keepdim) : null,
@@ -2448,10 +2374,8 @@ export class std_correction_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -2474,10 +2398,8 @@ export class std_unbiased_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -2491,18 +2413,17 @@ export class var_mean_dim_Backward extends Node {
   keepdim!: any;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const self: any = S.unpack(this.self, this);
     const dim: any = this.dim;
-    const unbiased: any = this.unbiased;
     const keepdim: any = this.keepdim;
+    const self: any = S.unpack(this.self, this);
+    const unbiased: any = this.unbiased;
     return [
       this.needs(0) ? F.varMeanBackward(grads, self, dim, unbiased ? 1 : 0, keepdim) : null,
     ];
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
+    this.self = S.drop(this.self);
   }
 }
 
@@ -2516,18 +2437,17 @@ export class var_mean_correction_Backward extends Node {
   keepdim!: any;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const self: any = S.unpack(this.self, this);
-    const dim: any = this.dim;
     const correction: any = this.correction;
+    const dim: any = this.dim;
     const keepdim: any = this.keepdim;
+    const self: any = S.unpack(this.self, this);
     return [
       this.needs(0) ? F.varMeanBackward(grads, self, dim, correction, keepdim) : null,
     ];
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
+    this.self = S.drop(this.self);
   }
 }
 
@@ -2547,8 +2467,7 @@ export class var_mean_unbiased_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
+    this.self = S.drop(this.self);
   }
 }
 
@@ -2563,10 +2482,10 @@ export class std_mean_dim_Backward extends Node {
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const self: any = S.unpack(this.self, this);
     const dim: any = this.dim;
-    const unbiased: any = this.unbiased;
     const keepdim: any = this.keepdim;
+    const self: any = S.unpack(this.self, this);
+    const unbiased: any = this.unbiased;
     const result0: any = S.unpack(this.result0, this);
     return [
       this.needs(0) ? F.stdMeanBackward(grads, self, result0, dim, unbiased ? 1 : 0, keepdim) : null,
@@ -2574,10 +2493,8 @@ export class std_mean_dim_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -2592,10 +2509,10 @@ export class std_mean_correction_Backward extends Node {
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const self: any = S.unpack(this.self, this);
-    const dim: any = this.dim;
     const correction: any = this.correction;
+    const dim: any = this.dim;
     const keepdim: any = this.keepdim;
+    const self: any = S.unpack(this.self, this);
     const result0: any = S.unpack(this.result0, this);
     return [
       this.needs(0) ? F.stdMeanBackward(grads, self, result0, dim, correction, keepdim) : null,
@@ -2603,10 +2520,8 @@ export class std_mean_correction_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -2628,10 +2543,8 @@ export class std_mean_unbiased_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.self);
-    this.self = S.FREED;
-    S.drop(this.result0);
-    this.result0 = S.FREED;
+    this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -2654,8 +2567,7 @@ export class sort_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.result1);
-    this.result1 = S.FREED;
+    this.result1 = S.drop(this.result1);
   }
 }
 
@@ -2678,8 +2590,7 @@ export class sort_stable_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.result1);
-    this.result1 = S.FREED;
+    this.result1 = S.drop(this.result1);
   }
 }
 
@@ -2702,8 +2613,7 @@ export class topk_Backward extends Node {
   }
   override release(): void {
     super.release();
-    S.drop(this.result1);
-    this.result1 = S.FREED;
+    this.result1 = S.drop(this.result1);
   }
 }
 
@@ -2901,8 +2811,8 @@ export class as_strided_Backward extends Node {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
     const size: any = this.size;
-    const stride: any = this.stride;
     const storageOffset: any = this.storageOffset;
+    const stride: any = this.stride;
     const self = this.self;
     return [
       this.needs(0) ? F.asStridedGrad(grad, self.shape, self.strides, self.offset, size, stride, storageOffset) : null,
@@ -3068,8 +2978,8 @@ export class slice_Backward extends Node {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
     const dim: any = this.dim;
-    const start: any = this.start;
     const end: any = this.end;
+    const start: any = this.start;
     const step: any = this.step;
     const self = this.self;
     return [
@@ -3089,9 +2999,9 @@ export class diagonal_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const offset: any = this.offset;
     const dim1: any = this.dim1;
     const dim2: any = this.dim2;
+    const offset: any = this.offset;
     const self = this.self;
     return [
       this.needs(0) ? F.diagonalBackward(grad, self.shape, offset, dim1, dim2) : null,
@@ -3122,8 +3032,8 @@ export class split_Backward extends Node {
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const splitSize: any = this.splitSize;
     const dim: any = this.dim;
+    const splitSize: any = this.splitSize;
     const self = this.self;
     return F.splitBackward(grads, self.shape, splitSize, dim);
   }
@@ -3138,8 +3048,8 @@ export class split_sizes_Backward extends Node {
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const splitSize: any = this.splitSize;
     const dim: any = this.dim;
+    const splitSize: any = this.splitSize;
     const self = this.self;
     return F.joinParts(grads, self.shape, dim, splitSize);
   }
@@ -3154,8 +3064,8 @@ export class split_with_sizes_Backward extends Node {
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const splitSizes: any = this.splitSizes;
     const dim: any = this.dim;
+    const splitSizes: any = this.splitSizes;
     const self = this.self;
     return F.joinParts(grads, self.shape, dim, splitSizes);
   }

@@ -13,6 +13,7 @@ import * as $losses from "../src/dispatch/losses.ts";
 import * as $matrix from "../src/dispatch/matrix.ts";
 import * as $matrix_vector from "../src/dispatch/matrix-vector.ts";
 import * as $pointwise from "../src/dispatch/pointwise.ts";
+import * as $power from "../src/dispatch/power.ts";
 import * as $random from "../src/dispatch/random.ts";
 import * as $ranges from "../src/dispatch/ranges.ts";
 import * as $reduce from "../src/dispatch/reduce.ts";
@@ -27,6 +28,7 @@ import * as $views from "../src/dispatch/views.ts";
 import * as $views_dtype from "../src/dispatch/views-dtype.ts";
 import * as $views_split from "../src/dispatch/views-split.ts";
 import { pressure, relieve } from "../src/dispatch/allocate.ts";
+import { devices, requireSameDevice } from "../src/dispatch/same-device.ts";
 import { gradMode, requiresGrad } from "../src/dispatch/mode.ts";
 import type { Named } from "../src/dispatch/named.ts";
 import type { Generator } from "../src/dispatch/generator.ts";
@@ -193,6 +195,7 @@ export function triu_indices(row: number, col: number, offset: number, dtype: DT
 }
 
 export function index(self: Tensor, indices: readonly (Tensor | null)[]): Tensor {
+  if (devices.several) requireSameDevice("index", [self], [], [indices]);
   if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.index as $Fn)(self, indices, undefined, false);
   const node = new $N.index_Backward();
@@ -204,6 +207,7 @@ export function index(self: Tensor, indices: readonly (Tensor | null)[]): Tensor
 }
 
 export function index_put(self: Tensor, indices: readonly (Tensor | null)[], values: Tensor, accumulate: boolean): Tensor {
+  if (devices.several) requireSameDevice("indexPut", [self, values], [], [indices]);
   if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) return ($indexing.indexPut as $Fn)(self, indices, values, accumulate, undefined, false);
   const node = new $N.index_put_Backward();
@@ -215,6 +219,7 @@ export function index_put(self: Tensor, indices: readonly (Tensor | null)[], val
 }
 
 export function index_put_(self: Tensor, indices: readonly (Tensor | null)[], values: Tensor, accumulate: boolean): Tensor {
+  if (devices.several) requireSameDevice("indexPut", [self, values], [self], [indices]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) {
     ($indexing.indexPut as $Fn)(self, indices, values, accumulate, self, true);
     self._version.value++;
@@ -232,6 +237,7 @@ export function index_put_(self: Tensor, indices: readonly (Tensor | null)[], va
 }
 
 export function index_select(self: Tensor, dim: number, index: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("indexSelect", [self], [out], [index]);
   if (out !== undefined) {
     $T.checkOut("index_select", out, [self, index]);
     return $T.finishOut(($indexing.indexSelect as $Fn)(self, dim, index, out, false), out) as Tensor;
@@ -248,6 +254,7 @@ export function index_select(self: Tensor, dim: number, index: Tensor, out?: Ten
 }
 
 export function index_add(self: Tensor, dim: number, index: Tensor, source: Tensor, alpha: Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("indexAdd", [self, source], [out], [index]);
   if (out !== undefined) {
     $T.checkOut("index_add", out, [self, index, source]);
     return $T.finishOut(($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, out, false), out) as Tensor;
@@ -257,13 +264,15 @@ export function index_add(self: Tensor, dim: number, index: Tensor, source: Tens
   const node = new $N.index_add_Backward();
   $T.connect(node, [self, source]);
   node.dim = dim;
-  node.index = requiresGrad(source) ? $S.save(index) : null;
+  node.index = node.needs(1) ? $S.save(index) : null;
+  node.source = node.needs(1) ? $S.save(source) : null;
   node.alpha = alpha;
   const r = ($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, undefined, false);
   return $T.record(r, node);
 }
 
 export function index_add_(self: Tensor, dim: number, index: Tensor, source: Tensor, alpha: Scalar): Tensor {
+  if (devices.several) requireSameDevice("indexAdd", [self, source], [self], [index]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
     ($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, self, true);
     self._version.value++;
@@ -273,7 +282,8 @@ export function index_add_(self: Tensor, dim: number, index: Tensor, source: Ten
   const node = new $N.index_add_Backward();
   $T.connect(node, [self, source]);
   node.dim = dim;
-  node.index = requiresGrad(source) ? $S.save(index) : null;
+  node.index = node.needs(1) ? $S.save(index) : null;
+  node.source = node.needs(1) ? $S.save(source) : null;
   node.alpha = alpha;
   ($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, self, true);
   self._version.value++;
@@ -282,6 +292,7 @@ export function index_add_(self: Tensor, dim: number, index: Tensor, source: Ten
 }
 
 export function index_copy(self: Tensor, dim: number, index: Tensor, source: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("indexCopy", [self, source], [out], [index]);
   if (out !== undefined) {
     $T.checkOut("index_copy", out, [self, index, source]);
     return $T.finishOut(($indexing.indexCopy as $Fn)(self, dim, index, source, out, false), out) as Tensor;
@@ -292,11 +303,13 @@ export function index_copy(self: Tensor, dim: number, index: Tensor, source: Ten
   $T.connect(node, [self, source]);
   node.dim = dim;
   node.index = $S.save(index);
+  node.source = node.needs(1) ? $S.save(source) : null;
   const r = ($indexing.indexCopy as $Fn)(self, dim, index, source, undefined, false);
   return $T.record(r, node);
 }
 
 export function index_copy_(self: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
+  if (devices.several) requireSameDevice("indexCopy", [self, source], [self], [index]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
     ($indexing.indexCopy as $Fn)(self, dim, index, source, self, true);
     self._version.value++;
@@ -307,6 +320,7 @@ export function index_copy_(self: Tensor, dim: number, index: Tensor, source: Te
   $T.connect(node, [self, source]);
   node.dim = dim;
   node.index = $S.save(index);
+  node.source = node.needs(1) ? $S.save(source) : null;
   ($indexing.indexCopy as $Fn)(self, dim, index, source, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -314,6 +328,7 @@ export function index_copy_(self: Tensor, dim: number, index: Tensor, source: Te
 }
 
 export function index_fill_int_Tensor(self: Tensor, dim: number, index: Tensor, value: Tensor): Tensor {
+  if (devices.several) requireSameDevice("indexFill", [self, value], [], [index]);
   if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return ($indexing.indexFillTensor as $Fn)(self, dim, index, value, undefined, false);
   const node = new $N.index_fill_int_Tensor_Backward();
@@ -325,6 +340,7 @@ export function index_fill_int_Tensor(self: Tensor, dim: number, index: Tensor, 
 }
 
 export function index_fill_int_Tensor_(self: Tensor, dim: number, index: Tensor, value: Tensor): Tensor {
+  if (devices.several) requireSameDevice("indexFill", [self, value], [self], [index]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
     ($indexing.indexFillTensor as $Fn)(self, dim, index, value, self, true);
     self._version.value++;
@@ -342,6 +358,7 @@ export function index_fill_int_Tensor_(self: Tensor, dim: number, index: Tensor,
 }
 
 export function index_fill(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
+  if (devices.several) requireSameDevice("indexFill", [self], [], [index]);
   if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.indexFill as $Fn)(self, dim, index, value, undefined, false);
   const node = new $N.index_fill_Backward();
@@ -353,6 +370,7 @@ export function index_fill(self: Tensor, dim: number, index: Tensor, value: Scal
 }
 
 export function index_fill_(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
+  if (devices.several) requireSameDevice("indexFill", [self], [self], [index]);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     ($indexing.indexFill as $Fn)(self, dim, index, value, self, true);
     self._version.value++;
@@ -370,6 +388,7 @@ export function index_fill_(self: Tensor, dim: number, index: Tensor, value: Sca
 }
 
 export function gather(self: Tensor, dim: number, index: Tensor, sparseGrad: boolean, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("gather", [self], [out], [index]);
   if (out !== undefined) {
     $T.checkOut("gather", out, [self, index]);
     return $T.finishOut(($indexing.gather as $Fn)(self, dim, index, sparseGrad, out, false), out) as Tensor;
@@ -378,14 +397,15 @@ export function gather(self: Tensor, dim: number, index: Tensor, sparseGrad: boo
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.gather as $Fn)(self, dim, index, sparseGrad, undefined, false);
   const node = new $N.gather_Backward();
   $T.connect(node, [self]);
+  node.self = node.needs(0) ? $S.save(self) : null;
   node.dim = dim;
   node.index = $S.save(index);
-  node.self = $S.geometry(self);
   const r = ($indexing.gather as $Fn)(self, dim, index, sparseGrad, undefined, false);
   return $T.record(r, node);
 }
 
 export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("scatter", [self, src], [out], [index]);
   if (out !== undefined) {
     $T.checkOut("scatter", out, [self, index, src]);
     return $T.finishOut(($indexing.scatter as $Fn)(self, dim, index, src, out, false), out) as Tensor;
@@ -402,6 +422,7 @@ export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, o
 }
 
 export function scatter_(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
+  if (devices.several) requireSameDevice("scatter", [self, src], [self], [index]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
     ($indexing.scatter as $Fn)(self, dim, index, src, self, true);
     self._version.value++;
@@ -420,6 +441,7 @@ export function scatter_(self: Tensor, dim: number, index: Tensor, src: Tensor):
 }
 
 export function scatter_value(self: Tensor, dim: number, index: Tensor, value: Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("scatter", [self], [out], [index]);
   if (out !== undefined) {
     $T.checkOut("scatter", out, [self, index]);
     return $T.finishOut(($indexing.scatterValue as $Fn)(self, dim, index, value, out, false), out) as Tensor;
@@ -435,6 +457,7 @@ export function scatter_value(self: Tensor, dim: number, index: Tensor, value: S
 }
 
 export function scatter_value_(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
+  if (devices.several) requireSameDevice("scatter", [self], [self], [index]);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     ($indexing.scatterValue as $Fn)(self, dim, index, value, self, true);
     self._version.value++;
@@ -452,6 +475,7 @@ export function scatter_value_(self: Tensor, dim: number, index: Tensor, value: 
 }
 
 export function scatter_reduce(self: Tensor, dim: number, index: Tensor, src: Tensor, reduce: string, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("scatter", [self, src], [out], [index]);
   if (out !== undefined) {
     return $T.finishOut(($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, out, false), out) as Tensor;
   }
@@ -464,6 +488,7 @@ export function scatter_reduce(self: Tensor, dim: number, index: Tensor, src: Te
 }
 
 export function scatter_reduce_(self: Tensor, dim: number, index: Tensor, src: Tensor, reduce: string): Tensor {
+  if (devices.several) requireSameDevice("scatter", [self, src], [self], [index]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
     ($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, self, true);
     self._version.value++;
@@ -479,6 +504,7 @@ export function scatter_reduce_(self: Tensor, dim: number, index: Tensor, src: T
 }
 
 export function scatter_value_reduce(self: Tensor, dim: number, index: Tensor, value: Scalar, reduce: string, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("scatter", [self], [out], [index]);
   if (out !== undefined) {
     return $T.finishOut(($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, out, false), out) as Tensor;
   }
@@ -491,6 +517,7 @@ export function scatter_value_reduce(self: Tensor, dim: number, index: Tensor, v
 }
 
 export function scatter_value_reduce_(self: Tensor, dim: number, index: Tensor, value: Scalar, reduce: string): Tensor {
+  if (devices.several) requireSameDevice("scatter", [self], [self], [index]);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     ($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, self, true);
     self._version.value++;
@@ -506,6 +533,7 @@ export function scatter_value_reduce_(self: Tensor, dim: number, index: Tensor, 
 }
 
 export function scatter_add(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("scatterAdd", [self, src], [out], [index]);
   if (out !== undefined) {
     $T.checkOut("scatter_add", out, [self, index, src]);
     return $T.finishOut(($indexing.scatterAdd as $Fn)(self, dim, index, src, out, false), out) as Tensor;
@@ -515,13 +543,14 @@ export function scatter_add(self: Tensor, dim: number, index: Tensor, src: Tenso
   const node = new $N.scatter_add_Backward();
   $T.connect(node, [self, src]);
   node.dim = dim;
-  node.index = requiresGrad(src) ? $S.save(index) : null;
+  node.index = node.needs(1) ? $S.save(index) : null;
   node.src = $S.geometry(src);
   const r = ($indexing.scatterAdd as $Fn)(self, dim, index, src, undefined, false);
   return $T.record(r, node);
 }
 
 export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
+  if (devices.several) requireSameDevice("scatterAdd", [self, src], [self], [index]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
     ($indexing.scatterAdd as $Fn)(self, dim, index, src, self, true);
     self._version.value++;
@@ -531,7 +560,7 @@ export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tens
   const node = new $N.scatter_add_Backward();
   $T.connect(node, [self, src]);
   node.dim = dim;
-  node.index = requiresGrad(src) ? $S.save(index) : null;
+  node.index = node.needs(1) ? $S.save(index) : null;
   node.src = $S.geometry(src);
   ($indexing.scatterAdd as $Fn)(self, dim, index, src, self, true);
   self._version.value++;
@@ -540,6 +569,7 @@ export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tens
 }
 
 export function masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor): Tensor {
+  if (devices.several) requireSameDevice("maskedFill", [self, mask, value]);
   if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return ($indexing.maskedFillTensor as $Fn)(self, mask, value, undefined, false);
   const node = new $N.masked_fill_Tensor_Backward();
@@ -550,6 +580,7 @@ export function masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor): T
 }
 
 export function masked_fill_Tensor_(self: Tensor, mask: Tensor, value: Tensor): Tensor {
+  if (devices.several) requireSameDevice("maskedFill", [self, mask, value], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
     ($indexing.maskedFillTensor as $Fn)(self, mask, value, self, true);
     self._version.value++;
@@ -566,6 +597,7 @@ export function masked_fill_Tensor_(self: Tensor, mask: Tensor, value: Tensor): 
 }
 
 export function masked_fill(self: Tensor, mask: Tensor, value: Scalar): Tensor {
+  if (devices.several) requireSameDevice("maskedFill", [self, mask]);
   if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.maskedFill as $Fn)(self, mask, value, undefined, false);
   const node = new $N.masked_fill_Backward();
@@ -576,6 +608,7 @@ export function masked_fill(self: Tensor, mask: Tensor, value: Scalar): Tensor {
 }
 
 export function masked_fill_(self: Tensor, mask: Tensor, value: Scalar): Tensor {
+  if (devices.several) requireSameDevice("maskedFill", [self, mask], [self]);
   if (!(gradMode.enabled && (requiresGrad(self)))) {
     ($indexing.maskedFill as $Fn)(self, mask, value, self, true);
     self._version.value++;
@@ -592,6 +625,7 @@ export function masked_fill_(self: Tensor, mask: Tensor, value: Scalar): Tensor 
 }
 
 export function masked_select(self: Tensor, mask: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("maskedSelect", [self, mask], [out]);
   if (out !== undefined) {
     $T.checkOut("masked_select", out, [self, mask]);
     return $T.finishOut(($indexing.maskedSelect as $Fn)(self, mask, out, false), out) as Tensor;
@@ -607,6 +641,7 @@ export function masked_select(self: Tensor, mask: Tensor, out?: Tensor): Tensor 
 }
 
 export function masked_scatter(self: Tensor, mask: Tensor, source: Tensor): Tensor {
+  if (devices.several) requireSameDevice("maskedScatter", [self, mask, source]);
   if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.maskedScatter as $Fn)(self, mask, source, undefined, false);
   const node = new $N.masked_scatter_Backward();
@@ -618,6 +653,7 @@ export function masked_scatter(self: Tensor, mask: Tensor, source: Tensor): Tens
 }
 
 export function masked_scatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor {
+  if (devices.several) requireSameDevice("maskedScatter", [self, mask, source], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
     ($indexing.maskedScatter as $Fn)(self, mask, source, self, true);
     self._version.value++;
@@ -635,6 +671,7 @@ export function masked_scatter_(self: Tensor, mask: Tensor, source: Tensor): Ten
 }
 
 export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("take", [self], [out], [index]);
   if (out !== undefined) {
     $T.checkOut("take", out, [self, index]);
     return $T.finishOut(($indexing.take as $Fn)(self, index, out, false), out) as Tensor;
@@ -650,6 +687,7 @@ export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
 }
 
 export function put(self: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Tensor {
+  if (devices.several) requireSameDevice("put", [self, source], [], [index]);
   if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.put as $Fn)(self, index, source, accumulate, undefined, false);
   const node = new $N.put_Backward();
@@ -662,6 +700,7 @@ export function put(self: Tensor, index: Tensor, source: Tensor, accumulate: boo
 }
 
 export function put_(self: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Tensor {
+  if (devices.several) requireSameDevice("put", [self, source], [self], [index]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
     ($indexing.put as $Fn)(self, index, source, accumulate, self, true);
     self._version.value++;
@@ -680,6 +719,7 @@ export function put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bo
 }
 
 export function nonzero(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("nonzero", [self], [out]);
   if (out !== undefined) {
     return $T.finishOut(($indexing.nonzero as $Fn)(self, out, false), out) as Tensor;
   }
@@ -704,6 +744,7 @@ export function take_along_dim(self: Tensor, indices: Tensor, dim: number | null
 }
 
 export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("cat", [tensors], [out]);
   if (out !== undefined) {
     $T.checkOut("cat", out, [tensors]);
     return $T.finishOut(($joining.cat as $Fn)(tensors, dim, out, false), out) as Tensor;
@@ -719,6 +760,7 @@ export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tens
 }
 
 export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("stack", [tensors], [out]);
   if (out !== undefined) {
     $T.checkOut("stack", out, [tensors]);
     return $T.finishOut(($joining.stack as $Fn)(tensors, dim, out, false), out) as Tensor;
@@ -798,6 +840,7 @@ export function flip(self: Tensor, dims: readonly number[]): Tensor {
 }
 
 export function mm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("mm", [self, mat2], [out]);
   if (out !== undefined) {
     $T.checkOut("mm", out, [self, mat2]);
     return $T.finishOut(($matrix.mm as $Fn)(self, mat2, out, false), out) as Tensor;
@@ -813,6 +856,7 @@ export function mm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
 }
 
 export function bmm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("bmm", [self, mat2], [out]);
   if (out !== undefined) {
     $T.checkOut("bmm", out, [self, mat2]);
     return $T.finishOut(($matrix.bmm as $Fn)(self, mat2, out, false), out) as Tensor;
@@ -821,13 +865,14 @@ export function bmm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat2)))) return ($matrix.bmm as $Fn)(self, mat2, undefined, false);
   const node = new $N.bmm_Backward();
   $T.connect(node, [self, mat2]);
-  node.self = requiresGrad(mat2) ? $S.save(self) : null;
-  node.mat2 = requiresGrad(self) ? $S.save(mat2) : null;
+  node.self = node.needs(1) ? $S.save(self) : null;
+  node.mat2 = node.needs(0) ? $S.save(mat2) : null;
   const r = ($matrix.bmm as $Fn)(self, mat2, undefined, false);
   return $T.record(r, node);
 }
 
 export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("addmm", [self, mat1, mat2], [out]);
   if (out !== undefined) {
     $T.checkOut("addmm", out, [self, mat1, mat2]);
     return $T.finishOut(($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, out, false), out) as Tensor;
@@ -836,8 +881,8 @@ export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, al
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat1) || requiresGrad(mat2)))) return ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, undefined, false);
   const node = new $N.addmm_Backward();
   $T.connect(node, [self, mat1, mat2]);
-  node.mat1 = requiresGrad(mat1) || requiresGrad(mat2) ? $S.save(mat1) : null;
-  node.mat2 = requiresGrad(mat1) || requiresGrad(mat2) ? $S.save(mat2) : null;
+  node.mat1 = node.needs(1) || node.needs(2) ? $S.save(mat1) : null;
+  node.mat2 = node.needs(1) || node.needs(2) ? $S.save(mat2) : null;
   node.beta = beta;
   node.alpha = alpha;
   const r = ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, undefined, false);
@@ -845,6 +890,7 @@ export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, al
 }
 
 export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
+  if (devices.several) requireSameDevice("addmm", [self, mat1, mat2], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat1) || requiresGrad(mat2)))) {
     ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, self, true);
     self._version.value++;
@@ -853,8 +899,8 @@ export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, a
   $T.checkInplace(self, [mat1, mat2]);
   const node = new $N.addmm_Backward();
   $T.connect(node, [self, mat1, mat2]);
-  node.mat1 = requiresGrad(mat1) || requiresGrad(mat2) ? $S.save(mat1) : null;
-  node.mat2 = requiresGrad(mat1) || requiresGrad(mat2) ? $S.save(mat2) : null;
+  node.mat1 = node.needs(1) || node.needs(2) ? $S.save(mat1) : null;
+  node.mat2 = node.needs(1) || node.needs(2) ? $S.save(mat2) : null;
   node.beta = beta;
   node.alpha = alpha;
   ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, self, true);
@@ -864,6 +910,7 @@ export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, a
 }
 
 export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("baddbmm", [self, batch1, batch2], [out]);
   if (out !== undefined) {
     $T.checkOut("baddbmm", out, [self, batch1, batch2]);
     return $T.finishOut(($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, out, false), out) as Tensor;
@@ -872,8 +919,8 @@ export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scal
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
   const node = new $N.baddbmm_Backward();
   $T.connect(node, [self, batch1, batch2]);
-  node.batch1 = requiresGrad(batch2) ? $S.save(batch1) : null;
-  node.batch2 = requiresGrad(batch1) ? $S.save(batch2) : null;
+  node.batch1 = node.needs(2) ? $S.save(batch1) : null;
+  node.batch2 = node.needs(1) ? $S.save(batch2) : null;
   node.beta = beta;
   node.alpha = alpha;
   const r = ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
@@ -881,6 +928,7 @@ export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scal
 }
 
 export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
+  if (devices.several) requireSameDevice("baddbmm", [self, batch1, batch2], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) {
     ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, self, true);
     self._version.value++;
@@ -889,8 +937,8 @@ export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Sca
   $T.checkInplace(self, [batch1, batch2]);
   const node = new $N.baddbmm_Backward();
   $T.connect(node, [self, batch1, batch2]);
-  node.batch1 = requiresGrad(batch2) ? $S.save(batch1) : null;
-  node.batch2 = requiresGrad(batch1) ? $S.save(batch2) : null;
+  node.batch1 = node.needs(2) ? $S.save(batch1) : null;
+  node.batch2 = node.needs(1) ? $S.save(batch2) : null;
   node.beta = beta;
   node.alpha = alpha;
   ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, self, true);
@@ -900,6 +948,7 @@ export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Sca
 }
 
 export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("addbmm", [self, batch1, batch2], [out]);
   if (out !== undefined) {
     $T.checkOut("addbmm", out, [self, batch1, batch2]);
     return $T.finishOut(($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, out, false), out) as Tensor;
@@ -908,8 +957,8 @@ export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scala
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
   const node = new $N.addbmm_Backward();
   $T.connect(node, [self, batch1, batch2]);
-  node.batch1 = requiresGrad(batch2) ? $S.save(batch1) : null;
-  node.batch2 = requiresGrad(batch1) ? $S.save(batch2) : null;
+  node.batch1 = node.needs(2) ? $S.save(batch1) : null;
+  node.batch2 = node.needs(1) ? $S.save(batch2) : null;
   node.beta = beta;
   node.alpha = alpha;
   const r = ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
@@ -917,6 +966,7 @@ export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scala
 }
 
 export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
+  if (devices.several) requireSameDevice("addbmm", [self, batch1, batch2], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) {
     ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, self, true);
     self._version.value++;
@@ -925,8 +975,8 @@ export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scal
   $T.checkInplace(self, [batch1, batch2]);
   const node = new $N.addbmm_Backward();
   $T.connect(node, [self, batch1, batch2]);
-  node.batch1 = requiresGrad(batch2) ? $S.save(batch1) : null;
-  node.batch2 = requiresGrad(batch1) ? $S.save(batch2) : null;
+  node.batch1 = node.needs(2) ? $S.save(batch1) : null;
+  node.batch2 = node.needs(1) ? $S.save(batch2) : null;
   node.beta = beta;
   node.alpha = alpha;
   ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, self, true);
@@ -936,6 +986,7 @@ export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scal
 }
 
 export function mv(self: Tensor, vec: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("mv", [self, vec], [out]);
   if (out !== undefined) {
     $T.checkOut("mv", out, [self, vec]);
     return $T.finishOut(($matrix_vector.mv as $Fn)(self, vec, out, false), out) as Tensor;
@@ -944,13 +995,14 @@ export function mv(self: Tensor, vec: Tensor, out?: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec)))) return ($matrix_vector.mv as $Fn)(self, vec, undefined, false);
   const node = new $N.mv_Backward();
   $T.connect(node, [self, vec]);
-  node.self = requiresGrad(vec) ? $S.save(self) : null;
-  node.vec = requiresGrad(self) ? $S.save(vec) : null;
+  node.self = node.needs(1) ? $S.save(self) : null;
+  node.vec = node.needs(0) ? $S.save(vec) : null;
   const r = ($matrix_vector.mv as $Fn)(self, vec, undefined, false);
   return $T.record(r, node);
 }
 
 export function addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("addmv", [self, mat, vec], [out]);
   if (out !== undefined) {
     $T.checkOut("addmv", out, [self, mat, vec]);
     return $T.finishOut(($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, out, false), out) as Tensor;
@@ -959,8 +1011,8 @@ export function addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alph
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat) || requiresGrad(vec)))) return ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, undefined, false);
   const node = new $N.addmv_Backward();
   $T.connect(node, [self, mat, vec]);
-  node.mat = requiresGrad(vec) ? $S.save(mat) : null;
-  node.vec = requiresGrad(mat) ? $S.save(vec) : null;
+  node.mat = node.needs(2) ? $S.save(mat) : null;
+  node.vec = node.needs(1) ? $S.save(vec) : null;
   node.beta = beta;
   node.alpha = alpha;
   const r = ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, undefined, false);
@@ -968,6 +1020,7 @@ export function addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alph
 }
 
 export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar): Tensor {
+  if (devices.several) requireSameDevice("addmv", [self, mat, vec], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat) || requiresGrad(vec)))) {
     ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, self, true);
     self._version.value++;
@@ -976,8 +1029,8 @@ export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alp
   $T.checkInplace(self, [mat, vec]);
   const node = new $N.addmv_Backward();
   $T.connect(node, [self, mat, vec]);
-  node.mat = requiresGrad(vec) ? $S.save(mat) : null;
-  node.vec = requiresGrad(mat) ? $S.save(vec) : null;
+  node.mat = node.needs(2) ? $S.save(mat) : null;
+  node.vec = node.needs(1) ? $S.save(vec) : null;
   node.beta = beta;
   node.alpha = alpha;
   ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, self, true);
@@ -987,6 +1040,7 @@ export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alp
 }
 
 export function dot(self: Tensor, tensor: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("dot", [self, tensor], [out]);
   if (out !== undefined) {
     $T.checkOut("dot", out, [self, tensor]);
     return $T.finishOut(($matrix_vector.dot as $Fn)(self, tensor, out, false), out) as Tensor;
@@ -995,13 +1049,14 @@ export function dot(self: Tensor, tensor: Tensor, out?: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor)))) return ($matrix_vector.dot as $Fn)(self, tensor, undefined, false);
   const node = new $N.dot_Backward();
   $T.connect(node, [self, tensor]);
-  node.self = requiresGrad(tensor) ? $S.save(self) : null;
-  node.tensor = requiresGrad(self) ? $S.save(tensor) : null;
+  node.self = node.needs(1) ? $S.save(self) : null;
+  node.tensor = node.needs(0) ? $S.save(tensor) : null;
   const r = ($matrix_vector.dot as $Fn)(self, tensor, undefined, false);
   return $T.record(r, node);
 }
 
 export function vdot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("vdot", [self, other], [out]);
   if (out !== undefined) {
     $T.checkOut("vdot", out, [self, other]);
     return $T.finishOut(($matrix_vector.vdot as $Fn)(self, other, out, false), out) as Tensor;
@@ -1010,18 +1065,48 @@ export function vdot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return ($matrix_vector.vdot as $Fn)(self, other, undefined, false);
   const node = new $N.vdot_Backward();
   $T.connect(node, [self, other]);
-  node.self = requiresGrad(other) ? $S.save(self) : null;
-  node.other = requiresGrad(self) ? $S.save(other) : null;
+  node.self = node.needs(1) ? $S.save(self) : null;
+  node.other = node.needs(0) ? $S.save(other) : null;
   const r = ($matrix_vector.vdot as $Fn)(self, other, undefined, false);
   return $T.record(r, node);
 }
 
 export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  return ($C.addr as $Fn)(self, vec1, vec2, beta, alpha, out);
+  if (devices.several) requireSameDevice("addr", [self, vec1, vec2], [out]);
+  if (out !== undefined) {
+    $T.checkOut("addr", out, [self, vec1, vec2]);
+    return $T.finishOut(($matrix_vector.addr as $Fn)(self, vec1, vec2, beta, alpha, out, false), out) as Tensor;
+  }
+  if (pressure.due) relieve();
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec1) || requiresGrad(vec2)))) return ($matrix_vector.addr as $Fn)(self, vec1, vec2, beta, alpha, undefined, false);
+  const node = new $N.addr_Backward();
+  $T.connect(node, [self, vec1, vec2]);
+  node.vec1 = node.needs(2) ? $S.save(vec1) : null;
+  node.vec2 = node.needs(1) ? $S.save(vec2) : null;
+  node.beta = beta;
+  node.alpha = alpha;
+  const r = ($matrix_vector.addr as $Fn)(self, vec1, vec2, beta, alpha, undefined, false);
+  return $T.record(r, node);
 }
 
 export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
-  return ($C as any).addr_(self, vec1, vec2, beta, alpha);
+  if (devices.several) requireSameDevice("addr", [self, vec1, vec2], [self]);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec1) || requiresGrad(vec2)))) {
+    ($matrix_vector.addr as $Fn)(self, vec1, vec2, beta, alpha, self, true);
+    self._version.value++;
+    return self;
+  }
+  $T.checkInplace(self, [vec1, vec2]);
+  const node = new $N.addr_Backward();
+  $T.connect(node, [self, vec1, vec2]);
+  node.vec1 = node.needs(2) ? $S.save(vec1) : null;
+  node.vec2 = node.needs(1) ? $S.save(vec2) : null;
+  node.beta = beta;
+  node.alpha = alpha;
+  ($matrix_vector.addr as $Fn)(self, vec1, vec2, beta, alpha, self, true);
+  self._version.value++;
+  $T.rebaseHistory(self, node);
+  return self;
 }
 
 export function matmul(self: Tensor, other: Tensor, out?: Tensor): Tensor {
@@ -1037,6 +1122,7 @@ export function inner(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function _softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("_softmax", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("_softmax", out, [self]);
     return $T.finishOut(($softmax.softmax as $Fn)(self, dim, out, false), out) as Tensor;
@@ -1053,6 +1139,7 @@ export function _softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
 }
 
 export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("_logSoftmax", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("_log_softmax", out, [self]);
     return $T.finishOut(($softmax.logSoftmax as $Fn)(self, dim, out, false), out) as Tensor;
@@ -1069,6 +1156,7 @@ export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
 }
 
 export function _softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: number, inputDtype: DType): Tensor {
+  if (devices.several) requireSameDevice("_softmaxBackwardData", [gradOutput, output]);
   if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return ($softmax.softmaxBackward as $Fn)(gradOutput, output, dim, inputDtype, undefined, false);
   const node = new $N._softmax_backward_data_Backward();
@@ -1081,6 +1169,7 @@ export function _softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: 
 }
 
 export function _log_softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: number, inputDtype: DType): Tensor {
+  if (devices.several) requireSameDevice("_logSoftmaxBackwardData", [gradOutput, output]);
   if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return ($softmax.logSoftmaxBackward as $Fn)(gradOutput, output, dim, inputDtype, undefined, false);
   const node = new $N._log_softmax_backward_data_Backward();
@@ -1129,6 +1218,7 @@ export function nn_functional_relu_(input: Tensor): Tensor {
 }
 
 export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tensor {
+  if (devices.several) requireSameDevice("_mseLoss", [self, target]);
   if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return ($losses.mseLoss as $Fn)(self, target, reduction, undefined, false);
   const node = new $N._mse_loss_Backward();
@@ -1151,6 +1241,7 @@ export function nn_functional_layer_norm(input: Tensor, normalizedShape: readonl
 export const P_eq = { name: "eq", kernel: $K.binary_eq, rule: $pointwise.RULES.compare, refuses: null } as const;
 
 export function eq(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("eq", [self, other], [out]);
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_eq, self, other, out, false), out) as Tensor;
   }
@@ -1159,6 +1250,7 @@ export function eq(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 }
 
 export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (devices.several) requireSameDevice("eq", [self, other], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -1168,14 +1260,14 @@ export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
   const node = new $N.eq_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = requiresGrad(self) ? $T.saveOriginal(self) : null;
-  node.other = $T.tracks(other) ? $S.save(other) : null;
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  node.self = node.needs(0) ? $T.saveOriginal(self) : null;
+  node.other = node.needs(1) ? $S.save(other) : null;
   $pointwise.binary(P_eq, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1185,6 +1277,7 @@ export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_ne = { name: "ne", kernel: $K.binary_ne, rule: $pointwise.RULES.compare, refuses: null } as const;
 
 export function ne(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("ne", [self, other], [out]);
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_ne, self, other, out, false), out) as Tensor;
   }
@@ -1193,6 +1286,7 @@ export function ne(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 }
 
 export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (devices.several) requireSameDevice("ne", [self, other], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -1202,14 +1296,14 @@ export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
   const node = new $N.ne_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = requiresGrad(self) ? $T.saveOriginal(self) : null;
-  node.other = $T.tracks(other) ? $S.save(other) : null;
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  node.self = node.needs(0) ? $T.saveOriginal(self) : null;
+  node.other = node.needs(1) ? $S.save(other) : null;
   $pointwise.binary(P_ne, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1219,6 +1313,7 @@ export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_lt = { name: "lt", kernel: $K.binary_lt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"lt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function lt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("lt", [self, other], [out]);
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_lt, self, other, out, false), out) as Tensor;
   }
@@ -1227,6 +1322,7 @@ export function lt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 }
 
 export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (devices.several) requireSameDevice("lt", [self, other], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -1236,14 +1332,14 @@ export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
   const node = new $N.lt_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = requiresGrad(self) ? $T.saveOriginal(self) : null;
-  node.other = $T.tracks(other) ? $S.save(other) : null;
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  node.self = node.needs(0) ? $T.saveOriginal(self) : null;
+  node.other = node.needs(1) ? $S.save(other) : null;
   $pointwise.binary(P_lt, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1253,6 +1349,7 @@ export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_le = { name: "le", kernel: $K.binary_le, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"le_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function le(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("le", [self, other], [out]);
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_le, self, other, out, false), out) as Tensor;
   }
@@ -1261,6 +1358,7 @@ export function le(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 }
 
 export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (devices.several) requireSameDevice("le", [self, other], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -1270,14 +1368,14 @@ export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
   const node = new $N.le_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = requiresGrad(self) ? $T.saveOriginal(self) : null;
-  node.other = $T.tracks(other) ? $S.save(other) : null;
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  node.self = node.needs(0) ? $T.saveOriginal(self) : null;
+  node.other = node.needs(1) ? $S.save(other) : null;
   $pointwise.binary(P_le, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1287,6 +1385,7 @@ export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_gt = { name: "gt", kernel: $K.binary_gt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"gt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function gt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("gt", [self, other], [out]);
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_gt, self, other, out, false), out) as Tensor;
   }
@@ -1295,6 +1394,7 @@ export function gt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 }
 
 export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (devices.several) requireSameDevice("gt", [self, other], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -1304,14 +1404,14 @@ export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
   const node = new $N.gt_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = requiresGrad(self) ? $T.saveOriginal(self) : null;
-  node.other = $T.tracks(other) ? $S.save(other) : null;
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  node.self = node.needs(0) ? $T.saveOriginal(self) : null;
+  node.other = node.needs(1) ? $S.save(other) : null;
   $pointwise.binary(P_gt, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1321,6 +1421,7 @@ export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_ge = { name: "ge", kernel: $K.binary_ge, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"ge_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function ge(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("ge", [self, other], [out]);
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_ge, self, other, out, false), out) as Tensor;
   }
@@ -1329,6 +1430,7 @@ export function ge(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 }
 
 export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (devices.several) requireSameDevice("ge", [self, other], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -1338,14 +1440,14 @@ export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
   const node = new $N.ge_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = requiresGrad(self) ? $T.saveOriginal(self) : null;
-  node.other = $T.tracks(other) ? $S.save(other) : null;
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  node.self = node.needs(0) ? $T.saveOriginal(self) : null;
+  node.other = node.needs(1) ? $S.save(other) : null;
   $pointwise.binary(P_ge, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1355,6 +1457,7 @@ export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_logical_and = { name: "logicalAnd", kernel: $K.binary_logical_and, rule: $pointwise.RULES.bool, refuses: null } as const;
 
 export function logical_and(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("logicalAnd", [self, other], [out]);
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_logical_and, self, other, out, false), out) as Tensor;
   }
@@ -1363,6 +1466,7 @@ export function logical_and(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function logical_and_(self: Tensor, other: Tensor): Tensor {
+  if (devices.several) requireSameDevice("logicalAnd", [self, other], [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -1374,6 +1478,7 @@ export function logical_and_(self: Tensor, other: Tensor): Tensor {
 export const P_logical_or = { name: "logicalOr", kernel: $K.binary_logical_or, rule: $pointwise.RULES.bool, refuses: null } as const;
 
 export function logical_or(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("logicalOr", [self, other], [out]);
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_logical_or, self, other, out, false), out) as Tensor;
   }
@@ -1382,6 +1487,7 @@ export function logical_or(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function logical_or_(self: Tensor, other: Tensor): Tensor {
+  if (devices.several) requireSameDevice("logicalOr", [self, other], [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
@@ -1393,6 +1499,7 @@ export function logical_or_(self: Tensor, other: Tensor): Tensor {
 export const P_bitwise_and = { name: "bitwiseAnd", kernel: $K.binary_bitwise_and, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_and_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("bitwiseAnd", [self, other], [out]);
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_bitwise_and, self, other, out, false), out) as Tensor;
   }
@@ -1401,6 +1508,7 @@ export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?:
 }
 
 export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (devices.several) requireSameDevice("bitwiseAnd", [self, other], [self]);
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -1413,6 +1521,7 @@ export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_bitwise_or = { name: "bitwiseOr", kernel: $K.binary_bitwise_or, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_or_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("bitwiseOr", [self, other], [out]);
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_bitwise_or, self, other, out, false), out) as Tensor;
   }
@@ -1421,6 +1530,7 @@ export function bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, out?: 
 }
 
 export function bitwise_or_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (devices.several) requireSameDevice("bitwiseOr", [self, other], [self]);
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -1433,6 +1543,7 @@ export function bitwise_or_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_bitwise_xor = { name: "bitwiseXor", kernel: $K.binary_bitwise_xor, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_xor_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("bitwiseXor", [self, other], [out]);
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_bitwise_xor, self, other, out, false), out) as Tensor;
   }
@@ -1441,6 +1552,7 @@ export function bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, out?:
 }
 
 export function bitwise_xor_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (devices.several) requireSameDevice("bitwiseXor", [self, other], [self]);
   $T.checkInplace(self, [other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
@@ -1450,7 +1562,29 @@ export function bitwise_xor_(self: Tensor, other: Tensor | Scalar): Tensor {
   return self;
 }
 
+export const P_cube = { name: "cube", kernel: $K.unary_cube, rule: $pointwise.RULES.same, refuses: null } as const;
+
+export function cube(self: Tensor): Tensor {
+  if (pressure.due) relieve();
+  return $pointwise.unary(P_cube, self, undefined, false);
+}
+
+export const P_reciprocal = { name: "reciprocal", kernel: $K.unary_reciprocal, rule: $pointwise.RULES.same, refuses: null } as const;
+
+export function reciprocal(self: Tensor): Tensor {
+  if (pressure.due) relieve();
+  return $pointwise.unary(P_reciprocal, self, undefined, false);
+}
+
+export const P_rsqrt = { name: "rsqrt", kernel: $K.unary_rsqrt, rule: $pointwise.RULES.same, refuses: null } as const;
+
+export function rsqrt(self: Tensor): Tensor {
+  if (pressure.due) relieve();
+  return $pointwise.unary(P_rsqrt, self, undefined, false);
+}
+
 export function abs(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("abs", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("abs", out, [self]);
     return $T.finishOut(($arith.abs as $Fn)(self, out, false), out) as Tensor;
@@ -1466,17 +1600,11 @@ export function abs(self: Tensor, out?: Tensor): Tensor {
 
 export function abs_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    if (!self._contiguous || self._storage.claims > 1) {
-      $pointwise.checkWrite(self);
-    }
     ($arith.abs as $Fn)(self, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self);
-  }
   const node = new $N.abs_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
@@ -1489,6 +1617,7 @@ export function abs_(self: Tensor): Tensor {
 export const P_neg = { name: "neg", kernel: $K.unary_neg, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":null,"text":"Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.","error":"NotImplementedError","all":null}], exactOut: true } as const;
 
 export function neg(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("neg", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("neg", out, [self]);
     return $T.finishOut($pointwise.unary(P_neg, self, out, false), out) as Tensor;
@@ -1511,11 +1640,11 @@ export function neg_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
+  const node = new $N.neg_Backward();
+  $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
-  const node = new $N.neg_Backward();
-  $T.connect(node, [self]);
   $pointwise.unary(P_neg, self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1525,6 +1654,7 @@ export function neg_(self: Tensor): Tensor {
 export const P_exp = { name: "exp", kernel: $K.unary_exp, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function exp(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("exp", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("exp", out, [self]);
     return $T.finishOut($pointwise.unary(P_exp, self, out, false), out) as Tensor;
@@ -1548,11 +1678,11 @@ export function exp_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
+  const node = new $N.exp_Backward();
+  $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
-  const node = new $N.exp_Backward();
-  $T.connect(node, [self]);
   $pointwise.unary(P_exp, self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1563,6 +1693,7 @@ export function exp_(self: Tensor): Tensor {
 export const P_log = { name: "log", kernel: $K.unary_log, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function log(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("log", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("log", out, [self]);
     return $T.finishOut($pointwise.unary(P_log, self, out, false), out) as Tensor;
@@ -1586,11 +1717,11 @@ export function log_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
+  const node = new $N.log_Backward();
+  $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
-  const node = new $N.log_Backward();
-  $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   $pointwise.unary(P_log, self, self, true);
   self._version.value++;
@@ -1601,6 +1732,7 @@ export function log_(self: Tensor): Tensor {
 export const P_log1p = { name: "log1p", kernel: $K.unary_log1p, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function log1p(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("log1p", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("log1p", out, [self]);
     return $T.finishOut($pointwise.unary(P_log1p, self, out, false), out) as Tensor;
@@ -1624,11 +1756,11 @@ export function log1p_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
+  const node = new $N.log1p_Backward();
+  $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
-  const node = new $N.log1p_Backward();
-  $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   $pointwise.unary(P_log1p, self, self, true);
   self._version.value++;
@@ -1639,6 +1771,7 @@ export function log1p_(self: Tensor): Tensor {
 export const P_sqrt = { name: "sqrt", kernel: $K.unary_sqrt, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function sqrt(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("sqrt", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("sqrt", out, [self]);
     return $T.finishOut($pointwise.unary(P_sqrt, self, out, false), out) as Tensor;
@@ -1662,11 +1795,11 @@ export function sqrt_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
+  const node = new $N.sqrt_Backward();
+  $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
-  const node = new $N.sqrt_Backward();
-  $T.connect(node, [self]);
   $pointwise.unary(P_sqrt, self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1677,6 +1810,7 @@ export function sqrt_(self: Tensor): Tensor {
 export const P_tanh = { name: "tanh", kernel: $K.unary_tanh, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function tanh(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("tanh", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("tanh", out, [self]);
     return $T.finishOut($pointwise.unary(P_tanh, self, out, false), out) as Tensor;
@@ -1700,11 +1834,11 @@ export function tanh_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
+  const node = new $N.tanh_Backward();
+  $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
-  const node = new $N.tanh_Backward();
-  $T.connect(node, [self]);
   $pointwise.unary(P_tanh, self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1715,6 +1849,7 @@ export function tanh_(self: Tensor): Tensor {
 export const P_sigmoid = { name: "sigmoid", kernel: $K.unary_sigmoid, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function sigmoid(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("sigmoid", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("sigmoid", out, [self]);
     return $T.finishOut($pointwise.unary(P_sigmoid, self, out, false), out) as Tensor;
@@ -1738,11 +1873,11 @@ export function sigmoid_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
+  const node = new $N.sigmoid_Backward();
+  $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
-  const node = new $N.sigmoid_Backward();
-  $T.connect(node, [self]);
   $pointwise.unary(P_sigmoid, self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -1753,6 +1888,7 @@ export function sigmoid_(self: Tensor): Tensor {
 export const P_sin = { name: "sin", kernel: $K.unary_sin, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function sin(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("sin", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("sin", out, [self]);
     return $T.finishOut($pointwise.unary(P_sin, self, out, false), out) as Tensor;
@@ -1776,11 +1912,11 @@ export function sin_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
+  const node = new $N.sin_Backward();
+  $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
-  const node = new $N.sin_Backward();
-  $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   $pointwise.unary(P_sin, self, self, true);
   self._version.value++;
@@ -1791,6 +1927,7 @@ export function sin_(self: Tensor): Tensor {
 export const P_cos = { name: "cos", kernel: $K.unary_cos, rule: $pointwise.RULES.float, refuses: null } as const;
 
 export function cos(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("cos", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("cos", out, [self]);
     return $T.finishOut($pointwise.unary(P_cos, self, out, false), out) as Tensor;
@@ -1814,11 +1951,11 @@ export function cos_(self: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self);
+  const node = new $N.cos_Backward();
+  $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
-  const node = new $N.cos_Backward();
-  $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   $pointwise.unary(P_cos, self, self, true);
   self._version.value++;
@@ -1829,6 +1966,7 @@ export function cos_(self: Tensor): Tensor {
 export const P_relu = { name: "relu", kernel: $K.unary_relu, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":null,"text":"Boolean inputs not supported for relu","error":"NotImplementedError","all":null},{"dtypes":3072,"kernel":null,"text":"clamp is not supported for complex types","error":"NotImplementedError","all":null}] } as const;
 
 export function relu(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("relu", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("relu", out, [self]);
     return $T.finishOut($pointwise.unary(P_relu, self, out, false), out) as Tensor;
@@ -1866,6 +2004,7 @@ export function isnan(self: Tensor): Tensor {
 export const P_bitwise_not = { name: "bitwiseNot", kernel: $K.unary_bitwise_not, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_not_cpu","text":null,"error":"NotImplementedError","all":null}], exactOut: true } as const;
 
 export function bitwise_not(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("bitwiseNot", [self], [out]);
   if (out !== undefined) {
     return $T.finishOut($pointwise.unary(P_bitwise_not, self, out, false), out) as Tensor;
   }
@@ -1886,6 +2025,7 @@ export function bitwise_not_(self: Tensor): Tensor {
 export const P_logical_not = { name: "logicalNot", kernel: $K.unary_logical_not, rule: $pointwise.RULES.bool, refuses: null } as const;
 
 export function logical_not(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("logicalNot", [self], [out]);
   if (out !== undefined) {
     return $T.finishOut($pointwise.unary(P_logical_not, self, out, false), out) as Tensor;
   }
@@ -1902,13 +2042,14 @@ export function logical_not_(self: Tensor): Tensor {
   return self;
 }
 
-export function add(self: Tensor, other: Tensor | Scalar, alpha: Scalar, out?: Tensor): Tensor {
+export function add(self: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("add", [self, other], [out]);
   if (out !== undefined) {
     $T.checkOut("add", out, [self, other]);
     return $T.finishOut(($arith.add as $Fn)(self, other, alpha, out, false), out) as Tensor;
   }
   if (pressure.due) relieve();
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.add as $Fn)(self, other, alpha, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.add as $Fn)(self, other, alpha, undefined, false);
   const node = new $N.add_Backward();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
@@ -1917,7 +2058,8 @@ export function add(self: Tensor, other: Tensor | Scalar, alpha: Scalar, out?: T
 }
 
 export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+  if (devices.several) requireSameDevice("add", [self, other], [self]);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
@@ -1926,11 +2068,11 @@ export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
     return self;
   }
   $T.checkInplace(self, [other]);
+  const node = new $N.add_Backward();
+  $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  const node = new $N.add_Backward();
-  $T.connect(node, [self, other]);
   node.alpha = alpha;
   ($arith.add as $Fn)(self, other, alpha, self, true);
   self._version.value++;
@@ -1938,13 +2080,14 @@ export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
   return self;
 }
 
-export function sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar, out?: Tensor): Tensor {
+export function sub(self: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("sub", [self, other], [out]);
   if (out !== undefined) {
     $T.checkOut("sub", out, [self, other]);
     return $T.finishOut(($arith.sub as $Fn)(self, other, alpha, out, false), out) as Tensor;
   }
   if (pressure.due) relieve();
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.sub as $Fn)(self, other, alpha, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.sub as $Fn)(self, other, alpha, undefined, false);
   const node = new $N.sub_Backward();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
@@ -1953,7 +2096,8 @@ export function sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar, out?: T
 }
 
 export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+  if (devices.several) requireSameDevice("sub", [self, other], [self]);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
@@ -1962,11 +2106,11 @@ export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
     return self;
   }
   $T.checkInplace(self, [other]);
+  const node = new $N.sub_Backward();
+  $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  const node = new $N.sub_Backward();
-  $T.connect(node, [self, other]);
   node.alpha = alpha;
   ($arith.sub as $Fn)(self, other, alpha, self, true);
   self._version.value++;
@@ -1975,6 +2119,7 @@ export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
 }
 
 export function rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
+  if (devices.several) requireSameDevice("rsub", [self, other]);
   if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.rsub as $Fn)(self, other, alpha, undefined, false);
   const node = new $N.rsub_Backward();
@@ -1985,25 +2130,27 @@ export function rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
   return $T.record(r, node);
 }
 
-export const P_mul = { name: "mul", kernel: $K.binary_mul, rule: $pointwise.RULES.arith, refuses: null } as const;
+export const P_mul = { name: "mul", kernel: $K.binary_mul, rule: $pointwise.RULES.arith, refuses: null, wide: 1 } as const;
 
-export function mul(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+export function mul(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("mul", [self, other], [out]);
   if (out !== undefined) {
     $T.checkOut("mul", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_mul, self, other, out, false), out) as Tensor;
   }
   if (pressure.due) relieve();
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $pointwise.binary(P_mul, self, other, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $pointwise.binary(P_mul, self, other, undefined, false);
   const node = new $N.mul_Backward();
   $T.connect(node, [self, other]);
-  node.self = $T.tracks(other) ? $S.save(self) : null;
-  node.other = requiresGrad(self) ? $S.save(other) : null;
+  node.self = node.needs(1) ? $S.save(self) : null;
+  node.other = node.needs(0) ? $S.save(other) : null;
   const r = $pointwise.binary(P_mul, self, other, undefined, false);
   return $T.record(r, node);
 }
 
 export function mul_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+  if (devices.several) requireSameDevice("mul", [self, other], [self]);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
@@ -2012,30 +2159,31 @@ export function mul_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
+  const node = new $N.mul_Backward();
+  $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  const node = new $N.mul_Backward();
-  $T.connect(node, [self, other]);
-  node.self = $T.tracks(other) ? $T.saveOriginal(self) : null;
-  node.other = requiresGrad(self) ? $S.save(other) : null;
+  node.self = node.needs(1) ? $T.saveOriginal(self) : null;
+  node.other = node.needs(0) ? $S.save(other) : null;
   $pointwise.binary(P_mul, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
-export function div(self: Tensor, other: Tensor | Scalar, roundingMode: string | null, out?: Tensor): Tensor {
+export function div(self: Tensor | Scalar, other: Tensor | Scalar, roundingMode: string | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("div", [self, other], [out]);
   if (out !== undefined) {
     $T.checkOut("div", out, [self, other]);
     return $T.finishOut(($arith.div as $Fn)(self, other, roundingMode, out, false), out) as Tensor;
   }
   if (pressure.due) relieve();
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.div as $Fn)(self, other, roundingMode, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.div as $Fn)(self, other, roundingMode, undefined, false);
   const node = new $N.div_Backward();
   if (roundingMode !== null) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.tracks(other) ? $S.save(self) : null;
+  node.self = node.needs(1) ? $S.save(self) : null;
   node.other = $S.save(other);
   node.roundingMode = roundingMode;
   const r = ($arith.div as $Fn)(self, other, roundingMode, undefined, false);
@@ -2043,7 +2191,8 @@ export function div(self: Tensor, other: Tensor | Scalar, roundingMode: string |
 }
 
 export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string | null): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+  if (devices.several) requireSameDevice("div", [self, other], [self]);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
@@ -2052,13 +2201,13 @@ export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string 
     return self;
   }
   $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
   const node = new $N.div_Backward();
   if (roundingMode !== null) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.tracks(other) ? $T.saveOriginal(self) : null;
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  node.self = node.needs(1) ? $T.saveOriginal(self) : null;
   node.other = $S.save(other);
   node.roundingMode = roundingMode;
   ($arith.div as $Fn)(self, other, roundingMode, self, true);
@@ -2067,23 +2216,25 @@ export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string 
   return self;
 }
 
-export function true_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+export function true_divide(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("trueDivide", [self, other], [out]);
   if (out !== undefined) {
     $T.checkOut("true_divide", out, [self, other]);
     return $T.finishOut(($arith.trueDivide as $Fn)(self, other, out, false), out) as Tensor;
   }
   if (pressure.due) relieve();
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.trueDivide as $Fn)(self, other, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.trueDivide as $Fn)(self, other, undefined, false);
   const node = new $N.true_divide_Backward();
   $T.connect(node, [self, other]);
-  node.self = $T.tracks(other) ? $S.save(self) : null;
+  node.self = node.needs(1) ? $S.save(self) : null;
   node.other = $S.save(other);
   const r = ($arith.trueDivide as $Fn)(self, other, undefined, false);
   return $T.record(r, node);
 }
 
 export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+  if (devices.several) requireSameDevice("trueDivide", [self, other], [self]);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
@@ -2092,12 +2243,12 @@ export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
+  const node = new $N.true_divide_Backward();
+  $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  const node = new $N.true_divide_Backward();
-  $T.connect(node, [self, other]);
-  node.self = $T.tracks(other) ? $T.saveOriginal(self) : null;
+  node.self = node.needs(1) ? $T.saveOriginal(self) : null;
   node.other = $S.save(other);
   ($arith.trueDivide as $Fn)(self, other, self, true);
   self._version.value++;
@@ -2105,12 +2256,13 @@ export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   return self;
 }
 
-export function floor_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+export function floor_divide(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("floorDivide", [self, other], [out]);
   if (out !== undefined) {
     return $T.finishOut(($arith.floorDivide as $Fn)(self, other, out, false), out) as Tensor;
   }
   if (pressure.due) relieve();
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.floorDivide as $Fn)(self, other, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.floorDivide as $Fn)(self, other, undefined, false);
   const node = new $N.floor_divide_Backward();
   $T.connect(node, [self, other]);
   const r = ($arith.floorDivide as $Fn)(self, other, undefined, false);
@@ -2118,7 +2270,8 @@ export function floor_divide(self: Tensor, other: Tensor | Scalar, out?: Tensor)
 }
 
 export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+  if (devices.several) requireSameDevice("floorDivide", [self, other], [self]);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
@@ -2127,11 +2280,11 @@ export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
+  const node = new $N.floor_divide_Backward();
+  $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  const node = new $N.floor_divide_Backward();
-  $T.connect(node, [self, other]);
   ($arith.floorDivide as $Fn)(self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -2140,24 +2293,26 @@ export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_remainder = { name: "remainder", kernel: $K.binary_remainder, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3073,"kernel":"remainder_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-export function remainder(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
+export function remainder(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("remainder", [self, other], [out]);
   if (out !== undefined) {
     $T.checkOut("remainder", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_remainder, self, other, out, false), out) as Tensor;
   }
   if (pressure.due) relieve();
-  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $pointwise.binary(P_remainder, self, other, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $pointwise.binary(P_remainder, self, other, undefined, false);
   const node = new $N.remainder_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.tracks(other) ? $S.save(self) : null;
-  node.other = $T.tracks(other) ? $S.save(other) : null;
+  node.self = node.needs(1) ? $S.save(self) : null;
+  node.other = node.needs(1) ? $S.save(other) : null;
   const r = $pointwise.binary(P_remainder, self, other, undefined, false);
   return $T.record(r, node);
 }
 
 export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
-  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
+  if (devices.several) requireSameDevice("remainder", [self, other], [self]);
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
@@ -2166,23 +2321,33 @@ export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
   const node = new $N.remainder_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.tracks(other) ? $T.saveOriginal(self) : null;
-  node.other = $T.tracks(other) ? $S.save(other) : null;
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  node.self = node.needs(1) ? $T.saveOriginal(self) : null;
+  node.other = node.needs(1) ? $S.save(other) : null;
   $pointwise.binary(P_remainder, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
+export function remainder_Scalar_Tensor(self: Scalar, other: Tensor): Tensor {
+  if (pressure.due) relieve();
+  if (!(gradMode.enabled && (requiresGrad(other)))) return ($arith.remainder as $Fn)(self, other, undefined, false);
+  const node = new $N.remainder_Scalar_Tensor_Backward();
+  $T.connect(node, [other]);
+  const r = ($arith.remainder as $Fn)(self, other, undefined, false);
+  return $T.record(r, node);
+}
+
 export const P_fmod = { name: "fmod", kernel: $K.binary_fmod, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3073,"kernel":"fmod_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("fmod", [self, other], [out]);
   if (out !== undefined) {
     $T.checkOut("fmod", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_fmod, self, other, out, false), out) as Tensor;
@@ -2192,13 +2357,14 @@ export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor
   const node = new $N.fmod_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.tracks(other) ? $S.save(self) : null;
-  node.other = $T.tracks(other) ? $S.save(other) : null;
+  node.self = node.needs(1) ? $S.save(self) : null;
+  node.other = node.needs(1) ? $S.save(other) : null;
   const r = $pointwise.binary(P_fmod, self, other, undefined, false);
   return $T.record(r, node);
 }
 
 export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (devices.several) requireSameDevice("fmod", [self, other], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2208,14 +2374,14 @@ export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
   const node = new $N.fmod_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = $T.tracks(other) ? $T.saveOriginal(self) : null;
-  node.other = $T.tracks(other) ? $S.save(other) : null;
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  node.self = node.needs(1) ? $T.saveOriginal(self) : null;
+  node.other = node.needs(1) ? $S.save(other) : null;
   $pointwise.binary(P_fmod, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -2223,39 +2389,41 @@ export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
 }
 
 export function pow_Tensor(self: Tensor, exponent: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("pow", [self, exponent], [out]);
   if (out !== undefined) {
     $T.checkOut("pow", out, [self, exponent]);
-    return $T.finishOut(($arith.pow as $Fn)(self, exponent, out, false), out) as Tensor;
+    return $T.finishOut(($power.pow as $Fn)(self, exponent, out, false), out) as Tensor;
   }
   if (pressure.due) relieve();
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) return ($arith.pow as $Fn)(self, exponent, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) return ($power.pow as $Fn)(self, exponent, undefined, false);
   const node = new $N.pow_Tensor_Backward();
   $T.connect(node, [self, exponent]);
   node.self = $S.save(self);
   node.exponent = $S.save(exponent);
-  const r = ($arith.pow as $Fn)(self, exponent, undefined, false);
+  const r = ($power.pow as $Fn)(self, exponent, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
 export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
+  if (devices.several) requireSameDevice("pow", [self, exponent], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, exponent);
     }
-    ($arith.pow as $Fn)(self, exponent, self, true);
+    ($power.pow as $Fn)(self, exponent, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [exponent]);
+  const node = new $N.pow_Tensor_Backward();
+  $T.connect(node, [self, exponent]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, exponent);
   }
-  const node = new $N.pow_Tensor_Backward();
-  $T.connect(node, [self, exponent]);
   node.self = $T.saveOriginal(self);
   node.exponent = $S.save(exponent);
-  ($arith.pow as $Fn)(self, exponent, self, true);
+  ($power.pow as $Fn)(self, exponent, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   node.result0 = $S.saveResult(self, node, 0);
@@ -2263,17 +2431,18 @@ export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
 }
 
 export function pow(self: Tensor, exponent: Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("pow", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("pow", out, [self]);
-    return $T.finishOut(($arith.pow as $Fn)(self, exponent, out, false), out) as Tensor;
+    return $T.finishOut(($power.pow as $Fn)(self, exponent, out, false), out) as Tensor;
   }
   if (pressure.due) relieve();
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.pow as $Fn)(self, exponent, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return ($power.pow as $Fn)(self, exponent, undefined, false);
   const node = new $N.pow_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.exponent = exponent;
-  const r = ($arith.pow as $Fn)(self, exponent, undefined, false);
+  const r = ($power.pow as $Fn)(self, exponent, undefined, false);
   return $T.record(r, node);
 }
 
@@ -2282,36 +2451,37 @@ export function pow_(self: Tensor, exponent: Scalar): Tensor {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
     }
-    ($arith.pow as $Fn)(self, exponent, self, true);
+    ($power.pow as $Fn)(self, exponent, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
+  const node = new $N.pow_Backward();
+  $T.connect(node, [self]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self);
   }
-  const node = new $N.pow_Backward();
-  $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   node.exponent = exponent;
-  ($arith.pow as $Fn)(self, exponent, self, true);
+  ($power.pow as $Fn)(self, exponent, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
 }
 
 export function pow_Scalar(self: Scalar, exponent: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("pow", [exponent], [out]);
   if (out !== undefined) {
     $T.checkOut("pow", out, [exponent]);
-    return $T.finishOut(($arith.pow as $Fn)(self, exponent, out, false), out) as Tensor;
+    return $T.finishOut(($power.pow as $Fn)(self, exponent, out, false), out) as Tensor;
   }
   if (pressure.due) relieve();
-  if (!(gradMode.enabled && (requiresGrad(exponent)))) return ($arith.pow as $Fn)(self, exponent, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(exponent)))) return ($power.pow as $Fn)(self, exponent, undefined, false);
   const node = new $N.pow_Scalar_Backward();
   $T.connect(node, [exponent]);
   node.self = self;
   node.exponent = $S.save(exponent);
-  const r = ($arith.pow as $Fn)(self, exponent, undefined, false);
+  const r = ($power.pow as $Fn)(self, exponent, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -2327,6 +2497,7 @@ export function square_(self: Tensor): Tensor {
 export const P_maximum = { name: "maximum", kernel: $K.binary_maximum, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"maximum not implemented for complex tensors.","error":"TypeError","all":null}] } as const;
 
 export function maximum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("maximum", [self, other], [out]);
   if (out !== undefined) {
     $T.checkOut("maximum", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_maximum, self, other, out, false), out) as Tensor;
@@ -2344,6 +2515,7 @@ export function maximum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 export const P_minimum = { name: "minimum", kernel: $K.binary_minimum, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"minimum not implemented for complex tensors.","error":"TypeError","all":null}] } as const;
 
 export function minimum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("minimum", [self, other], [out]);
   if (out !== undefined) {
     $T.checkOut("minimum", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_minimum, self, other, out, false), out) as Tensor;
@@ -2361,6 +2533,7 @@ export function minimum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 export const P_atan2 = { name: "atan2", kernel: $K.binary_atan2, rule: $pointwise.RULES.float, refuses: [{"dtypes":3072,"kernel":"atan2_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("atan2", [self, other], [out]);
   if (out !== undefined) {
     $T.checkOut("atan2", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_atan2, self, other, out, false), out) as Tensor;
@@ -2376,6 +2549,7 @@ export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function atan2_(self: Tensor, other: Tensor): Tensor {
+  if (devices.several) requireSameDevice("atan2", [self, other], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2385,11 +2559,11 @@ export function atan2_(self: Tensor, other: Tensor): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
+  const node = new $N.atan2_Backward();
+  $T.connect(node, [self, other]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  const node = new $N.atan2_Backward();
-  $T.connect(node, [self, other]);
   node.self = $T.saveOriginal(self);
   node.other = $S.save(other);
   $pointwise.binary(P_atan2, self, other, self, true);
@@ -2401,6 +2575,7 @@ export function atan2_(self: Tensor, other: Tensor): Tensor {
 export const P_copysign = { name: "copysign", kernel: $K.binary_copysign, rule: $pointwise.RULES.float, refuses: [{"dtypes":3072,"kernel":"copysign_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("copysign", [self, other], [out]);
   if (out !== undefined) {
     $T.checkOut("copysign", out, [self, other]);
     return $T.finishOut($pointwise.binary(P_copysign, self, other, out, false), out) as Tensor;
@@ -2410,14 +2585,15 @@ export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Te
   const node = new $N.copysign_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = requiresGrad(self) ? $S.save(self) : null;
-  node.other = $T.tracks(other) ? $S.save(other) : null;
+  node.self = node.needs(0) ? $S.save(self) : null;
+  node.other = node.needs(1) ? $S.save(other) : null;
   const r = $pointwise.binary(P_copysign, self, other, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
 export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
+  if (devices.several) requireSameDevice("copysign", [self, other], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
@@ -2427,14 +2603,14 @@ export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
     return self;
   }
   $T.checkInplace(self, [other]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, other);
-  }
   const node = new $N.copysign_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
-  node.self = requiresGrad(self) ? $T.saveOriginal(self) : null;
-  node.other = $T.tracks(other) ? $S.save(other) : null;
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, other);
+  }
+  node.self = node.needs(0) ? $T.saveOriginal(self) : null;
+  node.other = node.needs(1) ? $S.save(other) : null;
   $pointwise.binary(P_copysign, self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -2443,6 +2619,7 @@ export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
 }
 
 export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("lerp", [self, end, weight], [out]);
   if (out !== undefined) {
     $T.checkOut("lerp", out, [self, end, weight]);
     return $T.finishOut(($arith.lerp as $Fn)(self, end, weight, out, false), out) as Tensor;
@@ -2452,14 +2629,15 @@ export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: T
   const node = new $N.lerp_Backward();
   if ($T.isTensor(weight)) node.special = true;
   $T.connect(node, [self, end, weight]);
-  node.self = $T.tracks(weight) ? $S.save(self) : null;
-  node.end = $T.tracks(weight) ? $S.save(end) : null;
-  node.weight = requiresGrad(self) || requiresGrad(end) ? $S.save(weight) : null;
+  node.self = node.needs(2) ? $S.save(self) : null;
+  node.end = node.needs(2) ? $S.save(end) : null;
+  node.weight = node.needs(0) || node.needs(1) ? $S.save(weight) : null;
   const r = ($arith.lerp as $Fn)(self, end, weight, undefined, false);
   return $T.record(r, node);
 }
 
 export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor {
+  if (devices.several) requireSameDevice("lerp", [self, end, weight], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, end, weight);
@@ -2469,15 +2647,15 @@ export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tenso
     return self;
   }
   $T.checkInplace(self, [end, weight]);
-  if (!self._contiguous || self._storage.claims > 1) {
-    $pointwise.checkWrite(self, end, weight);
-  }
   const node = new $N.lerp_Backward();
   if ($T.isTensor(weight)) node.special = true;
   $T.connect(node, [self, end, weight]);
-  node.self = $T.tracks(weight) ? $T.saveOriginal(self) : null;
-  node.end = $T.tracks(weight) ? $S.save(end) : null;
-  node.weight = requiresGrad(self) || requiresGrad(end) ? $S.save(weight) : null;
+  if (!self._contiguous || self._storage.claims > 1) {
+    $pointwise.checkWrite(self, end, weight);
+  }
+  node.self = node.needs(2) ? $T.saveOriginal(self) : null;
+  node.end = node.needs(2) ? $S.save(end) : null;
+  node.weight = node.needs(0) || node.needs(1) ? $S.save(weight) : null;
   ($arith.lerp as $Fn)(self, end, weight, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -2487,6 +2665,7 @@ export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tenso
 export const P_addcmul = { name: "addcmul", kernel: $K.ternary_addcmul, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":"addcmul_cpu_out","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("addcmul", [self, tensor1, tensor2], [out]);
   if (out !== undefined) {
     $T.checkOut("addcmul", out, [self, tensor1, tensor2]);
     return $T.finishOut($pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], out, false), out) as Tensor;
@@ -2495,14 +2674,15 @@ export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: S
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], undefined, false);
   const node = new $N.addcmul_Backward();
   $T.connect(node, [self, tensor1, tensor2]);
-  node.tensor1 = requiresGrad(tensor2) ? $S.save(tensor1) : null;
-  node.tensor2 = requiresGrad(tensor1) ? $S.save(tensor2) : null;
+  node.tensor1 = node.needs(2) ? $S.save(tensor1) : null;
+  node.tensor2 = node.needs(1) ? $S.save(tensor2) : null;
   node.value = value;
   const r = $pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], undefined, false);
   return $T.record(r, node);
 }
 
 export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar): Tensor {
+  if (devices.several) requireSameDevice("addcmul", [self, tensor1, tensor2], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, tensor1, tensor2);
@@ -2512,13 +2692,13 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
     return self;
   }
   $T.checkInplace(self, [tensor1, tensor2]);
+  const node = new $N.addcmul_Backward();
+  $T.connect(node, [self, tensor1, tensor2]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, tensor1, tensor2);
   }
-  const node = new $N.addcmul_Backward();
-  $T.connect(node, [self, tensor1, tensor2]);
-  node.tensor1 = requiresGrad(tensor2) ? $S.save(tensor1) : null;
-  node.tensor2 = requiresGrad(tensor1) ? $S.save(tensor2) : null;
+  node.tensor1 = node.needs(2) ? $S.save(tensor1) : null;
+  node.tensor2 = node.needs(1) ? $S.save(tensor2) : null;
   node.value = value;
   $pointwise.withAttrs(P_addcmul, [self, tensor1, tensor2], [value], self, true);
   self._version.value++;
@@ -2529,6 +2709,7 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
 export const P_addcdiv = { name: "addcdiv", kernel: $K.ternary_addcdiv, rule: $pointwise.RULES.arith, refuses: [{"dtypes":28735,"kernel":null,"text":"Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.","error":"RuntimeError","all":[1,2]}] } as const;
 
 export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("addcdiv", [self, tensor1, tensor2], [out]);
   if (out !== undefined) {
     $T.checkOut("addcdiv", out, [self, tensor1, tensor2]);
     return $T.finishOut($pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], out, false), out) as Tensor;
@@ -2537,14 +2718,15 @@ export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: S
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) return $pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], undefined, false);
   const node = new $N.addcdiv_Backward();
   $T.connect(node, [self, tensor1, tensor2]);
-  node.tensor1 = requiresGrad(tensor2) ? $S.save(tensor1) : null;
-  node.tensor2 = requiresGrad(tensor1) || requiresGrad(tensor2) ? $S.save(tensor2) : null;
+  node.tensor1 = node.needs(2) ? $S.save(tensor1) : null;
+  node.tensor2 = node.needs(1) || node.needs(2) ? $S.save(tensor2) : null;
   node.value = value;
   const r = $pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], undefined, false);
   return $T.record(r, node);
 }
 
 export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar): Tensor {
+  if (devices.several) requireSameDevice("addcdiv", [self, tensor1, tensor2], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, tensor1, tensor2);
@@ -2554,13 +2736,13 @@ export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
     return self;
   }
   $T.checkInplace(self, [tensor1, tensor2]);
+  const node = new $N.addcdiv_Backward();
+  $T.connect(node, [self, tensor1, tensor2]);
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, tensor1, tensor2);
   }
-  const node = new $N.addcdiv_Backward();
-  $T.connect(node, [self, tensor1, tensor2]);
-  node.tensor1 = requiresGrad(tensor2) ? $S.save(tensor1) : null;
-  node.tensor2 = requiresGrad(tensor1) || requiresGrad(tensor2) ? $S.save(tensor2) : null;
+  node.tensor1 = node.needs(2) ? $S.save(tensor1) : null;
+  node.tensor2 = node.needs(1) || node.needs(2) ? $S.save(tensor2) : null;
   node.value = value;
   $pointwise.withAttrs(P_addcdiv, [self, tensor1, tensor2], [value], self, true);
   self._version.value++;
@@ -2569,6 +2751,7 @@ export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
 }
 
 export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("clamp", [self, min, max], [out]);
   if (out !== undefined) {
     $T.checkOut("clamp", out, [self, min, max]);
     return $T.finishOut(($arith.clamp as $Fn)(self, min, max, out, false), out) as Tensor;
@@ -2585,6 +2768,7 @@ export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | nul
 }
 
 export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor {
+  if (devices.several) requireSameDevice("clamp", [self, min, max], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) {
     ($arith.clamp as $Fn)(self, min, max, self, true);
     self._version.value++;
@@ -2603,6 +2787,7 @@ export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | nu
 }
 
 export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("clamp", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("clamp", out, [self]);
     return $T.finishOut(($arith.clamp as $Fn)(self, min, max, out, false), out) as Tensor;
@@ -2637,6 +2822,7 @@ export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Te
 }
 
 export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("where", [condition, self, other], [out]);
   if (out !== undefined) {
     $T.checkOut("where", out, [condition, self, other]);
     return $T.finishOut(($arith.where as $Fn)(condition, self, other, out, false), out) as Tensor;
@@ -2711,6 +2897,7 @@ export function randint_like_low(self: Tensor, low: Scalar, high: Scalar, genera
 }
 
 export function normal(mean: Tensor, std: Tensor, generator: Generator | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("normal", [mean, std], [out]);
   if (out !== undefined) {
     $T.checkOut("normal", out, [mean, std]);
     return $T.finishOut(($random.normalTensorTensor as $Fn)(mean, std, generator, out, false), out) as Tensor;
@@ -2724,6 +2911,7 @@ export function normal(mean: Tensor, std: Tensor, generator: Generator | null, o
 }
 
 export function normal_Tensor_float(mean: Tensor, std: number, generator: Generator | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("normal", [mean], [out]);
   if (out !== undefined) {
     $T.checkOut("normal", out, [mean]);
     return $T.finishOut(($random.normalTensorFloat as $Fn)(mean, std, generator, out, false), out) as Tensor;
@@ -2737,6 +2925,7 @@ export function normal_Tensor_float(mean: Tensor, std: number, generator: Genera
 }
 
 export function normal_float_Tensor(mean: number, std: Tensor, generator: Generator | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("normal", [std], [out]);
   if (out !== undefined) {
     $T.checkOut("normal", out, [std]);
     return $T.finishOut(($random.normalFloatTensor as $Fn)(mean, std, generator, out, false), out) as Tensor;
@@ -2893,6 +3082,7 @@ export function random_from_(self: Tensor, from: Scalar, to: Scalar | null, gene
 }
 
 export function bernoulli_Tensor_(self: Tensor, p: Tensor, generator: Generator | null): Tensor {
+  if (devices.several) requireSameDevice("bernoulli", [self, p], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(p)))) {
     ($random.bernoulliEach as $Fn)(self, p, generator, self, true);
     self._version.value++;
@@ -2901,7 +3091,7 @@ export function bernoulli_Tensor_(self: Tensor, p: Tensor, generator: Generator 
   $T.checkInplace(self, [p]);
   const node = new $N.bernoulli_Tensor_Backward();
   $T.connect(node, [self, p]);
-  node.p = requiresGrad(p) ? $S.save(p) : null;
+  node.p = node.needs(1) ? $S.save(p) : null;
   ($random.bernoulliEach as $Fn)(self, p, generator, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
@@ -2924,6 +3114,7 @@ export function bernoulli_float_(self: Tensor, p: number, generator: Generator |
 }
 
 export function bernoulli(self: Tensor, generator: Generator | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("bernoulli", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("bernoulli", out, [self]);
     return $T.finishOut(($random.bernoulli as $Fn)(self, generator, out, false), out) as Tensor;
@@ -2942,6 +3133,7 @@ export function bernoulli_p(self: Tensor, p: number, generator: Generator | null
 }
 
 export function multinomial(self: Tensor, numSamples: number, replacement: boolean, generator: Generator | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("multinomial", [self], [out]);
   if (out !== undefined) {
     return $T.finishOut(($random.multinomial as $Fn)(self, numSamples, replacement, generator, out, false), out) as Tensor;
   }
@@ -2950,6 +3142,7 @@ export function multinomial(self: Tensor, numSamples: number, replacement: boole
 }
 
 export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("sum", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("sum", out, [self]);
     return $T.finishOut(($reduce.sum as $Fn)(self, dtype, out, false), out) as Tensor;
@@ -2964,6 +3157,7 @@ export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
 }
 
 export function sum_dim_IntList(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("sum", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("sum", out, [self]);
     return $T.finishOut(($reduce.sumDims as $Fn)(self, dim, keepdim, dtype, out, false), out) as Tensor;
@@ -2980,6 +3174,7 @@ export function sum_dim_IntList(self: Tensor, dim: number | readonly number[] | 
 }
 
 export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("mean", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("mean", out, [self]);
     return $T.finishOut(($reduce.mean as $Fn)(self, dtype, out, false), out) as Tensor;
@@ -2994,6 +3189,7 @@ export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
 }
 
 export function mean_dim(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("mean", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("mean", out, [self]);
     return $T.finishOut(($reduce.meanDims as $Fn)(self, dim, keepdim, dtype, out, false), out) as Tensor;
@@ -3010,6 +3206,7 @@ export function mean_dim(self: Tensor, dim: number | readonly number[] | null, k
 }
 
 export function prod(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("prod", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("prod", out, [self]);
     return $T.finishOut(($reduce.prod as $Fn)(self, dtype, out, false), out) as Tensor;
@@ -3024,6 +3221,7 @@ export function prod(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
 }
 
 export function prod_dim_int(self: Tensor, dim: number, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("prod", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("prod", out, [self]);
     return $T.finishOut(($reduce.prodDim as $Fn)(self, dim, keepdim, dtype, out, false), out) as Tensor;
@@ -3040,6 +3238,7 @@ export function prod_dim_int(self: Tensor, dim: number, keepdim: boolean, dtype:
 }
 
 export function max(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("max", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("max", out, [self]);
     return $T.finishOut(($reduce_extremes.max as $Fn)(self, out, false), out) as Tensor;
@@ -3059,6 +3258,7 @@ export function max_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function max_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<["values","indices"]> {
+  if (devices.several) requireSameDevice("max", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("max", out, [self]);
     return $T.finishOut(($reduce_extremes.maxDim as $Fn)(self, dim, keepdim, out, false), out) as Named<["values","indices"]>;
@@ -3076,6 +3276,7 @@ export function max_dim(self: Tensor, dim: number, keepdim: boolean, out?: reado
 }
 
 export function min(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("min", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("min", out, [self]);
     return $T.finishOut(($reduce_extremes.min as $Fn)(self, out, false), out) as Tensor;
@@ -3095,6 +3296,7 @@ export function min_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 export function min_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<["values","indices"]> {
+  if (devices.several) requireSameDevice("min", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("min", out, [self]);
     return $T.finishOut(($reduce_extremes.minDim as $Fn)(self, dim, keepdim, out, false), out) as Named<["values","indices"]>;
@@ -3112,6 +3314,7 @@ export function min_dim(self: Tensor, dim: number, keepdim: boolean, out?: reado
 }
 
 export function amax(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("amax", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("amax", out, [self]);
     return $T.finishOut(($reduce_extremes.amax as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
@@ -3129,6 +3332,7 @@ export function amax(self: Tensor, dim: number | readonly number[] | null, keepd
 }
 
 export function amin(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("amin", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("amin", out, [self]);
     return $T.finishOut(($reduce_extremes.amin as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
@@ -3146,6 +3350,7 @@ export function amin(self: Tensor, dim: number | readonly number[] | null, keepd
 }
 
 export function argmax(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("argmax", [self], [out]);
   if (out !== undefined) {
     return $T.finishOut(($reduce_extremes.argmax as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
   }
@@ -3154,6 +3359,7 @@ export function argmax(self: Tensor, dim: number | null, keepdim: boolean, out?:
 }
 
 export function argmin(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("argmin", [self], [out]);
   if (out !== undefined) {
     return $T.finishOut(($reduce_extremes.argmin as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
   }
@@ -3162,6 +3368,7 @@ export function argmin(self: Tensor, dim: number | null, keepdim: boolean, out?:
 }
 
 export function all(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("all", [self], [out]);
   if (out !== undefined) {
     return $T.finishOut(($reduce.all as $Fn)(self, out, false), out) as Tensor;
   }
@@ -3170,6 +3377,7 @@ export function all(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function all_dims(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("all", [self], [out]);
   if (out !== undefined) {
     return $T.finishOut(($reduce.allDims as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
   }
@@ -3178,6 +3386,7 @@ export function all_dims(self: Tensor, dim: number | readonly number[] | null, k
 }
 
 export function any(self: Tensor, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("any", [self], [out]);
   if (out !== undefined) {
     return $T.finishOut(($reduce.any as $Fn)(self, out, false), out) as Tensor;
   }
@@ -3186,6 +3395,7 @@ export function any(self: Tensor, out?: Tensor): Tensor {
 }
 
 export function any_dims(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("any", [self], [out]);
   if (out !== undefined) {
     return $T.finishOut(($reduce.anyDims as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
   }
@@ -3194,21 +3404,25 @@ export function any_dims(self: Tensor, dim: number | readonly number[] | null, k
 }
 
 export function equal(self: Tensor, other: Tensor): boolean {
+  if (devices.several) requireSameDevice("equal", [self, other]);
   if (pressure.due) relieve();
   return ($reduce_close.equal as $Fn)(self, other, undefined, false);
 }
 
 export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor {
+  if (devices.several) requireSameDevice("isclose", [self, other]);
   if (pressure.due) relieve();
   return ($reduce_close.isclose as $Fn)(self, other, rtol, atol, equalNan, undefined, false);
 }
 
 export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean {
+  if (devices.several) requireSameDevice("allclose", [self, other]);
   if (pressure.due) relieve();
   return ($reduce_close.allclose as $Fn)(self, other, rtol, atol, equalNan, undefined, false);
 }
 
 export function cumsum(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("cumsum", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("cumsum", out, [self]);
     return $T.finishOut(($reduce_scan.cumsum as $Fn)(self, dim, dtype, out, false), out) as Tensor;
@@ -3239,6 +3453,7 @@ export function cumsum_(self: Tensor, dim: number, dtype: DType | null): Tensor 
 }
 
 export function cumprod(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("cumprod", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("cumprod", out, [self]);
     return $T.finishOut(($reduce_scan.cumprod as $Fn)(self, dim, dtype, out, false), out) as Tensor;
@@ -3273,6 +3488,7 @@ export function cumprod_(self: Tensor, dim: number, dtype: DType | null): Tensor
 }
 
 export function var_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("var", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("var", out, [self]);
     return $T.finishOut(($reduce_moments.variDims as $Fn)(self, dim, unbiased, keepdim, out, false), out) as Tensor;
@@ -3290,6 +3506,7 @@ export function var_dim(self: Tensor, dim: number | readonly number[] | null, un
 }
 
 export function var_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("var", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("var", out, [self]);
     return $T.finishOut(($reduce_moments.vari as $Fn)(self, dim, correction, keepdim, out, false), out) as Tensor;
@@ -3307,6 +3524,7 @@ export function var_correction(self: Tensor, dim: number | readonly number[] | n
 }
 
 export function var_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("var", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("var", out, [self]);
     return $T.finishOut(($reduce_moments.variUnbiased as $Fn)(self, unbiased, out, false), out) as Tensor;
@@ -3322,6 +3540,7 @@ export function var_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Ten
 }
 
 export function std_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("std", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("std", out, [self]);
     return $T.finishOut(($reduce_moments.stdDims as $Fn)(self, dim, unbiased, keepdim, out, false), out) as Tensor;
@@ -3340,6 +3559,7 @@ export function std_dim(self: Tensor, dim: number | readonly number[] | null, un
 }
 
 export function std_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("std", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("std", out, [self]);
     return $T.finishOut(($reduce_moments.std as $Fn)(self, dim, correction, keepdim, out, false), out) as Tensor;
@@ -3358,6 +3578,7 @@ export function std_correction(self: Tensor, dim: number | readonly number[] | n
 }
 
 export function std_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
+  if (devices.several) requireSameDevice("std", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("std", out, [self]);
     return $T.finishOut(($reduce_moments.stdUnbiased as $Fn)(self, unbiased, out, false), out) as Tensor;
@@ -3451,6 +3672,7 @@ export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<["std"
 }
 
 export function sort(self: Tensor, dim: number, descending: boolean, out?: readonly Tensor[]): Named<["values","indices"]> {
+  if (devices.several) requireSameDevice("sort", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("sort", out, [self]);
     return $T.finishOut(($sorting.sort as $Fn)(self, dim, descending, out, false), out) as Named<["values","indices"]>;
@@ -3467,6 +3689,7 @@ export function sort(self: Tensor, dim: number, descending: boolean, out?: reado
 }
 
 export function sort_stable(self: Tensor, dim: number, descending: boolean, stable: boolean | null, out?: readonly Tensor[]): Named<["values","indices"]> {
+  if (devices.several) requireSameDevice("sort", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("sort", out, [self]);
     return $T.finishOut(($sorting.sortStable as $Fn)(self, dim, descending, stable, out, false), out) as Named<["values","indices"]>;
@@ -3493,6 +3716,7 @@ export function argsort_stable(self: Tensor, dim: number, descending: boolean, s
 }
 
 export function topk(self: Tensor, k: number, dim: number, largest: boolean, sorted: boolean, out?: readonly Tensor[]): Named<["values","indices"]> {
+  if (devices.several) requireSameDevice("topk", [self], [out]);
   if (out !== undefined) {
     $T.checkOut("topk", out, [self]);
     return $T.finishOut(($sorting.topk as $Fn)(self, k, dim, largest, sorted, out, false), out) as Named<["values","indices"]>;
@@ -3562,6 +3786,7 @@ export function fill_(self: Tensor, value: Scalar): Tensor {
 }
 
 export function fill_Tensor(self: Tensor, value: Tensor): Tensor {
+  if (devices.several) requireSameDevice("fill", [self, value]);
   if (pressure.due) relieve();
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return ($storage_ops.fillTensor as $Fn)(self, value, undefined, false);
   const node = new $N.fill_Tensor_Backward();
@@ -3571,6 +3796,7 @@ export function fill_Tensor(self: Tensor, value: Tensor): Tensor {
 }
 
 export function fill_Tensor_(self: Tensor, value: Tensor): Tensor {
+  if (devices.several) requireSameDevice("fill", [self, value], [self]);
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
     ($storage_ops.fillTensor as $Fn)(self, value, self, true);
     self._version.value++;
@@ -3821,7 +4047,7 @@ export function as_strided(self: Tensor, size: readonly number[], stride: readon
 
 export function as_strided_(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, ($views.asStrided as $Fn)(self, size, stride, storageOffset));
+    $T.adoptGeometry(self, ($views.asStrided as $Fn)(self, size, stride, storageOffset, true));
     self._version.value++;
     return self;
   }
@@ -3833,9 +4059,9 @@ export function as_strided_(self: Tensor, size: readonly number[], stride: reado
   node.stride = stride;
   node.storageOffset = storageOffset;
   node.self = $S.geometry(self);
-  $T.adoptGeometry(self, ($views.asStrided as $Fn)(self, size, stride, storageOffset));
+  $T.adoptGeometry(self, ($views.asStrided as $Fn)(self, size, stride, storageOffset, true));
   self._version.value++;
-  $T.rebaseHistory(self, node);
+  $T.rebaseView(self, node);
   return self;
 }
 
@@ -3866,7 +4092,7 @@ export function t(self: Tensor): Tensor {
 
 export function t_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, ($views.t as $Fn)(self));
+    $T.adoptGeometry(self, ($views.t as $Fn)(self, true));
     self._version.value++;
     return self;
   }
@@ -3874,9 +4100,9 @@ export function t_(self: Tensor): Tensor {
   const node = new $N.t_Backward();
   node.inplace = true;
   $T.connect(node, [self]);
-  $T.adoptGeometry(self, ($views.t as $Fn)(self));
+  $T.adoptGeometry(self, ($views.t as $Fn)(self, true));
   self._version.value++;
-  $T.rebaseHistory(self, node);
+  $T.rebaseView(self, node);
   return self;
 }
 
@@ -3892,7 +4118,7 @@ export function transpose(self: Tensor, dim0: number, dim1: number): Tensor {
 
 export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, ($views.transpose as $Fn)(self, dim0, dim1));
+    $T.adoptGeometry(self, ($views.transpose as $Fn)(self, dim0, dim1, true));
     self._version.value++;
     return self;
   }
@@ -3902,9 +4128,9 @@ export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor {
   $T.connect(node, [self]);
   node.dim0 = dim0;
   node.dim1 = dim1;
-  $T.adoptGeometry(self, ($views.transpose as $Fn)(self, dim0, dim1));
+  $T.adoptGeometry(self, ($views.transpose as $Fn)(self, dim0, dim1, true));
   self._version.value++;
-  $T.rebaseHistory(self, node);
+  $T.rebaseView(self, node);
   return self;
 }
 
@@ -3944,7 +4170,7 @@ export function squeeze(self: Tensor): Tensor {
 
 export function squeeze_(self: Tensor): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, ($views.squeezeAll as $Fn)(self));
+    $T.adoptGeometry(self, ($views.squeezeAll as $Fn)(self, true));
     self._version.value++;
     return self;
   }
@@ -3953,9 +4179,9 @@ export function squeeze_(self: Tensor): Tensor {
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  $T.adoptGeometry(self, ($views.squeezeAll as $Fn)(self));
+  $T.adoptGeometry(self, ($views.squeezeAll as $Fn)(self, true));
   self._version.value++;
-  $T.rebaseHistory(self, node);
+  $T.rebaseView(self, node);
   return self;
 }
 
@@ -3970,7 +4196,7 @@ export function squeeze_dim(self: Tensor, dim: number): Tensor {
 
 export function squeeze_dim_(self: Tensor, dim: number): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim));
+    $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim, true));
     self._version.value++;
     return self;
   }
@@ -3979,9 +4205,9 @@ export function squeeze_dim_(self: Tensor, dim: number): Tensor {
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim));
+  $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim, true));
   self._version.value++;
-  $T.rebaseHistory(self, node);
+  $T.rebaseView(self, node);
   return self;
 }
 
@@ -3996,7 +4222,7 @@ export function squeeze_dims(self: Tensor, dim: number | readonly number[]): Ten
 
 export function squeeze_dims_(self: Tensor, dim: number | readonly number[]): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim));
+    $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim, true));
     self._version.value++;
     return self;
   }
@@ -4005,9 +4231,9 @@ export function squeeze_dims_(self: Tensor, dim: number | readonly number[]): Te
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim));
+  $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim, true));
   self._version.value++;
-  $T.rebaseHistory(self, node);
+  $T.rebaseView(self, node);
   return self;
 }
 
@@ -4022,7 +4248,7 @@ export function unsqueeze(self: Tensor, dim: number): Tensor {
 
 export function unsqueeze_(self: Tensor, dim: number): Tensor {
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, ($views.unsqueeze as $Fn)(self, dim));
+    $T.adoptGeometry(self, ($views.unsqueeze as $Fn)(self, dim, true));
     self._version.value++;
     return self;
   }
@@ -4031,9 +4257,9 @@ export function unsqueeze_(self: Tensor, dim: number): Tensor {
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  $T.adoptGeometry(self, ($views.unsqueeze as $Fn)(self, dim));
+  $T.adoptGeometry(self, ($views.unsqueeze as $Fn)(self, dim, true));
   self._version.value++;
-  $T.rebaseHistory(self, node);
+  $T.rebaseView(self, node);
   return self;
 }
 

@@ -20,8 +20,8 @@ export const SYMBOLS = {
   zs_get_num_threads: { args: [], returns: "u32" },
   /** Address of a frame with room for so many operands, 0 without memory. */
   zs_frame_create: { args: ["u32"], returns: "f64" },
-  /** Gives a frame back. */
-  zs_frame_destroy: { args: ["f64","u32"], returns: "void" },
+  /** Address of the collector's callback for frames: the context is the number of operands. */
+  zs_release_frame_function: { args: [], returns: "f64" },
   /** A block from the caching allocator, 0 without memory. */
   zs_alloc: { args: ["f64"], returns: "f64" },
   /** Returns a block. */
@@ -58,13 +58,23 @@ export const SYMBOLS = {
   zs_write_numbers: { args: ["ptr","u32","f64","ptr"], returns: "i32" },
   /** Runs a batch of file jobs; number of failed jobs. */
   zs_io_run: { args: ["f64","u32","u32"], returns: "i32" },
-  /** Runs a batch of file jobs in the background; a handle. */
-  zs_io_start: { args: ["f64","u32","u32"], returns: "f64" },
+  /** Runs file jobs in the background, as a batch that owns the memory that it is given; -1 when that cannot be. */
+  zs_io_start: { args: ["f64","f64","u32","u32","f64","u32"], returns: "i32" },
+  /** A batch for the background: a handle, 0 without memory. */
+  zs_io_batch: { args: [], returns: "f64" },
+  /** Address of the collector's callback for handles of batches. */
+  zs_release_batch_function: { args: [], returns: "f64" },
+  /** Notes this thread of the program's; a handle, 0 for none. */
+  zs_thread_begin: { args: [], returns: "f64" },
+  /** Whether the thread of this number goes on. */
+  zs_thread_lives: { args: ["f64"], returns: "i32" },
+  /** Address of the collector's callback for handles of threads. */
+  zs_release_thread_function: { args: [], returns: "f64" },
   /** Jobs finished so far. */
   zs_io_done: { args: ["f64"], returns: "i32" },
   /** Asks a background batch to stop. */
   zs_io_cancel: { args: ["f64"], returns: "void" },
-  /** Waits for a background batch; number of failed jobs. */
+  /** Number of failed jobs; what they mapped is the caller's. */
   zs_io_finish: { args: ["f64"], returns: "i32" },
   /** Unmaps. */
   zs_io_unmap: { args: ["f64","f64"], returns: "i32" },
@@ -72,6 +82,10 @@ export const SYMBOLS = {
   zs_io_keep: { args: ["f64"], returns: "i32" },
   /** The open descriptor of a mapping, else -1. */
   zs_io_descriptor: { args: ["f64"], returns: "i32" },
+  /** Locks the directory at a path; a descriptor, or -errno. */
+  zs_io_lock: { args: ["f64"], returns: "i32" },
+  /** Gives such a lock back. */
+  zs_io_unlock: { args: ["f64"], returns: "void" },
   /** Address of the path of a mapped file that shrank, once; else 0. */
   zs_io_fault: { args: [], returns: "f64" },
   /** Writes a mapping's changes to its file. */
@@ -179,13 +193,16 @@ export const SYMBOLS = {
   zs_k_unary_bitwise_not: { args: ["f64"], returns: "i32" },
   zs_k_unary_convert: { args: ["f64"], returns: "i32" },
   zs_k_unary_cos: { args: ["f64"], returns: "i32" },
+  zs_k_unary_cube: { args: ["f64"], returns: "i32" },
   zs_k_unary_exp: { args: ["f64"], returns: "i32" },
   zs_k_unary_isnan: { args: ["f64"], returns: "i32" },
   zs_k_unary_log: { args: ["f64"], returns: "i32" },
   zs_k_unary_log1p: { args: ["f64"], returns: "i32" },
   zs_k_unary_logical_not: { args: ["f64"], returns: "i32" },
   zs_k_unary_neg: { args: ["f64"], returns: "i32" },
+  zs_k_unary_reciprocal: { args: ["f64"], returns: "i32" },
   zs_k_unary_relu: { args: ["f64"], returns: "i32" },
+  zs_k_unary_rsqrt: { args: ["f64"], returns: "i32" },
   zs_k_unary_sigmoid: { args: ["f64"], returns: "i32" },
   zs_k_unary_sin: { args: ["f64"], returns: "i32" },
   zs_k_unary_sqrt: { args: ["f64"], returns: "i32" },
@@ -216,13 +233,16 @@ export const SYMBOLS = {
   zs_k_unary_abs_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_bitwise_not_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_cos_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
+  zs_k_unary_cube_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_exp_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_isnan_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_log_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_log1p_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_logical_not_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_neg_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
+  zs_k_unary_reciprocal_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_relu_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
+  zs_k_unary_rsqrt_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_sigmoid_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_sin_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_sqrt_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },

@@ -13,6 +13,11 @@ export function sizeMismatch(op: string | undefined, a: Part, b: Part, dim: Part
   return new RuntimeError(`The size of tensor a (${part(a)}) must match the size of tensor b (${part(b)}) at non-singleton dimension ${part(dim)}`, { op, code: "shape_mismatch" });
 }
 
+/** Expected all tensors to be on the same device, but found at least two devices, {a} and {b}! */
+export function differentDevices(op: string | undefined, a: Part, b: Part): RuntimeError {
+  return new RuntimeError(`Expected all tensors to be on the same device, but found at least two devices, ${part(a)} and ${part(b)}!`, { op, code: "device" });
+}
+
 /** output with shape {shape} doesn't match the broadcast shape {broadcast} */
 export function broadcastMismatch(op: string | undefined, shape: Part, broadcast: Part): RuntimeError {
   return new RuntimeError(`output with shape ${part(shape)} doesn't match the broadcast shape ${part(broadcast)}`, { op, code: "shape_mismatch" });
@@ -41,6 +46,11 @@ export function notImplementedFor(op: string | undefined, kernel: Part, dtype: P
 /** unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation. */
 export function internalOverlap(op: string | undefined): RuntimeError {
   return new RuntimeError(`unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.`, { op, code: "internal_overlap" });
+}
+
+/** Function {node} returned an invalid gradient at index {index} - got {got} but expected shape compatible with {expected} */
+export function invalidGradient(op: string | undefined, node: Part, index: Part, got: Part, expected: Part): RuntimeError {
+  return new RuntimeError(`Function ${part(node)} returned an invalid gradient at index ${part(index)} - got ${part(got)} but expected shape compatible with ${part(expected)}`, { op, code: "gradient_shape" });
 }
 
 /** unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the tensor before performing the operation. */

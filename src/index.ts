@@ -31,7 +31,7 @@ export {
   tensor,
 } from "./api/tensor-data.ts";
 export { TypedStorage } from "./api/typed-storage.ts";
-export { enableGrad, isGradEnabled, type ModeGuard, noGrad, setGradEnabled } from "./autograd/api.ts";
+export { enableGrad, isGradEnabled, noGrad, setGradEnabled } from "./autograd/api.ts";
 export * as autograd from "./autograd/api-namespace.ts";
 export * as cuda from "./cuda/index.ts";
 export {
@@ -75,6 +75,7 @@ export {
 } from "./tensor/dtype.ts";
 export * as errors from "./tensor/errors.ts";
 export { setWarningPolicy } from "./tensor/errors.ts";
+export type { ModeGuard } from "./tensor/modes.ts";
 export { Size } from "./tensor/size.ts";
 export { UntypedStorage } from "./tensor/storage.ts";
 export { type BackwardOptions, type GradientNode, type HookHandle, type NestedList, Tensor } from "./tensor/tensor.ts";

@@ -1,5 +1,6 @@
 /** The registration file: gives the low rooms what they need from the rooms above them. */
 import { installMethods } from "../generated/methods.ts";
+import { _conj as conjView, _neg_view as negView } from "../generated/ops.ts";
 import { at, installIndexMethods, setAt } from "./api/indexing.ts";
 import { installDataMethods, valueMembers } from "./api/members.ts";
 import { members } from "./autograd/api.ts";
@@ -13,7 +14,7 @@ import { torchBridge } from "./tensordict/torch-objects.ts";
 
 Object.assign(registry.composites, composites);
 Object.assign(registry.formulas, formulas);
-Object.assign(late, members, valueMembers, { at, setAt });
+Object.assign(late, members, valueMembers, { at, setAt, conjView, negView });
 installMethods(Tensor.prototype);
 installDataMethods(Tensor.prototype);
 installIndexMethods(Tensor.prototype);

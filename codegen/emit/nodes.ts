@@ -30,10 +30,15 @@ export function planOf(op: Op, model: Model): NodePlan | null {
     className: `${op.fn}_Backward`,
     formulas,
     targets: op.args.filter((a) => named.has(a.name)),
-    values: op.args.filter((a) => uses.get(a.name) === "value"),
-    geometry: op.args.filter((a) => uses.get(a.name) === "geometry"),
+    values: op.args.filter((a) => uses.get(a.name) === "value" || keepsWhole(op, a)),
+    geometry: op.args.filter((a) => uses.get(a.name) === "geometry" && !keepsWhole(op, a)),
     results: [...new Set(formulas.flatMap((f) => [...f.results]))].sort(),
   };
+}
+
+/** Saved although no formula reads its elements, as torch does: a write to it is seen by the backward pass. */
+export function keepsWhole(op: Op, a: Arg): boolean {
+  return op.saves?.some((name) => camel(name) === a.name) ?? false;
 }
 
 /** The argument on which the node's name depends. */
@@ -65,7 +70,8 @@ function emitClass(plan: NodePlan): string {
   out.push("  override apply(grads: Gradients): Gradients {");
   out.push("    const grad = grads[0] as Tensor;");
   if (!op.multiOutput && !usesGrads(plan)) out.push(`    if (!grad) return this.nothing();`);
-  for (const a of plan.values) {
+  // In torch's order, so that the same one of several written tensors is complained about.
+  for (const a of [...plan.values].sort((x, y) => (x.name < y.name ? -1 : 1))) {
     const value = isTensorArg(a) ? `S.unpack(this.${a.name}, this)` : `this.${a.name}`;
     out.push(`    const ${a.name}: any = ${value};`);
   }
@@ -79,7 +85,8 @@ function emitClass(plan: NodePlan): string {
   if (kept.length > 0) {
     out.push("  override release(): void {");
     out.push("    super.release();");
-    for (const k of kept) out.push(`    S.drop(this.${k});`, `    this.${k} = S.FREED;`);
+    // A number that has an overload of its own is no tensor in torch, and is not freed.
+    for (const k of kept) out.push(`    this.${k} = S.drop(this.${k}${k === special?.name ? ", true" : ""});`);
     out.push("  }");
   }
   out.push("}", "");

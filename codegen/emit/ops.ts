@@ -1,7 +1,7 @@
 /** generated/ops.ts: every overload with all arguments given, its in-place form, and its recording for autograd. */
 import { SchemaError } from "../model/literal.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
-import { isTensorArg, type NodePlan, planOf, specialArg } from "./nodes.ts";
+import { isTensorArg, keepsWhole, type NodePlan, planOf, specialArg } from "./nodes.ts";
 import { symbolOf } from "./symbols.ts";
 
 const TYPES: Record<string, string> = {
@@ -74,7 +74,7 @@ function forward(op: Op, out: string, inplace: boolean): string {
   }
   if (op.impl !== undefined) {
     const [module, fn] = moduleOf(op.impl);
-    const tail = op.kind === "view" || op.kind === "factory" ? [] : [out, String(inplace)];
+    const tail = op.kind === "view" ? (inplace ? ["true"] : []) : op.kind === "factory" ? [] : [out, String(inplace)];
     if (op.kind === "factory" && has(op, "out")) tail.push(out);
     return `($${module}.${fn} as $Fn)(${[...args, ...tail].join(", ")})`;
   }
@@ -101,14 +101,18 @@ function tracked(plan: NodePlan): string {
 
 /** When the formulas that read an argument run: null where that is always. */
 function wantedBy(plan: NodePlan, a: Arg): string | null {
+  if (keepsWhole(plan.op, a)) return `node.needs(${plan.targets.indexOf(a)})`;
   const readers = plan.formulas.filter((f) => f.uses.get(a.name) === "value").flatMap((f) => f.targets.map(camel));
   const targets = plan.targets.filter((t) => readers.includes(t.name));
   if (targets.length === plan.targets.length) return null;
-  return targets.map((t) => (t.role === "Tensor" ? `requiresGrad(${t.name})` : `$T.tracks(${t.name})`)).join(" || ");
+  if (plan.targets.some((t) => t.role === "TensorList")) {
+    return targets.map((t) => (t.role === "Tensor" ? `requiresGrad(${t.name})` : `$T.tracks(${t.name})`)).join(" || ");
+  }
+  return targets.map((t) => `node.needs(${plan.targets.indexOf(t)})`).join(" || ");
 }
 
-/** Statements that make the node and keep what its formulas need before the computation runs. */
-function beforeCall(plan: NodePlan, inplace: boolean): string[] {
+/** Statements that make the node and connect it. */
+function connecting(plan: NodePlan, inplace: boolean): string[] {
   const out = [`const node = new $N.${plan.className}();`];
   if (inplace && plan.op.inplaceNode) out.push("node.inplace = true;");
   const special = specialArg(plan.op);
@@ -117,6 +121,12 @@ function beforeCall(plan: NodePlan, inplace: boolean): string[] {
     out.push(`if (${test}) node.special = true;`);
   }
   out.push(`$T.connect(node, [${plan.targets.map((a) => a.name).join(", ")}]);`);
+  return out;
+}
+
+/** Statements that keep what the node's formulas need, before the computation runs. */
+function saving(plan: NodePlan, inplace: boolean): string[] {
+  const out: string[] = [];
   for (const a of plan.values) {
     const self = inplace && a === plan.op.args[0];
     if (!isTensorArg(a)) out.push(`node.${a.name} = ${a.name};`);
@@ -143,11 +153,35 @@ function params(op: Op, withOut: boolean): string {
   return list.join(", ");
 }
 
+const INDEX_ROLES = ["Tensor|Index", "Tensor?[]"];
+
+/** The check that operands lie on one device; nothing where there is one operand only. */
+function sameDevice(op: Op, written: "out" | "self" | null): string[] {
+  if (op.anyDevice || (op.kind !== "op" && op.kind !== "pointwise")) return [];
+  const tensors = op.args.filter(isTensorArg);
+  const indices = tensors.filter((a) => INDEX_ROLES.includes(a.role)).map((a) => a.name);
+  const operands = tensors.filter((a) => !INDEX_ROLES.includes(a.role)).map((a) => a.name);
+  const results: string[] = [];
+  if (written === "self") results.push(operands.shift() as string);
+  if (written === "out") results.push("out");
+  const lists = tensors.some((a) => a.role === "TensorList");
+  if (!lists && operands.length + results.length + indices.length < 2) return [];
+  // The first operand of an in-place form is a number for the others when it is a single element, but is written.
+  const read = written === "self" ? [...results, ...operands] : operands;
+  const args = [`"${op.publicName}"`, `[${read.join(", ")}]`];
+  if (results.length + indices.length > 0) args.push(`[${results.join(", ")}]`);
+  if (indices.length > 0) args.push(`[${indices.join(", ")}]`);
+  return [`  if (devices.several) requireSameDevice(${args.join(", ")});`];
+}
+
 function emitPlain(op: Op, plan: NodePlan | null): string[] {
   const withOut = has(op, "out");
   const outName = withOut ? "out" : "undefined";
   const type = resultType(op);
-  const lines = [`export function ${op.fn}(${params(op, withOut)}): ${type} {`];
+  const lines = [
+    `export function ${op.fn}(${params(op, withOut)}): ${type} {`,
+    ...sameDevice(op, withOut ? "out" : null),
+  ];
   const inputs = op.args.filter(isTensorArg).map((a) => a.name);
   if (withOut && op.kind !== "composite") {
     lines.push("  if (out !== undefined) {");
@@ -164,7 +198,7 @@ function emitPlain(op: Op, plan: NodePlan | null): string[] {
     lines.push(leaf ? `  return $T.leaf(${call}, requiresGrad);` : `  return ${call};`);
   } else {
     lines.push(`  if (!(${tracked(plan)})) return ${call};`);
-    for (const s of beforeCall(plan, false)) lines.push(`  ${s}`);
+    for (const s of [...connecting(plan, false), ...saving(plan, false)]) lines.push(`  ${s}`);
     lines.push(`  const r = ${call};`);
     for (const s of afterCall(plan, "r")) lines.push(`  ${s}`);
     const finish = op.kind === "view" ? "$T.recordView" : "$T.record";
@@ -178,7 +212,7 @@ function emitPlain(op: Op, plan: NodePlan | null): string[] {
 function emitInplace(op: Op, plan: NodePlan | null): string[] {
   const self = (op.args[0] as Arg).name;
   const list = params(op, false).replace(/^(\w+): [^,]+/, "$1: Tensor");
-  const lines = [`export function ${op.fn}_(${list}): Tensor {`];
+  const lines = [`export function ${op.fn}_(${list}): Tensor {`, ...sameDevice(op, "self")];
   const geometryOnly = op.kind === "view";
   if (op.kind === "composite") {
     lines.push(
@@ -193,7 +227,7 @@ function emitInplace(op: Op, plan: NodePlan | null): string[] {
     .filter(isTensorArg)
     .map((a) => a.name);
   const check = `$T.checkInplace(${self}${others.length > 0 ? `, [${others.join(", ")}]` : ""});`;
-  const call = geometryOnly ? `$T.adoptGeometry(${self}, ${forward(op, "", false)})` : forward(op, self, true);
+  const call = geometryOnly ? `$T.adoptGeometry(${self}, ${forward(op, "", true)})` : forward(op, self, true);
   const write =
     op.kind === "pointwise" && !op.checksFirst
       ? [
@@ -216,10 +250,10 @@ function emitInplace(op: Op, plan: NodePlan | null): string[] {
   }
   lines.push(`  if (!(${tracked(plan)})) {`, ...write.map((w) => `  ${w}`), `    ${call};`);
   lines.push(`    ${self}._version.value++;`, `    return ${self};`, "  }");
-  lines.push(`  ${check}`, ...write);
-  for (const s of beforeCall(plan, true)) lines.push(`  ${s}`);
+  const [before, after] = [connecting(plan, true), saving(plan, true)];
+  lines.push(`  ${check}`, ...before.map((s) => `  ${s}`), ...write, ...after.map((s) => `  ${s}`));
   lines.push(`  ${call};`, `  ${self}._version.value++;`);
-  lines.push(`  $T.rebaseHistory(${self}, node);`);
+  lines.push(`  $T.${geometryOnly ? "rebaseView" : "rebaseHistory"}(${self}, node);`);
   for (const s of afterCall(plan, self)) lines.push(`  ${s}`);
   lines.push(`  return ${self};`, "}", "");
   return lines;
@@ -254,6 +288,7 @@ function pointwiseConstant(op: Op, model: Model): string {
     `refuses: ${refusals(op, model)}`,
   ];
   if (op.exactOut) fields.push("exactOut: true");
+  if (op.wide !== undefined) fields.push(`wide: ${op.wide}`);
   return `export const P_${op.fn} = { ${fields.join(", ")} } as const;`;
 }
 
@@ -276,6 +311,7 @@ export function emitOps(model: Model): string {
     'import * as $T from "../src/autograd/tracking.ts";',
     ...[...modules].sort().map((m) => `import * as $${m} from "../src/dispatch/${m.replaceAll("_", "-")}.ts";`),
     'import { pressure, relieve } from "../src/dispatch/allocate.ts";',
+    'import { devices, requireSameDevice } from "../src/dispatch/same-device.ts";',
     'import { gradMode, requiresGrad } from "../src/dispatch/mode.ts";',
     'import type { Named } from "../src/dispatch/named.ts";',
     'import type { Generator } from "../src/dispatch/generator.ts";',

@@ -50,6 +50,7 @@ function declared(ops: readonly Op[], head: string, indent: string, skipSelf: bo
 
 function optionsType(op: Op, rest: readonly Arg[]): string {
   const fields = rest.map((a) => `${a.name}${a.fallback === undefined ? "" : "?"}: ${optionType(a)}`);
+  if (op.kind === "factory") fields.push("layout?: Layout | null");
   if (has(op, "out")) fields.push(`out?: ${outType(op)}`);
   return fields.length === 0 ? "Record<string, never>" : `{ ${fields.join("; ")} }`;
 }
@@ -122,7 +123,8 @@ function table(group: Group, inplace: boolean): string[] {
     const positional = op.args.filter((a) => !a.byName).length;
     const fn = `O.${op.fn}${inplace ? "_" : ""}`;
     const out = !inplace && has(op, "out") ? (op.results?.length ?? 1) : 0;
-    return `  { fn: ${fn}, args: [${args.join(", ")}], positional: ${positional}, out: ${out} },`;
+    const layout = op.kind === "factory" ? ", layout: true" : "";
+    return `  { fn: ${fn}, args: [${args.join(", ")}], positional: ${positional}, out: ${out}${layout} },`;
   });
   const id = `${tableName(group)}${inplace ? "_" : ""}`;
   return [`const ${id}: A.Overload[] = [`, ...rows, "];"];
@@ -151,7 +153,7 @@ function simpleBody(op: Op, name: string, inplace: boolean): string[] {
       lines.push(`  if (!(${a.name} instanceof Tensor)) A.bad("${name}", "${a.name}", ${a.name});`);
     else lines.push(`  if (!(${a.name} instanceof Tensor)) A.${check}("${name}", "${a.name}", ${a.name}${fallback});`);
   }
-  if (tensors.every((a) => a.role === "Tensor|Scalar")) {
+  if (!op.ofNumbers && tensors.every((a) => a.role === "Tensor|Scalar")) {
     const none = tensors.map((a) => `!(${a.name} instanceof Tensor)`).join(" && ");
     lines.push(`  if (${none}) A.bad("${name}", "${(tensors[0] as Arg).name}", ${(tensors[0] as Arg).name});`);
   }
@@ -241,6 +243,7 @@ function emitFunction(group: Group, inplace: boolean, exported: boolean): string
 
 const HEAD = [
   'import * as A from "../src/dispatch/arguments.ts";',
+  'import type { Layout } from "../src/dispatch/arguments.ts";',
   'import type { Generator } from "../src/dispatch/generator.ts";',
   'import type { MemoryFormat } from "../src/dispatch/memory-format.ts";',
   'import type { Named } from "../src/dispatch/named.ts";',
@@ -335,6 +338,7 @@ export function emitNamespaces(model: Model): string {
 
 export function emitMethods(model: Model): string {
   const out = [
+    'import type { Layout } from "../src/dispatch/arguments.ts";',
     'import type { Generator } from "../src/dispatch/generator.ts";',
     'import type { MemoryFormat } from "../src/dispatch/memory-format.ts";',
     'import type { Named } from "../src/dispatch/named.ts";',

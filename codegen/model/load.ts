@@ -58,8 +58,8 @@ export function camel(name: string): string {
 const KNOWN = new Set(
   (
     "name overload namespace kind doc args kwargs variants promote kernels fast impl results grad node " +
-    "refuses attrs inplaceGradOnly exactOut nodeWhen inplaceNode multiOutput " +
-    "mayCopy nonDifferentiable checksFirst internal aliases example throws"
+    "refuses attrs inplaceGradOnly exactOut wide ofNumbers nodeWhen inplaceNode multiOutput " +
+    "mayCopy nonDifferentiable saves checksFirst anyDevice internal aliases example throws"
   ).split(" "),
 );
 

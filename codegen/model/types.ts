@@ -105,10 +105,18 @@ export interface OpSchema {
   readonly nonDifferentiable?: readonly number[];
   /** Only the in-place form has a gradient: the plain result is of bools. */
   readonly inplaceGradOnly?: boolean;
+  /** Arguments kept whole although the formulas read only their shapes, as in torch: writes to them are refused. */
+  readonly saves?: readonly string[];
   /** Pointwise: `out` must have the dtype of the result. */
   readonly exactOut?: boolean;
+  /** Pointwise: the operand that is not rounded to float16 or bfloat16 when it has no dimensions, by its place. */
+  readonly wide?: number;
+  /** The function takes two numbers too, and gives a tensor without dimensions. */
+  readonly ofNumbers?: boolean;
   /** The in-place form refuses dtypes before it looks at overlaps. */
   readonly checksFirst?: boolean;
+  /** The operands may be on different devices: the operator copies between them. */
+  readonly anyDevice?: boolean;
   /** Not offered to users: backward kernels and helpers. */
   readonly internal?: boolean;
   /** Other public names. */

@@ -56,6 +56,7 @@ export const ops = [
     kwargs: { alpha: ["Scalar", 1] },
     impl: "indexing.indexAdd",
     node: "IndexAddBackward0",
+    saves: ["source"],
     grad: { self: "grad", source: "scaled(grad.indexSelect(dim, index), alpha)" },
     doc: "The tensor with alpha * source added at the parts along a dimension that a vector of positions names.",
     throws: ["IndexError for a position outside the dimension", "RuntimeError when shapes or dtypes do not match"],
@@ -67,6 +68,7 @@ export const ops = [
     args: { self: "Tensor", dim: "Dim", index: "Tensor|Index", source: "Tensor" },
     impl: "indexing.indexCopy",
     node: "IndexCopyBackward0",
+    saves: ["source"],
     grad: { self: "grad.indexFill(dim, index, 0)", source: "grad.indexSelect(dim, index)" },
     doc: "The tensor with the parts along a dimension that a vector of positions names replaced by those of source.",
     throws: ["IndexError for a position outside the dimension", "RuntimeError when shapes or dtypes do not match"],
@@ -79,7 +81,7 @@ export const ops = [
     args: { self: "Tensor", dim: "Dim", index: "Tensor|Index", value: "Tensor" },
     impl: "indexing.indexFillTensor",
     node: "IndexFillBackward1",
-    grad: { self: "grad.indexFill(dim, index, 0)", value: "grad.indexSelect(dim, index).sum()" },
+    grad: { self: "grad.indexFill(dim, index, 0)", value: "indexFillValueBackward(grad, dim, index)" },
     doc: "The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value.",
   },
   {
@@ -100,6 +102,7 @@ export const ops = [
     kwargs: { sparse_grad: ["Bool", false] },
     impl: "indexing.gather",
     node: "GatherBackward0",
+    saves: ["self"],
     grad: { self: "gatherBackward(grad, self.shape, dim, index)" },
     doc:
       "For each element of `index`, the element of self at that place along `dim` and at the same " +
@@ -113,7 +116,10 @@ export const ops = [
     args: { self: "Tensor", dim: "Dim", index: "Tensor|Index", src: "Tensor" },
     impl: "indexing.scatter",
     node: "ScatterBackward0",
-    grad: { self: "grad.scatter(dim, index, 0)", src: "scatterSourceBackward(grad, dim, index, src.shape)" },
+    grad: {
+      self: "grad.scatter(dim, index, 0)",
+      src: 'scatterSourceBackward(grad, dim, index, src.shape, "ScatterBackward0")',
+    },
     doc:
       "The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where " +
       "an element is named more than once, the last one stays.",
@@ -160,7 +166,7 @@ export const ops = [
     args: { self: "Tensor", dim: "Dim", index: "Tensor|Index", src: "Tensor" },
     impl: "indexing.scatterAdd",
     node: "ScatterAddBackward0",
-    grad: { self: "grad", src: "scatterSourceBackward(grad, dim, index, src.shape)" },
+    grad: { self: "grad", src: 'scatterSourceBackward(grad, dim, index, src.shape, "ScatterAddBackward0")' },
     doc: "The tensor with each element of `src` added to the element that `index` names along `dim`.",
     throws: ["RuntimeError for an index outside the dimension, or shapes or dtypes that do not match"],
     example: "zeros(3).scatterAdd(0, [0, 0, 2], tensor([1, 2, 3])) // tensor([3., 0., 3.])",

@@ -9,7 +9,20 @@ const unary = {
 const reals = ["f32", "f64", "i32", "i64"] as const;
 const floats = ["f32", "f64"] as const;
 
+/** What `pow` computes some exponents with. */
+const power = {
+  kind: "pointwise",
+  args: { self: "Tensor" },
+  variants: [],
+  internal: true,
+  promote: "same",
+  grad: "none",
+} as const;
+
 export const ops = [
+  { ...power, name: "cube", kernels: ["unary.cube"], fast: reals, doc: "Each element's third power." },
+  { ...power, name: "reciprocal", kernels: ["unary.reciprocal"], fast: floats, doc: "1 / self." },
+  { ...power, name: "rsqrt", kernels: ["unary.rsqrt"], fast: floats, doc: "1 / sqrt(self)." },
   {
     ...unary,
     name: "abs",
@@ -17,6 +30,7 @@ export const ops = [
     fast: floats,
     promote: "abs",
     impl: "arith.abs",
+    checksFirst: true,
     node: "AbsBackward0",
     doc: "The absolute value of each element; the modulus of complex ones, which gives the real dtype.",
     grad: { self: "grad.mul(sgn(self))" },

@@ -38,6 +38,7 @@ export const ops = [
     args: { self: "Tensor", src: "Tensor", non_blocking: ["Bool", false] },
     kernels: ["unary.convert"],
     impl: "storage_ops.copy",
+    anyDevice: true,
     node: "CopyBackwards",
     grad: { self: "zerosOf(grad)", src: "grad" },
     doc: "Takes the elements of another tensor, broadcast and converted.",

@@ -9,6 +9,12 @@ export const texts = [
     text: "The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}",
   },
   {
+    name: "differentDevices",
+    error: "RuntimeError",
+    code: "device",
+    text: "Expected all tensors to be on the same device, but found at least two devices, {a} and {b}!",
+  },
+  {
     name: "broadcastMismatch",
     error: "RuntimeError",
     code: "shape_mismatch",
@@ -45,6 +51,14 @@ export const texts = [
     text:
       "unsupported operation: more than one element of the written-to tensor refers to a single memory location. " +
       "Please clone() the tensor before performing the operation.",
+  },
+  {
+    name: "invalidGradient",
+    error: "RuntimeError",
+    code: "gradient_shape",
+    text:
+      "Function {node} returned an invalid gradient at index {index} - got {got} but expected shape compatible with " +
+      "{expected}",
   },
   {
     name: "partialOverlap",

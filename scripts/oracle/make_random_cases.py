@@ -79,7 +79,7 @@ def decode(v, tensors):
         return v
     key, x = next(iter(v.items()))
     return {"t": lambda: tensors[x], "f": lambda: float(x), "dt": lambda: DTYPES[x],
-            "c": lambda: complex(*x)}[key]()
+            "c": lambda: complex(*x), "mf": lambda: getattr(torch, x)}[key]()
 
 
 def invoke(case, tensors):
@@ -153,4 +153,5 @@ def main():
             f.write(text.replace("-Infinity", '"-inf"').replace("Infinity", '"inf"').replace("NaN", '"nan"') + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

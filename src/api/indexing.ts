@@ -3,12 +3,12 @@ import { where } from "../../generated/functional.ts";
 import * as O from "../../generated/ops.ts";
 import { empty } from "../dispatch/allocate.ts";
 import * as copy from "../dispatch/copy.ts";
+import { checkFits } from "../dispatch/fits.ts";
 import { indexFromList, valuesFromList } from "../dispatch/indexing-lists.ts";
 import { gradMode, requiresGrad } from "../dispatch/mode.ts";
-import { checkFits } from "../dispatch/storage-ops.ts";
 import * as views from "../dispatch/views.ts";
 import { Complex, Int, isScalar, type Scalar, scalarValue } from "../tensor/complex.ts";
-import { bool, uint8 } from "../tensor/dtype.ts";
+import { bool, int64, uint8 } from "../tensor/dtype.ts";
 import { IndexError, TypeError, warn } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -79,15 +79,20 @@ function clampTo(x: number, n: number): number {
   return x < 0 ? Math.max(x + n, 0) : Math.min(x, n);
 }
 
+/** As torch decides it: by what was written, so that `x[-n:]` is a slice. */
+function isWhole(s: Slice, n: number): boolean {
+  return (s.start ?? 0) === 0 && (s.stop === null || s.stop >= n) && (s.step ?? 1) === 1;
+}
+
 /** `x[a:b]` */
 function sliceFirst(t: Tensor, s: Slice): Tensor {
   if (t._shape.length === 0) throw new IndexError("slice() cannot be applied to a 0-dim tensor.", { op: "at" });
-  if (tracked(t)) return t._derive(O.slice(t, 0, s.start, s.stop, s.step ?? 1));
   const shape = t._shape.slice();
   const n = shape[0] as number;
   const from = s.start === null ? 0 : clampTo(s.start, n);
   const to = s.stop === null ? n : clampTo(s.stop, n);
   const step = s.step ?? 1;
+  if (tracked(t)) return t._derive(isWhole(s, n) ? O.alias(t) : O.slice(t, 0, from, to, step));
   shape[0] = to > from ? Math.ceil((to - from) / step) : 0;
   const old = t._strides;
   const first = old[0] as number;
@@ -137,8 +142,12 @@ function partsOf(index: readonly unknown[]): readonly Part[] {
         "use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, " +
         "x[torch.tensor(seq)], which will result either in an error or a different result",
     );
-    return partsOf(only);
+    return readParts(only);
   }
+  return readParts(index);
+}
+
+function readParts(index: readonly unknown[]): readonly Part[] {
   const parts: Part[] = [];
   for (const x of index) addPart(parts, x);
   return parts;
@@ -202,21 +211,16 @@ class Walk {
     for (const p of parts) named += dimsOf(p);
     if (named > rank) throw new IndexError(`too many indices for tensor of dimension ${rank}`, { op: "at" });
     let rest = rank - named;
-    let original = 0;
-    for (const p of parts) {
+    parts.forEach((p, at) => {
       if (p === ELLIPSIS) {
         this.dim += rest;
-        original += rest;
         rest = 0;
-      } else {
-        this.part(p, original);
-        original += dimsOf(p);
-      }
-    }
+      } else this.part(p, at);
+    });
   }
 
-  private part(p: Exclude<Part, typeof ELLIPSIS>, original: number): void {
-    if (typeof p === "number") this.select(p, original);
+  private part(p: Exclude<Part, typeof ELLIPSIS>, at: number): void {
+    if (typeof p === "number") this.select(p, at);
     else if (p instanceof Slice) this.slice(p);
     else if (p === null) this.unsqueeze();
     else if (typeof p === "boolean") {
@@ -226,11 +230,12 @@ class Walk {
     } else this.index(p);
   }
 
-  private select(i: number, original: number): void {
+  /** As in torch, the message counts the parts of the index. */
+  private select(i: number, at: number): void {
     const d = this.dim;
     const n = this.shape[d] as number;
     const p = place(i, n);
-    if (p < 0) badPlace(null, i, original, n);
+    if (p < 0) badPlace(null, i, at, n);
     this.changed = true;
     if (this.recorded) this.current = O.select(this.current, d, p);
     this.offset += p * (this.strides[d] as number);
@@ -244,7 +249,7 @@ class Walk {
     const step = s.step ?? 1;
     const from = s.start === null ? 0 : clampTo(s.start, n);
     const to = Math.max(from, s.stop === null ? n : clampTo(s.stop, n));
-    if (from === 0 && to === n && step === 1) return;
+    if (isWhole(s, n)) return;
     this.changed = true;
     if (this.recorded) this.current = O.slice(this.current, d, from, to, step);
     const stride = this.strides[d] as number;
@@ -291,7 +296,7 @@ export function setAt(t: Tensor, index: unknown, value: unknown): Tensor {
   const walk = new Walk(t, recording && requiresGrad(t));
   walk.all(parts.length === 1 && parts[0] === true ? [null] : parts);
   const view = walk.finish();
-  if (walk.indices.length > 0) putValues(view, walk.indices, source);
+  if (walk.indices.length > 0) putValues(view, walk.indices, source, recording);
   else if (source instanceof Tensor) copyTo(view, source, recording);
   else if (recording) O.fill_(view, source);
   else {
@@ -310,15 +315,36 @@ function valueOf(value: unknown, t: Tensor): Tensor | Scalar {
   });
 }
 
-function putValues(view: Tensor, indices: readonly (Tensor | null)[], value: Tensor | Scalar): void {
+function putValues(
+  view: Tensor,
+  indices: readonly (Tensor | null)[],
+  value: Tensor | Scalar,
+  recording: boolean,
+): void {
   if (value instanceof Tensor) {
     O.index_put_(view, indices, withoutLeadingOnes(value), false);
     return;
   }
   if (scalarValue(value) instanceof Complex) checkFits(value, view.dtype);
+  const last = indices[indices.length - 1];
+  // torch's graph has other nodes for a number under one index.
+  if (recording && last && indices.every((t, d) => t === null || d === indices.length - 1)) {
+    if (last.dtype === int64) return void O.index_fill_(view, indices.length - 1, last.reshape([-1]), value);
+    if (last.dtype === bool && indices.length === 1 && startsWith(view._shape, last._shape)) {
+      return void O.masked_fill_(
+        view,
+        last.view([...last._shape, ...view._shape.slice(last._shape.length).map(() => 1)]),
+        value,
+      );
+    }
+  }
   const holder = empty([], view.dtype);
   copy.fill(holder, value);
   O.index_put_(view, indices, holder, false);
+}
+
+function startsWith(shape: readonly number[], lead: readonly number[]): boolean {
+  return lead.every((n, d) => shape[d] === n);
 }
 
 /** Sizes of one in front say nothing about what is assigned. */
@@ -332,12 +358,10 @@ function withoutLeadingOnes(t: Tensor): Tensor {
 
 function copyTo(view: Tensor, value: Tensor, recording: boolean): void {
   const same = sameSizes(view._shape, value._shape);
-  if (!recording) {
-    const small = same || value._shape.length === 0 ? value : withoutLeadingOnes(value);
-    if (!same && small._shape.length > 0) views.expand(small, view._shape);
-    copy.copyInto(view, small);
+  if (!same && value._shape.length === 0) O.fill_Tensor_(view, value);
+  else if (!recording) {
+    copy.copyInto(view, same ? value : views.expand(withoutLeadingOnes(value), view._shape));
     view._version.value++;
   } else if (same) O.copy_(view, value, false);
-  else if (value._shape.length === 0) O.fill_Tensor_(view, value);
   else O.copy_(view, O.expand(withoutLeadingOnes(value), view._shape, true), false);
 }

@@ -6,7 +6,7 @@ import { RuntimeError, ValueError } from "../tensor/errors.ts";
 import { CONJ, NEG, type Tensor } from "../tensor/tensor.ts";
 import { readNumbers, readWord } from "../tensor/values.ts";
 import { fixed, scientific } from "./number-text.ts";
-import { elementAddress, flatWords } from "./values.ts";
+import { flatWords } from "./values.ts";
 
 /** How tensors are printed. */
 export interface PrintOptions {
@@ -146,9 +146,7 @@ class Reader {
     const wide = d.category === 1 && d.itemsize === 8;
     this.words = whole && wide ? flatWords(t) : null;
     this.all =
-      whole && !wide
-        ? readNumbers(elementAddress(t), d.id, t._numel, this.parts).slice(0, t._numel * this.parts)
-        : null;
+      whole && !wide ? readNumbers(t._address(), d.id, t._numel, this.parts).slice(0, t._numel * this.parts) : null;
   }
 
   /** Part 0 (real) or 1 (imaginary) of the element at an offset from element 0. */
@@ -156,7 +154,7 @@ class Reader {
     const d = this.t.dtype;
     if (this.dense)
       return asElement(d, (this.words ?? (this.all as Float64Array))[offset * this.parts + part] as number);
-    const address = elementAddress(this.t) + offset * d.itemsize;
+    const address = this.t._address() + offset * d.itemsize;
     if (d.category === 1 && d.itemsize === 8) return readWord(address, d.isSigned);
     const x = readNumbers(address, d.id, 1, this.parts)[part] as number;
     const flip = ((this.t._bits & NEG) !== 0) !== (part === 1 && (this.t._bits & CONJ) !== 0);

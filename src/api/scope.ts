@@ -1,5 +1,6 @@
 /** `scope`: returns the memory of intermediate tensors at its end, without waiting for the collector. */
 import { TypeError } from "../tensor/errors.ts";
+import { Mode, refuseOverlap, requireSync, requireSyncResult } from "../tensor/modes.ts";
 import { scopeState, tensorsIn } from "../tensor/scope-state.ts";
 import { DISPOSED, type Storage } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -11,15 +12,18 @@ export interface ScopeGuard {
   [Symbol.dispose](): void;
 }
 
+const scopes = new Mode<Tensor[] | null>(
+  () => scopeState.made,
+  (made) => {
+    scopeState.made = made;
+  },
+);
+
 class OpenScope implements ScopeGuard {
-  private readonly before = scopeState.made;
   private readonly made: Tensor[] = [];
   private readonly kept = new Set<Tensor>();
+  private readonly entry = scopes.hold(this.made, "scope");
   private open = true;
-
-  constructor() {
-    scopeState.made = this.made;
-  }
 
   keep<T>(value: T): T {
     for (const t of tensorsIn(value)) this.kept.add(t);
@@ -28,12 +32,16 @@ class OpenScope implements ScopeGuard {
 
   [Symbol.dispose](): void {
     if (!this.open) return;
-    if (scopeState.made !== this.made) throw new TypeError("scopes must end in the reverse order of their beginning");
+    if (scopeState.made !== this.made && !this.entry.awaited) {
+      throw new TypeError("scopes must end in the reverse order of their beginning");
+    }
     this.open = false;
-    scopeState.made = this.before;
+    // Which task made what is not known: all is left to the collector.
+    if (!scopes.end(this.entry)) refuseOverlap("scope");
     const left = freeUnclaimed(this.made, this.kept);
     // What survives belongs to the scope around this one.
-    if (this.before !== null) for (const t of left) this.before.push(t);
+    const around = scopeState.made;
+    if (around !== null) for (const t of left) around.push(t);
   }
 }
 
@@ -70,15 +78,11 @@ function freeUnclaimed(made: readonly Tensor[], kept: Set<Tensor>): Tensor[] {
 export function scope(): ScopeGuard;
 export function scope<R>(body: () => R): R;
 export function scope<R>(body?: () => R): R | ScopeGuard {
+  if (body === undefined) return new OpenScope();
+  requireSync(body, "scope");
   const guard = new OpenScope();
-  if (body === undefined) return guard;
   try {
-    const result = body();
-    if (result instanceof Promise) {
-      result.catch(() => {});
-      throw new TypeError("scope() takes a function that is not async: other code would run inside of the scope");
-    }
-    return guard.keep(result);
+    return guard.keep(requireSyncResult(body(), "scope"));
   } finally {
     guard[Symbol.dispose]();
   }

@@ -81,15 +81,20 @@ export function tensor(data: TensorData, options?: TensorOptions): Tensor {
   return build("tensor", data, read("tensor", options));
 }
 
+/** Rows begun so far: an element that is computed may make a tensor itself, and use the stage. */
+let rows = 0;
+
 /** The common case at full speed: one row of plain numbers. */
 function plainRow(data: readonly TensorData[]): Tensor | null {
   const n = data.length;
   if (n > STAGE_SIZE || n === 0) return null;
+  const row = ++rows;
   for (let i = 0; i < n; i++) {
     const x = data[i];
     if (typeof x !== "number") return null;
     stage[i] = x;
   }
+  if (row !== rows) return null;
   const d = getDefaultDtype();
   const t = empty([n], d);
   writeNumbers(t._storage.ptr, d.id, n, stage);

@@ -1,7 +1,7 @@
 /** The typed view of a storage, as `tensor.storage()` gives it. */
 
 import type { Complex } from "../tensor/complex.ts";
-import type { DType } from "../tensor/dtype.ts";
+import { type DType, toDType } from "../tensor/dtype.ts";
 import { checkedIndex, type Storage, UntypedStorage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
 import { readNumbers } from "../tensor/values.ts";
@@ -16,8 +16,8 @@ export class TypedStorage {
   private readonly bytes: Storage;
 
   constructor(bytes: Storage, dtype: DType) {
-    this.bytes = bytes;
-    this.dtype = dtype;
+    this.bytes = new UntypedStorage(bytes).storage;
+    this.dtype = toDType(dtype);
   }
   /** Number of elements. */
   get length(): number {

@@ -7,7 +7,7 @@ import { type DType, float32, float64, int64, uint64 } from "../tensor/dtype.ts"
 import { RangeError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { listText } from "../tensor/size.ts";
 import { CONJ, NEG, type NestedList, type Tensor } from "../tensor/tensor.ts";
-import { checkFile, peek, readNumbers, readWord, readWords } from "../tensor/values.ts";
+import { checkFile, peek, readNumbers, readWord, readWords, requireFile } from "../tensor/values.ts";
 
 /** What one element is in JavaScript. */
 export type Value = number | boolean | Complex;
@@ -19,11 +19,6 @@ function unsafe(value: bigint | number, op: string): never {
     `${op}(): ${value} is no safe JavaScript integer; use bigint() for one element, or typedArray() for all`,
     { op, code: "unsafe_integer" },
   );
-}
-
-/** The address of element 0, whose bytes must exist. */
-export function elementAddress(t: Tensor): number {
-  return t._storage.ptr + t._offset * t.dtype.itemsize;
 }
 
 /** The element at an address, as a JavaScript value. */
@@ -55,7 +50,7 @@ export function item(t: Tensor): Value {
   if (t._storage.kind === "meta") {
     throw new RuntimeError("Tensor.item() cannot be called on meta tensors", { op: "item" });
   }
-  const value = valueAt(elementAddress(t), t.dtype, t._bits, "item");
+  const value = valueAt(t._address(), t.dtype, t._bits, "item");
   const { kind } = t._storage;
   if (kind === "mapped" || kind === "borrowed") checkFile("item");
   return value;
@@ -64,7 +59,7 @@ export function item(t: Tensor): Value {
 /** The one element as a bigint, exactly. Floats are cut towards zero. */
 export function bigint(t: Tensor): bigint {
   if (isWide(t.dtype) && t._numel === 1 && t._storage.kind !== "meta") {
-    return readWord(elementAddress(t), t.dtype.isSigned);
+    return readWord(t._address(), t.dtype.isSigned);
   }
   const x = item(t);
   if (x instanceof Complex) throw new TypeError("bigint(): a complex tensor has no integer", { op: "bigint" });
@@ -88,7 +83,7 @@ export function flatValues(t: Tensor, op = "tolist"): Value[] {
   if (n === 0) return out;
   const dense = plain(t);
   const d = t.dtype;
-  const numbers = readNumbers(elementAddress(dense), d.id, n, d.category === 3 ? 2 : 1);
+  const numbers = readNumbers(dense._address(), d.id, n, d.category === 3 ? 2 : 1);
   if (d.category === 3) {
     for (let i = 0; i < n; i++) out[i] = new Complex(numbers[2 * i] as number, numbers[2 * i + 1] as number);
   } else if (d.category === 0) {
@@ -98,7 +93,7 @@ export function flatValues(t: Tensor, op = "tolist"): Value[] {
     for (let i = 0; i < n; i++) {
       const x = numbers[i] as number;
       if (wide && !Number.isSafeInteger(x)) {
-        unsafe(readWord(elementAddress(dense) + 8 * i, d.isSigned), op);
+        unsafe(readWord(dense._address() + 8 * i, d.isSigned), op);
       }
       out[i] = x;
     }
@@ -192,7 +187,8 @@ export function typedArray(t: Tensor): NodeJS.TypedArray {
       op,
     });
   }
-  t._address();
+  // A file that was cut short is told now: an error ends no loop over the array.
+  requireFile(t._address(), t.nbytes, op);
   const { buffer, byteOffset } = t._storage.part(t._offset * t.dtype.itemsize, t.nbytes);
   const array = new Maker(buffer, byteOffset, t._numel * parts);
   owners.set(array, t._storage);
@@ -202,5 +198,5 @@ export function typedArray(t: Tensor): NodeJS.TypedArray {
 /** Exact integers of an 8-byte integer tensor, row-major. */
 export function flatWords(t: Tensor): BigInt64Array | BigUint64Array {
   const dense = plain(t);
-  return readWords(elementAddress(dense), t._numel, t.dtype.isSigned);
+  return readWords(dense._address(), t._numel, t.dtype.isSigned);
 }

@@ -1,59 +1,32 @@
 /** What users call of autograd: modes, backward, grad, hooks. */
-import { gradMode, requiresGrad } from "../dispatch/mode.ts";
+import { gradMode, gradModes, requiresGrad } from "../dispatch/mode.ts";
 import { setGeometry } from "../dispatch/out.ts";
 import { detach } from "../dispatch/views.ts";
 import { RuntimeError, TypeError, warn } from "../tensor/errors.ts";
+import type { ModeGuard } from "../tensor/modes.ts";
 import { take } from "../tensor/scope-state.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import { type BackwardOptions, extraOf, freshId, type HookHandle, Tensor, VersionCounter } from "../tensor/tensor.ts";
 import { run } from "./engine.ts";
-import { gradFnOf } from "./history.ts";
+import { edgeOf, gradFnOf, retainIn } from "./history.ts";
 import type { Node } from "./node.ts";
 
-/** A mode that lasts until it is disposed. */
-export interface ModeGuard {
-  [Symbol.dispose](): void;
-}
-
-function withMode<R>(enabled: boolean, body?: () => R): R | ModeGuard {
-  const before = gradMode.enabled;
-  gradMode.enabled = enabled;
-  if (body === undefined) {
-    return {
-      [Symbol.dispose](): void {
-        gradMode.enabled = before;
-      },
-    };
-  }
-  let result: R;
-  try {
-    result = body();
-  } catch (error) {
-    gradMode.enabled = before;
-    throw error;
-  }
-  if (result instanceof Promise) {
-    return result.finally(() => {
-      gradMode.enabled = before;
-    }) as R;
-  }
-  gradMode.enabled = before;
-  return result;
-}
-
 /**
- * Turns recording off: `using _ = noGrad()`, or for the length of a callback.
+ * Turns recording off: `using _ = noGrad()`, or for the length of a callback. A generator's steps run in the mode too.
+ * All code of a thread runs in one mode: an async callback is refused, and so is a guard that tasks which overlap hold
+ * across an await, when it ends.
  * @example
  * ```ts
  * const x = ones(1, { requiresGrad: true });
  * noGrad(() => x.mul(2)).requiresGrad // false
  * ```
+ * @throws TypeError for an async function, RuntimeError when overlapping tasks held guards across an await
  * @torch torch.no_grad
  */
 export function noGrad(): ModeGuard;
 export function noGrad<R>(body: () => R): R;
 export function noGrad<R>(body?: () => R): R | ModeGuard {
-  return withMode(false, body);
+  return body === undefined ? gradModes.hold(false, "noGrad") : gradModes.run(false, "noGrad", body);
 }
 
 /**
@@ -68,7 +41,7 @@ export function noGrad<R>(body?: () => R): R | ModeGuard {
 export function enableGrad(): ModeGuard;
 export function enableGrad<R>(body: () => R): R;
 export function enableGrad<R>(body?: () => R): R | ModeGuard {
-  return withMode(true, body);
+  return body === undefined ? gradModes.hold(true, "enableGrad") : gradModes.run(true, "enableGrad", body);
 }
 
 /**
@@ -83,7 +56,7 @@ export function enableGrad<R>(body?: () => R): R | ModeGuard {
  * @torch torch.set_grad_enabled
  */
 export function setGradEnabled(mode: boolean): ModeGuard {
-  return withMode(mode) as ModeGuard;
+  return gradModes.change(mode, "setGradEnabled");
 }
 
 /**
@@ -122,10 +95,15 @@ function startGradient(t: Tensor, given: Tensor | null | undefined, index: numbe
         `${t.shape}.`,
     );
   }
+  if (given.device !== t.device) {
+    throw new RuntimeError(`invalid gradient at index ${index} - expected device ${t.device} but got ${given.device}`);
+  }
   return given;
 }
 
-const asList = (x: Tensor | readonly Tensor[]): readonly Tensor[] => (x instanceof Tensor ? [x] : x);
+/** What a list holds now: one that computes its elements may hold something else later. */
+const asList = (x: Tensor | readonly Tensor[]): readonly Tensor[] =>
+  x instanceof Tensor ? [x] : Array.isArray(x) ? [...x] : x;
 
 /**
  * Accumulates the gradients of all leaves of the graph.
@@ -150,17 +128,14 @@ export function backward(
   const createGraph = options.createGraph ?? false;
   const retainGraph = options.retainGraph ?? createGraph;
   if (options.inputs === undefined) {
-    run(roots, starts, { retainGraph, createGraph, inputs: null });
+    run(roots, starts, { retainGraph, createGraph, inputs: null, capture: false });
     return;
   }
   const inputs = asList(options.inputs);
   requireTensors("backward", "inputs", inputs);
   if (inputs.length === 0) throw new RuntimeError("`inputs` argument to `backward()` cannot be empty.");
-  const grads = run(roots, starts, { retainGraph, createGraph, inputs });
-  inputs.forEach((t, i) => {
-    const g = grads[i];
-    if (g) t._grad = t._grad === null ? g : t._grad.add(g);
-  });
+  for (const t of inputs) retainGrad(t);
+  run(roots, starts, { retainGraph, createGraph, inputs, capture: false });
 }
 
 const kindOf = (x: unknown): string =>
@@ -181,7 +156,7 @@ function requireTensors(op: string, argument: string, list: unknown): void {
 function requireGraph(roots: readonly Tensor[]): void {
   requireTensors("backward", "tensors", roots);
   roots.forEach((t, i) => {
-    if (!requiresGrad(t)) {
+    if (edgeOf(t) === null) {
       throw new RuntimeError(`element ${i} of tensors does not require grad and does not have a grad_fn`);
     }
   });
@@ -217,7 +192,8 @@ export function grad(
   requireGraph(roots);
   const starts = roots.map((t, i) => startGradient(t, given[i], i));
   const createGraph = options.createGraph ?? false;
-  const found = run(roots, starts, { retainGraph: options.retainGraph ?? createGraph, createGraph, inputs: wanted });
+  const retainGraph = options.retainGraph ?? createGraph;
+  const found = run(roots, starts, { retainGraph, createGraph, inputs: wanted, capture: true });
   return found.map((g, i) => {
     if (g !== null) return g;
     const t = wanted[i] as Tensor;
@@ -276,6 +252,12 @@ function setGrad(t: Tensor, value: Tensor | null): void {
         "Please ensure that the gradient and the tensor are the same size",
     );
   }
+  if (value.device !== t.device) {
+    throw new RuntimeError(
+      `attempting to assign a gradient with device type '${value.device.type}' to a tensor with device type ` +
+        `'${t.device.type}'. Please ensure that the gradient and the tensor are on the same device`,
+    );
+  }
   t._grad = take(value);
 }
 
@@ -291,8 +273,8 @@ function nonLeafGradWarning(): void {
 
 function requiresGrad_(t: Tensor, value: boolean): Tensor {
   const own = requiresGrad(t);
-  if (gradFnOf(t) !== null) {
-    if (value) return t;
+  if (value && t._gradFn !== null) return t;
+  if (!value && t._gradFn !== null) {
     throw new RuntimeError(
       "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in " +
         "a subgraph " +
@@ -308,13 +290,12 @@ function requiresGrad_(t: Tensor, value: boolean): Tensor {
 
 function retainGrad(t: Tensor): void {
   if (!requiresGrad(t)) throw new RuntimeError("can't retain_grad on Tensor that has requires_grad=False");
-  const fn = gradFnOf(t) as Node | null;
-  if (fn === null) return;
+  if (t._gradFn === null) return;
+  const fn = gradFnOf(t) as Node;
   const extra = extraOf(t);
   if (extra.retainGrad) return;
   extra.retainGrad = true;
-  fn.retained ??= new Map();
-  fn.retained.set(t._outputNr, t);
+  retainIn(fn, t._outputNr, t);
 }
 
 function registerHook(t: Tensor, hook: (grad: Tensor) => Tensor | null | undefined | void): HookHandle {
@@ -363,6 +344,11 @@ function shallow(t: Tensor): Tensor {
 function setData(t: Tensor, value: Tensor): void {
   if (!(value instanceof Tensor)) {
     throw new TypeError(`Variable data has to be a tensor, but got ${kindOf(value)}`, { op: "data" });
+  }
+  if (value.device !== t.device) {
+    throw new RuntimeError(
+      "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.",
+    );
   }
   if (requiresGrad(t) && value.dtype.category < 2) {
     throw new RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype");

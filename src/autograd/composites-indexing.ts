@@ -4,7 +4,7 @@ import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { broadcastShapes } from "../dispatch/allocate.ts";
 import { indexVector } from "../dispatch/indexing-lists.ts";
-import { int32, int64 } from "../tensor/dtype.ts";
+import { int64, uint8 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
@@ -124,16 +124,20 @@ export function repeatInterleaveTensor(
       { op },
     );
   }
-  return O.index_select(flat, d, repeatInterleavePositions(each, outputSize));
+  return O.index_select(flat, d, repeatedPositions(each, outputSize));
 }
 
-/** 0, 1, …, each as often as `repeats` says. */
+/** 0, 1, …, each as often as `repeats` says, in the dtype of `repeats`. */
 export function repeatInterleavePositions(repeats: Tensor, outputSize: number | null): Tensor {
+  return repeatedPositions(repeats, outputSize).to(repeats.dtype);
+}
+
+function repeatedPositions(repeats: Tensor, outputSize: number | null): Tensor {
   const op = "repeat_interleave";
   if (repeats._shape.length !== 1) {
     throw new RuntimeError("repeat_interleave only accept 1D vector as repeat", { op });
   }
-  if (repeats.dtype !== int64 && repeats.dtype !== int32) {
+  if (repeats.dtype.category !== 1 || (!repeats.dtype.isSigned && repeats.dtype !== uint8)) {
     throw texts.notImplementedFor(op, "repeat_interleave_cpu", repeats.dtype.scalarType);
   }
   const counts = repeats.tolist() as number[];

@@ -3,8 +3,6 @@ import * as O from "../../generated/ops.ts";
 import { broadcastShapes } from "../dispatch/allocate.ts";
 import { requiresGrad } from "../dispatch/mode.ts";
 import { checkOutGradients, prepareOut } from "../dispatch/out.ts";
-import { promoteTypes } from "../dispatch/promotion.ts";
-import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { listText, numelOf } from "../tensor/size.ts";
 import { CREATION_DEFAULT, type Tensor } from "../tensor/tensor.ts";
@@ -150,54 +148,4 @@ export function inner(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   const columns = reshape(other, [numelOf(other._shape.slice(0, -1)), last as number]);
   const r = reshape(O.mm(rows, O.t(columns)), shape);
   return out === undefined ? r : writeOut(r, out);
-}
-
-function requireAddr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): void {
-  requireVector("addr", "vec1", vec1);
-  requireVector("addr", "vec2", vec2);
-  const integral = [self, vec1, vec2].every((t) => t.dtype.category < 2);
-  for (const [name, x] of [
-    ["beta", beta],
-    ["alpha", alpha],
-  ] as const) {
-    if (integral && scalarKind(x) !== "int" && scalarKind(x) !== "bool") {
-      throw new RuntimeError(`For integral input tensors, argument ${name} must not be a floating point number.`, {
-        op: "addr",
-      });
-    }
-  }
-}
-
-/** beta * self + alpha * vec1 x vec2; self is not read when beta is zero. */
-function addrOf(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
-  requireAddr(self, vec1, vec2, beta, alpha);
-  const base = O.expand(self, [vec1._numel, vec2._numel], false);
-  // In torch's order: a product of the vectors alone may overflow.
-  const scaled = outer(alpha === 1 ? vec1 : O.mul(vec1, asFactor(alpha, vec1)), vec2);
-  if (isZero(beta)) return scaled.to(promoteTypes(self.dtype, scaled.dtype));
-  return O.add(beta === 1 ? base : O.mul(base, asFactor(beta, base)), scaled, 1);
-}
-
-function isZero(x: Scalar): boolean {
-  const v = scalarValue(x);
-  return v instanceof Complex ? v.re === 0 && v.im === 0 : Number(v) === 0;
-}
-
-/** A number multiplies a bool tensor as a bool. */
-function asFactor(x: Scalar, t: Tensor): Scalar {
-  return t.dtype.category === 0 ? !isZero(x) : x;
-}
-
-export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
-  if (out === undefined) return addrOf(self, vec1, vec2, beta, alpha);
-  checkOutGradients("addr", out, [self, vec1, vec2]);
-  return writeOut(addrOf(self, vec1, vec2, beta, alpha), out);
-}
-
-export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
-  requireAddr(self, vec1, vec2, beta, alpha);
-  if (self.ndim !== 2) {
-    throw new RuntimeError(`2D tensor expected, got ${self.ndim}D tensor for input`, { op: "addr_" });
-  }
-  return self.copy_(addrOf(self, vec1, vec2, beta, alpha));
 }

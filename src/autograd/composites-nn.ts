@@ -2,7 +2,7 @@
 
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
-import { broadcastShapes, emptyLike } from "../dispatch/allocate.ts";
+import { broadcastShapes, emptyCopy } from "../dispatch/allocate.ts";
 import { checkOutGradients } from "../dispatch/out.ts";
 import { type DType, float32 } from "../tensor/dtype.ts";
 import { RuntimeError, ValueError, warn } from "../tensor/errors.ts";
@@ -163,7 +163,7 @@ export function layerNorm(
     throw texts.notImplementedFor(undefined, "LayerNormKernelImpl", input.dtype.scalarType);
   }
   const narrow = input.dtype.itemsize < 4;
-  const x = narrow ? input.to(float32) : input;
+  const x = (narrow ? input.to(float32) : input).contiguous();
   const dims = shape.map((_, i) => i - shape.length);
   const centered = x.sub(x.mean(dims, { keepdim: true }));
   const variance = centered.mul(centered).mean(dims, { keepdim: true });
@@ -182,7 +182,7 @@ export function dropout(input: Tensor, p: number, training: boolean, inplace: bo
   const zeros = p === 1;
   const noise = zeros
     ? input.newZeros([])
-    : emptyLike(input)
+    : emptyCopy(input)
         .bernoulli_(1 - p)
         .div_(1 - p);
   return inplace ? input.mul_(noise) : input.mul(noise);

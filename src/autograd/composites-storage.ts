@@ -3,7 +3,7 @@
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { preservedStrides } from "../dispatch/allocate.ts";
-import { isContiguousIn } from "../dispatch/copy.ts";
+import { isContiguousIn, suggestedFormat } from "../dispatch/copy.ts";
 import { contiguousFormat, type MemoryFormat, preserveFormat } from "../dispatch/memory-format.ts";
 import { requiresGrad } from "../dispatch/mode.ts";
 import { resize as resizeStorage, setSource, storageOf } from "../dispatch/storage-ops.ts";
@@ -17,7 +17,7 @@ import { makeStrided, Tensor } from "../tensor/tensor.ts";
 
 export function contiguous(self: Tensor, format: MemoryFormat | null): Tensor {
   const f = format ?? contiguousFormat;
-  if (f === preserveFormat) {
+  if (f === preserveFormat && !self._contiguous) {
     throw new RuntimeError("preserve memory format is unsupported by the contiguous operator");
   }
   return isContiguousIn(self, f) ? self : O.clone(self, f);
@@ -28,7 +28,7 @@ export function isContiguous(self: Tensor, format: MemoryFormat | null): boolean
 }
 
 function convert(self: Tensor, dtype: DType, copy: boolean, format: MemoryFormat | null): Tensor {
-  const keeps = format === null || format === preserveFormat || isContiguousIn(self, format);
+  const keeps = format === null || format === preserveFormat || suggestedFormat(self) === format;
   if (dtype === self.dtype && !copy && keeps) return self;
   return O._to_copy(self, dtype, format);
 }

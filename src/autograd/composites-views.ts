@@ -191,6 +191,11 @@ export function flatten(self: Tensor, startDim: number, endDim: number): Tensor 
 
 export function unflatten(self: Tensor, dim: number, sizes: readonly number[]): Tensor {
   if (sizes.length === 0) throw new RuntimeError("unflatten: sizes must be non-empty");
+  if (self._shape.length === 0) {
+    throw new RuntimeError(
+      `unflatten got an unexpected error:\nDimension specified as ${dim} but tensor has no dimensions`,
+    );
+  }
   const d = wrapDim(dim, self._shape.length);
   const n = self._shape[d] as number;
   let known = 1;
@@ -245,6 +250,8 @@ export function resolveNeg(self: Tensor): Tensor {
 }
 
 export function sumToSize(self: Tensor, size: readonly number[]): Tensor {
+  // torch adds up what becomes a single number, even where there is only one.
+  if (size.length === 0) return self.sum();
   if (sameSizes(self._shape, size)) return self;
   const lead = self._shape.length - size.length;
   const fits = lead >= 0 && size.every((n, d) => n === self._shape[d + lead] || n === 1);

@@ -1,18 +1,21 @@
 /** The backward pass. */
-import { gradMode } from "../dispatch/mode.ts";
+import { gradMode, gradModes, requiresGrad } from "../dispatch/mode.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
-import { sameSizes } from "../tensor/size.ts";
+import { listText, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { edgeOf } from "./history.ts";
+import { edgeOf, gradFnOf, qualifiedName } from "./history.ts";
 import { AccumulateGrad, type Edge, type Gradients, type Node } from "./node.ts";
+import { ReadyNodes } from "./ready.ts";
 import { formulas as F } from "./registry.ts";
 
 export interface RunOptions {
   readonly retainGraph: boolean;
   readonly createGraph: boolean;
-  /** Gradients to return instead of accumulating into leaves. */
+  /** The only tensors whose gradients are wanted; null for all leaves. */
   readonly inputs: readonly Tensor[] | null;
+  /** Gradients are returned instead of added to what the tensors have. */
+  readonly capture: boolean;
 }
 
 interface Task {
@@ -25,82 +28,100 @@ interface Task {
 /** One run over a graph. */
 class Run {
   readonly tasks = new Map<Node, Task>();
-  readonly ready: Node[] = [];
-  readonly captures = new Map<Node, Map<number, number>>();
+  readonly ready = new ReadyNodes();
+  /** Which gradient of a node (by its output) answers which wanted input. */
+  readonly captures = new Map<Node, { output: number; input: number }[]>();
   readonly captured: (Tensor | null)[];
-  needed: Set<Node> | null = null;
+  /** The nodes that run; null for all. */
+  running: Set<Node> | null = null;
 
   constructor(readonly options: RunOptions) {
     this.captured = (options.inputs ?? []).map(() => null);
-    options.inputs?.forEach((t, i) => {
+    options.inputs?.forEach((t, input) => {
       const edge = edgeOf(t);
-      if (edge === null) {
-        throw new RuntimeError("One of the differentiated Tensors does not require grad");
-      }
-      const at = this.captures.get(edge.node) ?? new Map<number, number>();
-      at.set(edge.index, i);
-      this.captures.set(edge.node, at);
+      if (!requiresGrad(t)) throw new RuntimeError("One of the differentiated Tensors does not require grad");
+      // A view made in noGrad of a tensor that wants gradients: nothing leads to it.
+      if (edge === null) return;
+      const list = this.captures.get(edge.node);
+      if (list === undefined) this.captures.set(edge.node, [{ output: edge.index, input }]);
+      else list.push({ output: edge.index, input });
     });
   }
 
   /** Counts how many gradients each node waits for. */
   prepare(roots: readonly Edge[]): void {
-    if (this.options.inputs !== null) this.needed = this.findNeeded(roots);
-    const stack = [...new Set(roots.map((r) => r.node))];
-    const seen = new Set<Node>(stack);
+    if (this.options.inputs !== null) this.running = this.findNeeded(roots);
+    const stack: Node[] = [];
+    const reach = (node: Node): Task => {
+      const known = this.tasks.get(node);
+      if (known !== undefined) return known;
+      stack.push(node);
+      return this.task(node);
+    };
+    for (const root of roots) if (this.isNeeded(root.node)) reach(root.node);
     while (stack.length > 0) {
-      const node = stack.pop() as Node;
-      for (const e of node.next) {
-        if (e === null || !this.isNeeded(e.node)) continue;
-        this.task(e.node).pending++;
-        if (!seen.has(e.node)) {
-          seen.add(e.node);
-          stack.push(e.node);
+      for (const e of (stack.pop() as Node).next) if (e !== null && this.isNeeded(e.node)) reach(e.node).pending++;
+    }
+  }
+
+  /** The nodes that run: from them a captured node can be reached. */
+  private findNeeded(roots: readonly Edge[]): Set<Node> {
+    const runs = new Set<Node>(this.options.capture ? [] : this.captures.keys());
+    const seen = new Set<Node>();
+    const path: { node: Node; at: number }[] = [];
+    const enter = (node: Node): void => {
+      seen.add(node);
+      path.push({ node, at: 0 });
+    };
+    for (const root of roots) {
+      if (!seen.has(root.node)) enter(root.node);
+      while (path.length > 0) {
+        const top = path[path.length - 1] as { node: Node; at: number };
+        const edge = top.node.next[top.at];
+        if (edge === undefined) path.pop();
+        else if (edge !== null && !seen.has(edge.node)) enter(edge.node);
+        else {
+          // What lies behind this edge is known.
+          if (edge !== null && (runs.has(edge.node) || this.captures.has(edge.node))) runs.add(top.node);
+          top.at++;
         }
       }
     }
-  }
-
-  /** The nodes from which a captured node can be reached. */
-  private findNeeded(roots: readonly Edge[]): Set<Node> {
-    const needed = new Set<Node>(this.captures.keys());
-    const state = new Map<Node, boolean>();
-    const stack: { node: Node; at: number }[] = roots.map((r) => ({ node: r.node, at: 0 }));
-    while (stack.length > 0) {
-      const top = stack[stack.length - 1] as { node: Node; at: number };
-      if (!state.has(top.node)) state.set(top.node, needed.has(top.node));
-      const edge = top.node.next[top.at++];
-      if (edge === undefined) {
-        if (state.get(top.node)) needed.add(top.node);
-        stack.pop();
-        const parent = stack[stack.length - 1];
-        if (parent !== undefined && needed.has(top.node)) state.set(parent.node, true);
-      } else if (edge !== null) {
-        if (needed.has(edge.node)) state.set(top.node, true);
-        else if (!state.has(edge.node)) stack.push({ node: edge.node, at: 0 });
-      }
-    }
-    return needed;
+    // As in torch, the hooks of a single root run in any case.
+    const only = (roots[0] as Edge).node;
+    if (roots.length === 1 && !runs.has(only) && !this.captures.has(only)) this.captures.set(only, []);
+    return runs;
   }
 
   private isNeeded(node: Node): boolean {
-    return this.needed === null || this.needed.has(node);
+    return this.running === null || this.running.has(node) || this.captures.has(node);
   }
 
   task(node: Node): Task {
     let t = this.tasks.get(node);
     if (t === undefined) {
-      t = { pending: 0, grads: new Array(Math.max(1, node.outputs.length)).fill(null), fresh: [] };
+      const n = node.outputs.length;
+      t = { pending: 0, grads: n > 1 ? new Array(n).fill(null) : [null], fresh: [] };
       this.tasks.set(node, t);
     }
     return t;
   }
 
+  start(roots: readonly Edge[], gradients: readonly Tensor[]): void {
+    const nodes = new Set<Node>();
+    roots.forEach((e, i) => {
+      if (!this.isNeeded(e.node)) return;
+      nodes.add(e.node);
+      this.deliver(e, this.task(e.node), gradients[i] as Tensor, false, null, i);
+    });
+    for (const node of nodes) if (this.task(node).pending === 0) this.ready.push(node);
+  }
+
   /** Adds a gradient to what a node has received. */
-  deliver(edge: Edge, grad: Tensor, fresh: boolean): void {
+  deliver(edge: Edge, t: Task, grad: Tensor, fresh: boolean, from: Node | null, at: number): void {
     const meta = edge.node.outputs[edge.index];
+    if (meta !== undefined && !reduces(grad._shape, meta.shape)) misfit(grad, meta.shape, from, at);
     const fitting = meta === undefined ? grad : F.conform(grad, meta);
-    const t = this.task(edge.node);
     const old = t.grads[edge.index] ?? null;
     if (old === null) {
       t.grads[edge.index] = fitting;
@@ -111,73 +132,104 @@ class Run {
     }
   }
 
-  /** The ready node that was made last; leaves' accumulators come first. */
-  next(): Node {
-    const list = this.ready;
-    let best = 0;
-    for (let i = 1; i < list.length; i++) {
-      if ((list[i] as Node).sequence > (list[best] as Node).sequence) best = i;
-    }
-    const node = list[best] as Node;
-    list[best] = list[list.length - 1] as Node;
-    list.pop();
-    return node;
-  }
-
   step(node: Node): void {
     const t = this.task(node);
     this.tasks.delete(node);
-    const grads = runHooks(node, t.grads, t);
-    this.keep(node, grads);
-    if (node instanceof AccumulateGrad) {
-      const grad = grads[0] ?? null;
-      if (grad !== null && this.options.inputs === null) accumulate(node.leaf, grad, t.fresh[0] === true);
+    const { grads } = t;
+    const last = this.running !== null && !this.running.has(node);
+    // As in torch: hooks change what is captured only where the pass ends.
+    if (!last) this.keep(node, grads);
+    runHooks(node, grads, t);
+    if (last) {
+      this.keep(node, grads);
       return;
     }
-    if (this.needed !== null && !node.next.some((e) => e !== null && this.isNeeded(e.node))) return;
-    const any = grads.some((g) => g !== null);
-    const results = any ? node.apply(grads) : node.nothing();
-    if (!this.options.retainGraph) node.release();
+    if (node instanceof AccumulateGrad) {
+      const grad = grads[0] ?? null;
+      if (grad !== null) accumulate(node.leaf, grad, t.fresh[0] === true);
+      return;
+    }
+    const results = grads.every(isMissing) ? node.nothing() : node.apply(grads);
     this.spread(node, grads, results);
+    if (!this.options.retainGraph) node.release();
   }
 
   private keep(node: Node, grads: Gradients): void {
     const at = this.captures.get(node);
     if (at === undefined) return;
-    for (const [index, i] of at) this.captured[i] = grads[index] ?? null;
+    for (const { output, input } of at) this.captured[input] = grads[output] ?? null;
   }
 
   private spread(node: Node, grads: Gradients, results: Gradients): void {
+    const repeated = repeatedIn(grads, results);
     for (let i = 0; i < node.next.length; i++) {
       const edge = node.next[i];
       if (edge === null || edge === undefined || !this.isNeeded(edge.node)) continue;
       const g = results[i] ?? null;
-      if (g !== null) {
-        const alone = g._base === null && g._storage.claims === 1 && !grads.includes(g);
-        this.deliver(edge, g, alone && results.indexOf(g) === results.lastIndexOf(g));
-      }
       const task = this.task(edge.node);
+      if (g !== null) {
+        const fresh = g._base === null && g._storage.claims === 1 && !repeated.has(g);
+        this.deliver(edge, task, g, fresh, node, i);
+      }
       if (--task.pending === 0) this.ready.push(edge.node);
     }
   }
 }
 
-function runHooks(node: Node, grads: Gradients, task: Task): Gradients {
-  let out = grads;
+/** Whether summing over broadcast dimensions leads from a gradient's sizes to those that are wanted. */
+function reduces(from: readonly number[], to: readonly number[]): boolean {
+  const lead = from.length - to.length;
+  if (lead < 0) return false;
+  for (let d = 0; d < to.length; d++) if (to[d] !== 1 && to[d] !== from[d + lead]) return false;
+  return true;
+}
+
+/** The tensor's sizes were changed since without a record. */
+function misfit(grad: Tensor, wanted: readonly number[], from: Node | null, at: number): never {
+  const who = from === null ? "" : `Function ${qualifiedName(from)} returned an `;
+  throw new RuntimeError(
+    `${who}invalid gradient at index ${at} - got ${listText(grad._shape)} but expected shape compatible with ` +
+      listText(wanted),
+  );
+}
+
+const isMissing = (g: Tensor | null): boolean => g === null;
+
+const NONE: ReadonlySet<Tensor | null> = new Set();
+
+/** Gradients that stand at several places of a step: nothing may be added into those. */
+function repeatedIn(grads: Gradients, results: Gradients): ReadonlySet<Tensor | null> {
+  if (grads.length === 1 && results.length <= 2) {
+    const [first, second] = results;
+    if (first !== grads[0] && second !== grads[0] && first !== second) return NONE;
+  }
+  const seen = new Set(grads);
+  let repeated: Set<Tensor | null> | null = null;
+  for (const g of results) {
+    if (g === null || !seen.has(g)) seen.add(g);
+    else {
+      repeated ??= new Set();
+      repeated.add(g);
+    }
+  }
+  return repeated ?? NONE;
+}
+
+/** Runs the hooks on the gradients of a node, and keeps those that tensors retain. */
+function runHooks(node: Node, grads: Gradients, task: Task): void {
   if (node instanceof AccumulateGrad) {
     const hooks = node.leaf._extra?.hooks;
-    if (hooks) for (const hook of [...hooks.values()]) out = applyHook(hook, out, 0, task);
+    if (hooks) for (const hook of [...hooks.values()]) applyHook(hook, grads, 0, task);
   }
   if (node.preHooks !== null) {
-    for (const { index, hook } of [...node.preHooks.values()]) out = applyHook(hook, out, index, task);
+    for (const { index, hook } of [...node.preHooks.values()]) applyHook(hook, grads, index, task);
   }
   if (node.retained !== null) {
     for (const [index, t] of node.retained) {
-      const g = out[index] ?? null;
-      if (g !== null) t._grad = t._grad === null ? g : F.accumulate(t._grad, g, false);
+      const g = grads[index] ?? null;
+      if (g !== null) t._grad = t._grad === null ? g.clone() : F.accumulate(t._grad, g, false);
     }
   }
-  return out;
 }
 
 function applyHook(
@@ -185,22 +237,25 @@ function applyHook(
   grads: Gradients,
   index: number,
   task: Task,
-): Gradients {
+): void {
   const grad = grads[index] ?? null;
-  if (grad === null) return grads;
+  if (grad === null) return;
   task.fresh[index] = false;
   const changed = hook(grad);
-  if (changed === null || changed === undefined) return grads;
+  if (changed === null || changed === undefined) return;
   if (!sameSizes(changed._shape, grad._shape)) {
     throw new RuntimeError(`hook '${hook.name || "<lambda>"}' has changed the size of value`);
   }
-  const out = [...grads];
-  out[index] = changed;
-  return out;
+  if (changed.device !== grad.device) {
+    throw new RuntimeError(`hook '${hook.name || "<lambda>"}' has changed the device of value`);
+  }
+  grads[index] = changed;
 }
 
 /** Adds a gradient into a leaf's `grad`. */
 function accumulate(leaf: Tensor, grad: Tensor, fresh: boolean): void {
+  if (gradFnOf(leaf) !== null) throw new RuntimeError("leaf variable has been moved into the graph interior");
+  if (!requiresGrad(leaf)) return;
   const old = leaf._grad;
   if (old === null) leaf._grad = take(F.firstGradient(leaf, grad, fresh));
   else if (gradMode.enabled) leaf._grad = take(F.accumulate(old, grad, false));
@@ -219,19 +274,10 @@ export function run(roots: readonly Tensor[], gradients: readonly Tensor[], opti
     }
     return e;
   });
-  const before = gradMode.enabled;
-  gradMode.enabled = options.createGraph;
-  try {
+  gradModes.run(options.createGraph, "backward", () => {
     job.prepare(edges);
-    edges.forEach((e, i) => {
-      job.deliver(e, gradients[i] as Tensor, false);
-    });
-    for (const node of new Set(edges.map((e) => e.node))) {
-      if (job.task(node).pending === 0) job.ready.push(node);
-    }
-    while (job.ready.length > 0) job.step(job.next());
-  } finally {
-    gradMode.enabled = before;
-  }
+    job.start(edges, gradients);
+    while (job.ready.size > 0) job.step(job.ready.pop());
+  });
   return job.captured;
 }

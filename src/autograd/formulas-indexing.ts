@@ -1,5 +1,7 @@
 /** Gradients of operators that choose, join or repeat elements. */
 import * as O from "../../generated/ops.ts";
+import * as texts from "../../generated/texts.ts";
+import { bool } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { numelOf, sameSizes } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
@@ -28,17 +30,17 @@ export function gatherBackward(grad: Tensor, shape: Sizes, dim: number, index: T
   return O.scatter_add(grad.newZeros(shape), dim, index, grad);
 }
 
-/** The gradient at the places written to; parts of the source that the index does not reach get none. */
-export function scatterSourceBackward(grad: Tensor, dim: number, index: Tensor, shape: Sizes): Tensor {
+/** The gradient at the places written to. torch has none for a source larger than the index. */
+export function scatterSourceBackward(grad: Tensor, dim: number, index: Tensor, shape: Sizes, node: string): Tensor {
   const g = O.gather(grad, dim, index, false);
-  if (sameSizes(g._shape, shape)) return g;
-  const whole = grad.newZeros(shape);
-  let part = whole;
-  g._shape.forEach((n, d) => {
-    part = part.narrow(d, 0, n);
-  });
-  part.copy_(g);
-  return whole;
+  if (!sameSizes(g._shape, shape)) throw texts.invalidGradient(undefined, node, 1, g._shape, shape);
+  return g;
+}
+
+/** Every element counts once, however often the index names it. */
+export function indexFillValueBackward(grad: Tensor, dim: number, index: Tensor): Tensor {
+  const filled = grad.newZeros(grad._shape, { dtype: bool }).indexFill(dim, index, true);
+  return maskedFillValueBackward(grad, filled);
 }
 
 export function noScatterReduceGradient(): never {

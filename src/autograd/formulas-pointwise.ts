@@ -1,5 +1,8 @@
 /** Gradients of pointwise operators. */
-import { Complex, type Scalar, scalarToNumber, scalarValue } from "../tensor/complex.ts";
+import * as O from "../../generated/ops.ts";
+import { gradMode, requiresGrad } from "../dispatch/mode.ts";
+import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
+import { bool } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { conj } from "./formulas-common.ts";
 
@@ -11,7 +14,13 @@ export function sgn(x: Tensor): Tensor {
     const size = x.abs();
     return x.div(size.maskedFill(size.eq(0), 1));
   }
-  return x.gt(0).to(x.dtype).sub(x.lt(0).to(x.dtype));
+  return constantIn(x.gt(0).to(x.dtype).sub(x.lt(0).to(x.dtype)), x);
+}
+
+/** A value that does not change with `x` where it has a gradient: that is zero then, not missing. */
+function constantIn(value: Tensor, x: Tensor): Tensor {
+  if (!gradMode.enabled || !requiresGrad(x)) return value;
+  return x.maskedFill(x.newOnes([]).to(bool), 0).add(value);
 }
 
 export function tanhBackward(grad: Tensor, result: Tensor): Tensor {
@@ -24,7 +33,7 @@ export function sigmoidBackward(grad: Tensor, result: Tensor): Tensor {
 
 /** The gradient where the result was above zero. */
 export function thresholdBackward(grad: Tensor, result: Tensor): Tensor {
-  return grad.maskedFill(result.le(0), 0);
+  return constantIn(grad.maskedFill(result.le(0), 0), result);
 }
 
 export function mulBackward(grad: Tensor, other: Operand): Tensor {
@@ -32,17 +41,12 @@ export function mulBackward(grad: Tensor, other: Operand): Tensor {
 }
 
 export function divSelfBackward(grad: Tensor, other: Operand, roundingMode: string | null): Tensor {
-  return roundingMode === null ? grad.div(conj(other)) : grad.mul(0);
+  return roundingMode === null ? grad.div(conj(other)) : grad.newZeros(grad._shape);
 }
 
-export function divOtherBackward(grad: Tensor, self: Tensor, other: Tensor, roundingMode: string | null): Tensor {
-  if (roundingMode !== null) return otherZeros(grad, other);
-  return grad.neg().mul(conj(self.div(other).div(other)));
-}
-
-/** Zeros of the shape of the gradient: the engine sums them to the operand's shape. */
-export function otherZeros(grad: Tensor, _other: Operand): Tensor {
-  return grad.mul(0);
+export function divOtherBackward(grad: Tensor, self: Operand, other: Tensor, roundingMode: string | null): Tensor {
+  if (roundingMode !== null) return grad.newZeros(other._shape);
+  return grad.neg().mul(conj(O.true_divide(self, other).div(other)));
 }
 
 export function floorQuotient(self: Operand, other: Tensor): Tensor {
@@ -68,7 +72,8 @@ function less1(x: Scalar): Scalar {
 }
 
 export function powBackward(grad: Tensor, self: Tensor, exponent: Scalar): Tensor {
-  if (isZero(exponent)) return grad.mul(0);
+  // torch compares with the number 0, which False is not.
+  if (scalarKind(exponent) !== "bool" && isZero(exponent)) return grad.newZeros(self._shape);
   return grad.mul(conj(self.pow(less1(exponent)).mul(exponent)));
 }
 

@@ -2,6 +2,7 @@
 import { emptyLike, isDense, preservedStrides } from "../dispatch/allocate.ts";
 import * as copy from "../dispatch/copy.ts";
 import { gradMode } from "../dispatch/mode.ts";
+import { mayOverlap } from "../dispatch/overlap.ts";
 import * as views from "../dispatch/views.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
@@ -74,48 +75,43 @@ export function sliceOf(whole: Tensor, base: Region, view: Region): Tensor {
   return views.asView(whole, view.shape, view.strides, view.offset - base.offset);
 }
 
-/** The gradient of a strided view: added where the view read. */
-export function asStridedBackward(grad: Tensor, base: Region, view: Region): Tensor {
-  const low = Math.min(base.offset, view.offset);
-  const reach = (r: Region): number => {
-    let last = r.offset - low;
-    r.shape.forEach((n, d) => {
-      last += Math.max(0, n - 1) * (r.strides[d] as number);
-    });
-    return last + 1;
-  };
-  const size = Math.max(reach(base), reach(view));
-  const flat = grad.newZeros([size]);
-  const overlaps = !isDense(view.shape, view.strides);
-  if (overlaps) {
-    const index = positions(view, low);
-    flat.scatterAdd_(0, index, grad.reshape([-1]));
-  } else {
-    flat.asStrided(view.shape, view.strides, view.offset - low).copy_(grad);
-  }
-  return flat.asStrided(base.shape, base.strides, base.offset - low).div(repeats(base));
-}
-
-/** How often a region repeats each of its elements through strides of zero. */
-function repeats(region: Region): number {
-  let n = 1;
-  region.shape.forEach((size, d) => {
-    if (region.strides[d] === 0) n *= Math.max(1, size);
+/** How many elements a region reaches over, its own offset not counted. */
+function reachOf(r: Region): number {
+  let last = 0;
+  r.shape.forEach((n, d) => {
+    last += (n - 1) * (r.strides[d] as number);
   });
-  return n;
+  return last + 1;
 }
 
-function positions(region: Region, low: number): Tensor {
-  const list: bigint[] = [];
-  const walk = (d: number, at: number): void => {
-    if (d === region.shape.length) {
-      list.push(BigInt(at));
-      return;
-    }
-    for (let i = 0; i < (region.shape[d] as number); i++) walk(d + 1, at + i * (region.strides[d] as number));
-  };
-  walk(0, region.offset - low);
-  return copy.indexTensor(list);
+/** The gradient of a strided view: added where the view read. What the base holds several times shares it. */
+export function asStridedBackward(grad: Tensor, base: Region, view: Region): Tensor {
+  if (grad._numel === 0 || base.shape.includes(0)) return grad.newZeros(base.shape);
+  const low = Math.min(base.offset, view.offset);
+  const baseAt = base.offset - low;
+  const viewAt = view.offset - low;
+  const size = Math.max(baseAt + reachOf(base), viewAt + reachOf(view));
+  // Repeated elements are summed first, so that what is left seldom overlaps.
+  const kept = view.shape.map((n, d) => n === 1 || view.strides[d] !== 0);
+  const repeated = kept.flatMap((keep, d) => (keep ? [] : [d]));
+  const summed = repeated.length === 0 ? grad : grad.sum(repeated);
+  const shape = view.shape.filter((_, d) => kept[d]);
+  const strides = view.strides.filter((_, d) => kept[d]);
+  let flat = grad.newZeros([size]);
+  const places = (s: readonly number[], k: readonly number[], at: number): Tensor =>
+    views.asStrided(counting(size), s, k, at).reshape([-1]);
+  if (mayOverlap({ _shape: shape, _strides: strides })) {
+    flat.scatterAdd_(0, places(shape, strides, viewAt), summed.reshape([-1]));
+  } else flat.asStrided(shape, strides, viewAt).copy_(summed);
+  if (mayOverlap({ _shape: base.shape, _strides: base.strides })) {
+    const at = places(base.shape, base.strides, baseAt);
+    flat = flat.div(grad.newZeros([size]).scatterAdd_(0, at, grad.newOnes(at._shape)));
+  }
+  return flat.asStrided(base.shape, base.strides, baseAt);
+}
+
+function counting(n: number): Tensor {
+  return copy.indexTensor(Array.from({ length: n }, (_, i) => BigInt(i)));
 }
 
 /** Undoes a permutation. */

@@ -1,35 +1,81 @@
 /** Where a tensor stands in the graph: its node, its edge, and the nodes of views that were written to. */
-import { requiresGrad } from "../dispatch/mode.ts";
+import { gradModes, requiresGrad } from "../dispatch/mode.ts";
 import type { DType } from "../tensor/dtype.ts";
-import { CREATION_NO_GRAD, extraOf, type GradientNode, type Tensor } from "../tensor/tensor.ts";
+import { RuntimeError } from "../tensor/errors.ts";
+import { CREATION_DEFAULT, CREATION_NO_GRAD, extraOf, type GradientNode, type Tensor } from "../tensor/tensor.ts";
 import { AccumulateGrad, type Edge, type Node } from "./node.ts";
 import { AsStridedBackward } from "./view-nodes.ts";
 
-/** `FloatTensor`, as torch's messages name a dtype's tensors. */
-export function typeName(d: DType): string {
-  return `${d.scalarType}Tensor`;
+/** A node's whole name: those that are not generated from formulas have torch's namespace. */
+export function qualifiedName({ name }: GradientNode): string {
+  return name === "CopySlices" || name === "CopyBackwards" ? `torch::autograd::${name}` : name;
+}
+
+/** A node's name in torch's messages about the operator that made a tensor. */
+export function operatorName(node: GradientNode): string {
+  return qualifiedName(node).replace(/Backward(\d*)$/, (_, n: string) => (n === "0" ? "" : n));
 }
 
 /** The tensor's node. A view whose family was written to gets a new one, from its base. */
 export function gradFnOf(t: Tensor): GradientNode | null {
   const base = t._base;
-  if (base === null || t._creation === CREATION_NO_GRAD) return t._gradFn;
-  if (t._viewVersion === t._version.value) return t._gradFn;
+  if (base === null || t._viewVersion === t._version.value) return t._gradFn;
   if (t._gradFn === null && !requiresGrad(base)) return null;
+  checkCreation(t, "its base or another view of its base has been");
   const replay = t._extra?.replay;
   if (replay) {
-    const again = replay(base);
-    t._gradFn = again._gradFn;
-    t._outputNr = again._outputNr;
+    // With a graph, whatever the mode is when somebody asks.
+    const again = gradModes.run(true, "gradFn", () => replay(base));
+    moveTo(t, again._gradFn, again._outputNr);
   } else {
     const node = new AsStridedBackward(base, t);
     node.next = [edgeOf(base)];
     node.outputs = [metaOf(t)];
-    t._gradFn = node;
-    t._outputNr = 0;
+    moveTo(t, node, 0);
   }
-  t._viewVersion = t._version.value;
   return t._gradFn;
+}
+
+/** Gives a tensor another node; a gradient that it retains is the new node's. */
+export function moveTo(t: Tensor, node: GradientNode | null, outputNr: number): void {
+  if (t._extra?.retainGrad) {
+    (t._gradFn as Node | null)?.retained?.delete(t._outputNr);
+    if (node !== null) retainIn(node as Node, outputNr, t);
+  }
+  setNode(t, node, outputNr);
+}
+
+export function setNode(t: Tensor, node: GradientNode | null, outputNr: number): void {
+  t._gradFn = node;
+  t._outputNr = outputNr;
+  t._viewVersion = t._version.value;
+}
+
+export function retainIn(node: Node, outputNr: number, t: Tensor): void {
+  node.retained ??= new Map();
+  node.retained.set(outputNr, t);
+}
+
+/** Refuses to give a new node to a view that was not made to have one. */
+export function checkCreation(view: Tensor, modified: string): void {
+  const how = view._creation;
+  if (how === CREATION_DEFAULT) return;
+  const fn = view._gradFn;
+  const output = fn === null ? "" : `Output ${view._outputNr} of ${operatorName(fn)} is a view`;
+  const made = output === "" ? "A view was" : `${output} of a view which was`;
+  const inNoGrad = `${made} created in no_grad mode and ${modified}`;
+  const first =
+    how === CREATION_NO_GRAD || fn === null
+      ? `${inNoGrad} modified inplace with grad mode enabled.`
+      : `${output} and ${modified} modified inplace.`;
+  const then =
+    how === CREATION_NO_GRAD
+      ? "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving " +
+        "both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be " +
+        "tracked) or both outside (if you want the inplace to be tracked)."
+      : "This view is the output of a function that returns multiple views. Such functions do not allow the output " +
+        "views to be modified inplace. You should replace the inplace operation by an out-of-place one.";
+  throw new RuntimeError(`${first} ${then}`, { code: how === CREATION_NO_GRAD ? "no_grad_view" : "multi_output_view" });
 }
 
 export function metaOf(t: Tensor): { shape: readonly number[]; dtype: DType; meta: boolean } {
@@ -38,10 +84,9 @@ export function metaOf(t: Tensor): { shape: readonly number[]; dtype: DType; met
 
 /** Where this tensor's gradient flows, or null when it needs none. */
 export function edgeOf(t: Tensor): Edge | null {
-  if (!requiresGrad(t)) return null;
   const fn = gradFnOf(t);
   if (fn !== null) return { node: fn as Node, index: t._outputNr };
-  return { node: accumulatorOf(t), index: 0 };
+  return t._requiresGrad ? { node: accumulatorOf(t), index: 0 } : null;
 }
 
 /** The one node that adds into a leaf's gradient. */

@@ -1,28 +1,36 @@
 /** Tensors kept for the backward pass, with the check that nobody wrote to them since. */
 import { isScalar, type Scalar } from "../tensor/complex.ts";
-import { type DType, getDefaultDtype } from "../tensor/dtype.ts";
+import { type DType, getDefaultDtype, legacyName } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
-import { listText } from "../tensor/size.ts";
-import { type GradientNode, Tensor } from "../tensor/tensor.ts";
-import { gradFnOf, typeName } from "./history.ts";
+import { listText, numelOf } from "../tensor/size.ts";
+import type { Storage } from "../tensor/storage.ts";
+import { type GradientNode, isContiguousGeometry, Tensor } from "../tensor/tensor.ts";
+import { gradFnOf, operatorName } from "./history.ts";
 import { freedError, type Node } from "./node.ts";
 
 class SavedTensor {
   readonly tensor: Tensor;
   readonly version: number;
-  readonly shape: readonly number[];
-  readonly gradFn: GradientNode | null;
+  /** The node that saved it as its own result; null for an argument. */
+  readonly node: GradientNode | null;
   readonly outputNr: number;
-  /** A result of the node that saved it. */
-  readonly isResult: boolean;
+  // What it was made of: `x.data = y` gives the object other bytes.
+  readonly storage: Storage;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  readonly offset: number;
+  readonly isLeaf: boolean;
 
-  constructor(tensor: Tensor, gradFn: GradientNode | null, outputNr: number, isResult: boolean) {
+  constructor(tensor: Tensor, node: GradientNode | null, outputNr: number) {
     this.tensor = tensor;
     this.version = tensor._version.value;
-    this.shape = tensor._shape;
-    this.gradFn = gradFn;
+    this.node = node;
     this.outputNr = outputNr;
-    this.isResult = isResult;
+    this.storage = tensor._storage;
+    this.shape = tensor._shape;
+    this.strides = tensor._strides;
+    this.offset = tensor._offset;
+    this.isLeaf = node === null && gradFnOf(tensor) === null;
     tensor._storage.claims++;
   }
 }
@@ -36,62 +44,66 @@ export const FREED: unique symbol = Symbol("freed");
 /** Keeps an argument. */
 export function save(x: Tensor | Scalar | null | undefined | readonly (Tensor | null)[]): Saved {
   if (x === null || x === undefined) return null;
-  if (x instanceof Tensor) return new SavedTensor(x, gradFnOf(x), x._outputNr, false);
+  if (x instanceof Tensor) return new SavedTensor(x, null, 0);
   if (Array.isArray(x)) return x.map((t) => save(t));
   return x as Scalar;
 }
 
 /** Keeps a result of the node itself. */
 export function saveResult(x: Tensor, node: Node, outputNr: number): Saved {
-  return new SavedTensor(x, node, outputNr, true);
+  // Written in place into a view, it belongs to the view's new node.
+  return x._base === null ? new SavedTensor(x, node, outputNr) : new SavedTensor(x, gradFnOf(x), x._outputNr);
 }
 
-/** Gives up the claims of what was saved. */
-export function drop(x: Saved): void {
-  if (x instanceof SavedTensor) x.tensor._storage.release();
+/** Gives up the claims of what was saved; gives what then stands in its place. */
+export function drop(x: Saved, keepsNumber = false): Saved {
+  if (x instanceof SavedTensor) x.storage.release();
   else if (Array.isArray(x)) for (const y of x) drop(y);
+  else if (x === null || keepsNumber) return x;
+  return FREED;
 }
 
 /** The saved value again; an error when it was written to or freed. */
 export function unpack(x: Saved, node: Node): Tensor | Scalar | null | (Tensor | Scalar | null)[] {
-  if (x === FREED || node.released) {
-    if (x === FREED) freedError();
-  }
+  if (x === FREED) freedError();
   if (x === null || isScalar(x)) return x as Scalar | null;
   if (Array.isArray(x)) return x.map((y) => unpack(y, node) as Tensor);
   const s = x as SavedTensor;
   const t = s.tensor;
-  if (t._version.value !== s.version) changedError(s);
-  if (t._gradFn === s.gradFn && t._outputNr === s.outputNr) return t;
-  return rebuilt(s);
+  const fn = s.node ?? gradFnOf(t);
+  if (fn === null && !s.isLeaf) {
+    throw new RuntimeError(
+      "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, " +
+        "please use out-of-place `.detach()` instead",
+    );
+  }
+  if (t._version.value !== s.version) changedError(s, fn);
+  if (s.node === null) return t;
+  return t._gradFn === fn && t._outputNr === s.outputNr && t._storage === s.storage ? t : rebuilt(s);
 }
 
 /** The tensor object moved on in the graph, but its elements are those that were saved. */
 function rebuilt(s: SavedTensor): Tensor {
   const t = s.tensor;
-  const copy = new Tensor(t._storage, t._offset, t._shape, t._strides, t.dtype, t._numel, t._contiguous, t._version);
+  const dense = isContiguousGeometry(s.shape, s.strides);
+  const copy = new Tensor(s.storage, s.offset, s.shape, s.strides, t.dtype, numelOf(s.shape), dense, t._version);
   copy._bits = t._bits;
-  copy._gradFn = s.gradFn;
+  copy._gradFn = s.node;
   copy._outputNr = s.outputNr;
   return copy;
 }
 
-function changedError(s: SavedTensor): never {
+function changedError(s: SavedTensor, fn: GradientNode | null): never {
   const t = s.tensor;
-  const fn = s.isResult ? s.gradFn : gradFnOf(t);
-  const index = s.isResult ? s.outputNr : t._outputNr;
-  const maker = fn === null ? "" : `, which is output ${index} of ${shortName(fn.name)},`;
+  const maker = fn === null ? "" : `, which is output ${s.outputNr} of ${operatorName(fn)},`;
+  const shape = s.node === null ? t._shape : s.shape;
   throw new RuntimeError(
     "one of the variables needed for gradient computation has been modified by an inplace operation: " +
-      `[torch.${typeName(t.dtype)} ${listText(s.shape)}]${maker} is at version ${t._version.value}; ` +
+      `[${legacyName(t.dtype)} ${listText(shape)}]${maker} is at version ${t._version.value}; ` +
       `expected version ${s.version} instead. Hint: enable anomaly detection to find the operation that failed to ` +
       "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).",
     { code: "version" },
   );
-}
-
-function shortName(name: string): string {
-  return name === "CopySlices" ? "torch::autograd::CopySlices" : name.replace(/Backward\d*$/, "");
 }
 
 /** Shape and dtype of a tensor argument, without its bytes. */

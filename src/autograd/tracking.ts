@@ -5,8 +5,8 @@ import { clone } from "../dispatch/copy.ts";
 import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { checkOutGradients, setGeometry } from "../dispatch/out.ts";
 import { RuntimeError, TypeError } from "../tensor/errors.ts";
-import { CREATION_MULTI_OUTPUT, CREATION_NO_GRAD, extraOf, Tensor } from "../tensor/tensor.ts";
-import { accumulatorOf, edgeOf, gradFnOf, metaOf } from "./history.ts";
+import { extraOf, Tensor } from "../tensor/tensor.ts";
+import { accumulatorOf, checkCreation, edgeOf, gradFnOf, metaOf, moveTo, setNode } from "./history.ts";
 import type { Edge, Node } from "./node.ts";
 import { type Saved, save } from "./saved.ts";
 import { CopySlices } from "./view-nodes.ts";
@@ -62,7 +62,6 @@ export function recordView<R>(result: R, node: Node): R {
     (result as unknown as Tensor[]).forEach((t, i) => {
       attach(t, node, i);
       t._viewVersion = t._version.value;
-      if (t._creation !== CREATION_NO_GRAD) t._creation = CREATION_MULTI_OUTPUT;
     });
   }
   return result;
@@ -86,37 +85,13 @@ export function checkInplace(self: Tensor, others: readonly unknown[] = []): voi
   const own = requiresGrad(self);
   if (!own && !tracks(others)) return;
   if (self._base !== null) {
-    checkCreation(self);
-    if (own && gradFnOf(self._base) === null) {
+    checkCreation(self, "is being");
+    if (own && self._base._gradFn === null) {
       throw texts.leafViewInPlace(undefined);
     }
   }
-  if (own && gradFnOf(self) === null) {
+  if (own && self._gradFn === null) {
     throw texts.leafInPlace(undefined);
-  }
-}
-
-function checkCreation(view: Tensor): void {
-  if (view._creation === CREATION_NO_GRAD) {
-    throw new RuntimeError(
-      "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use " +
-        "case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and " +
-        "the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both " +
-        "outside (if you want the inplace to be tracked).",
-      { code: "no_grad_view" },
-    );
-  }
-  if (view._creation === CREATION_MULTI_OUTPUT) {
-    const fn = gradFnOf(view);
-    const first =
-      fn === null ? "A view" : `Output ${view._outputNr} of ${fn.name.replace(/Backward\d*$/, "")} is a view and`;
-    const middle = fn === null ? "" : " is being modified inplace.";
-    throw new RuntimeError(
-      `${first}${middle} This view is the output of a function that returns multiple views. Such functions do not ` +
-        "allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place " +
-        "one.",
-      { code: "multi_output_view" },
-    );
   }
 }
 
@@ -126,22 +101,31 @@ export function rebaseHistory(self: Tensor, node: Node): void {
   node.outputs[0] = metaOf(self);
   const base = self._base;
   if (base === null) {
-    self._gradFn = node;
-    self._outputNr = 0;
+    moveTo(self, node, 0);
     return;
   }
   const outer = new CopySlices(base, self, node);
   outer.next = [edgeOf(base), ...node.next.slice(1)];
   outer.outputs = [metaOf(base)];
-  base._gradFn = outer;
-  base._outputNr = 0;
+  moveTo(base, outer, 0);
   self._viewVersion = -1;
   gradFnOf(self);
+}
+
+/**
+ * After a recorded in-place view operator: nothing was written, so that a view's base stays as it is. A gradient that
+ * is retained stays with the former node, in the former shape.
+ */
+export function rebaseView(self: Tensor, node: Node): void {
+  node.outputs[0] = metaOf(self);
+  setNode(self, node, 0);
 }
 
 /** Gives `self` the geometry of a view of it (in-place view operators). */
 export function adoptGeometry(self: Tensor, view: Tensor): void {
   setGeometry(self, view._shape, view._strides, view._offset);
+  // It was replayed through its former self.
+  if (self._extra?.replay) self._extra.replay = view._extra?.replay ?? null;
 }
 
 export function checkOut(op: string, out: Tensor | readonly Tensor[], inputs: readonly unknown[]): void {

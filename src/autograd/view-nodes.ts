@@ -1,6 +1,6 @@
 /** The nodes of views that were written to: the base's gradient is cut where the view lies. */
 import type { GradientNode, Tensor } from "../tensor/tensor.ts";
-import { type Gradients, Node } from "./node.ts";
+import { freedError, type Gradients, Node } from "./node.ts";
 import { formulas as F } from "./registry.ts";
 
 /** Sizes, strides and offset, without the tensor. */
@@ -52,6 +52,7 @@ export class CopySlices extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0];
     if (!grad) return this.nothing();
+    if (this.released) freedError();
     const whole = F.copyToRegion(grad, this.base);
     const slice = this.replay !== null ? this.replay(whole) : F.sliceOf(whole, this.base, this.view);
     const parts = this.inner.apply([slice.clone()]);

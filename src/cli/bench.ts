@@ -12,6 +12,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { TensorDict } from "../tensordict/index.ts";
 import { zeros } from "../tensordict/tensor-ops.ts";
 import { CliError } from "./errors.ts";
+import { say } from "./output.ts";
 import { progressBar } from "./progress.ts";
 import { bytesText, sizeOption } from "./text.ts";
 
@@ -197,7 +198,7 @@ export async function bench(place: string | undefined, options: BenchOptions): P
   try {
     const all = subjects(tensorsOf(nbytes), nbytes);
     const rows = rowsOf(all, await measure(all, folder, controller.signal), nbytes);
-    if (options.json) console.log(JSON.stringify({ folder: where, nbytes, rounds: ROUNDS, rows }, null, 2));
+    if (options.json) say(JSON.stringify({ folder: where, nbytes, rounds: ROUNDS, rows }, null, 2));
     else print(rows, nbytes);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -209,8 +210,8 @@ function print(rows: readonly Row[], nbytes: number): void {
   for (const { what, direction, seconds: time, bytesPerSecond, share } of rows) {
     const speed = `${(bytesPerSecond / 1e9).toFixed(2)} GB/s`.padStart(11);
     const part = `${Math.round(share * 100)} %`.padStart(6);
-    console.log(`${direction}  ${what.padEnd(12)}  ${`${(time * 1000).toFixed(1)} ms`.padStart(10)}${speed}${part}`);
+    say(`${direction}  ${what.padEnd(12)}  ${`${(time * 1000).toFixed(1)} ms`.padStart(10)}${speed}${part}`);
   }
-  console.log(`${bytesText(nbytes)}, the middle of ${ROUNDS} rounds; shares are of the plain loop's speed.`);
-  console.log("Nothing was flushed to the disk: what is read lies in the system's cache.");
+  say(`${bytesText(nbytes)}, the middle of ${ROUNDS} rounds; shares are of the plain loop's speed.`);
+  say("Nothing was flushed to the disk: what is read lies in the system's cache.");
 }

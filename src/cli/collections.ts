@@ -1,73 +1,51 @@
 // What the commands work with: any format as a TensorDict whose bytes are read when they are used.
 import "../install.ts";
 import type { GgufFile } from "../io/gguf.ts";
-import { isPlainObject, isPythonJson } from "../io/python-json.ts";
-import { Tensor } from "../tensor/tensor.ts";
-import { isTensorCollection, NonTensorData, TensorDict } from "../tensordict/index.ts";
+import { isPlainObject } from "../io/python-json.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { NonTensorData, TensorDict } from "../tensordict/index.ts";
 import type { SafetensorsSource } from "../tensordict/safetensors.ts";
 import type { Td } from "../tensordict/state.ts";
 import { openAnyClass } from "./any-class.ts";
-import { CliError } from "./errors.ts";
 import type { FormatName } from "./formats.ts";
-import { ALONE, METADATA, SEPARATOR, standsBeside } from "./losses.ts";
+import { METADATA } from "./losses.ts";
+import { encodePython, nestedAtDots, type PythonTree } from "./python-tree.ts";
+import type { PythonNode } from "./python-values.ts";
+import { withoutStructure } from "./structure.ts";
 
 /** What was opened. */
 export interface Opened {
   td: Td;
   /** What the source has and the collection does not tell: one line for each kind of thing. */
   lost: readonly string[];
+  /** What the levels were in Python; null for what is a collection there, too, or of no Python program. */
+  tree: PythonNode | null;
 }
 
-/** A TensorDict of values nested in objects; values that are no tensors are kept as they are. */
+/** A TensorDict of tensors by name, and other values beside them. */
 function fromValues(value: unknown, path: string): Td {
-  if (isTensorCollection(value)) return value as Td;
-  if (value instanceof Tensor) return fromValues({ [ALONE]: value }, path);
-  const pairs = value instanceof Map ? [...value] : isPlainObject(value) ? Object.entries(value) : null;
-  if (pairs === null) throw new CliError(`${path} holds ${typeof value}, no tensors by name.`);
-  const td = new TensorDict({}) as unknown as Td;
-  for (const [key, item] of pairs) {
-    if (typeof key !== "string") throw new CliError(`${path}: the key ${String(key)} is no string.`);
-    const nested = item instanceof Map || (isPlainObject(item) && Object.values(item).some(holdsTensors));
-    if (item instanceof Tensor || isTensorCollection(item)) td.set(key, item as Tensor);
-    else if (nested) td.set(key, fromValues(item, path));
-    else if (isPythonJson(item)) td.set(key, new NonTensorData(item) as never);
-    else throw new CliError(`${path}: the entry ${JSON.stringify(key)} is neither a tensor nor a plain value.`);
-  }
-  return td;
+  return encodePython(value, path).td;
 }
 
-function holdsTensors(value: unknown): boolean {
-  if (value instanceof Tensor || isTensorCollection(value)) return true;
-  return isPlainObject(value) && Object.values(value).some(holdsTensors);
-}
-
-/** Flat names as levels, unless a name stands beside the beginning of another ("a" beside "a.b"). */
-function nestedAtDots(td: Td): Td {
-  const keys = new Set(td._keys());
-  if (![...keys].some((key) => key.includes(SEPARATOR)) || standsBeside(keys)) return td;
-  return td.unflattenKeys(SEPARATOR) as Td;
-}
-
-/** Tensors by name, or a collection as it is. */
-function fromState(value: unknown, path: string): Td {
-  const td = fromValues(value, path);
-  return td === value ? td : nestedAtDots(td);
+/** What a Python program saved. */
+function fromPython(value: unknown, path: string): PythonTree {
+  const { td, tree } = encodePython(value, path);
+  return { td: tree === null ? td : nestedAtDots(td), tree };
 }
 
 /** The collection of a safetensors file. */
 export async function fromSafetensors(file: SafetensorsSource): Promise<Opened> {
   const { tensordict: text, ...strings } = Object.fromEntries(file.metadata);
-  const td =
-    text === undefined
-      ? nestedAtDots(fromValues(new Map(file.keys().map((name) => [name, file.tensor(name)])), file.path))
-      : (await import("../tensordict/safetensors.ts")).structuredSafetensors(file, text);
-  if (Object.keys(strings).length === 0) return { td, lost: [] };
+  const flat = text === undefined;
+  const td = flat
+    ? fromValues(new Map(file.keys().map((name) => [name, file.tensor(name)])), file.path)
+    : (await import("../tensordict/safetensors.ts")).structuredSafetensors(file, text);
+  const others = Object.keys(strings);
   // The structure may have taken the place of the strings beside it.
-  if (td._kind !== "tensordict" || td._own(METADATA) !== undefined) {
-    return { td, lost: [`  strings of the header: ${Object.keys(strings).join("; ")}`] };
-  }
-  td.set(METADATA, new NonTensorData(strings) as never);
-  return { td, lost: [] };
+  const told = td._kind === "tensordict" && td._own(METADATA) === undefined;
+  if (others.length > 0 && told) td.set(METADATA, new NonTensorData(strings) as never);
+  const lost = others.length === 0 || told ? [] : [`  strings of the header: ${others.join("; ")}`];
+  return { ...withoutStructure(td, file.path, flat), lost };
 }
 
 async function openSafetensors(path: string): Promise<Opened> {
@@ -95,15 +73,15 @@ export function isHeaderArray(array: Tensor): boolean {
   return headerIn(array) !== null;
 }
 
-async function openNpz(path: string): Promise<Td> {
+async function openNpz(path: string): Promise<PythonTree> {
   const { loadNpz } = await import("../io/npz.ts");
   const arrays = loadNpz(path);
   const kept = arrays[METADATA];
   const header = kept === undefined ? null : headerIn(kept);
   if (header !== null) delete arrays[METADATA];
-  const td = nestedAtDots(fromValues(arrays, path));
+  const td = fromValues(arrays, path);
   if (header !== null) td.set(METADATA, header as never);
-  return td;
+  return withoutStructure(td, path, true);
 }
 
 async function openHdf5(path: string): Promise<Td> {
@@ -124,12 +102,17 @@ async function openSnapshot(path: string): Promise<Opened> {
   const values = roots.map((name): [string, unknown] => [name, snapshot.readObject(`0/${name}`)]);
   // What `convert` writes is the state of one object; others are kept apart by their names.
   const [only] = values;
-  const td = fromState(values.length === 1 ? only?.[1] : new Map(values), path);
+  const found = encodePython(values.length === 1 ? only?.[1] : Object.fromEntries(values), path);
+  const kept = found.tree === null ? found : withoutStructure(found.td, path, true);
+  const opened = { td: kept.td, tree: kept.tree ?? found.tree };
   const others = [...snapshot.manifest].filter(([name, entry]) => {
     if (name.startsWith("0/")) return false;
     return ["Tensor", "ChunkedTensor", "object"].includes(entry.type) && !("replicated" in entry && entry.replicated);
   });
-  return { td, lost: others.length === 0 ? [] : [`  values of other processes than the first: ${others.length}`] };
+  return {
+    ...opened,
+    lost: others.length === 0 ? [] : [`  values of other processes than the first: ${others.length}`],
+  };
 }
 
 function plainValue(value: unknown): unknown {
@@ -146,27 +129,28 @@ function openGguf(file: GgufFile): Opened {
     const { type } = file.entry(name);
     if (type.dtype === null) types.add(type.name);
   }
-  return { td, lost: types.size === 0 ? [] : [`  quantization (blocks become bytes): ${[...types].join(", ")}`] };
+  const lost = types.size === 0 ? [] : [`  quantization (blocks become bytes): ${[...types].join(", ")}`];
+  return { td, lost, tree: null };
 }
 
 async function openWhole(
   path: string,
   format: Exclude<FormatName, "gguf" | "torchsnapshot" | "safetensors">,
-): Promise<Td> {
+): Promise<PythonTree> {
   switch (format) {
     case "memmap":
     case "tdz":
-      return TensorDict.loadMemmap(path, { mode: "r" }) as unknown as Td;
+      return withoutStructure(TensorDict.loadMemmap(path, { mode: "r" }) as unknown as Td, path);
     case "consolidated":
-      return TensorDict.fromConsolidated(path) as unknown as Td;
+      return withoutStructure(TensorDict.fromConsolidated(path) as unknown as Td, path);
     case "pt":
-      return fromState((await import("../io/torch-file.ts")).loadTorch(path), path);
+      return fromPython((await import("../io/torch-file.ts")).loadExactly(path), path);
     case "npz":
       return await openNpz(path);
     case "npy":
-      return fromValues((await import("../io/npy.ts")).loadNpy(path), path);
+      return fromPython((await import("../io/npy.ts")).loadNpy(path), path);
     case "hdf5":
-      return await openHdf5(path);
+      return withoutStructure(await openHdf5(path), path);
   }
 }
 
@@ -176,5 +160,5 @@ export async function openCollection(path: string, format: FormatName): Promise<
   if (format === "gguf") return openGguf((await import("../io/gguf.ts")).loadGguf(path));
   if (format === "torchsnapshot") return await openSnapshot(path);
   if (format === "safetensors") return await openSafetensors(path);
-  return { td: await openWhole(path, format), lost: [] };
+  return { ...(await openWhole(path, format)), lost: [] };
 }

@@ -15,8 +15,9 @@ import { zeros } from "../tensordict/tensor-ops.ts";
 import type { Entry } from "../tensordict/types.ts";
 import type { Opened } from "./collections.ts";
 import { CliError } from "./errors.ts";
-import { valueOf } from "./inspect.ts";
 import { METADATA, SEPARATOR } from "./losses.ts";
+import { joinedTrees, pythonNotes } from "./python-tree.ts";
+import { valueOf } from "./python-values.ts";
 import type { Source } from "./source.ts";
 
 /** Bytes that are copied between two looks at a signal. */
@@ -92,7 +93,8 @@ export function union(sources: readonly Source[], last: boolean): Opened {
     const list = [...told, ...more].join("\n");
     throw new CliError(`several sources have the same entries:\n${list}\nPass --last to take those of the last one.`);
   }
-  return { td, lost: [...sources.flatMap(({ lost }) => lost), ...union.lost] };
+  const tree = sources.map((source) => source.tree).reduce(joinedTrees);
+  return { td, lost: [...sources.flatMap(({ lost }) => lost), ...union.lost], tree };
 }
 
 /** What several collections become together. */
@@ -247,5 +249,8 @@ export function combine(sources: readonly Source[], how: "stack" | "cat"): Combi
       onProgress?.(done + 1, combining.copies.length);
     }
   };
-  return { outline, lost: sources.flatMap(({ lost }) => lost), fill };
+  const notes = pythonNotes(sources[0]?.tree ?? null);
+  const told =
+    notes.size === 0 ? [] : [`  lists, tuples and keys of Python: ${[...notes.keys()].slice(0, 8).join("; ")}`];
+  return { outline, lost: [...sources.flatMap(({ lost }) => lost), ...told], fill };
 }

@@ -6,8 +6,12 @@ import type { LazyLike } from "../tensordict/lazy.ts";
 import type { NestedTensor } from "../tensordict/nested.ts";
 import { isNested, type Td } from "../tensordict/state.ts";
 import type { Entry } from "../tensordict/types.ts";
-import { valueOf } from "./inspect.ts";
 import { pause } from "./lifetime.ts";
+
+import { say } from "./output.ts";
+import { pythonNotes } from "./python-tree.ts";
+import { type PythonNode, valueOf } from "./python-values.ts";
+
 import { openSource } from "./source.ts";
 import { printable } from "./text.ts";
 
@@ -39,6 +43,7 @@ async function tensorDifference(a: Tensor, b: Tensor): Promise<string | null> {
   const [x, y] = [a.shape.join(", "), b.shape.join(", ")];
   if (x !== y) return `shape [${x}] and [${y}]`;
   if (a.requiresGrad !== b.requiresGrad) return "requires_grad differs";
+  if (a.isMeta || b.isMeta) return a.isMeta === b.isMeta ? null : "one has no elements (meta)";
   return (await sameElements(a, b)) ? null : "elements differ";
 }
 
@@ -109,13 +114,24 @@ async function compareLevels(a: Td, b: Td, prefix: string, found: Difference[]):
   }
 }
 
+/** Lists and tuples, numbers and texts as keys: what the entries do not tell. */
+function compareTrees(a: PythonNode | null, b: PythonNode | null, found: Difference[]): void {
+  const [x, y] = [pythonNotes(a), pythonNotes(b)];
+  for (const name of new Set([...x.keys(), ...y.keys()])) {
+    const [left, right] = [x.get(name), y.get(name)];
+    if (left !== right)
+      found.push({ name, what: `in Python ${left ?? "as it is here"} and ${right ?? "as it is here"}` });
+  }
+}
+
 /** Prints the differences; gives whether there are none. */
 export async function diff(first: string, second: string, options: { json?: boolean }): Promise<boolean> {
-  const { td: a } = await openSource(first);
-  const { td: b } = await openSource(second);
+  const a = await openSource(first);
+  const b = await openSource(second);
   const found: Difference[] = [];
-  await compare(a as Entry, b as Entry, "", found);
-  if (options.json) console.log(JSON.stringify(found, null, 2));
-  else for (const { name, what } of found) console.log(printable(`${name === "" ? "(all)" : name}: ${what}`));
+  await compare(a.td as Entry, b.td as Entry, "", found);
+  compareTrees(a.tree, b.tree, found);
+  if (options.json) say(JSON.stringify(found, null, 2));
+  else for (const { name, what } of found) say(printable(`${name === "" ? "(all)" : name}: ${what}`));
   return found.length === 0;
 }

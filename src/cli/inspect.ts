@@ -1,10 +1,14 @@
 // `zensor inspect`: the tensors of a file or a directory of any format, without reading their bytes.
-import { pythonJsonStringify } from "../io/python-json.ts";
+import { type PythonJson, pythonJsonStringify, toPlain } from "../io/python-json.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import type { LazyLike } from "../tensordict/lazy.ts";
 import { isNested, shapeOf, type Td } from "../tensordict/state.ts";
 import { FORMATS, type FormatName } from "./formats.ts";
+
+import { say } from "./output.ts";
+import { valueOf } from "./python-values.ts";
+
 import { openOutline } from "./source.ts";
 import { bytesText } from "./text.ts";
 
@@ -22,12 +26,6 @@ interface Listing {
   batchSize: readonly number[];
   rows: Row[];
   values: { name: string; value: unknown }[];
-}
-
-/** The value of an entry that is no tensor: nested arrays for a stack. */
-export function valueOf(entry: unknown): unknown {
-  const held = entry as { _kind: string; data?: unknown; tolist(): unknown };
-  return held._kind === "nonTensorStack" ? held.tolist() : held.data;
 }
 
 /** Every tensor of a collection by its joined name, and every other value. */
@@ -73,19 +71,20 @@ function printTable(listing: Listing): void {
   const widths = [width(0), width(1), width(2), width(3)];
   for (const [name, dtype, shape, size] of cells as [string, string, string, string][]) {
     const left = `${name.padEnd(widths[0] as number)}  ${dtype.padEnd(widths[1] as number)}`;
-    console.log(`${left}  ${shape.padEnd(widths[2] as number)}  ${size.padStart(widths[3] as number)}`);
+    say(`${left}  ${shape.padEnd(widths[2] as number)}  ${size.padStart(widths[3] as number)}`);
   }
-  for (const { name, value } of listing.values) console.log(`${name} = ${valueText(value)}`);
+  for (const { name, value } of listing.values) say(`${name} = ${valueText(value)}`);
   const total = listing.rows.reduce((sum, row) => sum + row.nbytes, 0);
   const batch = listing.batchSize.length === 0 ? "" : `, batch size [${listing.batchSize.join(", ")}]`;
-  console.log(`${FORMATS[listing.format].title}: ${listing.rows.length} tensors, ${bytesText(total)}${batch}`);
+  say(`${FORMATS[listing.format].title}: ${listing.rows.length} tensors, ${bytesText(total)}${batch}`);
 }
 
 /** Lists the tensors of a file or a directory. */
 export async function inspect(path: string, options: { json?: boolean; from?: string }): Promise<void> {
   const { td, format } = await openOutline(path, options);
   const listing = listingOf(td, format);
-  if (options.json)
-    console.log(JSON.stringify(listing, (_key, value) => (typeof value === "bigint" ? `${value}` : value), 2));
-  else printTable(listing);
+  if (!options.json) return printTable(listing);
+  const values = listing.values.map(({ name, value }) => ({ name, value: toPlain(value as PythonJson) }));
+  const text = (_key: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
+  say(JSON.stringify({ ...listing, values }, text, 2));
 }

@@ -2,9 +2,11 @@
 import { keyProblem } from "../io/keys.ts";
 import { LOST_KEYS } from "../io/memmap-meta.ts";
 import { isPlainObject, isPythonJson } from "../io/python-json.ts";
+import { attributesOf } from "../io/python-origin.ts";
 import { safetensorsCode } from "../io/safetensors-header.ts";
 import { escapeComponent } from "../io/snapshot-manifest.ts";
 import { entryNameProblem } from "../io/zip-directory.ts";
+import { Float } from "../tensor/complex.ts";
 import { SCALAR_SIZE, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor } from "../tensordict/index.ts";
@@ -39,6 +41,10 @@ export interface Fitted {
   td: Td;
   /** One line for each kind of thing that is lost. */
   lost: string[];
+  /** Entries that the format has no place for itself. */
+  homeless: ReadonlySet<Entry>;
+  /** Names that are read as other levels than they come from. */
+  renamed: boolean;
 }
 
 function nameOf(path: Path): string {
@@ -100,14 +106,16 @@ function isExactJson(value: unknown): boolean {
 
 /** Values that an HDF5 file keeps: texts, or booleans or numbers of one kind, and lists of these. */
 function fitsHdf5(value: unknown): boolean {
-  const values = Array.isArray(value) ? value : [value];
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (values.every((item) => typeof item === "string")) {
     return (values as string[]).every((text) => !text.includes("\0") && text.isWellFormed());
   }
   if (values.every((item) => typeof item === "boolean")) return true;
   const whole = (item: unknown) => typeof item === "bigint" || Number.isSafeInteger(item);
-  if (values.every(whole)) return values.every((item) => BigInt.asIntN(64, BigInt(item)) === BigInt(item));
-  return values.every((item) => typeof item === "number");
+  if (values.every(whole)) {
+    return (values as (bigint | number)[]).every((item) => BigInt.asIntN(64, BigInt(item)) === BigInt(item));
+  }
+  return values.every((item) => item instanceof Float || (typeof item === "number" && !whole(item)));
 }
 
 function hdf5KeyProblem(key: string): string | null {
@@ -119,12 +127,18 @@ class Fitting {
   private readonly lost = new Map<string, Set<string>>();
   private readonly refused = new Map<string, Set<string>>();
   private readonly paths: Path[] = [];
+  private readonly homeless = new Set<Entry>();
+  private renamed = false;
   /** Flat names instead of levels. */
   private readonly flat: boolean;
   /** Batch sizes, names, classes and stacks are kept. */
   private readonly structured: boolean;
 
-  constructor(private readonly format: FormatName) {
+  /** @param described a structure beside the collection keeps what the format has no place for */
+  constructor(
+    private readonly format: FormatName,
+    private readonly described: boolean,
+  ) {
     this.flat = format === "npz" || format === "npy" || format === "torchsnapshot";
     this.structured = !this.flat && format !== "hdf5";
   }
@@ -151,7 +165,10 @@ class Fitting {
           : this.entry(entry as Td, inner);
       if (kept !== null) entries.set(key, kept);
     }
-    if (entries.size === 0 && path.length > 0 && this.flat) this.lose("empty TensorDicts", path);
+    if (entries.size === 0 && path.length > 0 && this.flat) {
+      if (this.described) this.renamed = true;
+      else this.lose("empty TensorDicts", path);
+    }
     const isClass = td._kind === "tensorclass";
     const losesClass = isClass && (!this.structured || (this.format === "consolidated" && path.length === 0));
     if (losesClass) this.lose("the classes of tensorclasses", path);
@@ -200,6 +217,9 @@ class Fitting {
         : this.format === "torchsnapshot"
           ? !SNAPSHOT_DTYPES.has(dtype.name)
           : ["npz", "npy", "hdf5"].includes(this.format) && /^(bfloat16|float8)/.test(dtype.name);
+    if (this.format !== "pt" && attributesOf(tensor) !== undefined) {
+      this.lose("attributes that a program set on tensors", path);
+    }
     if (noDtype) this.refuse(`the format has no dtype for ${dtype.name}`, path);
     if (!tensor.requiresGrad || this.format === "pt") return tensor;
     this.lose("requires_grad", path);
@@ -215,6 +235,10 @@ class Fitting {
       if (!(this.isHeader(td, path) && this.format !== "hdf5")) this.paths.push(path);
       return td;
     }
+    if (this.described) {
+      this.homeless.add(td);
+      return td;
+    }
     this.lose("values that are no tensors", path);
     return null;
   }
@@ -225,7 +249,17 @@ class Fitting {
 
   private keeps(td: Td, path: Path): boolean {
     const isStack = td._kind === "nonTensorStack";
-    const { data, values_: values } = td as unknown as { data: unknown; values_?: readonly unknown[] };
+    const {
+      data,
+      _raw,
+      _raws,
+      values_: values,
+    } = td as unknown as {
+      data: unknown;
+      _raw?: unknown;
+      _raws?: readonly unknown[];
+      values_?: readonly unknown[];
+    };
     switch (this.format) {
       case "safetensors":
         return !isStack && isPythonJson(data);
@@ -235,7 +269,7 @@ class Fitting {
         return false;
       case "hdf5":
         if (this.isHeader(td, path)) return isPlainObject(data) && isExactJson(data);
-        return fitsHdf5(isStack ? values : data);
+        return fitsHdf5(isStack ? (_raws ?? values) : (_raw ?? data));
       case "torchsnapshot":
         return !isStack && (isExactJson(data) || typeof data === "bigint");
       default:
@@ -296,6 +330,8 @@ class Fitting {
       if (problem !== null) this.refuse(`names that its files cannot have: one ${problem}`, path);
     }
     if (!this.flat || flatIsExact(this.paths)) return;
+    this.renamed = true;
+    if (this.described) return;
     if (standsBeside(seen)) this.lose("levels: a name stands beside the beginning of others", "(all)");
     for (const path of this.paths) {
       const dotted = path.find((part) => part.includes(SEPARATOR));
@@ -310,7 +346,8 @@ class Fitting {
       const lines = listed(this.refused);
       throw new CliError(`a ${FORMATS[this.format].title} cannot be made of this:\n${lines.join("\n")}`);
     }
-    return { td: this.lost.size === 0 ? td : fitted, lost: listed(this.lost) };
+    const { homeless, renamed } = this;
+    return { td: this.lost.size === 0 ? td : fitted, lost: listed(this.lost), homeless, renamed };
   }
 
   run(td: Td): Fitted {
@@ -318,7 +355,7 @@ class Fitting {
       const alone = this.format === "memmap" || this.format === "tdz" || this.format === "pt";
       if (!alone)
         throw new CliError(`a ${FORMATS[this.format].title} cannot hold a value that is no tensor by itself.`);
-      return { td, lost: [] };
+      return { td, lost: [], homeless: this.homeless, renamed: false };
     }
     return this.finish(td, this.level(td, []));
   }
@@ -359,7 +396,8 @@ function isEven(members: readonly Td[]): boolean {
 /**
  * What of a collection fits into a format, and what would be lost. Tensors are never left out: throws `CliError` with a
  * list where some cannot be written.
+ * @param described a structure can keep what the format has no place for: such entries are not lost, but told
  */
-export function fitTo(td: Td, format: FormatName): Fitted {
-  return new Fitting(format).run(td);
+export function fitTo(td: Td, format: FormatName, described = false): Fitted {
+  return new Fitting(format, described).run(td);
 }

@@ -6,6 +6,7 @@ import { Command, CommanderError } from "commander";
 import { CliError, EXIT } from "./errors.ts";
 import { FORMATS } from "./formats.ts";
 import { endCommand, withPlaces } from "./lifetime.ts";
+import { output, say } from "./output.ts";
 import { printable } from "./text.ts";
 
 const NOTES = `
@@ -32,6 +33,7 @@ function commandLine(version: string, ended: (exitCode: number) => void = () => 
     .version(version, "-V, --version")
     .addHelpText("after", NOTES)
     .showHelpAfterError("See `zensor --help`.")
+    .configureOutput({ writeOut: output.write })
     .exitOverride();
   const command = (text: string, description: string) =>
     program.command(text).description(description).exitOverride().showHelpAfterError("See `zensor --help`.");
@@ -87,7 +89,7 @@ function commandLine(version: string, ended: (exitCode: number) => void = () => 
     .option("--json", "machine-readable output")
     .action(async (folder, options) => await (await import("./bench.ts")).bench(folder, options));
   command("completion <shell>", "print the completion script for bash, zsh or fish").action(async (shell) =>
-    console.log((await import("./completion.ts")).completion(shell, program)),
+    say((await import("./completion.ts")).completion(shell, program)),
   );
   return program;
 }

@@ -35,7 +35,7 @@ export async function merge(paths: readonly string[], options: MergeOptions): Pr
     return;
   }
   const combined = combine(sources, options.stack ? "stack" : "cat");
-  const prepared = prepare({ td: combined.outline, lost: combined.lost }, target);
+  const prepared = prepare({ td: combined.outline, lost: combined.lost, tree: null }, target);
   const { format, numThreads } = target;
   await place(target, async (made, background) => {
     // Files are filled piece by piece, so that nothing has to fit into memory.
@@ -44,7 +44,7 @@ export async function merge(paths: readonly string[], options: MergeOptions): Pr
     try {
       const filled = prepared.td.memmapLike(scratch);
       await combined.fill(filled, background);
-      if (!direct) await writeCollection(filled, made, format, { numThreads, ...background });
+      if (!direct) await writeCollection({ td: filled, tree: null }, made, format, { numThreads, ...background });
     } finally {
       if (!direct) rmSync(scratch, { recursive: true, force: true });
     }

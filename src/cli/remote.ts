@@ -24,7 +24,9 @@ import { CliError } from "./errors.ts";
 import type { FormatName } from "./formats.ts";
 import { interruption } from "./lifetime.ts";
 import { inMebibytes, progressBar } from "./progress.ts";
+import type { PythonNode } from "./python-values.ts";
 import { removeRemains } from "./remote-copy.ts";
+import { withoutStructure } from "./structure.ts";
 
 /** Requests at the same time. */
 const CONCURRENCY = 8;
@@ -43,6 +45,8 @@ export class RemoteSource {
   td!: Td;
   /** What the collection does not tell. */
   lost: readonly string[] = [];
+  /** What its levels were in Python. */
+  tree: PythonNode | null = null;
   /** The tree of a directory. */
   node: TreeNode | null = null;
 
@@ -158,9 +162,8 @@ export async function openRemote(url: string, format: FormatName): Promise<Remot
   if (format === "safetensors") {
     using _ = openAnyClass();
     const opened = await fromSafetensors(new OutlineListing(source, await RemoteSafetensors.open(url, { signal })));
-    source.td = opened.td;
-    source.lost = opened.lost;
-  } else source.td = await openDirectory(source);
+    Object.assign(source, opened);
+  } else Object.assign(source, withoutStructure(await openDirectory(source), url));
   return source;
 }
 

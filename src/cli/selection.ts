@@ -44,7 +44,7 @@ function entryAt(td: Td, key: string): Entry | undefined {
 }
 
 /** The path that a dotted name means: dots separate levels, and may be part of keys. */
-function findPath(td: Td, parts: readonly string[]): string[] | null {
+export function findPath(td: Td, parts: readonly string[]): string[] | null {
   for (let n = 1; n <= parts.length; n++) {
     const key = parts.slice(0, n).join(SEPARATOR);
     const entry = entryAt(td, key);

@@ -4,8 +4,10 @@ import { TensorDict } from "../tensordict/index.ts";
 import type { Td } from "../tensordict/state.ts";
 import type { Opened } from "./collections.ts";
 import { CliError, EXIT } from "./errors.ts";
-import { type Rows, rowsOption, take } from "./selection.ts";
+import { SEPARATOR } from "./losses.ts";
+import { findPath, type Rows, rowsOption, take } from "./selection.ts";
 import { openReached, reach } from "./source.ts";
+import { hasStructure } from "./structure.ts";
 import { openTarget, type TargetOptions, writeTarget } from "./target.ts";
 
 /** Options of the command. */
@@ -15,25 +17,32 @@ export interface SliceOptions extends TargetOptions {
   rows?: string;
 }
 
-/** Names given with commas, or by repeating the option. */
-function keysOption(given: readonly string[] | undefined): string[] | null {
-  if (given === undefined) return null;
-  const names = given.flatMap((text) => text.split(","));
-  if (names.includes("")) throw new CliError("--keys takes names separated by commas, none of them empty.", EXIT.usage);
-  return names;
+function keysOption(given: readonly string[] | undefined): readonly string[] | null {
+  const names = given?.flatMap((text) => text.split(","));
+  if (names?.includes("")) {
+    throw new CliError("--keys takes names separated by commas, none of them empty.", EXIT.usage);
+  }
+  return given ?? null;
+}
+
+/** Names given with commas, or by repeating the option; a name that has commas itself is given alone. */
+function namesIn(td: Td, given: readonly string[]): string[] {
+  return given.flatMap((text) => (findPath(td, text.split(SEPARATOR)) === null ? text.split(",") : [text]));
 }
 
 async function openPart(
   path: string,
   options: SliceOptions,
-  keys: string[] | null,
+  keys: readonly string[] | null,
   rows: Rows | null,
 ): Promise<Opened> {
-  const part = (td: Td) => take(td, keys, rows);
+  const part = (td: Td) => take(td, keys && namesIn(td, keys), rows);
   const reached = await reach(path, options);
   if (reached.format !== "hdf5") return await openReached(path, reached, part, options.quiet);
   using file = TensorDict.fromH5(reached.at, { mode: "r", batchSize: [] });
-  return { td: part(file as unknown as Td), lost: [] };
+  // What is kept in a structure is no dataset that could be read by itself.
+  if (hasStructure(file as unknown as Td)) return await openReached(path, reached, part, options.quiet);
+  return { td: part(file as unknown as Td), lost: [], tree: null };
 }
 
 /** Writes a part of a source. */

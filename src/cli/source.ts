@@ -2,6 +2,7 @@
 import { isRemote } from "../io/s3.ts";
 import { type Opened, openCollection } from "./collections.ts";
 import { type FormatName, formatNamed, formatOf } from "./formats.ts";
+import { recoded } from "./python-tree.ts";
 
 /** An opened source. */
 export interface Source extends Opened {
@@ -47,10 +48,12 @@ export async function openReached(
 ): Promise<Source> {
   if (isRemote(at)) {
     const remote = await (await import("./remote.ts")).openRemote(at, format);
-    return { path, format, td: await remote.fetch(part(remote.td), quiet), lost: remote.lost };
+    const td = await remote.fetch(part(remote.td), quiet);
+    return { path, format, lost: remote.lost, ...recoded(td, remote.tree, path) };
   }
-  const { td, lost } = await openCollection(at, format);
-  return { path, format, td: part(td), lost };
+  const { td, lost, tree } = await openCollection(at, format);
+  if (part === whole) return { path, format, td, lost, tree };
+  return { path, format, lost, ...recoded(part(td), tree, path) };
 }
 
 /** Opens what is at a path or in a store. */
@@ -62,6 +65,6 @@ export async function openSource(path: string, options: SourceOptions = {}): Pro
 export async function openOutline(path: string, options: SourceOptions = {}): Promise<Source> {
   const reached = await reach(path, options);
   if (!isRemote(reached.at)) return await openReached(path, reached);
-  const { td, lost } = await (await import("./remote.ts")).openRemote(path, reached.format);
-  return { path, format: reached.format, td, lost };
+  const { td, lost, tree } = await (await import("./remote.ts")).openRemote(path, reached.format);
+  return { path, format: reached.format, td, lost, tree };
 }

@@ -128,7 +128,13 @@ export function* npzTensors(path: string): Generator<Parts> {
     if (inOrder) {
       const { dtype, shape, nbytes, headerBytes } = header;
       const file = { path: zip.path, offset: entry.offset + headerBytes, nbytes };
-      yield { name, dtype, shape, nbytes, parts: () => windows({ address: 0, nbytes, keep: EMPTY, file }, PART_BYTES) };
+      yield {
+        name,
+        dtype,
+        shape,
+        nbytes,
+        parts: () => windows({ address: 0, nbytes, keep: EMPTY, block: 0, file }, PART_BYTES),
+      };
     } else {
       const tensor = whole();
       const { dtype, shape } = tensor;

@@ -1,10 +1,11 @@
 // Where a command writes: what would be lost is refused first, then everything is written beside the target, which
 // changes only when all of it is there.
-import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
-import { join, resolve, sep } from "node:path";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { styleText } from "node:util";
 import { discardPath, replaceDurably, temporaryBeside } from "../io/durable.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
+import { isInside, realPlace } from "../io/paths.ts";
 import { isRemote } from "../io/s3.ts";
 import { copyMappedFiles } from "../io/tensor-bytes.ts";
 import type { Td } from "../tensordict/state.ts";
@@ -14,7 +15,11 @@ import { FORMATS, type FormatName, formatNamed, hasDirectWay, targetFormat } fro
 import { listingOf } from "./inspect.ts";
 import { interruption, temporaryFor } from "./lifetime.ts";
 import { fitTo } from "./losses.ts";
+import { say } from "./output.ts";
 import { progressBar } from "./progress.ts";
+import { isFlat } from "./python-tree.ts";
+import type { PythonNode } from "./python-values.ts";
+import { withStructure } from "./structure.ts";
 import { bytesText, countOption } from "./text.ts";
 import { writeCollection } from "./writing.ts";
 
@@ -56,12 +61,17 @@ export async function openTarget(path: string, sources: readonly string[], optio
   const format = options.to === undefined ? targetFormat(path) : formatNamed(options.to);
   if (!FORMATS[format].written) throw new CliError(`a ${FORMATS[format].title} can only be read.`, EXIT.usage);
   for (const source of sources) {
-    if (resolve(source) === resolve(path)) {
+    if (resolve(source) === resolve(path) || isSame(source, path)) {
       throw new CliError(`${source} cannot be converted onto itself: choose another target.`);
     }
+    if (isRemote(path) || isRemote(source)) continue;
     // Replacing a directory would remove what is in it.
-    if (!isRemote(path) && isInside(realOf(source), realOf(path))) {
+    if (isInside(realPlace(source), realPlace(path))) {
       throw new CliError(`${source} lies in ${path}, which would be replaced: choose another target.`);
+    }
+    // An entry may have the target's name, or it may be read as one.
+    if (isInside(realPlace(path), realPlace(source))) {
+      throw new CliError(`${path} lies in ${source}, which would not be what it was: choose another target.`);
     }
   }
   if (isRemote(path)) await (await import("./remote.ts")).refuseRemote(path, format, options.force === true);
@@ -71,13 +81,10 @@ export async function openTarget(path: string, sources: readonly string[], optio
   return { path, format, numThreads: countOption("threads", options.threads, 1), options };
 }
 
-/** The path without links; as it is when nothing is there. */
-function realOf(path: string): string {
-  return existsSync(path) ? realpathSync(path) : resolve(path);
-}
-
-function isInside(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
+/** One file or directory under two names, by links of either kind. */
+function isSame(source: string, path: string): boolean {
+  const [a, b] = [source, path].map((place) => statSync(place, { throwIfNoEntry: false, bigint: true }));
+  return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev;
 }
 
 function agreeToLosses(lost: readonly string[], { path, format, options }: Target): void {
@@ -94,14 +101,20 @@ function agreeToLosses(lost: readonly string[], { path, format, options }: Targe
 export interface Prepared {
   td: Td;
   lost: readonly string[];
+  /** What the levels were in Python, for a format that can write them so. */
+  tree: PythonNode | null;
 }
 
 /** Finds out what the target cannot hold. Throws `CliError` unless that is nothing, or agreed to. */
-export function prepare({ td, lost }: Opened, target: Target): Prepared {
-  const fitted = fitTo(td, target.format);
+export function prepare({ td, lost, tree }: Opened, target: Target): Prepared {
+  const { format } = target;
+  const described = tree !== null && format !== "npy";
+  const fitted = fitTo(td, format, described);
   const all = [...lost, ...fitted.lost];
   agreeToLosses(all, target);
-  return { td: fitted.td, lost: all };
+  if (!described || format === "pt") return { td: fitted.td, lost: all, tree };
+  const told = fitted.renamed || fitted.homeless.size > 0 || !isFlat(td, tree);
+  return { td: told ? withStructure(fitted.td, tree, fitted.homeless) : fitted.td, lost: all, tree: null };
 }
 
 /** In a store nothing can be renamed: what has a direct way there takes care of itself, all else is made here first. */
@@ -138,8 +151,8 @@ export function tellWritten({ td, lost }: Prepared, { path, format, options }: T
   const { rows } = listingOf(td, format);
   const nbytes = rows.reduce((sum, row) => sum + row.nbytes, 0);
   const told = lost.map((line) => line.trim());
-  if (options.json) console.log(JSON.stringify({ path, format, tensors: rows.length, nbytes, lost: told }, null, 2));
-  else if (!options.quiet) console.log(`${path}: ${rows.length} tensors, ${bytesText(nbytes)}`);
+  if (options.json) say(JSON.stringify({ path, format, tensors: rows.length, nbytes, lost: told }, null, 2));
+  else if (!options.quiet) say(`${path}: ${rows.length} tensors, ${bytesText(nbytes)}`);
 }
 
 /** Writes a collection, and says so. */
@@ -147,7 +160,7 @@ export async function writeTarget(opened: Opened, target: Target): Promise<void>
   const prepared = prepare(opened, target);
   const { format, numThreads } = target;
   await place(target, async (made, background) => {
-    await writeCollection(prepared.td, made, format, { numThreads, ...background });
+    await writeCollection(prepared, made, format, { numThreads, ...background });
   });
   tellWritten(prepared, target);
 }

@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { directoryEntries, directoryTree, entriesTree } from "../io/directory-tree.ts";
 import { isRemote } from "../io/s3.ts";
 import { CliError } from "./errors.ts";
+import { say } from "./output.ts";
 import { countOption } from "./text.ts";
 
 /** Options of the command. */
@@ -18,12 +19,12 @@ export async function tree(path: string, options: TreeOptions): Promise<void> {
   const style = { style: options.branches ? "branches" : "indent", maxDepth } as const;
   if (isRemote(path)) {
     const { name, entries } = await (await import("./remote-tree.ts")).remoteEntries(path, maxDepth);
-    console.log(options.json ? JSON.stringify({ path, entries }, null, 2) : entriesTree(name, entries, style));
+    say(options.json ? JSON.stringify({ path, entries }, null, 2) : entriesTree(name, entries, style));
     return;
   }
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw new CliError(`${path} does not exist.`);
   if (!stat.isDirectory()) throw new CliError(`${path} is a file; \`zensor inspect ${path}\` shows what is in it.`);
-  if (options.json) console.log(JSON.stringify({ path, entries: directoryEntries(path, maxDepth) }, null, 2));
-  else console.log(directoryTree(path, style));
+  if (options.json) say(JSON.stringify({ path, entries: directoryEntries(path, maxDepth) }, null, 2));
+  else say(directoryTree(path, style));
 }

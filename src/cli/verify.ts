@@ -13,6 +13,7 @@ import { openCollection } from "./collections.ts";
 import { CliError } from "./errors.ts";
 import { FORMATS, type FormatName } from "./formats.ts";
 import { withPlaces } from "./lifetime.ts";
+import { say } from "./output.ts";
 import { Report } from "./report.ts";
 import { type Reached, reach } from "./source.ts";
 import {
@@ -179,13 +180,13 @@ export async function verify(path: string, options: VerifyOptions): Promise<bool
   const problems = report.problems.map(({ where, what }) => ({ where, what: withPlaces(what) }));
   const ok = problems.length === 0;
   if (options.json) {
-    console.log(JSON.stringify({ path, format, ok, checksums, problems }, null, 2));
+    say(JSON.stringify({ path, format, ok, checksums, problems }, null, 2));
     return ok;
   }
-  for (const { where, what } of problems) console.log(printable(`${where === "" ? path : shown(where, at)}: ${what}`));
+  for (const { where, what } of problems) say(printable(`${where === "" ? path : shown(where, at)}: ${what}`));
   if (ok && !options.quiet && format !== null) {
     const compared = checksums === 0 ? "" : `, ${checksums} checksums compared`;
-    console.log(`${path}: ${FORMATS[format].title}: no damage found${compared}`);
+    say(`${path}: ${FORMATS[format].title}: no damage found${compared}`);
   }
   return ok;
 }

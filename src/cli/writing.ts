@@ -5,6 +5,7 @@ import { fromTypedArray } from "../api/tensor-data.ts";
 import { guarded } from "../io/errors.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { isRemote } from "../io/s3.ts";
+import { Float } from "../tensor/complex.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
 import { entriesOf, type Td } from "../tensordict/state.ts";
@@ -12,12 +13,20 @@ import { openAnyClass } from "./any-class.ts";
 import { CliError } from "./errors.ts";
 import type { FormatName } from "./formats.ts";
 import { isStructured, METADATA, SEPARATOR } from "./losses.ts";
+import { decodePython } from "./python-tree.ts";
+import type { PythonNode } from "./python-values.ts";
 
 interface Flat {
   tensors: Map<string, Tensor>;
   /** What the header says, null when it says nothing. */
   metadata: Record<string, string> | null;
   values: Map<string, unknown>;
+}
+
+/** A value for a writer: a whole float by itself cannot carry a note that it is one. */
+function valueIn(entry: Td): unknown {
+  const { _raw, data } = entry as unknown as { _raw?: unknown; data: unknown };
+  return _raw instanceof Float ? _raw : data;
 }
 
 /** Tensors and values by joined name. */
@@ -27,7 +36,7 @@ function flat(td: Td, prefix = "", found: Flat = { tensors: new Map(), metadata:
     if (entry instanceof Tensor) found.tensors.set(name, entry);
     else if (!isNonTensor(entry)) flat(entry as Td, `${name}${SEPARATOR}`, found);
     else if (name === METADATA) found.metadata = (entry as unknown as { data: Record<string, string> }).data;
-    else found.values.set(name, (entry as unknown as { data: unknown }).data);
+    else found.values.set(name, valueIn(entry as Td));
   }
   return found;
 }
@@ -35,6 +44,12 @@ function flat(td: Td, prefix = "", found: Flat = { tensors: new Map(), metadata:
 /** What a header says as one text, for formats that have none. */
 function metadataText(metadata: Record<string, string> | null): string | null {
   return metadata === null ? null : JSON.stringify(metadata);
+}
+
+/** What is written: a collection, and what it was in Python. */
+export interface Written {
+  td: Td;
+  tree: PythonNode | null;
 }
 
 /** How a collection is written. */
@@ -52,8 +67,9 @@ async function writeSafetensors(td: Td, path: string, options: WriteOptions): Pr
   await saveSafetensorsAsync(tensors, path, { ...options, metadata });
 }
 
-async function writeTorch(td: Td, path: string, options: WriteOptions): Promise<void> {
+async function writeTorch({ td, tree }: Written, path: string, options: WriteOptions): Promise<void> {
   const { saveTorchAsync } = await import("../io/torch-save.ts");
+  if (tree !== null) return await saveTorchAsync(decodePython(td, tree, path), path, { ...options });
   if (isStructured(td)) return await saveTorchAsync(td, path, { ...options });
   const { tensors, metadata } = flat(td);
   const strings = metadata === null ? [] : [[METADATA, metadata] as [string, unknown]];
@@ -95,7 +111,13 @@ async function writeSnapshot(td: Td, path: string, options: WriteOptions): Promi
 }
 
 /** Writes a collection that fits (see `fitTo`) to a place where nothing is. */
-export async function writeCollection(td: Td, path: string, format: FormatName, options: WriteOptions): Promise<void> {
+export async function writeCollection(
+  written: Written,
+  path: string,
+  format: FormatName,
+  options: WriteOptions,
+): Promise<void> {
+  const { td } = written;
   if (isRemote(path)) {
     const { writeRemote } = await import("./remote.ts");
     if (format === "safetensors") await writeSafetensors(td, path, options);
@@ -123,7 +145,7 @@ export async function writeCollection(td: Td, path: string, format: FormatName, 
     case "safetensors":
       return await writeSafetensors(td, path, options);
     case "pt":
-      return await writeTorch(td, path, options);
+      return await writeTorch(written, path, options);
     case "npz":
       return await writeNpz(td, path, options);
     case "npy":

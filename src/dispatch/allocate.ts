@@ -50,14 +50,20 @@ export function isDense(shape: readonly number[], strides: readonly number[]): b
   return true;
 }
 
-/** The strides of `emptyLike`: those of a dense tensor, else dense in the order of its strides. */
+/** The strides of a copy: those of a dense tensor, else dense in the order of its strides. */
 export function preservedStrides(t: Tensor): readonly number[] {
-  if (t._contiguous) return contiguousStrides(t._shape);
-  if (isDense(t._shape, t._strides)) return t._strides;
+  if (t._contiguous || isDense(t._shape, t._strides)) return t._strides;
   return strideOrder(t._shape, [t]);
 }
 
-/** An uninitialised tensor in the layout of another. */
+/** An uninitialised tensor with the strides of a copy of another. */
+export function emptyCopy(t: Tensor, dtype: DType = t.dtype): Tensor {
+  if (!t._contiguous) return emptyWith(t._shape, preservedStrides(t), dtype, t._storage.kind === "meta");
+  const storage = storageFor(t._numel, dtype, t._storage.kind === "meta");
+  return new Tensor(storage, 0, t._shape, t._strides, dtype, t._numel, true, new VersionCounter());
+}
+
+/** An uninitialised tensor in the layout of the result of a pointwise operator on another. */
 export function emptyLike(t: Tensor, dtype: DType = t.dtype): Tensor {
   if (t._contiguous) {
     const numel = t._numel;
@@ -65,6 +71,23 @@ export function emptyLike(t: Tensor, dtype: DType = t.dtype): Tensor {
     return new Tensor(storage, 0, t._shape, contiguousOf(t), dtype, numel, true, new VersionCounter());
   }
   return emptyWith(t._shape, preservedStrides(t), dtype, t._storage.kind === "meta");
+}
+
+/** The same where a number is the other operand: torch sorts the dimensions then. */
+export function emptyBeside(t: Tensor, dtype: DType): Tensor {
+  if (isCanonical(t)) return emptyCopy(t, dtype);
+  return emptyWith(t._shape, strideOrder(t._shape, [t]), dtype, t._storage.kind === "meta");
+}
+
+/** Row-major, also where sizes of one leave the strides open. */
+export function isCanonical(t: Tensor): boolean {
+  if (!t._contiguous) return false;
+  let step = 1;
+  for (let i = t._shape.length - 1; i >= 0; i--) {
+    if (t._strides[i] !== step) return false;
+    step *= Math.max(1, t._shape[i] as number);
+  }
+  return true;
 }
 
 /** Strides of a contiguous tensor, normalised where sizes of one left them arbitrary. */
@@ -106,8 +129,14 @@ export function strideOrder(shape: readonly number[], operands: readonly Tensor[
 }
 
 function alignStrides(t: Tensor, shape: readonly number[]): number[] {
-  const lead = shape.length - t._shape.length;
-  return shape.map((_, d) => (d < lead || t._shape[d - lead] === 1 ? 0 : (t._strides[d - lead] as number)));
+  const rank = shape.length;
+  const lead = rank - t._shape.length;
+  const aligned = new Array<number>(rank);
+  for (let d = 0; d < rank; d++) {
+    const repeats = d < lead || (t._shape[d - lead] === 1 && shape[d] !== 1);
+    aligned[d] = repeats ? 0 : (t._strides[d - lead] as number);
+  }
+  return aligned;
 }
 
 /** Positive when dimension `a` must lie outside of `b`, negative when inside, 0 when unknown. */

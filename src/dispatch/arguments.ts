@@ -3,7 +3,7 @@ import * as texts from "../../generated/texts.ts";
 import { isScalar } from "../tensor/complex.ts";
 import { Device, namesDevice, toDevice } from "../tensor/device.ts";
 import { DType, toDType } from "../tensor/dtype.ts";
-import { TypeError } from "../tensor/errors.ts";
+import { NotImplementedError, TypeError } from "../tensor/errors.ts";
 import { Storage, UntypedStorage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { indexFromList } from "./indexing-lists.ts";
@@ -21,7 +21,12 @@ export interface Overload {
   readonly positional: number;
   /** How many results the `out` option takes; 0 without one. */
   readonly out: number;
+  /** Takes the `layout` option, which has one value here. */
+  readonly layout?: boolean;
 }
+
+/** What `Tensor.layout` is: every tensor is strided. */
+export type Layout = "torch.strided" | "strided";
 
 /** A refusal that a role gives; another overload may still fit. */
 const MISMATCH: unique symbol = Symbol("mismatch");
@@ -33,10 +38,6 @@ function isOptions(x: unknown): x is Record<string, unknown> {
 }
 
 const isNumber = (x: unknown): boolean => typeof x === "number" || typeof x === "bigint";
-
-function isIntList(x: unknown): boolean {
-  return Array.isArray(x) && x.every((v) => typeof v === "number" || typeof v === "bigint" || isZeroDim(v));
-}
 
 function isZeroDim(x: unknown): x is Tensor {
   return loose && x instanceof Tensor && x._numel === 1 && x.dtype.category === 1;
@@ -52,30 +53,33 @@ function toInt(x: unknown): unknown {
   return MISMATCH;
 }
 
-function toInts(x: unknown): unknown {
-  if (!isIntList(x)) return MISMATCH;
-  const list = (x as unknown[]).map(toInt);
+/** A list with each element converted. The user's own may give something else the next time it is read. */
+function toList(x: unknown, one: (value: unknown) => unknown): unknown {
+  if (!Array.isArray(x)) return MISMATCH;
+  const list = Array.from(x as unknown[], one);
   return list.includes(MISMATCH) ? MISMATCH : list;
 }
 
-function toIndices(x: unknown): unknown {
-  if (!Array.isArray(x)) return MISMATCH;
-  const list = x.map((t) => (t === null || t instanceof Tensor ? t : Array.isArray(t) ? indexFromList(t) : MISMATCH));
-  return list.includes(MISMATCH) ? MISMATCH : list;
+const toInts = (x: unknown): unknown => toList(x, toInt);
+
+const toTensor = (x: unknown): unknown => (x instanceof Tensor ? x : MISMATCH);
+
+function toIndex(x: unknown): unknown {
+  return x === null || x instanceof Tensor ? x : Array.isArray(x) ? indexFromList(x) : MISMATCH;
 }
 
 const CONVERT: Record<string, (x: unknown) => unknown> = {
-  Tensor: (x) => (x instanceof Tensor ? x : MISMATCH),
+  Tensor: toTensor,
   "Tensor|Scalar": (x) => (x instanceof Tensor || isScalar(x) ? x : MISMATCH),
   "Tensor|Index": (x) => (x instanceof Tensor ? x : Array.isArray(x) ? indexFromList(x) : MISMATCH),
-  "Tensor?[]": toIndices,
-  TensorList: (x) => (Array.isArray(x) && x.every((t) => t instanceof Tensor) ? x : MISMATCH),
+  "Tensor?[]": (x) => toList(x, toIndex),
+  TensorList: (x) => toList(x, toTensor),
   Scalar: (x) => (isScalar(x) ? x : isZeroDimValue(x)),
   Dim: toInt,
   Int: toInt,
   Dims: (x) => (Array.isArray(x) ? toInts(x) : toInt(x)),
   Size: toInts,
-  Sizes: (x) => (Array.isArray(x) ? toInts(x) : toInt(x) === MISMATCH ? MISMATCH : [toInt(x)]),
+  Sizes: (x) => toInts(Array.isArray(x) ? x : [x]),
   Float: (x) => (isNumber(x) ? Number(x) : isScalar(x) ? Number((x as { value?: number }).value ?? x) : MISMATCH),
   Bool: (x) => (typeof x === "boolean" ? x : x === 0 || x === 1 ? x === 1 : MISMATCH),
   String: (x) => (typeof x === "string" ? x : MISMATCH),
@@ -110,9 +114,10 @@ function isVariadic(role: string): boolean {
 }
 
 /** One tensor, or as many in a list as there are results. */
-function isOut(out: unknown, results: number): boolean {
-  if (results === 1) return out instanceof Tensor;
-  return Array.isArray(out) && out.length === results && out.every((x) => x instanceof Tensor);
+function toOut(out: unknown, results: number): unknown {
+  if (results === 1) return toTensor(out);
+  const list = toList(out, toTensor);
+  return list === MISMATCH || (list as unknown[]).length === results ? list : MISMATCH;
 }
 
 /** The overload's argument list, or null when it does not fit. */
@@ -149,17 +154,27 @@ function bind(overload: Overload, args: readonly unknown[], options: Record<stri
   }
   if (options !== null && !knowsAll(overload, options)) return null;
   if (overload.out > 0) {
-    const out = options?.out ?? undefined;
-    if (out !== undefined && !isOut(out, overload.out)) return null;
+    const given = options?.out ?? undefined;
+    const out = given === undefined ? undefined : toOut(given, overload.out);
+    if (out === MISMATCH) return null;
     values[rows.length] = out;
   }
   return values;
 }
 
+function isStrided(x: unknown): boolean {
+  if (typeof x === "string" && /^(torch\.)?sparse/.test(x)) {
+    throw new NotImplementedError(`layout: zensor has strided tensors only, got ${x}`);
+  }
+  return x === null || x === "torch.strided" || x === "strided";
+}
+
 function knowsAll(overload: Overload, options: Record<string, unknown>): boolean {
   for (const key of Object.keys(options)) {
     if (options[key] === undefined) continue;
-    if (key === "out" ? overload.out === 0 : !overload.args.some((a) => a[0] === key)) return false;
+    if (key === "layout" && overload.layout) {
+      if (!isStrided(options[key])) return false;
+    } else if (key === "out" ? overload.out === 0 : !overload.args.some((a) => a[0] === key)) return false;
   }
   return true;
 }
@@ -194,8 +209,9 @@ export function plainSize(args: readonly unknown[], from: number): number[] | nu
   if (list === args && args.length === from) return null;
   const sizes: number[] = [];
   for (let i = start; i < list.length; i++) {
-    if (!Number.isInteger(list[i])) return null;
-    sizes.push(list[i] as number);
+    const n = list[i];
+    if (!Number.isInteger(n)) return null;
+    sizes.push(n as number);
   }
   return sizes;
 }
@@ -220,6 +236,7 @@ function invalid(
   options: Record<string, unknown> | null,
 ): Error {
   for (const key of Object.keys(options ?? {})) {
+    if (key === "layout" && overloads.some((o) => o.layout)) continue;
     if (key !== "out" && !overloads.some((o) => o.args.some((a) => a[0] === key))) {
       return texts.unknownKeyword(name, name, key);
     }

@@ -13,6 +13,7 @@ import {
   int16,
   int32,
   int64,
+  toReal,
   uint8,
   uint16,
   uint32,
@@ -20,16 +21,19 @@ import {
 } from "../tensor/dtype.ts";
 import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { emptyLike } from "./allocate.ts";
+import { emptyCopy, emptyLike } from "./allocate.ts";
 import { fill } from "./copy.ts";
+import { checkFactor, checkFits, shortNumber } from "./fits.ts";
+import { roundTo } from "./narrowing.ts";
+import { prepareOut } from "./out.ts";
 import {
   binary,
+  checkWrite,
   general,
   notImplemented,
   type Operand,
   type Pointwise,
   RULES,
-  requireConvertible,
   scalarAttr,
   unary,
 } from "./pointwise.ts";
@@ -45,7 +49,7 @@ function refusing(p: Pointwise, cpu: string, dtypes: readonly DType[]): Pointwis
 
 /** Bools have no division; complex numbers have no rounding. */
 function division(name: string, kernel: Pointwise["kernel"], cpu: string): Pointwise {
-  return refusing(def(name, kernel, RULES.arith), cpu, [bool, complex64, complex128]);
+  return { ...refusing(def(name, kernel, RULES.arith), cpu, [bool, complex64, complex128]), wide: 1 };
 }
 
 const ABS = def("abs", K.unary_abs, RULES.abs);
@@ -54,15 +58,19 @@ const ISNAN = def("isnan", K.unary_isnan, RULES.compare);
 const ADD = def("add", K.binary_add, RULES.arith);
 const ADD_ALPHA = def("add", K.binary_add_alpha, RULES.arith);
 const SUB = def("sub", K.binary_sub, RULES.arith);
-const DIV = def("div", K.binary_div, RULES.float);
+const DIV: Pointwise = { ...def("div", K.binary_div, RULES.float), wide: 1 };
 const TRUNC_DIV = division("div", K.binary_trunc_divide, "div_trunc_cpu");
 const FLOOR_DIV = division("floor_divide", K.binary_floor_divide, "div_floor_cpu");
-const POW = def("pow", K.binary_pow, RULES.arith);
-const LERP: Pointwise = { ...def("lerp", K.ternary_lerp, RULES.same), exactOut: true };
+const REMAINDER = refusing(def("remainder", K.binary_remainder, RULES.arith), "remainder_cpu", [
+  bool,
+  complex64,
+  complex128,
+]);
+const LERP: Pointwise = { ...def("lerp", K.ternary_lerp, RULES.same), exactOut: true, wide: 2, numbersApart: true };
 const WHOLE = [bool, uint8, int8, int16, int32, int64, uint16, uint32, uint64];
 const LERP_NUMBER = refusing(LERP, "lerp_kernel_scalar", WHOLE);
 const LERP_TENSOR = refusing(LERP, "lerp_kernel_tensor", WHOLE);
-const CLAMP = def("clamp", K.ternary_clamp, RULES.arith);
+const CLAMP: Pointwise = { ...def("clamp", K.ternary_clamp, RULES.arith), numbersApart: true };
 const WHERE = def("where", K.ternary_where, RULES.arith);
 
 type Out = Tensor | undefined;
@@ -71,8 +79,12 @@ export function abs(self: Tensor, out: Out, inplace: boolean): Tensor {
   if (inplace && self.dtype.category === 3) {
     throw new RuntimeError("In-place abs is not supported for complex tensors.");
   }
+  if (inplace) checkWrite(self);
   if (self.dtype === bool) notImplemented("abs_cpu", bool);
-  return unary(self.dtype.category < 3 ? ABS_REAL : ABS, self, out, inplace);
+  if (self.dtype.category < 3) return unary(ABS_REAL, self, out, inplace);
+  // The moduli of complex numbers have the strides of a copy, and a resized output is row-major.
+  if (out !== undefined) prepareOut(out, self._shape);
+  return general(ABS, [self], out ?? emptyCopy(self, toReal(self.dtype)));
 }
 
 export function isnan(self: Tensor): Tensor {
@@ -97,9 +109,18 @@ function isOne(alpha: Scalar): boolean {
 
 export function add(a: Operand, b: Operand, alpha: Scalar, out: Out, inplace: boolean): Tensor {
   if (alpha === 1) return binary(ADD, a, b, out, inplace);
-  checkAlpha(resultType([a, b]), alpha);
+  const common = resultType([a, b]);
+  checkAlpha(common, alpha);
   if (isOne(alpha)) return binary(ADD, a, b, out, inplace);
-  return general(ADD_ALPHA, [a, b], out, inplace, () => scalarAttr(0, alpha));
+  return addMultiple(a, b, alpha, common, out, inplace);
+}
+
+/** a + alpha * b, alpha rounded as the dtype of computation holds it. */
+function addMultiple(a: Operand, b: Operand, alpha: Scalar, common: DType, out: Out, inplace: boolean): Tensor {
+  const short = common.category === 2 && !common.native;
+  const factor = short ? roundTo(common, scalarToNumber(alpha)) : alpha;
+  const set = (): void => scalarAttr(0, factor);
+  return general(ADD_ALPHA, [a, b], out, inplace, set, undefined, undefined, () => checkFits(alpha, common));
 }
 
 function isBool(x: Operand): boolean {
@@ -126,15 +147,17 @@ function checkSub(a: Operand, b: Operand): void {
 function negated(alpha: Scalar): Scalar {
   const v = scalarValue(alpha);
   if (v instanceof Complex) return new Complex(-v.re, -v.im);
-  return typeof v === "bigint" ? -v : -Number(v);
+  // An integer has no negative zero.
+  return typeof v === "bigint" ? -v : scalarKind(alpha) === "float" ? -Number(v) : 0 - Number(v);
 }
 
 export function sub(a: Operand, b: Operand, alpha: Scalar, out: Out, inplace: boolean): Tensor {
   checkSub(a, b);
   if (alpha === 1) return binary(SUB, a, b, out, inplace);
-  checkAlpha(resultType([a, b]), alpha);
+  const common = resultType([a, b]);
+  checkAlpha(common, alpha);
   if (isOne(alpha)) return binary(SUB, a, b, out, inplace);
-  return general(ADD_ALPHA, [a, b], out, inplace, () => scalarAttr(0, negated(alpha)));
+  return addMultiple(a, b, negated(alpha), common, out, inplace);
 }
 
 export function rsub(self: Tensor, other: Operand, alpha: Scalar): Tensor {
@@ -152,32 +175,14 @@ export function div(a: Operand, b: Operand, mode: string | null, out: Out, inpla
   throw new RuntimeError(`div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '${mode}'`);
 }
 
+/** Python's % of a number and a tensor. */
+export function remainder(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
+  return binary(REMAINDER, a, b, out, inplace);
+}
+
 export function floorDivide(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
   return binary(FLOOR_DIV, a, b, out, inplace);
 }
-
-export function pow(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
-  const common = resultType([a, b]);
-  if (common.category < 2 && !(b instanceof Tensor) && scalarToNumber(b) < 0) {
-    throw new RuntimeError("Integers to negative integer powers are not allowed.", { code: "negative_power" });
-  }
-  if (a instanceof Tensor && !(b instanceof Tensor)) {
-    const trivial = trivialPower(a, b, common, out, inplace);
-    if (trivial !== null) return trivial;
-  }
-  if (common === bool) notImplemented("pow", common);
-  return binary(POW, a, b, out, inplace);
-}
-
-/** The zeroth and the first power, which bools have too. */
-function trivialPower(a: Tensor, b: Scalar, common: DType, out: Out, inplace: boolean): Tensor | null {
-  if (common !== bool) return null;
-  if (scalarToNumber(b) === 1) return general(COPY, [a], out, inplace, undefined, common);
-  const r = general(COPY, [a], out, inplace, undefined, common);
-  return fill(r, 1);
-}
-
-const COPY = def("pow", K.unary_convert, RULES.same);
 
 export function lerp(self: Tensor, end: Tensor, weight: Operand, out: Out, inplace: boolean): Tensor {
   const wrong = (what: string, d: DType): never => {
@@ -186,7 +191,7 @@ export function lerp(self: Tensor, end: Tensor, weight: Operand, out: Out, inpla
   if (end.dtype !== self.dtype) wrong("end", end.dtype);
   const tensor = weight instanceof Tensor;
   if (tensor && weight._shape.length > 0 && weight.dtype !== self.dtype) wrong("weight", weight.dtype);
-  if (!tensor && self.dtype.category === 2) requireConvertible(weight, self.dtype);
+  if (!tensor && self.dtype.category === 2) checkFactor(weight, self.dtype);
   const d = tensor ? resultType([self, end, weight]) : self.dtype;
   return general(tensor ? LERP_TENSOR : LERP_NUMBER, [self, end, weight], out, inplace, undefined, d);
 }
@@ -212,6 +217,20 @@ function refuseBool(min: Operand | null, max: Operand | null): void {
   if (!tensors) notImplemented(min === null ? "clamp_max_scalar_cpu" : "clamp_min_scalar_cpu", bool);
 }
 
+/** A bound that is a number, or null where it lies beyond what an integer dtype holds and bounds nothing. */
+function boundIn(d: DType, bound: Operand | null, side: "min" | "max"): Operand | null {
+  if (bound === null || bound instanceof Tensor) return bound;
+  if (d.category !== 1) {
+    checkFits(bound, d);
+    return bound;
+  }
+  const x = scalarToNumber(bound);
+  const over = x > scalarToNumber(noBound(d, true));
+  if (!over && x >= scalarToNumber(noBound(d, false))) return bound;
+  if (over === (side === "max")) return null;
+  throw new RuntimeError(`Clamp ${side} value ${shortNumber(x)} is outside the representable range of ${d.scalarType}`);
+}
+
 export function clamp(self: Tensor, min: Operand | null, max: Operand | null, out: Out, inplace: boolean): Tensor {
   if (min === null && max === null) {
     throw new RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None");
@@ -223,6 +242,8 @@ export function clamp(self: Tensor, min: Operand | null, max: Operand | null, ou
     throw texts.resultCast(undefined, d.scalarType, tensors ? self.dtype.scalarType : self.dtype.cppName);
   }
   if (d === bool) refuseBool(min, max);
+  min = boundIn(d, min, "min");
+  max = boundIn(d, max, "max");
   const nan = [min, max].some((x) => x !== null && !(x instanceof Tensor) && Number.isNaN(scalarToNumber(x)));
   if (nan) return general(CLAMP, [self, Number.NaN, Number.NaN], out, inplace, undefined, d);
   return general(CLAMP, [self, min ?? noBound(d, false), max ?? noBound(d, true)], out, inplace, undefined, d);
@@ -238,5 +259,8 @@ export function where(condition: Tensor, a: Operand, b: Operand, out: Out): Tens
   if (out !== undefined && out.dtype !== d) {
     throw new RuntimeError(`Expected out type to be ${d.scalarType} but got ${out.dtype.scalarType}`);
   }
-  return general(WHERE, [condition, a, b], out, false, undefined, d);
+  const check = (): void => {
+    for (const x of [a, b]) if (!(x instanceof Tensor) && d.category === 1) checkFits(x, d);
+  };
+  return general(WHERE, [condition, a, b], out, false, undefined, d, undefined, check);
 }

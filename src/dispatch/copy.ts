@@ -8,8 +8,9 @@ import type { Scalar } from "../tensor/complex.ts";
 import { Complex, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { type DType, int64 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
+import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { empty, emptyLike, emptyWith } from "./allocate.ts";
+import { broadcastShapes, empty, emptyCopy, emptyWith } from "./allocate.ts";
 import { channelsLast, channelsLast3d, contiguousFormat, type MemoryFormat, preserveFormat } from "./memory-format.ts";
 import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 
@@ -23,10 +24,23 @@ function conversionType(from: DType, to: DType): DType {
 export function copyInto(dst: Tensor, src: Tensor, op = "copy_"): Tensor {
   if (dst._storage.kind === "meta") return dst;
   if (src._storage.kind === "meta") throw texts.copyFromMeta(op);
+  if (sameElements(dst, src)) return dst;
   requireNoInternalOverlap(dst, op);
   requireNoPartialOverlap(dst, src, op);
   transfer(dst, src);
   return dst;
+}
+
+/** A copy from itself to itself changes nothing, whatever overlaps. */
+export function sameElements(a: Tensor, b: Tensor): boolean {
+  return (
+    a._storage === b._storage &&
+    a._offset === b._offset &&
+    a.dtype === b.dtype &&
+    a._bits === b._bits &&
+    sameSizes(a._shape, b._shape) &&
+    sameSizes(a._strides, b._strides)
+  );
 }
 
 /** As `copyInto` for a destination that is known to be fresh. */
@@ -51,18 +65,15 @@ export function transfer(dst: Tensor, src: Tensor): void {
 
 /** Refuses a source that does not broadcast to the destination. */
 export function requireExpandable(src: readonly number[], dst: readonly number[]): void {
-  const lead = dst.length - src.length;
-  const fail = (d: number): never => {
-    throw lead < 0
-      ? texts.broadcastMismatch(undefined, dst, src)
-      : texts.sizeMismatch(undefined, dst[d + lead] as number, src[d] as number, d + lead);
-  };
-  if (lead < 0) {
-    if (src.slice(0, -lead).some((n) => n !== 1) || dst.length < src.length) fail(0);
+  const rank = Math.max(src.length, dst.length);
+  let grows = src.length > dst.length;
+  for (let d = 1; d <= Math.min(src.length, dst.length); d++) {
+    const [from, to] = [src[src.length - d] as number, dst[dst.length - d] as number];
+    if (from === to || from === 1) continue;
+    if (to !== 1) throw texts.sizeMismatch(undefined, to, from, rank - d);
+    grows = true;
   }
-  for (let d = src.length - 1; d >= 0; d--) {
-    if (src[d] !== 1 && src[d] !== dst[d + lead]) fail(d);
-  }
+  if (grows) throw texts.broadcastMismatch(undefined, dst, broadcastShapes(dst, src));
 }
 
 /** A fresh tensor with the same elements; the layout is kept unless a format says otherwise. */
@@ -85,7 +96,7 @@ function resolve(dst: Tensor, src: Tensor): void {
 
 /** An uninitialised tensor of a shape like `t`'s in a memory format. */
 export function emptyInFormat(t: Tensor, dtype: DType, format: MemoryFormat): Tensor {
-  if (format === preserveFormat) return emptyLike(t, dtype);
+  if (format === preserveFormat) return emptyCopy(t, dtype);
   const meta = t._storage.kind === "meta";
   const strides = formatStrides(t._shape, format);
   return strides === null ? empty(t._shape, dtype, meta) : emptyWith(t._shape, strides, dtype, meta);
@@ -107,6 +118,22 @@ export function formatStrides(shape: readonly number[], format: MemoryFormat): r
     step *= Math.max(1, shape[d] as number);
   }
   return strides;
+}
+
+/** The memory format that a tensor's strides suggest, as torch guesses it: row-major where they say nothing. */
+export function suggestedFormat(t: Tensor): MemoryFormat {
+  const rank = t._shape.length;
+  if (rank !== 4 && rank !== 5) return contiguousFormat;
+  if (t._strides[1] === 0) return contiguousFormat;
+  let least = 0;
+  for (const d of rank === 4 ? [1, 3, 2, 0] : [1, 4, 3, 2, 0]) {
+    const [n, stride] = [t._shape[d] as number, t._strides[d] as number];
+    if (n === 0 || stride < least) return contiguousFormat;
+    // Of tensors with one element a channel nothing is known.
+    if (d === 0 && least === t._strides[1]) return contiguousFormat;
+    least = n > 1 ? stride * n : stride;
+  }
+  return rank === 4 ? channelsLast : channelsLast3d;
 }
 
 /** True when the tensor's strides are those of a memory format. */

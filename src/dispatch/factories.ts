@@ -8,9 +8,9 @@ import { contiguousStrides, listText } from "../tensor/size.ts";
 import { makeStrided, type Tensor } from "../tensor/tensor.ts";
 import { checkSizes, empty as emptyOf, emptyWith, preservedStrides } from "./allocate.ts";
 import { fill, formatStrides } from "./copy.ts";
+import { checkFits } from "./fits.ts";
 import { contiguousFormat, type MemoryFormat, preserveFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
-import { checkFits } from "./storage-ops.ts";
 
 type Out = Tensor | undefined;
 

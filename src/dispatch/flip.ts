@@ -4,7 +4,7 @@ import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
-import { emptyLike } from "./allocate.ts";
+import { emptyCopy } from "./allocate.ts";
 import { clone } from "./copy.ts";
 
 function marked(self: Tensor, dims: readonly number[]): boolean[] {
@@ -20,7 +20,7 @@ function marked(self: Tensor, dims: readonly number[]): boolean[] {
 export function flip(source: Tensor, dims: readonly number[]): Tensor {
   const flags = marked(source, dims);
   const self = source._bits === 0 ? source : clone(source);
-  const out = emptyLike(self);
+  const out = emptyCopy(self);
   if (self._storage.kind === "meta" || self._numel === 0) return out;
   let start = self._address();
   const strides = self._strides.map((s, d) => {

@@ -5,14 +5,14 @@ import { int32, int64 } from "../tensor/dtype.ts";
 import { IndexError, RuntimeError, warn } from "../tensor/errors.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
-import { empty } from "./allocate.ts";
+import { empty, emptyCopy } from "./allocate.ts";
 import * as copy from "./copy.ts";
+import { checkFits } from "./fits.ts";
 import { ADD, ASSIGN, axis, read, type Selection, write } from "./indexing-kernel.ts";
 import { contiguousFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
 import { hasInternalOverlap, requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { general, RULES } from "./pointwise.ts";
-import { checkFits } from "./storage-ops.ts";
 import { asView } from "./views.ts";
 
 const SCALE = { name: "index_add", kernel: K.binary_mul, rule: RULES.same };
@@ -365,6 +365,8 @@ export function put(
   const values = copy.denseOf(source);
   const list = asView(values, [values._numel], [1], values._offset);
   write(target, list, flat(target, index), accumulate ? ADD : ASSIGN, op);
-  if (inplace && !direct) copy.transfer(self, target);
-  return inplace ? self : target;
+  if (direct || (!inplace && self._contiguous)) return target;
+  const r = inplace ? self : emptyCopy(self);
+  copy.transfer(r, target);
+  return r;
 }

@@ -40,11 +40,13 @@ export function flatten(list: readonly unknown[]): Flat {
       leaves.push(leafOf(x));
       return;
     }
-    if (!Array.isArray(x) || x.length !== shape[d]) {
+    const n = shape[d] as number;
+    if (!Array.isArray(x) || x.length !== n) {
       const got = Array.isArray(x) ? String(x.length) : "a number";
-      throw new ValueError(`expected sequence of length ${shape[d]} at dim ${d} (got ${got})`);
+      throw new ValueError(`expected sequence of length ${n} at dim ${d} (got ${got})`);
     }
-    for (const y of x) walk(y, d + 1);
+    // So many and no more, also when reading an element changes the list.
+    for (let i = 0; i < n; i++) walk(x[i], d + 1);
   };
   walk(list, 0);
   return { shape, leaves };

@@ -8,8 +8,9 @@ import { bool, int64, uint8 } from "../tensor/dtype.ts";
 import { RuntimeError, warn } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { broadcastShapes, empty, emptyLike, emptyWith, strideOrder } from "./allocate.ts";
+import { broadcastShapes, empty, emptyWith } from "./allocate.ts";
 import * as copy from "./copy.ts";
+import { checkFits } from "./fits.ts";
 import { contiguousFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
 import {
@@ -20,7 +21,6 @@ import {
   requireNoPartialOverlap,
 } from "./overlap.ts";
 import { anyDims } from "./reduce.ts";
-import { checkFits } from "./storage-ops.ts";
 import { asView, expand } from "./views.ts";
 
 function refuse(message: string, op: string): never {
@@ -75,10 +75,7 @@ export function maskedFillTensor(
 function fillWhere(self: Tensor, mask: Tensor, value: Tensor, inplace: boolean): Tensor {
   if (!inplace) {
     const shape = broadcastShapes(mask._shape, self._shape, "masked_fill");
-    const same = sameSizes(shape, self._shape);
-    const strides = strideOrder(shape, [same ? self : expand(self, shape)]);
-    const target = same ? emptyLike(self) : emptyWith(shape, strides, self.dtype, self._storage.kind === "meta");
-    return run(target, self, mask, value);
+    return run(empty(shape, self.dtype, self._storage.kind === "meta"), self, mask, value);
   }
   const lead = mask._shape.length - self._shape.length;
   const fits = lead <= 0 && mask._shape.every((n, d) => n === 1 || n === self._shape[d - lead]);
@@ -226,11 +223,8 @@ export function maskedScatter(
   if (mask.dtype !== bool) {
     refuse(`masked_scatter_ only supports boolean masks, but got mask with dtype ${mask.dtype.scalarType}`, op);
   }
-  const shape = broadcastShapes(mask._shape, self._shape, op);
+  const shape = inplace ? expand(mask, self._shape)._shape : broadcastShapes(mask._shape, self._shape, op);
   if (inplace) {
-    if (!sameSizes(shape, self._shape)) {
-      throw texts.broadcastMismatch(op, self._shape, shape);
-    }
     requireNoInternalOverlap(self, op);
     requireNoOverlap(self, source, op);
     requireNoPartialOverlap(self, mask, op);

@@ -6,12 +6,12 @@ import { listText } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import * as copy from "./copy.ts";
+import { checkFits } from "./fits.ts";
 import { writeInto } from "./indexing-dim.ts";
 import { ADD, ASSIGN, axis, compactIndex, MULTIPLY, read, type Selection } from "./indexing-kernel.ts";
 import { contiguousFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
-import { checkFits } from "./storage-ops.ts";
 import { asView } from "./views.ts";
 
 function refuse(message: string, op: string): never {

@@ -1,14 +1,15 @@
 /** Operators that put tensors together or repeat them. */
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
-import { contiguousStrides, listText, sameSizes } from "../tensor/size.ts";
+import { contiguousStrides, listText, numelOf, sameSizes } from "../tensor/size.ts";
 import { makeStrided, type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { checkSizes, empty, emptyWith } from "./allocate.ts";
 import * as copy from "./copy.ts";
-import { channelsLast, channelsLast3d, type MemoryFormat } from "./memory-format.ts";
+import { contiguousFormat, type MemoryFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap, requireNoOverlap } from "./overlap.ts";
 import { canCast, resultType } from "./promotion.ts";
+import { viewStrides } from "./view-geometry.ts";
 import { asView } from "./views.ts";
 
 function refuse(message: string, op: string): never {
@@ -41,14 +42,8 @@ function checkParts(tensors: readonly Tensor[], first: number, d: number): void 
 function commonFormat(tensors: readonly Tensor[]): MemoryFormat | null {
   let found: MemoryFormat | null = null;
   for (const t of tensors) {
-    if (isSkipped(t)) continue;
-    if (t._contiguous) return null;
-    const format = copy.isContiguousIn(t, channelsLast)
-      ? channelsLast
-      : copy.isContiguousIn(t, channelsLast3d)
-        ? channelsLast3d
-        : null;
-    if (format === null || (found !== null && format !== found)) return null;
+    const format = copy.suggestedFormat(t);
+    if (format === contiguousFormat || (found !== null && format !== found)) return null;
     found = format;
   }
   return found;
@@ -61,7 +56,8 @@ function freshFor(shape: readonly number[], dtype: DType, tensors: readonly Tens
   return strides === null ? empty(shape, dtype, meta) : emptyWith(shape, strides, dtype, meta);
 }
 
-function outFor(out: Tensor, shape: readonly number[], dtype: DType, tensors: readonly Tensor[]): void {
+/** `whole`: the tensor itself is refused among the parts, even without elements. */
+function outFor(out: Tensor, shape: readonly number[], dtype: DType, tensors: readonly Tensor[], whole: boolean): void {
   if (!canCast(dtype, out.dtype)) {
     throw new TypeError(`torch.cat(): input types can't be cast to the desired output type ${out.dtype.scalarType}`, {
       op: "cat",
@@ -69,7 +65,7 @@ function outFor(out: Tensor, shape: readonly number[], dtype: DType, tensors: re
   }
   prepareOut(out, shape);
   requireNoInternalOverlap(out, "cat");
-  for (const t of tensors) requireNoOverlap(out, t, "cat");
+  for (const t of tensors) if (whole || t !== out || t._numel > 0) requireNoOverlap(out, t, "cat");
 }
 
 /** Tensors one after another along a dimension that they have. */
@@ -92,7 +88,7 @@ export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tens
   let total = 0;
   for (const t of tensors) if (!isSkipped(t)) total += t._shape[d] as number;
   shape[d] = total;
-  if (out !== undefined) outFor(out, shape, dtype, tensors);
+  if (out !== undefined) outFor(out, shape, dtype, tensors, true);
   const target = out ?? freshFor(shape, dtype, tensors);
   if (target._storage.kind !== "meta") fillParts(target, tensors, d);
   return target;
@@ -107,7 +103,7 @@ function sameDtype(tensors: readonly Tensor[]): DType | null {
 function nothing(tensors: readonly Tensor[], dim: number, dtype: DType, out?: Tensor): Tensor {
   wrapDim(dim, 1);
   if (out === undefined) return empty([0], dtype, (tensors[0] as Tensor)._storage.kind === "meta");
-  outFor(out, [0], dtype, tensors);
+  outFor(out, [0], dtype, tensors, false);
   return out;
 }
 
@@ -129,6 +125,17 @@ function region(t: Tensor, shape: readonly number[], strides: readonly number[],
   return r;
 }
 
+/** As torch has it: the tensors joined along the dimension in their common format, which is then split in two. */
+function freshStack(size: readonly number[], d: number, dtype: DType, tensors: readonly Tensor[]): Tensor {
+  const meta = tensors.some((t) => t._storage.kind === "meta");
+  const format = d < size.length - 1 ? commonFormat(tensors) : null;
+  if (format === null) return empty(size, dtype, meta);
+  const joined = [...size.slice(0, d), (size[d] as number) * (size[d + 1] as number), ...size.slice(d + 2)];
+  const strides = copy.formatStrides(joined, format) as readonly number[];
+  const split = viewStrides({ _shape: joined, _strides: strides, _numel: numelOf(joined) }, size);
+  return emptyWith(size, split as readonly number[], dtype, meta);
+}
+
 /** Tensors of one shape one after another along a new dimension. */
 export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
   const op = "stack";
@@ -146,14 +153,8 @@ export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Te
   });
   const size = [...shape.slice(0, d), tensors.length, ...shape.slice(d)];
   const dtype = sameDtype(tensors) ?? resultType(tensors);
-  if (out !== undefined) outFor(out, size, dtype, tensors);
-  const target =
-    out ??
-    empty(
-      size,
-      dtype,
-      tensors.some((t) => t._storage.kind === "meta"),
-    );
+  if (out !== undefined) outFor(out, size, dtype, tensors, false);
+  const target = out ?? freshStack(size, d, dtype, tensors);
   if (target._storage.kind === "meta") return target;
   const strides = target._strides.filter((_, k) => k !== d);
   const step = target._strides[d] as number;

@@ -1,19 +1,25 @@
 /** Products with vectors: each is a product of matrices, one of them a single row or column. */
-import type { Scalar } from "../tensor/complex.ts";
+import { K } from "../../generated/kernels.ts";
+import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
+import { listText, sameSizes } from "../tensor/size.ts";
 import { CONJ, type Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
-import { fill } from "./copy.ts";
+import { cast, copyInto, fill } from "./copy.ts";
 import { type Layout, layoutOf, multiply, type Product, refuse, target } from "./matrix.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap } from "./overlap.ts";
-import { alias, expand } from "./views.ts";
+import { binary, type Pointwise, RULES } from "./pointwise.ts";
+import { promoteTypes, requireCast } from "./promotion.ts";
+import { alias, asView, expand } from "./views.ts";
 
 const column = (t: Tensor): Layout => ({ shape: [t._numel, 1], strides: [t._strides[0] ?? 1, 1] });
 const row = (t: Tensor): Layout => ({ shape: [1, t._numel], strides: [1, t._strides[0] ?? 1] });
 const single = (): Layout => ({ shape: [1, 1], strides: [1, 1] });
 
+const MUL: Pointwise = { name: "mul", kernel: K.binary_mul, rule: RULES.arith, wide: 1 };
+const ADD: Pointwise = { name: "add", kernel: K.binary_add, rule: RULES.arith };
 const MV: Product = { kernelName: "addmv_impl_cpu", c: column, a: layoutOf, b: column };
 const DOT: Product = { kernelName: "dot", c: single, a: row, b: column };
 
@@ -120,3 +126,62 @@ export function dot(self: Tensor, other: Tensor, out: Tensor | undefined): Tenso
 export function vdot(self: Tensor, other: Tensor, out: Tensor | undefined): Tensor {
   return vectorProduct(self, other, true, out, "vdot");
 }
+
+function requireAddr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): void {
+  for (const [name, v] of Object.entries({ vec1, vec2 })) {
+    if (v._shape.length === 1) continue;
+    throw new RuntimeError(`addr: Expected 1-D argument ${name}, but got ${v._shape.length}-D`, { op: "addr" });
+  }
+  const integral = [self, vec1, vec2].every((t) => t.dtype.category < 2);
+  for (const [name, x] of Object.entries({ beta, alpha })) {
+    if (!integral || scalarKind(x) === "int" || scalarKind(x) === "bool") continue;
+    throw new RuntimeError(`For integral input tensors, argument ${name} must not be a floating point number.`, {
+      op: "addr",
+    });
+  }
+}
+
+function isZero(x: Scalar): boolean {
+  const v = scalarValue(x);
+  return v instanceof Complex ? v.re === 0 && v.im === 0 : Number(v) === 0;
+}
+
+/** A number multiplies a bool tensor as a bool. */
+function times(t: Tensor, x: Scalar): Tensor {
+  return x === 1 ? t : binary(MUL, t, t.dtype.category === 0 ? !isZero(x) : x);
+}
+
+/** beta * self + alpha * vec1 x vec2; self is not read when beta is zero. */
+export function addr(
+  self: Tensor,
+  vec1: Tensor,
+  vec2: Tensor,
+  beta: Scalar,
+  alpha: Scalar,
+  out: Tensor | undefined,
+  inplace: boolean,
+): Tensor {
+  requireAddr(self, vec1, vec2, beta, alpha);
+  if (inplace && self._shape.length !== 2) {
+    throw new RuntimeError(`2D tensor expected, got ${self._shape.length}D tensor for input`, { op: "addr_" });
+  }
+  const shape = [vec1._numel, vec2._numel];
+  if (inplace && !sameSizes(self._shape, shape)) {
+    const sizes = `input: ${listText(self._shape)}, v1: ${listText(vec1._shape)}, v2: ${listText(vec2._shape)}`;
+    throw new RuntimeError(`size mismatch, ${sizes}`, { op: "addr_", code: "shape_mismatch" });
+  }
+  const base = expand(self, shape);
+  // In torch's order: a product of the vectors alone may overflow.
+  const left = times(vec1, alpha);
+  const columnOf = asView(left, [left._numel, 1], [left._strides[0] as number, 1], left._offset);
+  const product = binary(MUL, columnOf, vec2);
+  const common = promoteTypes(self.dtype, product.dtype);
+  const r = isZero(beta) ? castTo(product, common) : binary(ADD, times(base, beta), product);
+  const target = inplace ? self : out;
+  if (target === undefined) return r;
+  requireCast(common, target.dtype);
+  if (!inplace) prepareOut(target, shape);
+  return copyInto(target, r);
+}
+
+const castTo = (t: Tensor, dtype: DType): Tensor => (t.dtype === dtype ? t : cast(t, dtype));

@@ -10,9 +10,9 @@ import { contiguousStrides, listText, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { cast, clone, copyInto, fill, transfer } from "./copy.ts";
+import { checkFactor } from "./fits.ts";
 import { prepareOut, setGeometry } from "./out.ts";
 import { requireNoInternalOverlap } from "./overlap.ts";
-import { checkFits } from "./storage-ops.ts";
 import { expand, select } from "./views.ts";
 
 /** Refuses an `out` of another dtype. */
@@ -60,12 +60,6 @@ export const layoutOf = (t: Tensor): Layout => ({ shape: t._shape, strides: t._s
 
 /** Kinds of elements that the kernel multiplies itself. */
 const UNSUPPORTED = new Set(["bool", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"]);
-
-/** Refuses a factor that the dtype cannot hold; 16-bit floats compute in float32. */
-export function checkFactor(x: Scalar, d: DType): void {
-  if (x === 1) return;
-  checkFits(x, d.category === 2 && d.itemsize < 4 ? float32 : d);
-}
 
 function setFactor(i: number, x: Scalar, d: DType): void {
   const v = x === 1 ? 1 : scalarValue(x);

@@ -14,7 +14,7 @@ export function hasInternalOverlap(t: Tensor): boolean {
 }
 
 /** True when two indices may name one element although no stride is zero. */
-export function mayOverlap(t: Tensor): boolean {
+export function mayOverlap(t: Pick<Tensor, "_shape" | "_strides">): boolean {
   const dims: [size: number, stride: number][] = [];
   t._shape.forEach((n, d) => {
     if (n > 1) dims.push([n, t._strides[d] as number]);
@@ -51,8 +51,8 @@ function sameGeometry(a: Tensor, b: Tensor): boolean {
 
 /** Refuses any sharing at all between a written and a read tensor. */
 export function requireNoOverlap(out: Tensor, input: Tensor, op?: string): void {
-  if (out._storage !== input._storage || out._numel === 0 || input._numel === 0) return;
   if (out === input) throw texts.partialOverlap(op);
+  if (out._storage !== input._storage || out._numel === 0 || input._numel === 0) return;
   if (!isDense(out._shape, out._strides) || !isDense(input._shape, input._strides)) return;
   const a = out._offset * out.dtype.itemsize;
   const b = input._offset * input.dtype.itemsize;

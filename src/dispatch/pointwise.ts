@@ -3,13 +3,25 @@
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
-import { bool, type DType, toReal } from "../tensor/dtype.ts";
+import { bool, type DType, int32, toReal } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { broadcastShapes, empty, emptyLike, emptyWith, strideOrder } from "./allocate.ts";
-import { transfer } from "./copy.ts";
+import {
+  broadcastShapes,
+  empty,
+  emptyBeside,
+  emptyLike,
+  emptyWith,
+  isCanonical,
+  isDense,
+  strideOrder,
+} from "./allocate.ts";
+import { formatStrides, isContiguousIn, transfer } from "./copy.ts";
+import { checkFactor } from "./fits.ts";
 import { type Kernel, throwStatus } from "./kernel.ts";
+import { channelsLast } from "./memory-format.ts";
+import { narrowed } from "./narrowing.ts";
 import { prepareOut } from "./out.ts";
 import { mayOverlap, requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { requireCast, resultType, resultType2, toFloating } from "./promotion.ts";
@@ -48,6 +60,10 @@ export interface Pointwise {
   readonly refuses?: readonly Refusal[] | null;
   /** `out` must have the dtype of the result. */
   readonly exactOut?: boolean;
+  /** The operand that is not rounded to a short float dtype of computation when it has no dimensions. */
+  readonly wide?: number;
+  /** Numbers are no operands for torch, and have no say in the layout. */
+  readonly numbersApart?: boolean;
 }
 
 function plain(t: Tensor, k: Kernel): boolean {
@@ -120,7 +136,7 @@ function withNumber(p: Pointwise, a: Tensor, b: Scalar, out: Tensor | undefined)
   if (p.rule.compute(d) !== d) return null;
   const result = p.rule.result(d);
   if (out !== undefined && result !== d) return null;
-  const r = out ?? emptyLike(a, result);
+  const r = out ?? (p.numbersApart ? emptyLike(a, result) : emptyBeside(a, result));
   if (a._numel === 0) return r;
   const k = p.kernel;
   const at = frame.scratchNative(0, d.compute, b);
@@ -149,7 +165,8 @@ function withElement(p: Pointwise, a: Tensor, b: Tensor): Tensor | null {
   if (!second && !(a._numel === 1 && a._shape.length <= b._shape.length)) return null;
   const many = second ? a : b;
   if (many._numel === 0 || a._storage.kind === "meta" || b._storage.kind === "meta") return null;
-  const r = emptyLike(many, p.rule.result(d));
+  const alike = a._numel === b._numel && a._shape.length === b._shape.length;
+  const r = alike ? emptyLike(many, p.rule.result(d)) : emptyBeside(many, p.rule.result(d));
   const code = d.compute | (second ? SECOND_IS_NUMBER : FIRST_IS_NUMBER);
   const call = k.fast as (...args: number[]) => number;
   const status = call(code, r._address(), a._address(), b._address(), many._numel);
@@ -161,11 +178,12 @@ function withElement(p: Pointwise, a: Tensor, b: Tensor): Tensor | null {
 function broadcasting(p: Pointwise, a: Tensor, b: Tensor): Tensor {
   if (p.refuses) return general(p, [a, b]);
   const compute = p.rule.compute(resultType2(a, b));
+  if (!compute.native && a.dtype !== b.dtype) return general(p, [a, b]);
   const result = p.rule.result(compute);
   const shape = sameSizes(a._shape, b._shape) ? a._shape : broadcastShapes(a._shape, b._shape, p.name);
   const meta = a._storage.kind === "meta" || b._storage.kind === "meta";
   let r: Tensor;
-  if (a._contiguous && b._contiguous) r = empty(shape, result, meta);
+  if (isCanonical(a) && isCanonical(b)) r = empty(shape, result, meta);
   else {
     const strides = layoutOf([a, b], shape);
     r = strides === null ? empty(shape, result, meta) : emptyWith(shape, strides, result, meta);
@@ -244,7 +262,8 @@ function targetFor(
   inplace: boolean,
 ): Tensor {
   const tensors = operands.filter((x) => x instanceof Tensor);
-  if (out === undefined) return freshResult(tensors, shape, result);
+  const numbers = tensors.length < operands.length && p.numbersApart !== true;
+  if (out === undefined) return freshResult(tensors, shape, result, numbers);
   requireNoInternalOverlap(out, p.name);
   for (const t of tensors) checkWrite(out, t);
   if (inplace) {
@@ -255,7 +274,7 @@ function targetFor(
   }
   requireCast(result, out.dtype);
   if (!inplace && !sameSizes(out._shape, shape)) {
-    prepareOut(out, shape, () => layoutOf(tensors, shape));
+    prepareOut(out, shape, () => layoutOf(tensors, shape, numbers));
     for (const t of tensors) requireNoPartialOverlap(out, t, p.name);
   }
   return out;
@@ -269,29 +288,47 @@ export function checkWrite(self: Tensor, ...others: (Operand | null)[]): void {
   }
 }
 
-/** Row-major when every full operand is, else dense in the operands' order of strides. */
-export function layoutOf(tensors: readonly Tensor[], shape: readonly number[]): readonly number[] | null {
-  let contiguous = true;
+/**
+ * The strides of a result, null for row-major. Operands of one shape that are all row-major, all in one memory format
+ * or dense with the same strides keep them; else the result is dense in the operands' order of strides.
+ */
+export function layoutOf(
+  tensors: readonly Tensor[],
+  shape: readonly number[],
+  numbers = false,
+): readonly number[] | null {
+  const strides = tensors[0]?._strides ?? [];
+  let [whole, contiguous, canonical, alike] = [!numbers, true, true, true];
+  for (const t of tensors) {
+    whole &&= t._shape === shape || sameSizes(t._shape, shape);
+    contiguous &&= t._contiguous;
+    canonical &&= isCanonical(t);
+    alike &&= t._strides === strides || sameSizes(t._strides, strides);
+  }
   // Broadcasting row-major operands keeps their order, so the result is row-major too.
-  for (const t of tensors) if (!t._contiguous) contiguous = false;
-  return contiguous ? null : strideOrder(shape, tensors);
+  if (canonical || (whole && contiguous)) return null;
+  if (whole && shape.length === 4 && tensors.every((t) => isContiguousIn(t, channelsLast))) {
+    return formatStrides(shape, channelsLast);
+  }
+  return whole && alike && isDense(shape, strides) ? strides : strideOrder(shape, tensors);
 }
 
-function freshResult(tensors: readonly Tensor[], shape: readonly number[], dtype: DType): Tensor {
+function freshResult(tensors: readonly Tensor[], shape: readonly number[], dtype: DType, numbers: boolean): Tensor {
   const meta = tensors.some((t) => t._storage.kind === "meta");
-  const strides = layoutOf(tensors, shape);
+  const strides = layoutOf(tensors, shape, numbers);
   return strides === null ? empty(shape, dtype, meta) : emptyWith(shape, strides, dtype, meta);
 }
 
 function launch(
   p: Pointwise,
   target: Tensor,
-  operands: readonly Operand[],
+  given: readonly Operand[],
   compute: DType,
   setAttrs?: (compute: DType) => void,
   inputDtypes?: readonly (DType | null)[],
 ): void {
   const rank = target._shape.length;
+  const operands = compute.native && compute !== int32 ? given : narrowed(given, compute, p.wide);
   frame.begin(operands.length + 1, compute.compute);
   frame.operand(0, target._address(), target.dtype.id, target._shape, target._strides, target._bits);
   for (let i = 0; i < operands.length; i++) {
@@ -330,17 +367,6 @@ function scalarOperand(i: number, x: Scalar, rank: number, _dtype: DType | null)
   frame.broadcastOperand(i, address, dtype, NONE, NONE, rank, 0);
 }
 
-const C_NAMES: Record<string, string> = { uint8: "uint8_t", int8: "int8_t", int16: "int16_t", int64: "int64_t" };
-
-/** Refuses a complex number where real ones are computed with. */
-export function requireConvertible(x: Scalar, compute: DType): void {
-  const value = scalarValue(x);
-  if (!(value instanceof Complex) || value.im === 0 || compute.category === 3) return;
-  const half = compute.category === 2 && compute.itemsize < 4;
-  const name = half ? "float" : (C_NAMES[compute.name] ?? compute.cppName);
-  throw new RuntimeError(`value cannot be converted to type ${name} without overflow`, { code: "overflow" });
-}
-
 /** Writes a scalar attribute (real and imaginary part) for a kernel's `params.scalar(i)`. */
 export function scalarAttr(i: number, x: Scalar): void {
   const value = scalarValue(x);
@@ -366,7 +392,7 @@ export function withAttrs(
   };
   const compute = p.rule.compute(resultType(operands));
   const convertible = (): void => {
-    for (const x of attrs) requireConvertible(x, compute);
+    for (const x of attrs) checkFactor(x, compute);
   };
   return general(p, operands, out, inplace, set, undefined, undefined, convertible);
 }

@@ -8,6 +8,7 @@ import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex
 import { bfloat16, type DType, float16, float32, float64, toReal } from "../tensor/dtype.ts";
 import { RuntimeError, warn } from "../tensor/errors.ts";
 import { isContiguousGeometry, type Tensor } from "../tensor/tensor.ts";
+import { shortNumber } from "./fits.ts";
 import { defaultGenerator, type Generator } from "./generator.ts";
 import type { Kernel } from "./kernel.ts";
 import { requireNoInternalOverlap } from "./overlap.ts";
@@ -21,20 +22,6 @@ const C_NAMES: Record<string, string> = {
   uint64: "long unsigned int",
 };
 const typeName = (d: DType): string => C_NAMES[d.name] ?? d.cppName;
-
-/** A double as C++ prints it: six significant digits. */
-export function shortNumber(x: number): string {
-  if (Number.isNaN(x)) return "nan";
-  if (!Number.isFinite(x)) return x < 0 ? "-inf" : "inf";
-  if (x === 0) return Object.is(x, -0) ? "-0" : "0";
-  const exponent = Number(x.toExponential(5).split("e")[1]);
-  if (exponent < -4 || exponent >= 6) {
-    const [m, e] = x.toExponential(5).split("e") as [string, string];
-    const digits = m.includes(".") ? m.replace(/\.?0+$/, "") : m;
-    return `${digits}e${e.startsWith("-") ? "-" : "+"}${e.slice(1).padStart(2, "0")}`;
-  }
-  return String(Number(x.toPrecision(6)));
-}
 
 /** Real types with a fraction that the distributions are made for. */
 export function isReal(d: DType): boolean {

@@ -13,12 +13,12 @@ import { readNumbers } from "../tensor/values.ts";
 import { broadcastShapes, empty } from "./allocate.ts";
 import { denseAs, denseOf, transfer } from "./copy.ts";
 import { emptyLike, onMeta, outDtype, target } from "./factories.ts";
+import { checkFits } from "./fits.ts";
 import type { Generator } from "./generator.ts";
 import type { MemoryFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
 import { binary, RULES } from "./pointwise.ts";
 import * as fills from "./random-fill.ts";
-import { checkFits } from "./storage-ops.ts";
 import { expand } from "./views.ts";
 
 type Out = Tensor | undefined;

@@ -16,11 +16,22 @@ import { canCast } from "./promotion.ts";
 
 type Out = Tensor | undefined;
 
-/** Rows and columns of one triangle, row by row. */
+/** How many positions a lower triangle has: rows grow by one column each until they are full. */
+function lowerCount(row: number, col: number, offset: number): bigint {
+  const [first, last] = [Math.max(0, -offset), row];
+  if (last <= first || col === 0) return 0n;
+  const [rows, columns, begin] = [BigInt(last) - BigInt(first), BigInt(col), BigInt(first) + BigInt(offset) + 1n];
+  const room = columns - begin;
+  const growing = room < 0n ? 0n : room < rows ? room : rows;
+  return growing * begin + (growing * (growing - 1n)) / 2n + (rows - growing) * columns;
+}
+
+/** Rows and columns of one triangle: so many, in the rows [from, to), each with the columns that `bounds` tells. */
 function triangle(
   op: string,
   row: number,
   col: number,
+  [count, from, to]: readonly [count: bigint, from: number, to: number],
   bounds: (r: number) => readonly [number, number],
   dtype: DType | null,
   device: Device | null,
@@ -31,18 +42,13 @@ function triangle(
   if (d.category !== 1 || d.itemsize < 4) {
     throw texts.notImplementedFor(op, op, d.scalarType);
   }
-  let n = 0;
-  const spans: [number, number, number][] = [];
-  for (let r = 0; r < row; r++) {
-    const [low, high] = bounds(r);
-    if (low < high) spans.push([r, low, high]);
-    n += Math.max(0, high - low);
-  }
+  const n = Number(count);
   const t = emptyOf([2, n], d, onMeta(device, op));
-  if (t._storage.kind === "meta") return t;
+  if (t._storage.kind === "meta" || n === 0) return t;
   const values = 2 * n <= STAGE_SIZE ? stage : new Float64Array(2 * n);
   let at = 0;
-  for (const [r, low, high] of spans) {
+  for (let r = from; r < to; r++) {
+    const [low, high] = bounds(r);
     for (let c = low; c < high; c++) {
       values[at] = r;
       values[n + at++] = c;
@@ -59,7 +65,8 @@ export function trilIndices(
   dtype: DType | null,
   device: Device | null,
 ): Tensor {
-  return triangle("tril_indices", row, col, (r) => [0, Math.min(col, r + offset + 1)], dtype, device);
+  const rows = [lowerCount(row, col, offset), Math.max(0, -offset), row] as const;
+  return triangle("tril_indices", row, col, rows, (r) => [0, Math.min(col, r + offset + 1)], dtype, device);
 }
 
 export function triuIndices(
@@ -69,7 +76,10 @@ export function triuIndices(
   dtype: DType | null,
   device: Device | null,
 ): Tensor {
-  return triangle("triu_indices", row, col, (r) => [Math.min(col, Math.max(0, r + offset)), col], dtype, device);
+  // What the lower triangle left of the first diagonal leaves.
+  const count = BigInt(row) * BigInt(col) - lowerCount(row, col, offset - 1);
+  const rows = [count, 0, Math.min(row, col - offset)] as const;
+  return triangle("triu_indices", row, col, rows, (r) => [Math.max(0, r + offset), col], dtype, device);
 }
 
 export function arange(end: Scalar, dtype: DType | null, device: Device | null, rg: boolean, out?: Out): Tensor {

@@ -33,7 +33,8 @@ function running(
   const result = resultDtype(self, dtype, out, inplace);
   // Nothing is added up in a tensor without dimensions or elements.
   const sums = self._shape.length > 0 && self._numel > 0;
-  if (sums && (result === bool || isShortFloat(result))) {
+  const wideUnsigned = result.category === 1 && !result.isSigned && result.itemsize > 1;
+  if (sums && (result === bool || wideUnsigned || isShortFloat(result))) {
     throw texts.notImplementedFor(op, `${op}_out_cpu`, result.scalarType);
   }
   if (inplace) requireNoInternalOverlap(self, op);

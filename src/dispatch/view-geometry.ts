@@ -34,7 +34,10 @@ export function resolveSize(size: readonly number[], numel: number): number[] {
 }
 
 /** Strides of `shape` over the same elements, or null when only a copy can have it. */
-export function viewStrides(t: Tensor, shape: readonly number[]): readonly number[] | null {
+export function viewStrides(
+  t: Pick<Tensor, "_shape" | "_strides" | "_numel">,
+  shape: readonly number[],
+): readonly number[] | null {
   if (t._numel === 0) {
     return sameShape(t._shape, shape) ? t._strides : contiguousStrides(shape);
   }

@@ -2,8 +2,8 @@
 import { complex64, complex128, type DType, toReal } from "../tensor/dtype.ts";
 import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { numelOf } from "../tensor/size.ts";
-import { CONJ, CREATION_NO_GRAD, extraOf, isContiguousGeometry, NEG, Tensor } from "../tensor/tensor.ts";
-import { gradMode, requiresGrad } from "./mode.ts";
+import { CONJ, CREATION_NO_GRAD, extraOf, isContiguousGeometry, late, NEG, Tensor } from "../tensor/tensor.ts";
+import { gradMode } from "./mode.ts";
 import { alias } from "./views.ts";
 
 /** The bytes read as another dtype. Not a view for autograd. */
@@ -85,16 +85,21 @@ function retyped(
     self._version,
   );
   v._base = self._base ?? self;
-  v._creation = self._creation;
+  v._creation = gradMode.enabled ? self._creation : CREATION_NO_GRAD;
   v._viewVersion = self._version.value;
-  if (!gradMode.enabled && requiresGrad(self)) v._creation = CREATION_NO_GRAD;
+  remember(v, self, replay);
+  return v;
+}
+
+/** Keeps how `v` is made from `self`, which strides alone do not tell. */
+function remember(v: Tensor, self: Tensor, replay: (self: Tensor) => Tensor): void {
   const outer = self._extra?.replay;
-  const own = self._base === null ? null : { shape: self._shape, strides: self._strides, offset: self._offset };
+  const { _shape: shape, _strides: strides, _offset: offset } = self;
+  const own = self._base !== null;
   extraOf(v).replay = (base) => {
-    const parent = outer ? outer(base) : own === null ? base : base.asStrided(own.shape, own.strides, own.offset);
+    const parent = outer ? outer(base) : own ? base.asStrided(shape, strides, offset) : base;
     return replay(parent);
   };
-  return v;
 }
 
 export function viewAsReal(self: Tensor): Tensor {
@@ -128,7 +133,7 @@ export function viewAsComplex(self: Tensor): Tensor {
   if (self._shape[rank - 1] !== 2) throw new RuntimeError("Tensor must have a last dimension of size 2");
   if (self._strides[rank - 1] !== 1) throw new RuntimeError("Tensor must have a last dimension with stride 1");
   const strides = self._strides.slice(0, -1);
-  if (strides.some((s) => s % 2 !== 0)) {
+  if (strides.some((s, d) => s % 2 !== 0 && self._shape[d] !== 1)) {
     throw new RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension");
   }
   if (self._offset % 2 !== 0) throw new RuntimeError("Tensor must have a storage_offset divisible by 2");
@@ -136,7 +141,7 @@ export function viewAsComplex(self: Tensor): Tensor {
     self,
     self.dtype.itemsize === 8 ? complex128 : complex64,
     self._shape.slice(0, -1),
-    strides.map((s) => s / 2),
+    strides.map((s) => Math.floor(s / 2)),
     self._offset / 2,
     (x) => x.viewAsComplex(),
   );
@@ -146,11 +151,13 @@ export function viewAsComplex(self: Tensor): Tensor {
 export function conjView(self: Tensor): Tensor {
   const v = alias(self);
   v._bits ^= CONJ;
+  remember(v, self, late.conjView);
   return v;
 }
 
 export function negView(self: Tensor): Tensor {
   const v = alias(self);
   v._bits ^= NEG;
+  remember(v, self, late.negView);
   return v;
 }

@@ -2,8 +2,15 @@
 import * as texts from "../../generated/texts.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { listText } from "../tensor/size.ts";
-import { type Tensor, wrapDim } from "../tensor/tensor.ts";
+import { CREATION_MULTI_OUTPUT, type Tensor, wrapDim } from "../tensor/tensor.ts";
+import { gradMode } from "./mode.ts";
 import { select, slice } from "./views.ts";
+
+/** Views that came out of one call: writing to one of them is not defined for gradients. */
+function together(parts: Tensor[]): Tensor[] {
+  if (gradMode.enabled) for (const p of parts) p._creation = CREATION_MULTI_OUTPUT;
+  return parts;
+}
 
 /** Views of consecutive parts along a dimension. */
 export function splitWithSizes(self: Tensor, splitSizes: readonly number[], dim: number): Tensor[] {
@@ -27,11 +34,12 @@ export function splitWithSizes(self: Tensor, splitSizes: readonly number[], dim:
     );
   }
   at = 0;
-  return splitSizes.map((s) => {
+  const parts = splitSizes.map((s) => {
     const part = slice(self, d, at, at + s, 1);
     at += s;
     return part;
   });
+  return together(parts);
 }
 
 export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
@@ -47,7 +55,7 @@ export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
   const count = splitSize === 0 ? 1 : Math.max(1, Math.ceil(n / splitSize));
   const parts: Tensor[] = [];
   for (let i = 0; i < count; i++) parts.push(slice(self, d, i * splitSize, Math.min(n, (i + 1) * splitSize), 1));
-  return parts;
+  return together(parts);
 }
 
 export function unbind(self: Tensor, dim: number): Tensor[] {
@@ -56,5 +64,5 @@ export function unbind(self: Tensor, dim: number): Tensor[] {
   const n = self._shape[d] as number;
   const parts: Tensor[] = [];
   for (let i = 0; i < n; i++) parts.push(select(self, d, i));
-  return parts;
+  return together(parts);
 }

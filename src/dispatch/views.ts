@@ -1,6 +1,6 @@
 /** Views: other sizes and strides over the same storage. Nothing is copied and nothing native is created. */
 import * as texts from "../../generated/texts.ts";
-import type { DType } from "../tensor/dtype.ts";
+import { legacyName } from "../tensor/dtype.ts";
 import { IndexError, RuntimeError, ValueError } from "../tensor/errors.ts";
 import { listText, numelOf } from "../tensor/size.ts";
 import {
@@ -9,10 +9,11 @@ import {
   CREATION_NO_GRAD,
   extraOf,
   isContiguousGeometry,
+  type Replay,
   Tensor,
   wrapDim,
 } from "../tensor/tensor.ts";
-import { gradMode, requiresGrad } from "./mode.ts";
+import { gradMode } from "./mode.ts";
 import { resolveSize, viewStrides } from "./view-geometry.ts";
 
 /** A view of `self`: shares bytes and version, and remembers the root of the family. */
@@ -37,20 +38,18 @@ export function asView(self: Tensor, shape: readonly number[], strides: readonly
 
 function inherit(v: Tensor, self: Tensor): void {
   v._base = self._base ?? self;
-  v._creation = self._creation;
+  v._creation = gradMode.enabled ? self._creation : CREATION_NO_GRAD;
   v._viewVersion = self._version.value;
-  if (!gradMode.enabled && requiresGrad(self)) v._creation = CREATION_NO_GRAD;
   const replay = self._extra?.replay;
-  if (replay) replayThrough(v, self, replay);
+  if (replay) replayThrough(v, replay);
 }
 
-/** A view of a view with another dtype: replayed from the base through that view. */
-function replayThrough(v: Tensor, self: Tensor, replay: (base: Tensor) => Tensor): void {
-  const shape = v._shape;
-  const strides = v._strides;
-  const shift = v._offset - self._offset;
-  const start = self._offset;
-  extraOf(v).replay = (base) => replay(base).asStrided(shape, strides, start + shift);
+/** A view of a view that strides cannot rebuild: replayed from the base through the nearest such view. */
+function replayThrough(v: Tensor, replay: Replay): void {
+  const through = replay.through ?? replay;
+  const again: Replay = (base) => through(base).asStrided(v._shape, v._strides, v._offset);
+  again.through = through;
+  extraOf(v).replay = again;
 }
 
 export function alias(self: Tensor): Tensor {
@@ -137,13 +136,6 @@ export function requireInBounds(
   }
 }
 
-const LEGACY = new Set(["Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"]);
-
-/** torch's old name of a dtype's tensors, which only the older dtypes have. */
-function legacyName(d: DType): string {
-  return LEGACY.has(d.scalarType) ? `torch.${d.scalarType}Tensor` : `CPU${d.scalarType}Type`;
-}
-
 export function expand(self: Tensor, size: readonly number[]): Tensor {
   const have = self._shape;
   const lead = size.length - have.length;
@@ -189,6 +181,7 @@ function expandedStride(
   shape: number[],
   d: number,
 ): number {
+  if (self._shape.length === 0) return 0;
   if (at >= 0) return wanted === own ? (self._strides[at] as number) : 0;
   if (wanted !== 1) return 0;
   return d + 1 < shape.length ? (shape[d + 1] as number) * (strides[d + 1] as number) : 1;
@@ -206,9 +199,11 @@ export function transpose(self: Tensor, dim0: number, dim1: number): Tensor {
   return asView(self, shape, strides, self._offset);
 }
 
-export function t(self: Tensor): Tensor {
+export function t(self: Tensor, inPlace = false): Tensor {
   if (self._shape.length > 2) {
-    throw new RuntimeError(`t() expects a tensor with <= 2 dimensions, but self is ${self._shape.length}D`);
+    throw new RuntimeError(
+      `${inPlace ? "t_" : "t"}() expects a tensor with <= 2 dimensions, but self is ${self._shape.length}D`,
+    );
   }
   return self._shape.length < 2 ? alias(self) : transpose(self, 0, 1);
 }

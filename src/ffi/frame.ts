@@ -1,7 +1,7 @@
 /** The call frame of this thread: one block of f64 fields that a kernel reads. See zig/src/core/frame.zig. */
 import { COMPUTE, FRAME } from "../../generated/abi.ts";
 import { native, textAt } from "./library.ts";
-import { windowOn } from "./memory.ts";
+import { ownFrame, releaseAnchor } from "./memory.ts";
 
 let capacity = 8;
 let address = 0;
@@ -13,10 +13,10 @@ let halves: Int32Array = new Int32Array(0);
 function open(operands: number): void {
   const next = native.zs_frame_create(operands);
   if (next === 0) throw new Error("zensor: no memory for a call frame");
-  if (address !== 0) native.zs_frame_destroy(address, capacity);
+  const window = ownFrame(next, (FRAME.OPERANDS + operands * FRAME.OPERAND_SIZE) * 8, operands);
+  releaseAnchor(fields.buffer as ArrayBuffer);
   address = next;
   capacity = operands;
-  const window = windowOn(address, (FRAME.OPERANDS + operands * FRAME.OPERAND_SIZE) * 8);
   fields = new Float64Array(window);
   words = new BigInt64Array(window);
   singles = new Float32Array(window);

@@ -18,6 +18,10 @@ const adopt = toArrayBuffer as unknown as (
 const releaseBlock = native.zs_release_function();
 const releaseMap = native.zs_release_mapping_function();
 const releaseWindow = native.zs_release_window_function();
+const releaseFrame = native.zs_release_frame_function();
+/** Give handles back, see `ownHandle`. */
+export const releaseBatch = native.zs_release_batch_function();
+export const releaseThread = native.zs_release_thread_function();
 /** Bytes of the largest ArrayBuffer. */
 export const MAX_BUFFER = 2 ** 32;
 
@@ -141,6 +145,19 @@ export function releaseAnchor(anchor: Anchor): void {
 export function returnBlock(anchor: Anchor, nbytes: number): void {
   if (nbytes >= COUNTED_BLOCK) young = Math.max(0, young - nbytes);
   releaseAnchor(anchor);
+}
+
+/**
+ * An object for something native: `release` gets the handle when the object is transferred or collected, which happens
+ * to all that is left when a Worker ends. The handle is the address of some bytes.
+ */
+export function ownHandle(handle: number, release: number): ArrayBuffer {
+  return adopt(handle, 0, 8, handle, release);
+}
+
+/** The bytes of a call frame, which goes with them. */
+export function ownFrame(address: number, nbytes: number, operands: number): ArrayBuffer {
+  return adopt(address, 0, nbytes, operands, releaseFrame);
 }
 
 /** A window on native bytes, at most 4 GiB. The caller keeps the owner reachable. */

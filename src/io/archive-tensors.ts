@@ -20,8 +20,10 @@ export class ArchiveTensors {
   constructor(
     private readonly archive: MemmapArchive,
     private readonly mode: MapMode,
+    /** The path that it is about to get. */
+    name?: string,
   ) {
-    this.file = new TensorFile(archive.zip.path, archive.zip.size, mode);
+    this.file = new TensorFile(archive.zip.path, archive.zip.size, mode, name === undefined ? {} : { name });
   }
 
   /** The tensor of a leaf. Throws `FormatError` for an entry that is missing, too short or damaged. */

@@ -13,17 +13,20 @@ import {
   writeSync,
 } from "node:fs";
 import { totalmem } from "node:os";
-import { dirname, join, resolve, sep } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { addressOf } from "../ffi/library.ts";
 import { type DType, dtypeByName } from "../tensor/dtype.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { makeContiguous } from "../tensor/tensor.ts";
+import { DirectoryLock } from "./directory-lock.ts";
+import { realTarget } from "./durable.ts";
 import { FileNotFoundError, FormatError, guarded, OSError } from "./errors.ts";
 import { FileJobs, JobFlag } from "./file-jobs.ts";
 import { mapFile } from "./mapping.ts";
 import { archiveCompression, archiveOrder, isMemmapArchive, tensorEntry } from "./memmap-archive.ts";
+import { absolutePath } from "./paths.ts";
 import { FileWrite, type FileWriteOptions } from "./single-file.ts";
-import { nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
+import { blockBehind, nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
 import { TensorFile } from "./tensor-file.ts";
 import { readZip, type ZipEntry, type ZipFile } from "./zip.ts";
 import { SIGNATURE } from "./zip-directory.ts";
@@ -61,7 +64,7 @@ function fileBytes(path: string): Uint8Array | TensorBytes {
   const storage = mapFile(path, "r");
   if (storage.nbytes === 0) return new Uint8Array(0);
   const keep = makeContiguous(storage, [storage.nbytes], BYTES);
-  return { address: storage.ptr, nbytes: storage.nbytes, keep };
+  return { address: storage.ptr, nbytes: storage.nbytes, keep, block: blockBehind(storage) };
 }
 
 /**
@@ -80,13 +83,12 @@ export function packMemmap(prefix: string, archivePath: string, options: PackOpt
   if (!existsSync(join(prefix, "meta.json"))) {
     throw new ValueError(`${prefix} does not look like a memory-mapped tensordict directory (no meta.json found).`);
   }
-  const source = realpathSync(prefix);
-  const target = existsSync(archivePath)
-    ? realpathSync(archivePath)
-    : join(
-        guarded(archivePath, () => realpathSync(dirname(resolve(archivePath)))),
-        archivePath.split(sep).at(-1) ?? "",
-      );
+  const source = realpathSync(absolutePath(prefix));
+  const place = realTarget(absolutePath(archivePath));
+  const target = join(
+    guarded(archivePath, () => realpathSync(dirname(place))),
+    basename(place),
+  );
   const files = filesBelow(source);
   if (target.startsWith(source + sep) || [...files.values()].some((file) => realpathSync(file) === target)) {
     throw new ValueError(
@@ -105,11 +107,13 @@ export function packMemmap(prefix: string, archivePath: string, options: PackOpt
   return archivePath;
 }
 
-function openArchive(path: string): ZipFile {
+function openArchive(path: string, arrays = false): ZipFile {
+  absolutePath(path);
   if (!existsSync(path)) throw new FileNotFoundError(path);
   // Damage is told as such; a file of another kind gets Python's words.
   const zip = readZip(path);
-  if (!isMemmapArchive(path)) throw new ValueError(`${path} is not a memory-mapped tensordict archive.`);
+  const isNpz = arrays && [...zip.entries.keys()].every((name) => name.endsWith(".npy"));
+  if (!isNpz && !isMemmapArchive(path)) throw new ValueError(`${path} is not a memory-mapped tensordict archive.`);
   return zip;
 }
 
@@ -157,26 +161,32 @@ function requireKind(path: string, kind: "file" | "directory"): void {
  */
 export function unpackMemmap(archivePath: string, prefix: string): string {
   const zip = openArchive(archivePath);
-  const root = resolve(prefix);
+  const root = absolutePath(prefix);
   const places = placesFor(zip, root);
+  const archive = statSync(zip.path).ino;
   const mapped = new TensorFile(zip.path, zip.size);
   const jobs = new FileJobs();
   let room = totalmem();
   for (const entry of zip.entries.values()) {
     if (entry.method === "deflate") room -= entry.nbytes;
     if (room < 0) throw new FormatError("its files are larger than the memory of this machine", zip.path);
+    const path = join(root, entry.name);
+    if (statSync(path, { throwIfNoEntry: false })?.ino === archive) {
+      throw new ValueError(`${prefix} has the archive itself under the name of one of its files, ${entry.name}.`);
+    }
     const data = contentOf(zip, entry, mapped);
     jobs.add({
-      path: join(root, entry.name),
+      path,
       nbytes: entry.nbytes,
       flags: JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | JobFlag.writable,
       data: data instanceof Uint8Array ? addressOf(data) : data.address,
       keep: data,
     });
   }
-  const isNew = !existsSync(root);
+  const made = guarded(root, () => mkdirSync(root, { recursive: true }));
+  using _ = DirectoryLock.take(root);
+  const isNew = made !== undefined && readdirSync(root).length === 0;
   try {
-    guarded(root, () => mkdirSync(root, { recursive: true }));
     for (const path of places) guarded(path, () => mkdirSync(path, { recursive: true }));
     if (jobs.run() !== 0) jobs.throwFirstFailure();
   } catch (error) {
@@ -202,11 +212,12 @@ function contentOf(zip: ZipFile, entry: ZipEntry, mapped: TensorFile): Uint8Arra
 }
 
 /**
- * Computes the checksums of stored entries again, after tensors of an archive were written in place (`mode: "r+"`).
+ * Computes the checksums of stored entries again, after tensors of an archive were written in place (`mode: "r+"`);
+ * of a .npz file as well.
  * The archive is changed in place. @torch tensordict.refresh_archive_checksums
  */
 export function refreshArchiveChecksums(archivePath: string): string {
-  const zip = openArchive(archivePath);
+  const zip = openArchive(archivePath, true);
   const mapped = new TensorFile(zip.path, zip.size, "r");
   const fd = guarded(zip.path, () => openSync(zip.path, "r+"));
   try {

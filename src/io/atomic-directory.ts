@@ -1,17 +1,19 @@
 // Directories written whole: beside the target under another name, with which they trade places when every byte is on
 // the disk. Whoever opens the target finds the old directory or the new one.
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { RuntimeError } from "../tensor/errors.ts";
+import { DirectoryLock } from "./directory-lock.ts";
 import {
   discardPath,
   discardPathLater,
-  replaceFile,
+  realTarget,
   requireDescriptor,
   syncDirectories,
   syncDirectoriesLater,
   syncUpward,
   syncUpwardLater,
+  tookName,
   tradePlaces,
 } from "./durable.ts";
 import { guarded, OSError } from "./errors.ts";
@@ -23,9 +25,13 @@ import {
   shortHash,
   sweepLeftovers,
   sweepLeftoversLater,
+  WRITER,
+  writerMark,
 } from "./leftovers.ts";
+import { asSaid, rememberPath } from "./paths.ts";
 
 const MARK = ".tdtmp-";
+const WORK = new RegExp(`^(${WRITER})-[a-z0-9]+$`);
 
 /** What the working directories for one target begin with, when they were made on this machine. */
 function workPrefix(target: string): string {
@@ -39,17 +45,10 @@ export function abandonedSaves(target: string): string[] {
   return namesIn(dirname(path))
     .filter((name) => {
       if (!name.startsWith(prefix)) return false;
-      const pid = /^(\d{1,10})-[a-z0-9]+$/.exec(name.slice(prefix.length))?.[1];
-      return pid !== undefined && hasEnded(Number(pid));
+      const writer = WORK.exec(name.slice(prefix.length))?.[1];
+      return writer !== undefined && hasEnded(writer);
     })
     .map((name) => join(dirname(path), name));
-}
-
-/** The directory itself where the target is a link to one: the link stays. */
-function realTarget(target: string): string {
-  const path = resolve(target);
-  const link = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
-  return link ? guarded(path, () => realpathSync(path)) : path;
 }
 
 /** How a directory is replaced. */
@@ -75,9 +74,10 @@ export class AtomicDirectory {
     private readonly options: ReplaceOptions = {},
   ) {
     this.target = realTarget(target);
-    const name = `${workPrefix(this.target)}${process.pid}-${Math.random().toString(36).slice(2, 12)}`;
+    const name = `${workPrefix(this.target)}${writerMark()}-${Math.random().toString(36).slice(2, 12)}`;
     this.work = join(dirname(this.target), name);
     this.path = join(this.work, "new");
+    for (const path of [this.work, this.path]) rememberPath(path, asSaid(target));
   }
 
   /** Makes the empty new directory, after a check that the target may be replaced. */
@@ -95,7 +95,12 @@ export class AtomicDirectory {
     this.check();
     this.takeOver();
     syncDirectories(this.path);
-    this.trade();
+    let done = false;
+    while (!done) {
+      // Whoever writes in the old directory, or appends to it, ends before.
+      using _ = DirectoryLock.take(this.target);
+      done = this.trade();
+    }
     syncUpward(dirname(this.target), this.outermost);
     rmSync(this.work, { recursive: true, force: true });
     // Only now: such a directory may hold the last whole content where names cannot be exchanged.
@@ -108,7 +113,11 @@ export class AtomicDirectory {
     this.takeOver();
     await syncDirectoriesLater(this.path);
     signal?.throwIfAborted();
-    this.trade();
+    let done = false;
+    while (!done) {
+      using _ = await DirectoryLock.takeLater(this.target, signal);
+      done = this.trade();
+    }
     await syncUpwardLater(dirname(this.target), this.outermost);
     await this.abandonLater();
     await sweepLeftoversLater(this.target, [...abandonedSaves(this.target), ...leftoversOf(this.target)]);
@@ -119,10 +128,13 @@ export class AtomicDirectory {
     if (old !== undefined) guarded(this.path, () => chmodSync(this.path, old.mode & 0o7777));
   }
 
-  private trade(): void {
+  /** False when another one has taken the name meanwhile, which nothing had before. */
+  private trade(): boolean {
     const { target, path } = this;
-    if (statSync(target, { throwIfNoEntry: false }) === undefined) replaceFile(path, target);
-    else tradePlaces(path, target, join(this.work, "old"), this.options.exchange);
+    this.check();
+    if (statSync(target, { throwIfNoEntry: false }) === undefined) return tookName(path, target);
+    tradePlaces(path, target, join(this.work, "old"), this.options.exchange);
+    return true;
   }
 
   /** Removes what was written so far. */
@@ -147,8 +159,10 @@ export class AtomicDirectory {
     }
     if (!existsSync(join(target, "meta.json"))) {
       throw new RuntimeError(
-        `Refusing to replace ${target} with atomic=True: it is not empty and holds no saved tensordict ` +
-          "(no meta.json).",
+        asSaid(
+          `Refusing to replace ${target} with atomic=True: it is not empty and holds no saved tensordict ` +
+            "(no meta.json).",
+        ),
       );
     }
   }

@@ -1,11 +1,13 @@
 // Putting finished files in place, so that a reader finds the old content or the new one, whole.
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   lstatSync,
   openSync,
   promises,
   readdirSync,
+  realpathSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -17,6 +19,7 @@ import { dirname, join, parse, resolve } from "node:path";
 import { exchangeNames } from "../ffi/system.ts";
 import { guarded, guardedLater, OSError } from "./errors.ts";
 import { sweepLeftovers, temporaryBeside } from "./leftovers.ts";
+import { asSaid, rememberPath } from "./paths.ts";
 
 export { temporaryBeside } from "./leftovers.ts";
 
@@ -29,6 +32,16 @@ export function requireDescriptor(path: string): void {
   closeSync(guarded(path, () => openSync(parse(resolve(path)).root, "r")));
 }
 
+/** What a target is a link to, since the link stays; otherwise the target itself. */
+export function realTarget(target: string): string {
+  const path = resolve(target);
+  const link = guarded(path, () => lstatSync(path, { throwIfNoEntry: false }))?.isSymbolicLink() ?? false;
+  if (!link) return path;
+  const real = guarded(path, () => realpathSync(path));
+  rememberPath(real, asSaid(path));
+  return real;
+}
+
 /** Removes what a failed save began. The error that is on its way matters more than one of this. */
 export function discardPath(path: string): void {
   try {
@@ -39,6 +52,15 @@ export function discardPath(path: string): void {
     } catch {
       // A file system that takes no changes has nothing of it.
     }
+  }
+}
+
+/** Removes empty directories from `path` up to `outermost`. */
+export function discardEmpty(path: string, outermost: string): void {
+  try {
+    for (let at = path; at.length >= outermost.length; at = dirname(at)) rmdirSync(at);
+  } catch {
+    // Somebody else uses it.
   }
 }
 
@@ -66,6 +88,17 @@ function requirePlain(path: string): void {
 export function replaceFile(made: string, path: string): void {
   guarded(path, () => requirePlain(path));
   guarded(path, () => renameSync(made, path));
+}
+
+/** Gives a directory a name that nothing has. False when something has it by now. */
+export function tookName(made: string, path: string): boolean {
+  try {
+    replaceFile(made, path);
+    return true;
+  } catch (error) {
+    if (existsSync(path) && ["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes((error as OSError).code)) return false;
+    throw error;
+  }
 }
 
 /**
@@ -197,7 +230,7 @@ export function tradePlaces(made: string, target: string, aside: string, exchang
 export function replaceDurably(made: string, path: string): void {
   const target = resolve(path);
   syncTree(made);
-  const old = lstatSync(target, { throwIfNoEntry: false });
+  const old = guarded(target, () => lstatSync(target, { throwIfNoEntry: false }));
   if (old === undefined || (old.isFile() && !statSync(made).isDirectory())) replaceFile(made, target);
   else {
     const aside = tradePlaces(made, target, temporaryBeside(target, "old"));

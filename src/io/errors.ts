@@ -2,6 +2,7 @@
 import { getSystemErrorMap } from "node:util";
 import { RuntimeError } from "../tensor/errors.ts";
 import { finishedPath } from "./leftovers.ts";
+import { asSaid } from "./paths.ts";
 
 /** A file or a directory could not be used. @torch OSError */
 export class OSError extends RuntimeError {
@@ -10,7 +11,7 @@ export class OSError extends RuntimeError {
   /** The file in question. */
   readonly path: string | undefined;
   constructor(message: string, details: { errno?: number; path?: string; code?: string; cause?: unknown } = {}) {
-    super(message, { code: details.code ?? "os", cause: details.cause });
+    super(asSaid(finishedPath(message)), { code: details.code ?? "os", cause: details.cause });
     this.name = "OSError";
     this.errno = details.errno ?? 0;
     this.path = details.path;
@@ -34,7 +35,7 @@ export class FileNotFoundError extends OSError {
 export class FormatError extends RuntimeError {
   readonly path: string | undefined;
   constructor(message: string, path?: string, cause?: unknown) {
-    super(path === undefined ? message : `${path}: ${message}`, { code: "format", cause });
+    super(asSaid(finishedPath(path === undefined ? message : `${path}: ${message}`)), { code: "format", cause });
     this.name = "FormatError";
     this.path = path;
   }

@@ -1,15 +1,19 @@
 // Batches of file work done by the native library: write, size and map many files in one call, with several threads,
 // at once or in the background.
 import { addressOf, native } from "../ffi/library.ts";
+import { copyBytes, ownHandle, releaseAnchor, releaseBatch, TINY_BYTES } from "../ffi/memory.ts";
+import { Storage } from "../tensor/storage.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { fileFault } from "../tensor/values.ts";
 import { OSError, systemError } from "./errors.ts";
 import { Slices } from "./slices.ts";
 import { CopyRoom, gather, gatherLater, type StridedBytes, type StridedPart } from "./strided-bytes.ts";
 import type { FileBytes, TensorBytes } from "./tensor-bytes.ts";
+import { textProblem } from "./well-formed.ts";
 
 const UTF8 = new TextEncoder();
 /** Numbers of one job as the native library reads it. */
-export const SLOTS = 10;
+export const SLOTS = 11;
 /** Bytes written in one go in the background: a signal is looked at after each part, and threads share a tensor. */
 export const PART_BYTES = 64 * 2 ** 20;
 /** Bytes of copies that there are at a time, if no job alone needs more. */
@@ -28,6 +32,7 @@ export const SLOT = {
   fileSize: 7,
   sourceOffset: 8,
   mapped: 9,
+  inode: 10,
 } as const;
 
 /** What a job does; bits that can be combined. */
@@ -59,12 +64,36 @@ export interface FileJob {
   data?: number;
   /** Where in the file. */
   offset?: number;
+  /** For a job that only maps: the name that the file is about to get, which errors tell. */
+  name?: string;
   /** The bytes to write are those of another file: they are not taken into memory. */
   source?: { path: string; offset: number };
   /** The bytes to write are those of a tensor that is not contiguous: they are copied when it is the job's turn. */
   strided?: StridedPart;
+  /** The block, or as a negative number the mapping, that `data` is in: see `blockBehind`. */
+  block?: number | undefined;
+  /** `data` is the runtime's memory, or a user's, instead: what it is in, and where. */
+  runtime?: { bytes: Uint8Array | Tensor; at: number } | undefined;
   /** Kept reachable until the work is done. */
   keep?: unknown;
+}
+
+/** What has to be copied before a job can run: native threads may outlive what is not in blocks or mappings. */
+function copyFor(job: FileJob, background: boolean): StridedPart | RuntimeBytes | null {
+  if (job.strided !== undefined) return job.strided;
+  if (!background || !job.data || job.nbytes === 0 || job.block) return null;
+  const { runtime, nbytes } = job;
+  if (runtime === undefined) throw new Error(`zensor: nobody owns the memory of ${job.path}`);
+  const { bytes, at: offset } = runtime;
+  // A user's array may be transferred at any time: its bytes are read while the program stands still.
+  return bytes instanceof Uint8Array ? { bytes, offset, nbytes } : { tensor: bytes, offset, nbytes };
+}
+
+/** Bytes of the runtime's that a job writes. */
+interface RuntimeBytes {
+  bytes: Uint8Array;
+  offset: number;
+  nbytes: number;
 }
 
 /** The fields of a job that writes or copies `nbytes` of some bytes, from `at` on, and the flag that says which. */
@@ -72,9 +101,9 @@ export function writing(
   bytes: Uint8Array | TensorBytes | StridedBytes | FileBytes,
   at: number,
   nbytes: number,
-): Pick<FileJob, "data" | "source" | "strided" | "keep" | "flags" | "nbytes"> {
+): Pick<FileJob, "data" | "source" | "strided" | "keep" | "flags" | "nbytes" | "block" | "runtime"> {
   if (bytes instanceof Uint8Array) {
-    return { nbytes, flags: JobFlag.write, data: addressOf(bytes) + at, keep: bytes };
+    return { nbytes, flags: JobFlag.write, data: addressOf(bytes) + at, runtime: { bytes, at } };
   }
   if ("strided" in bytes) {
     return { nbytes, flags: JobFlag.write, strided: { tensor: bytes.strided, offset: at, nbytes } };
@@ -84,8 +113,9 @@ export function writing(
     const flags = JobFlag.copy | JobFlag.writable;
     return { nbytes, flags, source: { path: file.path, offset: file.offset + at }, keep: bytes };
   }
-  const { address, keep } = bytes as TensorBytes;
-  return { nbytes, flags: JobFlag.write, data: address + at, keep };
+  const { address, keep, block } = bytes as TensorBytes;
+  const runtime = block === 0 ? { bytes: keep, at } : undefined;
+  return { nbytes, flags: JobFlag.write, data: address + at, keep, block, runtime };
 }
 
 /** What became of a job. */
@@ -98,6 +128,8 @@ export interface JobResult {
   mapped: number;
   /** Size of the file in bytes. */
   fileSize: number;
+  /** The inode of the file that was mapped; 0 where it is not known. */
+  inode: number;
   /** True when it is the source of a copy that failed. */
   ofSource: boolean;
 }
@@ -161,6 +193,7 @@ export function resultAt(table: Float64Array, row: number): JobResult {
     address: table[row + SLOT.address] as number,
     mapped: table[row + SLOT.mapped] as number,
     fileSize: table[row + SLOT.fileSize] as number,
+    inode: table[row + SLOT.inode] as number,
     ofSource: table[row + SLOT.sourceOffset] === -1,
   };
 }
@@ -174,11 +207,12 @@ interface Batch {
 }
 
 /** Splits jobs so that the copies of each batch take up to so many bytes, or those of a single job. */
-function batchesOf(jobs: readonly FileJob[], most: number): Batch[] {
+function batchesOf(jobs: readonly FileJob[], most: number, background: boolean): Batch[] {
   let last: Batch = { begin: 0, end: 0, room: 0 };
   const batches = [last];
-  for (const [i, { strided }] of jobs.entries()) {
-    const nbytes = strided === undefined ? 0 : Math.ceil(strided.nbytes / COPY_ALIGNMENT) * COPY_ALIGNMENT;
+  for (const [i, job] of jobs.entries()) {
+    const copy = copyFor(job, background);
+    const nbytes = copy === null ? 0 : Math.ceil(copy.nbytes / COPY_ALIGNMENT) * COPY_ALIGNMENT;
     if (last.room > 0 && last.room + nbytes > most) {
       last = { begin: i, end: i, room: 0 };
       batches.push(last);
@@ -199,8 +233,11 @@ function mostRoom(batches: readonly Batch[]): number {
  */
 export class FileJobs {
   private readonly jobs: FileJob[] = [];
+  /** What the native library reads and writes, and where that is. */
   private table = new Float64Array(0);
-  private paths = new Uint8Array(0);
+  private address = 0;
+  /** In the background the table is native memory: it may outlive this thread. */
+  private memory: Storage | null = null;
   private fault: Error | null = null;
   /** Jobs that have not begun in the background do not begin any more. */
   private stopped = false;
@@ -211,8 +248,11 @@ export class FileJobs {
 
   /** Adds a job; its number is its place in `result`. */
   add(job: FileJob): number {
-    for (const path of [job.path, job.source?.path]) {
-      if (path?.includes("\0")) throw new OSError("embedded null byte in a file name", { path });
+    for (const path of [job.path, job.source?.path, job.name]) {
+      if (path === undefined || path === null) continue;
+      if (path.includes("\0")) throw new OSError("embedded null byte in a file name", { path });
+      const problem = textProblem(path);
+      if (problem !== null) throw new OSError(`the path ${JSON.stringify(path)} cannot be used: ${problem}`, { path });
     }
     return this.jobs.push(job) - 1;
   }
@@ -221,27 +261,49 @@ export class FileJobs {
     return this.jobs[index] as FileJob;
   }
 
-  private layOut(): void {
+  /** Room for the table and the paths. */
+  private room(nbytes: number, background: boolean): ArrayBuffer {
+    if (!background) return new ArrayBuffer(nbytes);
+    this.memory = Storage.allocate(Math.max(nbytes, TINY_BYTES + 1));
+    this.memory.claim();
+    return this.memory.buffer();
+  }
+
+  /** What the jobs became stays; the native memory goes. */
+  private close(): void {
+    if (this.memory === null) return;
+    this.table = this.table.slice();
+    this.memory.release();
+    this.memory = null;
+  }
+
+  private layOut(background: boolean): void {
     const { jobs } = this;
-    const paths: string[] = [];
-    for (const { path, source } of jobs) {
-      paths.push(path ?? "");
-      if (source !== undefined) paths.push(source.path);
+    const names: string[] = [];
+    for (const { path, source, name } of jobs) {
+      names.push(path ?? "");
+      const second = source?.path ?? name;
+      if (second !== undefined) names.push(second);
     }
-    this.paths = UTF8.encode(`${paths.length === 1 ? paths[0] : paths.join("\0")}\0`);
-    const base = addressOf(this.paths);
-    this.table = new Float64Array(Math.max(jobs.length, 1) * SLOTS);
+    const paths = UTF8.encode(`${names.length === 1 ? names[0] : names.join("\0")}\0`);
+    const rows = Math.max(jobs.length, 1) * SLOTS;
+    const buffer = this.room(8 * rows + paths.length, background);
+    this.table = new Float64Array(buffer, 0, rows).fill(0);
+    this.address = addressOf(this.table);
+    new Uint8Array(buffer, 8 * rows, paths.length).set(paths);
+    const base = this.address + 8 * rows;
     let at = 0;
     const next = () => {
       const start = base + at;
-      at = this.paths.indexOf(0, at) + 1;
+      at = paths.indexOf(0, at) + 1;
       return start;
     };
     for (const [i, job] of jobs.entries()) {
       const row = i * SLOTS;
       const path = next();
       this.table[row + SLOT.path] = job.path === null ? 0 : path;
-      this.table[row + SLOT.data] = job.source === undefined ? (job.data ?? 0) : next();
+      const hasSecond = job.source !== undefined || job.name !== undefined;
+      this.table[row + SLOT.data] = hasSecond ? next() : (job.data ?? 0);
       this.table[row + SLOT.nbytes] = job.nbytes;
       this.table[row + SLOT.flags] = job.flags;
       this.table[row + SLOT.offset] = job.offset ?? 0;
@@ -251,32 +313,37 @@ export class FileJobs {
   }
 
   private rowAt(index: number): number {
-    return addressOf(this.table) + index * SLOTS * Float64Array.BYTES_PER_ELEMENT;
+    return this.address + index * SLOTS * Float64Array.BYTES_PER_ELEMENT;
   }
 
   /** The copies of a batch in the order in which they lie in a room; their jobs are told where. */
-  private *copies({ begin, end }: Batch, room: CopyRoom): Generator<[StridedPart, address: number]> {
+  private *copies(
+    { begin, end }: Batch,
+    room: CopyRoom,
+    background: boolean,
+  ): Generator<[StridedPart, address: number]> {
     let at = 0;
     for (let i = begin; i < end; i++) {
-      const { strided } = this.job(i);
-      if (strided === undefined) continue;
+      const copy = copyFor(this.job(i), background);
+      if (copy === null) continue;
       const address = room.address + at;
       this.table[i * SLOTS + SLOT.data] = address;
-      yield [strided, address];
-      at += Math.ceil(strided.nbytes / COPY_ALIGNMENT) * COPY_ALIGNMENT;
+      if ("bytes" in copy) copyBytes(address, addressOf(copy.bytes) + copy.offset, copy.nbytes);
+      else yield [copy, address];
+      at += Math.ceil(copy.nbytes / COPY_ALIGNMENT) * COPY_ALIGNMENT;
     }
   }
 
   /** Runs all jobs now. Returns how many failed; after a batch with failures no other begins. */
   run(threads = 1): number {
     if (this.jobs.length === 0) return 0;
-    this.layOut();
-    const batches = batchesOf(this.jobs, COPIES_BYTES);
+    this.layOut(false);
+    const batches = batchesOf(this.jobs, COPIES_BYTES, false);
     const room = new CopyRoom(mostRoom(batches));
     let failed = 0;
     try {
       for (const batch of batches) {
-        for (const [part, address] of this.copies(batch, room)) gather(part, address, room);
+        for (const [part, address] of this.copies(batch, room, false)) gather(part, address, room);
         failed = this.counted(native.zs_io_run(this.rowAt(batch.begin), batch.end - batch.begin, threads));
         if (failed !== 0) break;
       }
@@ -302,16 +369,16 @@ export class FileJobs {
   async runInBackground(threads = 1, options: BackgroundOptions = {}): Promise<number> {
     if (this.jobs.length === 0) return 0;
     const slices = new Slices(options.signal);
-    this.layOut();
-    const batches = batchesOf(this.jobs, COPIES_BYTES / 2);
+    const batches = batchesOf(this.jobs, COPIES_BYTES / 2, true);
+    this.layOut(true);
     const rooms = [0, 1].map((i) => new CopyRoom(mostRoom(batches.filter((_, k) => k % 2 === i))));
     let running = Promise.resolve(0);
     try {
       for (const [i, batch] of batches.entries()) {
         const room = rooms[i % 2] as CopyRoom;
-        for (const [part, address] of this.copies(batch, room)) await gatherLater(part, address, room, slices);
+        for (const [part, address] of this.copies(batch, room, true)) await gatherLater(part, address, room, slices);
         if ((await running) !== 0) break;
-        running = this.runBatch(batch, threads, options);
+        running = this.runBatch(batch, room, threads, options);
         // Whoever waits for it hears of a failure later than it happens.
         running.catch(() => {});
       }
@@ -324,24 +391,47 @@ export class FileJobs {
       this.unmapAll();
       throw error;
     } finally {
+      this.close();
       for (const room of rooms) await room.releaseLater(new Slices());
     }
   }
 
-  private async runBatch({ begin, end }: Batch, threads: number, options: BackgroundOptions): Promise<number> {
+  /** What native threads may use: it stays until they have left, also when this thread goes before. */
+  private memoryOf({ begin, end }: Batch, room: CopyRoom): Float64Array {
+    const blocks = new Set<number>([this.address]);
+    if (room.block !== 0) blocks.add(room.block);
+    for (let i = begin; i < end; i++) {
+      const { block } = this.job(i);
+      if (block) blocks.add(block);
+    }
+    return Float64Array.from(blocks);
+  }
+
+  private async runBatch(batch: Batch, room: CopyRoom, threads: number, options: BackgroundOptions): Promise<number> {
+    const { begin, end } = batch;
     const count = end - begin;
-    const handle = native.zs_io_start(this.rowAt(begin), count, Math.max(1, threads));
-    if (handle === 0) return this.counted(native.zs_io_run(this.rowAt(begin), count, threads));
+    const memory = this.memoryOf(batch, room);
+    const rows = this.rowAt(begin);
+    // The handle has an owner before anything begins: this thread may be terminated at any step.
+    const handle = native.zs_io_batch();
+    const owner = handle === 0 ? null : ownHandle(handle, releaseBatch);
+    const wanted = Math.max(1, threads);
+    if (native.zs_io_start(handle, rows, count, wanted, addressOf(memory), memory.length) !== 0) {
+      releaseAnchor(owner);
+      return this.counted(native.zs_io_run(rows, count, threads));
+    }
+    let failed = 0;
     try {
       await this.follow(handle, begin, count, options);
     } catch (error) {
-      // The threads read memory of ours until the last of them has stopped.
       native.zs_io_cancel(handle);
       while (native.zs_io_done(handle) < count) await Bun.sleep(1);
-      native.zs_io_finish(handle);
       throw error;
+    } finally {
+      failed = native.zs_io_finish(handle);
+      releaseAnchor(owner);
     }
-    return this.counted(native.zs_io_finish(handle));
+    return this.counted(failed);
   }
 
   private async follow(

@@ -4,6 +4,7 @@ import { textAt } from "../ffi/library.ts";
 import { type DType, dtypeByName } from "../tensor/dtype.ts";
 import { TypeError } from "../tensor/errors.ts";
 import type { Hdf5Info } from "./hdf5-engine.ts";
+import { requireText } from "./well-formed.ts";
 
 /** Classes of types, as the library numbers them. */
 const INTEGER = 0;
@@ -33,6 +34,7 @@ const UTF8 = 1;
 
 /** A text as the library takes it. */
 export function cText(text: string): Uint8Array {
+  requireText(text, () => `the text ${JSON.stringify(text)}`);
   return Buffer.from(`${text}\0`, "utf8");
 }
 

@@ -1,4 +1,5 @@
 // Values that are no tensors, as h5py keeps NumPy arrays that HDF5 has no type for: bytes under a tag.
+import { Float, Int } from "../tensor/complex.ts";
 import { FormatError } from "./errors.ts";
 
 /** Bytes of a value, with the tag that names their type. */
@@ -15,19 +16,25 @@ export function encodeValues(values: readonly unknown[]): TaggedBytes | null {
   if (values.every((value) => typeof value === "boolean")) {
     return { tag: `${PREFIX}|b1`, itemsize: 1, bytes: Uint8Array.from(values, Number) };
   }
-  if (values.every((value) => typeof value === "bigint" || Number.isSafeInteger(value))) {
-    const wide = (values as (bigint | number)[]).map(BigInt);
+  if (values.every((value) => typeof value === "bigint" || value instanceof Int || Number.isSafeInteger(value))) {
+    const wide = values.map((value) => BigInt(value instanceof Int ? value.value : (value as bigint | number)));
     if (wide.some((value) => BigInt.asIntN(64, value) !== value)) return null;
     return { tag: `${PREFIX}<i8`, itemsize: 8, bytes: new Uint8Array(BigInt64Array.from(wide).buffer) };
   }
-  if (!values.every((value) => typeof value === "number")) return null;
-  return { tag: `${PREFIX}<f8`, itemsize: 8, bytes: new Uint8Array(Float64Array.from(values).buffer) };
+  const floats = values.map((value) => (value instanceof Float ? value.value : value));
+  if (!floats.every((value) => typeof value === "number")) return null;
+  return { tag: `${PREFIX}<f8`, itemsize: 8, bytes: new Uint8Array(Float64Array.from(floats).buffer) };
 }
 
 type Reader = (view: DataView, at: number, size: number) => unknown;
 
 function narrow(value: bigint): number | bigint {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+}
+
+/** A float of Python's: a `Float` where the number would be taken for an int. */
+function float(value: number): number | Float {
+  return Number.isInteger(value) ? new Float(value) : value;
 }
 
 function codePoints(view: DataView, at: number, size: number): string {
@@ -47,8 +54,8 @@ const READERS: Record<string, { size: number; read: Reader }> = {
   "<i2": { size: 2, read: (view, at) => view.getInt16(at, true) },
   "<i4": { size: 4, read: (view, at) => view.getInt32(at, true) },
   "<i8": { size: 8, read: (view, at) => narrow(view.getBigInt64(at, true)) },
-  "<f4": { size: 4, read: (view, at) => view.getFloat32(at, true) },
-  "<f8": { size: 8, read: (view, at) => view.getFloat64(at, true) },
+  "<f4": { size: 4, read: (view, at) => float(view.getFloat32(at, true)) },
+  "<f8": { size: 8, read: (view, at) => float(view.getFloat64(at, true)) },
 };
 
 function readerOf(tag: string, itemsize: number): Reader | null {
@@ -65,7 +72,7 @@ function readerOf(tag: string, itemsize: number): Reader | null {
   return known !== undefined && known.size === itemsize ? known.read : null;
 }
 
-/** The values of tagged bytes; null for tags of other programs. */
+/** The values of tagged bytes, whole floats as `Float`; null for tags of other programs. */
 export function decodeValues({ tag, itemsize, bytes }: TaggedBytes): unknown[] | null {
   const read = readerOf(tag, itemsize);
   if (read === null || itemsize === 0 || bytes.length % itemsize !== 0) return null;

@@ -1,19 +1,21 @@
 // HDF5 files: groups, datasets that are read and written in parts, texts, and what tensordict keeps beside them.
 import { totalmem } from "node:os";
-import { resolve } from "node:path";
 import type { DType } from "../tensor/dtype.ts";
 import { KeyError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { numelOf, sameSizes } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
-import { checkFile } from "../tensor/values.ts";
+import { checkFile, requireFile } from "../tensor/values.ts";
 import { FormatError, OSError } from "./errors.ts";
 import type { Hdf5Engine, Hdf5Handle, Hdf5Info, Hdf5Layout, Hdf5Mode, Hdf5Storage } from "./hdf5-engine.ts";
 import { nativeEngine } from "./hdf5-library.ts";
 import { boxesIn, boxFor, type Selected, selectBasic, selectRows } from "./hdf5-selection.ts";
 import { decodeValues, encodeValues } from "./hdf5-values.ts";
 import { WasmEngine } from "./hdf5-wasm.ts";
+import { absolutePath } from "./paths.ts";
+import { type PythonJson, toPlain } from "./python-json.ts";
 import { nativeBytes } from "./tensor-bytes.ts";
+import { requireText, requireTexts } from "./well-formed.ts";
 
 /** Attribute of a text that tensordict wrote. */
 const TEXT_ATTRIBUTE = "__tensordict_str__";
@@ -145,13 +147,14 @@ export class Hdf5File {
   readonly mode: Hdf5Mode;
   #handle: Hdf5Handle | null;
 
-  constructor(path: string, mode: Hdf5Mode = "r") {
+  /** @param written where the file is while it does not have its path yet */
+  constructor(path: string, mode: Hdf5Mode = "r", written: string | null = null) {
     if (!["r", "r+", "w", "w-", "x", "a"].includes(mode)) {
       throw new TypeError(`Invalid mode; must be one of r, r+, w, w-, x, a; got ${JSON.stringify(mode)}`);
     }
-    this.path = resolve(path);
+    this.path = absolutePath(path);
     this.mode = mode;
-    this.#handle = engine().open(this.path, mode);
+    this.#handle = engine().open(written ?? this.path, mode);
   }
 
   get #file(): Hdf5Handle {
@@ -235,6 +238,7 @@ export class Hdf5File {
     const full = sameSizes(source._shape, shape) ? source : source.expand([...shape]);
     const { address, nbytes, keep } = nativeBytes(full);
     if (nbytes > 0) {
+      requireFile(address, nbytes, "writing to an HDF5 file");
       this.#file.write(path, info, selected?.selection ?? null, address, nbytes);
       checkFile("writing to an HDF5 file");
     }
@@ -311,6 +315,7 @@ export class Hdf5File {
   }
 
   #requireName(path: string): void {
+    requireText(path, () => `the key ${JSON.stringify(path)}`);
     const bad = path.split("/").find((part) => part === "" || part === ".");
     if (bad !== undefined || path.includes("\0")) {
       throw new KeyError(`${JSON.stringify(path)} cannot be a key in an HDF5 file`);
@@ -321,6 +326,12 @@ export class Hdf5File {
 
   /** Texts and tagged values of a dataset that holds no tensor; elements of other types come as one Hdf5Opaque. */
   values(path: string): Hdf5Values {
+    const found = this.exactValues(path);
+    return { ...found, values: found.values.map((value) => toPlain(value as PythonJson)) };
+  }
+
+  /** @internal The same, whole floats as `Float`. */
+  exactValues(path: string): Hdf5Values {
     const info = this.info(path);
     const { shape, other } = info;
     this.#allow(path, info, numelOf(shape), 8);
@@ -350,6 +361,7 @@ export class Hdf5File {
           "other values.",
       );
     }
+    requireTexts(values, () => `'${path}'`);
     if (texts && (values as string[]).some((text) => text.includes("\0"))) {
       throw new TypeError(`'${path}': an HDF5 text cannot hold the character NUL`);
     }

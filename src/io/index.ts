@@ -10,7 +10,7 @@ export type { Hdf5Info, Hdf5Layout, Hdf5Mode } from "./hdf5-engine.ts";
 export type { MapMode } from "./mapping.ts";
 export { type ReadOptions, readDirectory } from "./memmap-read.ts";
 export { loadNpy, type NpyOptions, saveNpy, saveNpyAsync } from "./npy.ts";
-export { loadNpz, type NpzSaveOptions, saveNpz, saveNpzAsync } from "./npz.ts";
+export { loadNpz, type NpzLoadOptions, type NpzSaveOptions, saveNpz, saveNpzAsync } from "./npz.ts";
 export { loadNpzAsync } from "./npz-later.ts";
 export { readPlainPickle } from "./plain-pickle.ts";
 export type { PythonJson } from "./python-json.ts";

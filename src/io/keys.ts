@@ -1,6 +1,8 @@
 // How TensorDict keys become file names and back: the characters that a file system could misread are percent-encoded,
 // so that a key such as "../../x" stays one name inside its directory.
 
+import { textProblem } from "./well-formed.ts";
+
 const ESCAPE = /[/<>:"|?*\\ %\u0000-\u001f\u007f]/g;
 // Limit of Linux and macOS file systems, in bytes.
 const MAX_NAME_BYTES = 255;
@@ -29,7 +31,8 @@ export function decodeKey(name: string): string | null {
 
 /** Checks that a key can be a file name at all; returns what is wrong with it, or null. */
 export function keyProblem(key: string, extension = ""): string | null {
-  if (!key.isWellFormed()) return "it holds half of a surrogate pair, which no file name can hold";
+  const problem = textProblem(key);
+  if (problem !== null) return problem;
   const bytes = Buffer.byteLength(encodeKey(key) + extension);
   if (bytes > MAX_NAME_BYTES) return `its file name would take ${bytes} bytes, more than ${MAX_NAME_BYTES}`;
   return null;

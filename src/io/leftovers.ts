@@ -1,8 +1,9 @@
-// Names of unfinished files and directories. Each one tells the process that writes it, so that the next save to the
-// same place removes what a process left that was killed.
+// Names of unfinished files and directories. Each one tells the process and the thread that write it, so that the next
+// save to the same place removes what a process left that was killed, or a Worker that was terminated.
 import { lstatSync, promises, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
+import { threadLives, threadNumber } from "../ffi/threads.ts";
 
 /** A directory is listed again after this many milliseconds, */
 const LISTED_FOR = 1000;
@@ -11,8 +12,10 @@ const LISTING_SHARE = 20;
 /** Bytes of a target's own name up to which it is a part of the unfinished one's: names end at 255 bytes. */
 const LONGEST_NAME = 200;
 const WHAT = "(?:tmp|new|old)";
-/** What follows on the name: what it is, the machine, the process, and a random part. */
-const ENDING = new RegExp(`\\.${WHAT}-([a-z0-9]{1,13})-([1-9][0-9]{0,9})-[a-z0-9]{1,10}$`);
+/** A process, and a thread of it. */
+export const WRITER = "[1-9][0-9]{0,9}(?:t[0-9]{1,9})?";
+/** What follows on the name: what it is, the machine, the writer, and a random part. */
+const ENDING = new RegExp(`\\.${WHAT}-([a-z0-9]{1,13})-(${WRITER})-[a-z0-9]{1,10}$`);
 
 /** A short text for a longer one. */
 export function shortHash(text: string): string {
@@ -21,13 +24,13 @@ export function shortHash(text: string): string {
 
 /** The unfinished directory inside of its target, and endings of unfinished names. */
 const UNFINISHED = new RegExp(
-  `/\\.zensor${ENDING.source.slice(0, -1)}(?=/|$)|${ENDING.source.slice(0, -1)}(?=/|$)`,
+  `/\\.zensor${ENDING.source.slice(0, -1)}(?![a-z0-9])|${ENDING.source.slice(0, -1)}(?![a-z0-9])`,
   "g",
 );
 
-/** A path in or of unfinished work as it will be: what errors tell about. */
-export function finishedPath(path: string): string {
-  return path.replace(UNFINISHED, "");
+/** A text with paths in or of unfinished work, as they will be: what errors tell about. */
+export function finishedPath(text: string): string {
+  return text.replace(UNFINISHED, "");
 }
 
 let mark: string | undefined;
@@ -54,12 +57,18 @@ function stem(path: string): string {
 export function temporaryBeside(path: string, what: "tmp" | "new" | "old" = "tmp"): string {
   const target = resolve(path);
   const random = Math.random().toString(36).slice(2, 10);
-  return join(dirname(target), `${stem(target)}.${what}-${hostMark()}-${process.pid}-${random}`);
+  return join(dirname(target), `${stem(target)}.${what}-${hostMark()}-${writerMark()}-${random}`);
 }
 
-/** Whether a process of this machine, other than this one, has ended. */
-export function hasEnded(pid: number): boolean {
-  if (pid === process.pid) return false;
+/** This thread, as names of unfinished work tell it. */
+export function writerMark(): string {
+  return `${process.pid}t${threadNumber()}`;
+}
+
+/** Whether the writer that a name tells has ended: a process of this machine, or a thread of this one. */
+export function hasEnded(writer: string): boolean {
+  const [pid, thread] = writer.split("t").map(Number) as [number, number?];
+  if (pid === process.pid) return thread !== undefined && thread !== 0 && !threadLives(thread);
   try {
     process.kill(pid, 0);
     return false;
@@ -96,8 +105,8 @@ export function leftoversOf(path: string): string[] {
   const [directory, begin] = [dirname(target), stem(target)];
   return unfinishedIn(directory)
     .filter((name) => {
-      const [ending, machine, pid] = ENDING.exec(name) ?? [];
-      return name === begin + ending && machine === hostMark() && hasEnded(Number(pid));
+      const [ending, machine, writer] = ENDING.exec(name) ?? [];
+      return name === begin + ending && machine === hostMark() && writer !== undefined && hasEnded(writer);
     })
     .map((name) => join(directory, name))
     .filter(isPlain);

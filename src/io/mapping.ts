@@ -1,12 +1,12 @@
 // Mapped files as storages: bytes that the operating system reads when they are touched and writes back by itself.
-import { lstatSync, readFileSync } from "node:fs";
+import { lstatSync, readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { native } from "../ffi/library.ts";
 import { collectYoung, ownMapping } from "../ffi/memory.ts";
 import { forgetPages } from "../ffi/system.ts";
 import { Storage } from "../tensor/storage.ts";
 import { discardPath } from "./durable.ts";
-import { systemError } from "./errors.ts";
+import { guarded, systemError } from "./errors.ts";
 import { type BackgroundOptions, type FileJob, FileJobs, JobFlag, type JobResult } from "./file-jobs.ts";
 import { Slices } from "./slices.ts";
 
@@ -59,7 +59,15 @@ export class MappedFile {
     /** Length of the mapping. */
     readonly nbytes: number,
     private readonly address: number,
+    /** 0 where it is not known. */
+    readonly inode = 0,
   ) {}
+
+  /** Whether a file is the one that is mapped, whatever its name was then. */
+  isAt(path: string): boolean {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    return stat !== undefined && (this.inode === 0 ? path === this.path : stat.ino === this.inode);
+  }
 
   /** Where in the file the byte at an address is. */
   offsetOf(address: number): number {
@@ -87,6 +95,14 @@ export function mappedFileOf(storage: Storage): MappedFile | null {
   return storage.source instanceof MappedFile ? storage.source : null;
 }
 
+/** Tells which paths are those of the files that are mapped here, under whatever name. */
+export function inodesOf(files: Iterable<MappedFile>): (path: string) => boolean {
+  const list = [...files];
+  const inodes = new Set(list.map((file) => file.inode).filter((inode) => inode !== 0));
+  const paths = new Set(list.filter((file) => file.inode === 0).map((file) => file.path));
+  return (path) => paths.has(path) || inodes.has(statSync(path, { throwIfNoEntry: false })?.ino ?? 0);
+}
+
 /** The file of a storage that is a mapping or lies in one. */
 export function fileBehind(storage: Storage): MappedFile | null {
   const { anchor } = storage;
@@ -107,7 +123,7 @@ export function storageOf(result: JobResult, path: string | null, mode: MapMode)
   let counted = result.mapped;
   if (path !== null) counted = mode === "r+" ? Math.min(counted, SHARED_COUNT) : Math.ceil(counted * PRIVATE_SHARE);
   const anchor = ownMapping(result.address, result.mapped, counted);
-  const source = new MappedFile(path, mode, result.mapped, result.address);
+  const source = new MappedFile(path, mode, result.mapped, result.address, result.inode);
   return Storage.mapped(result.address, result.mapped, anchor, source);
 }
 
@@ -117,6 +133,13 @@ export interface MapRequest {
   path: string;
   /** Bytes needed; -1 for the whole file. A shorter file is an error. */
   nbytes: number;
+  /** The path that it is about to get, when it has another one still. */
+  name?: string;
+}
+
+function mapJob({ path, nbytes, name }: MapRequest, mode: MapMode): FileJob {
+  const job = { path, nbytes, flags: mapFlags(mode) };
+  return name === undefined ? job : { ...job, name };
 }
 
 /** Runs jobs that map. All or none: a failure gives back the others. */
@@ -135,13 +158,13 @@ export function runMapping(list: readonly FileJob[], mode: MapMode, threads = 1)
       }
       jobs.throwFirstFailure();
     }
-    return list.map(({ path }, i) => storageOf(jobs.result(i), path, mode));
+    return list.map(({ path, name }, i) => storageOf(jobs.result(i), name ?? path, mode));
   }
 }
 
 /** Runs what makes a file. When that fails a file that was not there before goes away. */
 export function makingFile<T>(path: string, run: () => T): T {
-  const there = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  const there = guarded(path, () => lstatSync(path, { throwIfNoEntry: false })) !== undefined;
   try {
     return run();
   } catch (error) {
@@ -154,7 +177,7 @@ export function makingFile<T>(path: string, run: () => T): T {
 /** Maps many files with one native call. */
 export function mapFiles(requests: readonly MapRequest[], mode: MapMode, threads = 1): Storage[] {
   return runMapping(
-    requests.map(({ path, nbytes }) => ({ path, nbytes, flags: mapFlags(mode) })),
+    requests.map((request) => mapJob(request, mode)),
     mode,
     threads,
   );
@@ -169,12 +192,12 @@ export async function mapFilesLater(
 ): Promise<Storage[]> {
   makeRoomFor(requests);
   const jobs = new FileJobs();
-  for (const { path, nbytes } of requests) jobs.add({ path, nbytes, flags: mapFlags(mode) });
+  for (const request of requests) jobs.add(mapJob(request, mode));
   if ((await jobs.runInBackground(threads, options)) === 0) {
     const slices = new Slices();
     const storages: Storage[] = [];
-    for (const [i, { path }] of requests.entries()) {
-      storages.push(storageOf(jobs.result(i), path, mode));
+    for (const [i, { path, name }] of requests.entries()) {
+      storages.push(storageOf(jobs.result(i), name ?? path, mode));
       if (slices.over) await slices.pause();
     }
     return storages;
@@ -184,9 +207,10 @@ export async function mapFilesLater(
   return mapFiles(requests, mode, threads);
 }
 
-/** Maps one file. */
-export function mapFile(path: string, mode: MapMode, nbytes = -1): Storage {
-  return mapFiles([{ path: resolve(path), nbytes }], mode)[0] as Storage;
+/** Maps one file. `name` is the path that it is about to get, when it has another one still. */
+export function mapFile(path: string, mode: MapMode, nbytes = -1, name?: string): Storage {
+  const request = { path: resolve(path), nbytes };
+  return mapFiles([name === undefined ? request : { ...request, name: resolve(name) }], mode)[0] as Storage;
 }
 
 /** Shared memory without a name, zero-filled. */

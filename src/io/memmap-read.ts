@@ -1,16 +1,18 @@
 // Reads the structure of a memory-mapped directory. Nothing is skipped silently: a file, a directory or a value that
 // the metadata names and that is not there is an error.
 import { existsSync, lstatSync, statSync } from "node:fs";
-import { join, resolve, sep } from "node:path";
+import { join, sep } from "node:path";
 import { ValueError } from "../tensor/errors.ts";
 import { FileNotFoundError, FormatError } from "./errors.ts";
 import { encodeKey, isSafeRawName } from "./keys.ts";
 import type { DirectoryMeta } from "./memmap-meta.ts";
 import { MAX_META_BYTES, readMeta } from "./memmap-meta.ts";
 import { readNested } from "./nested-read.ts";
+import { absolutePath } from "./paths.ts";
 import type { Slices } from "./slices.ts";
 import { readSmallFile } from "./small-file.ts";
 import type { LazyNode, TensorClassNode, TensorDictNode, TreeNode } from "./tree.ts";
+import { MAX_TREE_DEPTH } from "./tree-layout.ts";
 
 /** How to read. */
 export interface ReadOptions {
@@ -85,7 +87,7 @@ function subtreePath(budget: Budget, prefix: string, subpath: string | readonly 
 
 /** Reads the whole structure below `prefix`; no tensor is mapped yet. */
 export function readDirectory(prefix: string, options: ReadOptions = {}): TreeNode {
-  return readTree(DIRECTORIES, resolve(prefix), options);
+  return readTree(DIRECTORIES, absolutePath(prefix), options);
 }
 
 /** Reads the structure of a tree whose root has the absolute path `root`. */
@@ -96,7 +98,7 @@ export function readTree(source: TreeSource, root: string, options: ReadOptions 
 /** `readDirectory` in slices, between which the program goes on. */
 export async function readDirectoryLater(prefix: string, options: ReadOptions, slices: Slices): Promise<TreeNode> {
   const waiting: (() => void)[] = [];
-  const node = readRoot(DIRECTORIES, resolve(prefix), options, waiting);
+  const node = readRoot(DIRECTORIES, absolutePath(prefix), options, waiting);
   // Reads add what lies deeper behind those that wait.
   for (const read of waiting) {
     read();
@@ -106,7 +108,7 @@ export async function readDirectoryLater(prefix: string, options: ReadOptions, s
 }
 
 function readRoot(source: TreeSource, root: string, options: ReadOptions, waiting: (() => void)[] | null): TreeNode {
-  const { subpath, robustKey = true, maxEntries = 10_000_000, maxDepth = 128 } = options;
+  const { subpath, robustKey = true, maxEntries = 10_000_000, maxDepth = MAX_TREE_DEPTH } = options;
   const budget = new Budget(source, { entries: maxEntries }, maxDepth, robustKey, waiting);
   return readNode(subpath === undefined ? root : subtreePath(budget, root, subpath), budget);
 }

@@ -1,18 +1,28 @@
 // Writes memory-mapped directories: one file per tensor, one `meta.json` per level, all files in one native batch.
-import { existsSync, mkdirSync, promises, rmSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { addressOf } from "../ffi/library.ts";
+import { existsSync, mkdirSync, promises, readdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { RuntimeError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import { AtomicDirectory } from "./atomic-directory.ts";
 import { checkFile, checkPlace, makeDirectory } from "./directory-checks.ts";
-import { discardPath, inTurn, requireDescriptor } from "./durable.ts";
+import { DirectoryLock } from "./directory-lock.ts";
+import { discardEmpty, discardPath, inTurn, replaceFile, requireDescriptor, temporaryBeside } from "./durable.ts";
 import { guarded } from "./errors.ts";
 import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES, writing } from "./file-jobs.ts";
-import { fileBehind, makeRoomFor, mapFiles, mapFilesLater, mapFlags, mappedFileOf, storageOf } from "./mapping.ts";
+import {
+  fileBehind,
+  inodesOf,
+  type MappedFile,
+  type MapRequest,
+  makeRoomFor,
+  mapFiles,
+  mapFilesLater,
+  mapFlags,
+  mappedFileOf,
+  storageOf,
+} from "./mapping.ts";
 import { Slices } from "./slices.ts";
 import { StagedDirectory } from "./staged-directory.ts";
-import { nativeBytes } from "./tensor-bytes.ts";
 import type { LeafWrite, TreeWrite } from "./tree.ts";
 import { layOutSteps } from "./tree-layout.ts";
 
@@ -31,22 +41,38 @@ export interface WriteOptions {
   background?: boolean;
 }
 
+/** A tensor's file. */
+interface LeafFile {
+  leaf: LeafWrite;
+  /** Where it will be. */
+  place: string;
+  /** Where it is written. */
+  path: string;
+  nbytes: number;
+  /** Its last job, which maps it unless it is written aside. */
+  job: number;
+}
+
 /** Writes one directory. */
 export class DirectoryWriter {
   private readonly jobs = new FileJobs();
-  private readonly mapped: { job: number; leaf: LeafWrite; path: string; nbytes: number }[] = [];
+  private readonly leaves: LeafFile[] = [];
   private readonly metas: { path: string; bytes: Uint8Array }[] = [];
   private readonly ready: (() => void)[] = [];
-  private readonly stale: string[] = [];
+  private readonly stacks: { path: string; count: number }[] = [];
   private readonly directories: string[] = [];
   /** Every file that is written, and whether none may be there. */
   private readonly files: { path: string; exclusive: boolean }[] = [];
+  /** Mapped files whose bytes are written. */
+  private readonly sources = new Set<MappedFile>();
   private readonly target: string;
   private readonly root: string;
   private readonly atomic: AtomicDirectory | null;
   private readonly stage: StagedDirectory | null;
   /** What was not there before the save. */
   private readonly made: string[] = [];
+  /** The outermost directory that was made for it to lie in. */
+  private outermost: string | undefined;
 
   constructor(
     private readonly tree: TreeWrite,
@@ -61,12 +87,63 @@ export class DirectoryWriter {
 
   /** Writes and maps everything. */
   run(): void {
+    for (const _ of this.plan());
+    if (this.atomic === null) this.runInPlace();
+    else this.runAside(this.atomic);
+    for (const done of this.ready) done();
+  }
+
+  private runAside(atomic: AtomicDirectory): void {
+    const threads = this.options.numThreads ?? 1;
+    try {
+      atomic.begin();
+      for (const path of this.directories) makeDirectory(path);
+      if (this.jobs.run(threads) !== 0) this.jobs.throwFirstFailure();
+      // Before it has the name: another save may take that right after.
+      const storages = mapFiles(this.requests(), "r+", threads);
+      atomic.commit();
+      this.handOut(storages);
+    } catch (error) {
+      atomic.abandon();
+      throw error;
+    }
+  }
+
+  private runInPlace(): void {
+    requireDescriptor(this.root);
+    makeRoomFor(this.leaves);
+    using _ = this.enter();
     try {
       this.prepare();
-      this.finish(this.jobs.run(this.options.numThreads ?? 1));
+      const aside = this.putAside();
+      if (this.jobs.run(this.options.numThreads ?? 1) !== 0) this.jobs.throwFirstFailure();
+      const storages = this.mapped.map((file) => {
+        if (aside.has(file.place)) return mapFiles([requestFor(file)], "r+")[0] as Storage;
+        return storageOf(this.jobs.result(file.job), file.place, "r+");
+      });
+      for (const [place, path] of aside) replaceFile(path, place);
+      for (const path of this.staleMembers()) rmSync(path, { recursive: true, force: true });
+      this.handOut(storages);
     } catch (error) {
-      this.abandon();
+      for (const path of this.made.reverse()) discardPath(path);
+      if (this.outermost !== undefined) discardEmpty(dirname(this.root), this.outermost);
       throw error;
+    }
+  }
+
+  /** Makes the directory where it is missing, and waits until no other save is at work in it. */
+  private enter(): DirectoryLock {
+    for (;;) {
+      const first = guarded(this.root, () => mkdirSync(this.root, { recursive: true }));
+      const lock = DirectoryLock.take(this.root);
+      if (existsSync(this.root)) {
+        // What others have put there meanwhile is not this save's to remove.
+        this.outermost = first;
+        if (first !== undefined && isEmpty(this.root)) this.made.push(this.root);
+        return lock;
+      }
+      // One that failed has removed what it had made.
+      lock[Symbol.dispose]();
     }
   }
 
@@ -81,21 +158,14 @@ export class DirectoryWriter {
       await this.prepareLater(slices);
       if ((await this.jobs.runInBackground(threads, options)) !== 0) this.jobs.throwFirstFailure();
       options.signal?.throwIfAborted();
-      await inTurn(this.target, async () => {
-        await this.commitLater(options.signal);
-        const storages = await mapFilesLater(this.mapped, "r+", threads);
-        for (const [i, { leaf }] of this.mapped.entries()) leaf.onMapped?.(storages[i] as Storage);
-      });
+      const storages = await mapFilesLater(this.requests(), "r+", threads);
+      await inTurn(this.target, () => this.commitLater(options.signal));
+      this.handOut(storages);
       for (const done of this.ready) done();
     } catch (error) {
       await (this.atomic?.abandonLater() ?? this.stage?.abandon());
       throw error;
     }
-  }
-
-  private abandon(): void {
-    this.atomic?.abandon();
-    for (const path of this.made.reverse()) discardPath(path);
   }
 
   /** Makes the jobs in small steps. Metadata comes last: it never names a tensor that was not written yet. */
@@ -105,25 +175,17 @@ export class DirectoryWriter {
       directory: (path) => this.directories.push(path),
       leaf: (leaf, path) => this.leaf(leaf, path),
       file: (path, bytes) => this.metas.push({ path, bytes }),
-      stack: (path, count) => this.dropStaleMembers(path, count),
+      stack: (path, count) => this.stacks.push({ path: this.place(path), count }),
     });
     for (const { path, bytes } of this.metas) yield this.small(path, bytes);
   }
 
   // Whatever is in the way is found before the first change.
   private prepare(): void {
-    for (const _ of this.plan());
-    this.atomic?.begin();
-    if (this.atomic === null && existsSync(this.root)) {
+    if (!isEmpty(this.root)) {
       for (const path of this.directories) checkPlace(path);
       for (const { path, exclusive } of this.files) if (!checkFile(path, exclusive)) this.made.push(path);
     }
-    if (this.atomic === null) {
-      requireDescriptor(this.root);
-      makeRoomFor(this.mapped);
-    }
-    const first = guarded(this.root, () => mkdirSync(this.root, { recursive: true }));
-    if (first !== undefined) this.made.push(first);
     for (const path of this.directories) if (makeDirectory(path)) this.made.push(path);
   }
 
@@ -148,27 +210,51 @@ export class DirectoryWriter {
     }
   }
 
-  private finish(failed: number): void {
-    if (failed !== 0) this.jobs.throwFirstFailure();
-    for (const path of this.stale) rmSync(path, { recursive: true, force: true });
-    if (this.atomic === null) {
-      for (const { job, leaf, path } of this.mapped) leaf.onMapped?.(storageOf(this.jobs.result(job), path, "r+"));
-    } else {
-      this.atomic.commit();
-      // Mapped under the names that stay.
-      const storages = mapFiles(this.mapped, "r+", this.options.numThreads ?? 1);
-      for (const [i, { leaf }] of this.mapped.entries()) leaf.onMapped?.(storages[i] as Storage);
+  private get mapped(): LeafFile[] {
+    return this.leaves.filter(({ leaf }) => leaf.onMapped !== undefined);
+  }
+
+  private requests(): MapRequest[] {
+    return this.mapped.map(requestFor);
+  }
+
+  private handOut(storages: readonly Storage[]): void {
+    for (const [i, { leaf }] of this.mapped.entries()) leaf.onMapped?.(storages[i] as Storage);
+  }
+
+  /**
+   * A file that is there already and whose bytes are those of some tensor to be saved is not written over: the new one
+   * is written beside it and takes its name at the end. Returns where those are, by place.
+   */
+  private putAside(): Map<string, string> {
+    const aside = new Map<string, string>();
+    if (this.sources.size === 0) return aside;
+    const isSource = inodesOf(this.sources);
+    for (const file of this.leaves) {
+      if (!isSource(file.place)) continue;
+      const path = temporaryBeside(file.place);
+      const job = this.jobs.job(file.job);
+      job.path = path;
+      job.flags &= ~(JobFlag.map | JobFlag.shared);
+      file.path = path;
+      aside.set(file.place, path);
+      this.made.push(path);
     }
-    for (const done of this.ready) done();
+    return aside;
   }
 
   private async commitLater(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     if (this.atomic !== null) return await this.atomic.commitLater(signal);
     const files = this.files.map(({ path }) => path);
-    // From here on it is completed: a part of the files would be neither the old content nor the new one.
-    await (this.stage as StagedDirectory).commit(this.directories, files, this.options.fsync === true, new Slices());
-    for (const path of this.stale) await promises.rm(path, { recursive: true, force: true });
+    const check = () => {
+      for (const { path, exclusive } of this.files) if (exclusive) checkFile(this.place(path), true);
+    };
+    const done = async () => {
+      for (const path of this.staleMembers()) await promises.rm(path, { recursive: true, force: true });
+    };
+    const options = { sync: this.options.fsync === true, check, done, ...(signal === undefined ? {} : { signal }) };
+    await (this.stage as StagedDirectory).commit(this.directories, files, options);
   }
 
   /** Where a file will be. */
@@ -177,12 +263,13 @@ export class DirectoryWriter {
   }
 
   // The format stores no count of members, so those of an earlier, longer stack would be read back as well.
-  private dropStaleMembers(path: string, count: number): void {
-    if (this.atomic !== null) return;
-    for (let i = count; ; i++) {
-      const member = join(this.place(path), String(i));
-      if (!statSync(join(member, "meta.json"), { throwIfNoEntry: false })) return;
-      this.stale.push(member);
+  private *staleMembers(): Generator<string> {
+    for (const { path, count } of this.stacks) {
+      for (let i = count; ; i++) {
+        const member = join(path, String(i));
+        if (!statSync(join(member, "meta.json"), { throwIfNoEntry: false })) break;
+        yield member;
+      }
     }
   }
 
@@ -196,25 +283,26 @@ export class DirectoryWriter {
     const { bytes } = leaf;
     const exclusive = this.options.existsok === false;
     const place = this.place(path);
-    if (bytes !== null && "keep" in bytes && this.atomic === null) {
-      const { _storage: storage } = bytes.keep;
-      const own = mappedFileOf(storage);
-      if (own?.path === place && own.mode === "r+" && !exclusive && bytes.address === storage.ptr) {
+    if (leaf.source !== undefined) {
+      const storage = leaf.source;
+      const source = fileBehind(storage);
+      if (source !== null) this.sources.add(source);
+      const own = this.atomic === null && !exclusive ? mappedFileOf(storage) : null;
+      const isOwn = own?.path === place && own.mode === "r+" && own.isAt(place);
+      if (isOwn && bytes !== null && "address" in bytes && bytes.address === storage.ptr) {
         // The bytes are this very file's.
         this.ready.push(() => leaf.onMapped?.(storage));
         return;
       }
     }
     this.files.push({ path, exclusive });
-    const job = this.leafJobs(leaf, path, nbytes, exclusive);
-    if (leaf.onMapped) this.mapped.push({ job, leaf, path: place, nbytes });
+    this.leaves.push({ leaf, place, path, nbytes, job: this.leafJobs(leaf, path, nbytes, exclusive) });
   }
 
-  /** What is written aside goes in parts and is mapped when it has its place. */
-  private leafJobs(leaf: LeafWrite, path: string, nbytes: number, exclusive: boolean): number {
+  /** What is written aside goes in parts and is mapped when all of it is there. */
+  private leafJobs({ bytes, onMapped }: LeafWrite, path: string, nbytes: number, exclusive: boolean): number {
     const aside = this.root !== this.target;
-    const bytes = aside ? leaf.bytes : this.safe(leaf.bytes);
-    const mapNow = leaf.onMapped !== undefined && !aside;
+    const mapNow = onMapped !== undefined && !aside;
     const once = aside ? 0 : (exclusive ? JobFlag.exclusive : 0) | (bytes === null ? 0 : JobFlag.replace);
     const fsync = this.syncs() ? JobFlag.fsync : 0;
     const open = JobFlag.create | JobFlag.noFollow | (mapNow ? mapFlags("r+") : JobFlag.writable);
@@ -228,20 +316,23 @@ export class DirectoryWriter {
     return last;
   }
 
-  /** A tensor may be mapped from a file that is about to be written over: then it is copied before the first. */
-  private safe(bytes: LeafWrite["bytes"]): LeafWrite["bytes"] {
-    if (bytes === null || !("strided" in bytes)) return bytes;
-    return fileBehind(bytes.strided._storage) !== null && existsSync(this.target) ? nativeBytes(bytes.strided) : bytes;
-  }
-
   private syncs(): boolean {
     return this.options.fsync === true || this.atomic !== null;
   }
 
   private small(path: string, bytes: Uint8Array): void {
     const fsync = this.syncs() ? JobFlag.fsync : 0;
-    const flags = JobFlag.write | JobFlag.create | JobFlag.replace | JobFlag.noFollow | JobFlag.writable | fsync;
+    const flags = JobFlag.create | JobFlag.replace | JobFlag.noFollow | JobFlag.writable | fsync;
     this.files.push({ path, exclusive: false });
-    this.jobs.add({ path, nbytes: bytes.length, flags, data: addressOf(bytes), keep: bytes });
+    const part = writing(bytes, 0, bytes.length);
+    this.jobs.add({ ...part, path, flags: flags | part.flags });
   }
+}
+
+function isEmpty(directory: string): boolean {
+  return guarded(directory, () => readdirSync(directory)).length === 0;
+}
+
+function requestFor({ path, place, nbytes }: LeafFile): MapRequest {
+  return path === place ? { path, nbytes } : { path, nbytes, name: place };
 }

@@ -9,6 +9,7 @@ import type { BackgroundOptions } from "./file-jobs.ts";
 import { FileRanges } from "./file-ranges.ts";
 import type { MapMode } from "./mapping.ts";
 import { type NpyHeader, npyHeader, readNpyHeader } from "./npy-header.ts";
+import { absolutePath } from "./paths.ts";
 import { FileWrite, type FileWriteOptions } from "./single-file.ts";
 import type { Slices } from "./slices.ts";
 import type { StridedBytes } from "./strided-bytes.ts";
@@ -18,7 +19,10 @@ import { whileUnreplaced } from "./unreplaced.ts";
 
 /** How an array is read. */
 export interface NpyOptions {
-  /** "c" or "r" (the default) keep changes private, "r+" writes through. */
+  /**
+   * "c" or "r" (the default) keep changes private, "r+" writes through. The checksums of a .npz file do not follow:
+   * `refreshArchiveChecksums` computes them again.
+   */
   mode?: MapMode;
 }
 
@@ -42,18 +46,23 @@ function swapPart(dtype: DType, part: Buffer, source: Storage, from: number, tar
   copyBytes(address, source.ptr + from, part.length);
   if (width === 2) part.swap16();
   else if (width === 4) part.swap32();
-  else part.swap64();
+  else if (width === 8) part.swap64();
   copyBytes(target.ptr + to, addressOf(part), part.length);
 }
 
 /** Copies elements whose highest byte comes first, from a place in `source`. */
 function swapped(dtype: DType, shape: readonly number[], source: Storage, offset: number, nbytes: number): Tensor {
+  return makeContiguous(swappedStorage(dtype, source, offset, nbytes), shape, dtype);
+}
+
+/** The same for a storage by itself; elements of one byte are copied. */
+export function swappedStorage(dtype: DType, source: Storage, offset: number, nbytes: number): Storage {
   const storage = Storage.allocate(nbytes);
   for (let at = 0; at < nbytes; at += SWAP_PART) {
     const part = Buffer.allocUnsafe(Math.min(SWAP_PART, nbytes - at));
     swapPart(dtype, part, source, offset + at, storage, at);
   }
-  return makeContiguous(storage, shape, dtype);
+  return storage;
 }
 
 /** Turns the elements of an array around where they are, while the program goes on. */
@@ -166,5 +175,5 @@ function plan(path: string, tensor: Tensor, options: FileWriteOptions): FileWrit
     { offset: 0, data: header },
     { offset: header.length, data },
   ];
-  return new FileWrite(withEnding(path, ".npy"), pieces, options);
+  return new FileWrite(absolutePath(withEnding(path, ".npy")), pieces, options);
 }

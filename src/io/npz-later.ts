@@ -6,10 +6,11 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { FormatError } from "./errors.ts";
 import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES } from "./file-jobs.ts";
 import { FileRanges } from "./file-ranges.ts";
-import { arrayIn, arrayOver, mappedArray, type NpyOptions, swapInSlices } from "./npy.ts";
+import { arrayIn, arrayOver, mappedArray, swapInSlices } from "./npy.ts";
 import { LONGEST_NPY_HEADER, type NpyHeader, readNpyHeader } from "./npy-header.ts";
-import { arraysOf, storedHeader } from "./npz.ts";
+import { arraysOf, isVerified, type NpzLoadOptions, storedHeader } from "./npz.ts";
 import { Slices } from "./slices.ts";
+import { blockBehind } from "./tensor-bytes.ts";
 import { alignmentOf, TensorFile } from "./tensor-file.ts";
 import { whileUnreplacedLater } from "./unreplaced.ts";
 import type { ZipEntry, ZipFile } from "./zip.ts";
@@ -93,7 +94,8 @@ class Copies {
     for (let at = 0; at < header.nbytes; at += PART_BYTES) {
       const nbytes = Math.min(PART_BYTES, header.nbytes - at);
       const data = storage.ptr + at;
-      this.jobs.add({ path: this.path, offset: offset + at, nbytes, data, flags: JobFlag.read, keep: storage });
+      const block = blockBehind(storage);
+      this.jobs.add({ path: this.path, offset: offset + at, nbytes, data, flags: JobFlag.read, block, keep: storage });
     }
     this.made.push({ header, storage });
     return arrayOver(header, storage);
@@ -127,12 +129,12 @@ class Copies {
  */
 export async function loadNpzAsync(
   path: string,
-  options: NpyOptions & BackgroundOptions = {},
+  options: NpzLoadOptions & BackgroundOptions = {},
 ): Promise<Record<string, Tensor>> {
   return await whileUnreplacedLater(path, () => loadOnce(path, options), options.signal);
 }
 
-async function loadOnce(path: string, options: NpyOptions & BackgroundOptions): Promise<Record<string, Tensor>> {
+async function loadOnce(path: string, options: NpzLoadOptions & BackgroundOptions): Promise<Record<string, Tensor>> {
   const { signal, onProgress } = options;
   const slices = new Slices(signal);
   const zip = await readZipLater(path, slices);
@@ -146,6 +148,9 @@ async function loadOnce(path: string, options: NpyOptions & BackgroundOptions): 
     for (const { name, entry, place } of arraysOf(zip, options)) {
       if (slices.over) await slices.pause();
       if (entry.method === "stored") {
+        if (isVerified(options)) {
+          for (const _ of zip.verifySteps(file, entry)) if (slices.over) await slices.pause();
+        }
         const header = storedHeader(file, entry, place);
         const offset = entry.offset + header.headerBytes;
         const isCopied = header.bigEndian || offset % alignmentOf(header.dtype) !== 0;

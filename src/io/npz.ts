@@ -7,6 +7,8 @@ import type { BackgroundOptions } from "./file-jobs.ts";
 import { FileRanges } from "./file-ranges.ts";
 import { arrayIn, mappedArray, type NpyOptions, npyParts, withEnding } from "./npy.ts";
 import { type NpyHeader, readNpyHeader } from "./npy-header.ts";
+import { absolutePath } from "./paths.ts";
+import { isRemote } from "./s3.ts";
 import type { NamedTensors } from "./safetensors.ts";
 import { FileWrite, type FileWriteOptions, writeZipInBackground } from "./single-file.ts";
 import { TensorFile } from "./tensor-file.ts";
@@ -23,9 +25,24 @@ export interface NpzSaveOptions extends FileWriteOptions {
   compressed?: boolean;
 }
 
+/** How arrays are loaded. */
+export interface NpzLoadOptions extends NpyOptions {
+  /**
+   * False: stored arrays are mapped without a look at their checksums, and so are read only when they are used. With
+   * the mode "r+", whose writes the checksums do not follow, it is always so.
+   */
+  verify?: boolean;
+}
+
+/** Whether stored arrays are compared with their checksums. */
+export function isVerified({ verify = true, mode }: NpzLoadOptions): boolean {
+  return verify && mode !== "r+";
+}
+
 /**
  * The arrays of a .npz file by name. Those that are stored are views of the mapped file (copies, where they are not
- * aligned), compressed ones are read at once. @torch numpy.load
+ * aligned), compressed ones are read at once. All are compared with their checksums first, as NumPy does it, which
+ * reads the file once unless `verify` is false. @torch numpy.load
  *
  * @throws FormatError for an archive that is damaged, or holds something else than arrays
  * @example
@@ -34,18 +51,20 @@ export interface NpzSaveOptions extends FileWriteOptions {
  * io.loadNpz("/tmp/zensor-example.npz").a // tensor([0, 1, 2])
  * ```
  */
-export function loadNpz(path: string, options: NpyOptions = {}): Record<string, Tensor> {
+export function loadNpz(path: string, options: NpzLoadOptions = {}): Record<string, Tensor> {
   return whileUnreplaced(path, () => loadOnce(path, options));
 }
 
-function loadOnce(path: string, options: NpyOptions): Record<string, Tensor> {
+function loadOnce(path: string, options: NpzLoadOptions): Record<string, Tensor> {
   const zip = readZip(path);
   const mapped = new TensorFile(zip.path, zip.size, options.mode);
   const result: Record<string, Tensor> = Object.create(null);
   FileRanges.with(zip.path, (file) => {
     for (const { name, entry, place } of arraysOf(zip, options)) {
-      if (entry.method === "stored") result[name] = mappedArray(mapped, entry.offset, storedHeader(file, entry, place));
-      else result[name] = arrayIn(zip.read(entry, entry.nbytes), place);
+      if (entry.method === "stored") {
+        if (isVerified(options)) for (const _ of zip.verifySteps(file, entry));
+        result[name] = mappedArray(mapped, entry.offset, storedHeader(file, entry, place));
+      } else result[name] = arrayIn(zip.read(entry, entry.nbytes), place);
     }
   });
   return result;
@@ -93,7 +112,7 @@ function named(tensors: NamedTensors | readonly Tensor[]): [string, Tensor][] {
  */
 export function saveNpz(path: string, tensors: NamedTensors | readonly Tensor[], options: NpzSaveOptions = {}): void {
   const { pieces } = zipPieces(plan(tensors, options), { style: "numpy" });
-  new FileWrite(withEnding(path, ".npz"), pieces, options).run();
+  new FileWrite(placeOf(path), pieces, options).run();
 }
 
 /**
@@ -110,7 +129,12 @@ export async function saveNpzAsync(
   tensors: NamedTensors | readonly Tensor[],
   options: NpzSaveOptions & BackgroundOptions = {},
 ): Promise<void> {
-  await writeZipInBackground(withEnding(path, ".npz"), () => plan(tensors, options), "numpy", options);
+  await writeZipInBackground(placeOf(path), () => plan(tensors, options), "numpy", options);
+}
+
+function placeOf(path: string): string {
+  const file = withEnding(path, ".npz");
+  return isRemote(file) ? file : absolutePath(file);
 }
 
 function plan(tensors: NamedTensors | readonly Tensor[], options: NpzSaveOptions): ZipWriteEntry[] {

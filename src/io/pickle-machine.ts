@@ -108,6 +108,18 @@ export class PickleMachine {
     return Buffer.from(this.bytes.buffer, this.bytes.byteOffset + from, count).toString("latin1");
   }
 
+  /** The text of a byte string: Python 2 wrote UTF-8 where its programs had text. */
+  byteText(count: number): string {
+    const from = this.take(count);
+    const bytes = this.bytes.subarray(from, this.at);
+    if (bytes.every((byte) => byte < 128)) return Buffer.from(bytes).toString("latin1");
+    try {
+      return UTF8.decode(bytes);
+    } catch {
+      return Buffer.from(bytes).toString("latin1");
+    }
+  }
+
   /** The text up to the next line break, which is passed. */
   line(): string {
     const end = this.bytes.indexOf(10, this.at);
@@ -142,6 +154,7 @@ export class PickleMachine {
   charge(args: readonly unknown[]): void {
     for (const value of args) {
       if (Array.isArray(value)) this.copied += value.length * ITEM_BYTES;
+      else if (value instanceof Map) this.copied += value.size * ITEM_BYTES;
       else if (typeof value === "string" || value instanceof Uint8Array) this.copied += value.length;
     }
     if (this.copied > MAX_COPIED) this.fail("calls that copy too much");

@@ -2,6 +2,8 @@
 import { Complex, Float, Int } from "../tensor/complex.ts";
 import { FormatError } from "./errors.ts";
 import { isPlainObject } from "./python-json.ts";
+import { asInPython, attributesOf, dictClassOf, isByteArray, keyInPython } from "./python-origin.ts";
+import { requireText } from "./well-formed.ts";
 
 const MAX_DEPTH = 900;
 /** Python's pickler adds this many items at once. */
@@ -179,14 +181,32 @@ export class PickleWriter {
     } else if (value instanceof Uint8Array) this.byteString(value);
     else if (value instanceof Set) {
       this.name("__builtin__", "set");
-      this.tuple([[...value]]);
+      this.tuple([Array.from(value, (item) => keyInPython(value, item))]);
       this.call(value);
     } else if (Array.isArray(value)) {
       if (Object.isFrozen(value)) this.tuple(value, value);
       else this.list(value);
-    } else if (value instanceof Map) this.orderedDict([...value], value);
-    else if (isPlainObject(value)) this.dict(Object.entries(value), value);
+    } else if (value instanceof Map) this.pairs(value, [...value]);
+    else if (isPlainObject(value)) this.pairs(value, Object.entries(value));
     else throw new FormatError(`a ${value.constructor?.name ?? "object"} cannot be saved`, this.path);
+  }
+
+  /** A dictionary of any class. */
+  private pairs(holder: object, entries: readonly (readonly [unknown, unknown])[]): void {
+    const pairs = entries.map(([key, value]) => [keyInPython(holder, key), asInPython(holder, key, value)] as const);
+    const dict = dictClassOf(holder);
+    if (dict === "dict") this.dict(pairs, holder);
+    else if (dict === "Counter") {
+      this.name("collections", "Counter");
+      this.tuple([new PickleDict(pairs)]);
+      this.call(holder);
+    } else {
+      this.orderedDict(pairs, holder);
+      const attributes = attributesOf(holder);
+      if (attributes === undefined) return;
+      this.value(attributes);
+      this.build();
+    }
   }
 
   integer(value: number | bigint): void {
@@ -228,7 +248,7 @@ export class PickleWriter {
 
   text(value: string): void {
     if (this.recall(value)) return;
-    if (!value.isWellFormed()) throw new FormatError("a string with half a character cannot be saved", this.path);
+    requireText(value, () => `${this.path}: the text ${JSON.stringify(value)}`);
     const bytes = UTF8.encode(value);
     this.code(CODE.text);
     this.u32(bytes.length);
@@ -237,9 +257,11 @@ export class PickleWriter {
   }
 
   private byteString(value: Uint8Array): void {
+    const text = Buffer.from(value.buffer, value.byteOffset, value.length).toString("latin1");
     // Python calls `bytes` for an empty one, which its own restricted loader refuses.
-    this.name("_codecs", "encode");
-    this.tuple([Buffer.from(value.buffer, value.byteOffset, value.length).toString("latin1"), "latin1"]);
+    if (isByteArray(value)) this.name("__builtin__", "bytearray");
+    else this.name("_codecs", "encode");
+    this.tuple([text, isByteArray(value) ? "latin-1" : "latin1"]);
     this.call(value);
   }
 
@@ -250,7 +272,7 @@ export class PickleWriter {
       return;
     }
     if (items.length > 3) this.code(CODE.mark);
-    for (const item of items) this.value(item);
+    for (const [i, item] of items.entries()) this.value(asInPython(items, i, item));
     this.code(items.length > 3 ? CODE.tuple : CODE.tuple1 + items.length - 1);
     this.store(key);
   }
@@ -258,7 +280,7 @@ export class PickleWriter {
   private list(items: readonly unknown[]): void {
     this.code(CODE.list);
     this.store(items);
-    this.batches(items, CODE.append, CODE.appends, (item) => this.value(item));
+    this.batches(items, CODE.append, CODE.appends, (item, i) => this.value(asInPython(items, i, item)));
   }
 
   /** A dict. `key` stands for it when it is met again. */
@@ -283,11 +305,11 @@ export class PickleWriter {
     });
   }
 
-  private batches<T>(items: readonly T[], one: number, many: number, write: (item: T) => void): void {
+  private batches<T>(items: readonly T[], one: number, many: number, write: (item: T, i: number) => void): void {
     for (let at = 0; at < items.length; at += BATCH) {
       const end = Math.min(at + BATCH, items.length);
       if (end - at > 1) this.code(CODE.mark);
-      for (let i = at; i < end; i++) write(items[i] as T);
+      for (let i = at; i < end; i++) write(items[i] as T, i);
       this.code(end - at > 1 ? many : one);
     }
   }

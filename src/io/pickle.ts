@@ -1,7 +1,9 @@
 // Pickles as data: every opcode of protocols 0 to 5, and no code. A pickle asks for classes and functions by name; what
 // these names stand for, the caller lists. A name that is not listed is an error before anything is done with it.
+import { Float } from "../tensor/complex.ts";
 import { FormatError } from "./errors.ts";
 import { MAX_PICKLE_BYTES, PickleMachine } from "./pickle-machine.ts";
+import type { DictClass } from "./python-origin.ts";
 
 /** What a listed name may be used for. */
 export interface PickleGlobal {
@@ -29,8 +31,16 @@ export class GlobalReference {
   ) {}
 }
 
-/** A dict that remembers its class. @torch collections.OrderedDict */
-export class OrderedPairs extends Map<unknown, unknown> {}
+/** A dict of another class than `dict`, and the attributes that it has beside its keys. */
+export class DictPairs extends Map<unknown, unknown> {
+  attributes: Map<unknown, unknown> | undefined = undefined;
+  constructor(
+    readonly className: DictClass,
+    pairs: Iterable<readonly [unknown, unknown]> = [],
+  ) {
+    super(pairs);
+  }
+}
 
 /** An instance as a pickle describes it: its class, what it was made with, its state. */
 export class PickledObject {
@@ -99,8 +109,11 @@ function build(m: PickleMachine): void {
   if (target instanceof PickledObject) {
     if (target.state !== undefined) m.fail(`two states of one ${target.className}`);
     target.state = state;
-    // An OrderedDict's attributes (a state dict has one, `_metadata`) are no entries.
-  } else if (!(target instanceof OrderedPairs)) m.fail("a state for something that has none");
+  } else if (target instanceof DictPairs && target.className === "OrderedDict") {
+    // A state dict has one, `_metadata`.
+    if (!(state instanceof Map)) m.fail("attributes that are no dict");
+    target.attributes = new Map([...(target.attributes ?? []), ...state]);
+  } else m.fail("a state for something that has none");
 }
 
 /** The escapes of a Python 2 string literal. */
@@ -120,6 +133,11 @@ function unescape(m: PickleMachine, text: string): string {
     const point = Number.parseInt((short ?? long) as string, 16);
     return point > 0x10ffff ? m.fail("a character that is none") : String.fromCodePoint(point);
   });
+}
+
+/** A float of Python's: a number, or a `Float` where the number would be taken for an int. */
+function float(value: number): number | Float {
+  return Number.isInteger(value) ? new Float(value) : value;
 }
 
 function decimalFloat(m: PickleMachine, text: string): number {
@@ -146,13 +164,13 @@ on(0x8b, (m) => {
   const count = m.i32();
   m.push(count < 0 ? m.fail("an integer of negative length") : m.integer(count));
 });
-on("F", (m) => m.push(decimalFloat(m, m.line())));
-on("G", (m) => m.push(m.f64()));
+on("F", (m) => m.push(float(decimalFloat(m, m.line()))));
+on("G", (m) => m.push(float(m.f64())));
 
 // Strings and bytes. Python 2 wrote byte strings where today's Python has text.
 on("S", (m) => m.push(unquote(m, m.line().trim())));
-on("T", (m) => m.push(m.latin1(m.u32())));
-on("U", (m) => m.push(m.latin1(m.u8())));
+on("T", (m) => m.push(m.byteText(m.u32())));
+on("U", (m) => m.push(m.byteText(m.u8())));
 on("V", (m) => m.push(unescape(m, m.line())));
 on("X", (m) => m.push(m.utf8(m.u32())));
 on(0x8c, (m) => m.push(m.utf8(m.u8())));

@@ -1,7 +1,9 @@
 // Plain values in pickles: what they may name, and how the machine's values become JavaScript's.
-import { Complex } from "../tensor/complex.ts";
+import { Complex, Float } from "../tensor/complex.ts";
+import { setOwn } from "../tensor/objects.ts";
 import { FormatError } from "./errors.ts";
-import { GlobalReference, OrderedPairs, PickledObject, type PickleGlobal, runPickle } from "./pickle.ts";
+import { DictPairs, GlobalReference, PickledObject, type PickleGlobal, runPickle } from "./pickle.ts";
+import { noteByteArray, noteDict, noteFloat, noteFloatKey } from "./python-origin.ts";
 
 const MAX_DEPTH = 1000;
 
@@ -30,7 +32,7 @@ function latin1Bytes(text: unknown, encoding: unknown): Uint8Array {
   return bytes;
 }
 
-function byteArray(name: string, args: readonly unknown[]): Uint8Array {
+function bytesOf(name: string, args: readonly unknown[]): Uint8Array {
   only(name, args, 2);
   const [source] = args;
   if (source === undefined) return new Uint8Array(0);
@@ -38,9 +40,9 @@ function byteArray(name: string, args: readonly unknown[]): Uint8Array {
   return latin1Bytes(source, args[1]);
 }
 
-function orderedPairs(args: readonly unknown[]): OrderedPairs {
+function orderedPairs(args: readonly unknown[]): DictPairs {
   only("OrderedDict", args, 1);
-  const result = new OrderedPairs();
+  const result = new DictPairs("OrderedDict");
   const [pairs = []] = args;
   if (!Array.isArray(pairs)) throw new FormatError("the pickle makes an OrderedDict of something that is no list");
   for (const pair of pairs) {
@@ -50,13 +52,21 @@ function orderedPairs(args: readonly unknown[]): OrderedPairs {
   return result;
 }
 
-function counter([counts = new Map(), ...rest]: readonly unknown[]): Map<unknown, unknown> {
+function counter([counts = new Map(), ...rest]: readonly unknown[]): DictPairs {
   if (!(counts instanceof Map) || rest.length > 0) throw new FormatError("the pickle counts something that is no dict");
-  return counts;
+  return new DictPairs("Counter", counts);
+}
+
+/** What a defaultdict makes for missing keys is code: the dict is what it holds. */
+function defaultDict([factory = null, ...rest]: readonly unknown[]): Map<unknown, unknown> {
+  if (rest.length > 0 || !(factory === null || factory instanceof GlobalReference)) {
+    throw new FormatError("the pickle has a defaultdict that is none");
+  }
+  return new Map();
 }
 
 function complex(args: readonly unknown[]): Complex {
-  const [re = 0, im = 0] = args;
+  const [re = 0, im = 0] = args.map((part) => (part instanceof Float ? part.value : part));
   if (typeof re !== "number" || typeof im !== "number" || args.length > 2) {
     throw new FormatError("the pickle has a complex number that is none");
   }
@@ -67,11 +77,17 @@ function complex(args: readonly unknown[]): Complex {
 const PLAIN: Record<string, PickleGlobal> = {
   "builtins.set": { call: (args) => membersOf("set", args) },
   "builtins.frozenset": { call: (args) => membersOf("frozenset", args) },
-  "builtins.bytearray": { call: (args) => byteArray("bytearray", args) },
-  "builtins.bytes": { call: (args) => byteArray("bytes", args) },
+  "builtins.bytearray": { call: (args) => noteByteArray(bytesOf("bytearray", args)) },
+  "builtins.bytes": { call: (args) => bytesOf("bytes", args) },
   "builtins.complex": { call: complex },
   "collections.OrderedDict": { call: orderedPairs, make: orderedPairs },
-  "collections.Counter": { call: counter },
+  "collections.Counter": { call: counter, make: counter },
+  "collections.defaultdict": { call: defaultDict },
+  // What defaultdicts are made with.
+  "builtins.dict": {},
+  "builtins.float": {},
+  "builtins.int": {},
+  "builtins.list": {},
   "_codecs.encode": { call: ([text, encoding]) => latin1Bytes(text, encoding) },
 };
 
@@ -94,6 +110,7 @@ export class PlainValues {
   /** The value; what was shared or contains itself still does. */
   of(value: unknown): unknown {
     if (typeof value !== "object" || value === null) return value;
+    if (value instanceof Float) return value.value;
     const known = this.done.get(value);
     if (known !== undefined) return known;
     if (++this.depth > MAX_DEPTH) throw new FormatError("the pickle is nested too deeply", this.path);
@@ -110,13 +127,13 @@ export class PlainValues {
     if (Array.isArray(value)) {
       const items: unknown[] = [];
       this.done.set(value, items);
-      for (const item of value) items.push(this.of(item));
+      for (const [i, item] of value.entries()) items.push(this.item(items, i, item));
       return Object.isFrozen(value) ? Object.freeze(items) : items;
     }
     if (value instanceof Set) {
       const members = new Set<unknown>();
       this.done.set(value, members);
-      for (const item of value) members.add(this.of(item));
+      for (const item of value) members.add(item instanceof Float ? noteFloatKey(members, item) : this.of(item));
       return members;
     }
     if (value instanceof GlobalReference) {
@@ -125,6 +142,11 @@ export class PlainValues {
     }
     if (value instanceof PickledObject) throw new FormatError(`a ${value.className} is no data`, this.path);
     return value;
+  }
+
+  /** What becomes of a value in its place. */
+  private item(holder: object, place: unknown, value: unknown): unknown {
+    return value instanceof Float ? noteFloat(holder, place, value) : this.of(value);
   }
 
   /** What the caller makes of a value. Nothing of this kind can contain itself. */
@@ -143,17 +165,25 @@ export class PlainValues {
     if (!keys.every((key) => typeof key === "string" && !/^\d+$/.test(key))) {
       const result = new Map<unknown, unknown>();
       this.done.set(source, result);
-      for (const [key, item] of source) result.set(this.of(key), this.of(item));
+      this.noteClass(source, result);
+      for (const [key, item] of source) {
+        const own = key instanceof Float ? noteFloatKey(result, key) : this.of(key);
+        result.set(own, this.item(result, own, item));
+      }
       return result;
     }
     const result: Record<string, unknown> = {};
     this.done.set(source, result);
+    this.noteClass(source, result);
     for (const [key, item] of source) {
-      const value = this.of(item);
-      if (key !== "__proto__") result[key as string] = value;
-      else Object.defineProperty(result, key, { value, writable: true, enumerable: true, configurable: true });
+      setOwn(result, key as string, this.item(result, key, item));
     }
     return result;
+  }
+
+  private noteClass(source: Map<unknown, unknown>, result: object): void {
+    if (!(source instanceof DictPairs)) noteDict(result, "dict");
+    else noteDict(result, source.className, source.attributes && this.of(source.attributes));
   }
 }
 

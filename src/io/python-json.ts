@@ -2,6 +2,8 @@
 // NaN and Infinity tokens, integers of any size, and floats that stay floats (1.0 is not 1).
 // Objects become Maps, because JavaScript objects would reorder keys such as "10" and "2".
 import { Float, Int } from "../tensor/complex.ts";
+import { setOwn } from "../tensor/objects.ts";
+import { asInPython, noteFloat } from "./python-origin.ts";
 
 /**
  * What the parser returns and the writer accepts. Numbers that are integers are Python ints, all others floats;
@@ -123,7 +125,9 @@ export function pythonJsonStringify(value: PythonJson, style: PythonJsonStyle = 
     if (open.has(item)) throw new TypeError("Circular reference detected");
     if (open.size > 10_000) throw new RangeError("value is nested too deeply");
     open.add(item);
-    const text = Array.isArray(item) ? `[${item.map(write).join(comma)}]` : writeObject(item);
+    const text = Array.isArray(item)
+      ? `[${item.map((inner, i) => write(asInPython(item, i, inner) as PythonJson)).join(comma)}]`
+      : writeObject(item);
     open.delete(item);
     return text;
   };
@@ -134,7 +138,7 @@ export function pythonJsonStringify(value: PythonJson, style: PythonJsonStyle = 
     const entries = item instanceof Map ? [...item] : Object.entries(item);
     const parts = entries.map(([key, inner]) => {
       if (typeof key !== "string") throw new TypeError(`keys must be str, got ${typeof key}`);
-      return `${pythonJsonString(key)}${colon}${write(inner as PythonJson)}`;
+      return `${pythonJsonString(key)}${colon}${write(asInPython(item, key, inner) as PythonJson)}`;
     });
     return `{${parts.join(comma)}}`;
   };
@@ -162,20 +166,22 @@ export function isPythonJson(value: unknown, depth = 0): value is PythonJson {
   return isPlainObject(value) && Object.values(value).every((item) => isPythonJson(item, depth + 1));
 }
 
-/** Turns a parsed value into plain JavaScript: Maps become objects without prototype tricks, floats become numbers. */
+/**
+ * Turns a parsed value into plain JavaScript: Maps become objects without prototype tricks, floats become numbers, of
+ * which it is noted that they were floats.
+ */
 export function toPlain(value: PythonJson): unknown {
   if (value instanceof Float || value instanceof Int) return value.value;
-  if (Array.isArray(value)) return value.map(toPlain);
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (const item of value) items.push(item instanceof Float ? noteFloat(items, items.length, item) : toPlain(item));
+    return items;
+  }
   if (value instanceof Map) {
     const result: Record<string, unknown> = {};
     for (const [key, item] of value) {
-      // A key named __proto__ must become an own property, not the prototype.
-      Object.defineProperty(result, key, {
-        value: toPlain(item),
-        writable: true,
-        enumerable: true,
-        configurable: true,
-      });
+      setOwn(result, key, toPlain(item));
+      noteFloat(result, key, item);
     }
     return result;
   }

@@ -5,6 +5,7 @@ import { replaceFileLater, syncPathLater, temporaryBeside } from "./durable.ts";
 import { guardedLater, OSError } from "./errors.ts";
 import { FileRanges } from "./file-ranges.ts";
 import { sweepLeftoversLater } from "./leftovers.ts";
+import { absolutePath } from "./paths.ts";
 import { type RemoteOptions, RemotePlace, together } from "./s3.ts";
 
 /** Bytes of one request. */
@@ -40,7 +41,7 @@ export async function requireRoom(folder: string, nbytes: number, url: string): 
 export async function download(url: string, path: string, options: DownloadOptions = {}): Promise<void> {
   const { concurrency = CONCURRENCY, onProgress, signal } = options;
   const place = new RemotePlace(url, options);
-  const target = resolve(path);
+  const target = absolutePath(path);
   const temporary = temporaryBeside(target);
   const { size, etag } = await place.stat(place.key);
   await requireRoom(dirname(target), size, url);
@@ -87,7 +88,7 @@ export async function download(url: string, path: string, options: DownloadOptio
  */
 export async function upload(path: string, url: string, options: RemoteOptions = {}): Promise<void> {
   const place = new RemotePlace(url, options);
-  const { size, path: source } = FileRanges.with(path, (file) => file);
+  const { size, path: source } = FileRanges.with(absolutePath(path), (file) => file);
   let done = 0;
   await place.write(place.key, [{ offset: 0, data: { path: source, offset: 0, nbytes: size } }], (n) => {
     done += n;

@@ -2,6 +2,7 @@
 import { S3Client, type S3File } from "bun";
 import { addressOf, windowOn } from "../ffi/memory.ts";
 import { ValueError } from "../tensor/errors.ts";
+import { checkFile } from "../tensor/values.ts";
 import { FileNotFoundError, FormatError, OSError } from "./errors.ts";
 import { FileRanges } from "./file-ranges.ts";
 import { type Piece, pieceBytes } from "./pieces.ts";
@@ -255,8 +256,11 @@ async function* chunks(piece: Piece, most: number): AsyncGenerator<[number, Uint
       const bytes = new Uint8Array(length);
       await gatherLater({ tensor: data.strided, offset: at, nbytes: length }, addressOf(bytes), bytes, new Slices());
       yield [offset + at, bytes];
-    } else if ("address" in data) yield [offset + at, new Uint8Array(windowOn(data.address + at, length)).slice()];
-    else yield [offset + at, FileRanges.with(data.path, (file) => file.read(data.offset + at, length))];
+    } else if ("address" in data) {
+      const bytes = new Uint8Array(windowOn(data.address + at, length)).slice();
+      checkFile("writing to a store");
+      yield [offset + at, bytes];
+    } else yield [offset + at, FileRanges.with(data.path, (file) => file.read(data.offset + at, length))];
   }
 }
 

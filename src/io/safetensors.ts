@@ -4,7 +4,9 @@ import { Tensor } from "../tensor/tensor.ts";
 import { FormatError } from "./errors.ts";
 import type { BackgroundOptions } from "./file-jobs.ts";
 import { FileRanges } from "./file-ranges.ts";
+import { absolutePath } from "./paths.ts";
 import type { Piece } from "./pieces.ts";
+import { isRemote } from "./s3.ts";
 import {
   headerLength,
   layoutOrder,
@@ -18,6 +20,7 @@ import { FileWrite, type FileWriteOptions } from "./single-file.ts";
 import { bytesToWrite } from "./tensor-bytes.ts";
 import { TensorFile } from "./tensor-file.ts";
 import { whileUnreplaced } from "./unreplaced.ts";
+import { requireText, requireTexts } from "./well-formed.ts";
 
 /** Reads and checks the header of a file without touching its data. */
 export function readSafetensorsHeader(path: string): SafetensorsHeader {
@@ -34,7 +37,7 @@ export class SafetensorsFile extends SafetensorsListing {
 
   constructor(path: string) {
     const full = resolve(path);
-    const opened = whileUnreplaced(full, (identity) => ({ identity, header: readSafetensorsHeader(full) }));
+    const opened = whileUnreplaced(path, (identity) => ({ identity, header: readSafetensorsHeader(full) }));
     super(full, opened.header);
     this.identity = opened.identity;
   }
@@ -45,7 +48,7 @@ export class SafetensorsFile extends SafetensorsListing {
    */
   tensor(name: string): Tensor {
     const entry = this.entry(name);
-    this.file ??= new TensorFile(this.path, this.size(), "c", this.identity);
+    this.file ??= new TensorFile(this.path, this.size(), "c", { identity: this.identity });
     return this.file.tensor(entry.dtype, entry.shape, this.header.dataStart + entry.begin);
   }
 
@@ -84,6 +87,7 @@ function pairs<T>(named: Readonly<Record<string, T>> | ReadonlyMap<string, T>): 
 
 function plan(tensors: NamedTensors, path: string, options: SaveOptions): FileWrite {
   const items = pairs<Tensor>(tensors).map(([name, tensor]) => {
+    requireText(name, () => `${path}: the tensor name ${JSON.stringify(name)}`);
     if (name === "__metadata__") throw new FormatError("a tensor cannot be named __metadata__", path);
     if (!(tensor instanceof Tensor)) throw new FormatError(`${JSON.stringify(name)} is no tensor`, path);
     if (safetensorsCode(tensor.dtype) === undefined) {
@@ -93,14 +97,16 @@ function plan(tensors: NamedTensors, path: string, options: SaveOptions): FileWr
     return { name, dtype: tensor.dtype, shape: [...tensor.shape], nbytes: bytes.nbytes, bytes };
   });
   const ordered = layoutOrder(items);
-  const header = writeHeader(ordered, options.metadata == null ? null : pairs(options.metadata));
+  const metadata = options.metadata == null ? null : pairs(options.metadata);
+  requireTexts(new Map(metadata), () => `${path}: the metadata`);
+  const header = writeHeader(ordered, metadata);
   const pieces: Piece[] = [{ offset: 0, data: header }];
   let at = header.length;
   for (const item of ordered) {
     pieces.push({ offset: at, data: item.bytes });
     at += item.nbytes;
   }
-  return new FileWrite(path, pieces, options);
+  return new FileWrite(isRemote(path) ? path : absolutePath(path), pieces, options);
 }
 
 /** Writes tensors to one file, which is replaced when it is complete. @torch safetensors.torch.save_file */

@@ -106,17 +106,23 @@ export class FileWrite {
     }
   }
 
-  /** Writes everything and puts the file in place. */
-  run(): void {
+  /**
+   * Writes everything and puts the file in place.
+   * @param written runs when all is written, before the file at the path it gets has its name: another save may take
+   * that right after
+   */
+  run<T = void>(written: (path: string) => T = () => undefined as T): T {
     if (isRemote(this.path)) {
       throw new RuntimeError(`${this.path} can only be written in the background: use the form that returns a promise`);
     }
     try {
       if (this.jobs.run(this.options.numThreads ?? 1) !== 0) this.jobs.throwFirstFailure();
       if (this.options.fsync) syncPath(this.temporary);
+      const result = written(this.temporary);
       replaceFile(this.temporary, this.path);
       sweepLeftovers(this.path);
       if (this.options.fsync) syncPath(dirname(this.path));
+      return result;
     } catch (error) {
       discardPath(this.temporary);
       throw error;
@@ -125,31 +131,35 @@ export class FileWrite {
 
   /**
    * The same while the program goes on. The sources must not change until then.
-   * @param placed runs when the file has its name, before another save in this program may replace it
+   * @param written runs as in `run`
    */
-  async runInBackground<T = void>(options: BackgroundOptions = {}, placed: () => T = () => undefined as T): Promise<T> {
+  async runInBackground<T = void>(
+    options: BackgroundOptions = {},
+    written: (path: string) => T = () => undefined as T,
+  ): Promise<T> {
     const claims = new Claims();
     for (const { data } of this.pieces) claims.add(data);
     try {
-      if (!isRemote(this.path)) return await this.write(options, placed);
+      if (!isRemote(this.path)) return await this.write(options, written);
       await this.upload(options);
-      return placed();
+      return written(this.path);
     } finally {
       claims.release();
     }
   }
 
-  private async write<T>(options: BackgroundOptions, placed: () => T): Promise<T> {
+  private async write<T>(options: BackgroundOptions, written: (path: string) => T): Promise<T> {
     try {
       const failed = await this.jobs.runInBackground(this.options.numThreads ?? 1, options);
       if (failed !== 0) this.jobs.throwFirstFailure();
       if (this.options.fsync) await syncPathLater(this.temporary);
+      const result = written(this.temporary);
       return await inTurn(this.path, async () => {
         options.signal?.throwIfAborted();
         await replaceFileLater(this.temporary, this.path);
         await sweepLeftoversLater(this.path);
         if (this.options.fsync) await syncPathLater(dirname(this.path));
-        return placed();
+        return result;
       });
     } catch (error) {
       await discardPathLater(this.temporary);
@@ -168,14 +178,14 @@ export class FileWrite {
 /**
  * Writes a zip archive while the program goes on: its checksums are computed in slices, before anything is written. A
  * signal leaves the file that was there before.
- * @param placed gives the result, as soon as the file has its name
+ * @param written gives the result (see `FileWrite.run`)
  */
 export async function writeZipInBackground<T = void>(
   path: string,
   plan: () => readonly ZipWriteEntry[],
   style: ZipWriteOptions["style"],
   options: FileWriteOptions & BackgroundOptions,
-  placed?: () => T,
+  written?: (path: string) => T,
 ): Promise<T> {
   const slices = new Slices(options.signal);
   const claims = new Claims();
@@ -183,7 +193,7 @@ export async function writeZipInBackground<T = void>(
     const entries = plan();
     for (const { data } of entries) claims.add(data);
     const { pieces } = await zipPiecesLater(entries, { style }, slices);
-    return await new FileWrite(path, pieces, options).runInBackground(options, placed);
+    return await new FileWrite(path, pieces, options).runInBackground(options, written);
   } finally {
     claims.release();
   }

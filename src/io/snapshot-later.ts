@@ -6,7 +6,13 @@ import { replaceText } from "./durable.ts";
 import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES, writing } from "./file-jobs.ts";
 import { Slices } from "./slices.ts";
 import { METADATA_FILE } from "./snapshot-manifest.ts";
-import { EMPTY, makeParents, type SnapshotWriteOptions, type StagedContent } from "./snapshot-write.ts";
+import {
+  EMPTY,
+  makeParents,
+  requireNoSnapshot,
+  type SnapshotWriteOptions,
+  type StagedContent,
+} from "./snapshot-write.ts";
 import { StagedDirectory } from "./staged-directory.ts";
 import { CopyRoom, copyInSlices } from "./strided-bytes.ts";
 import { AT_ONCE_BYTES, denseCopy, nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
@@ -94,7 +100,8 @@ export async function writeStaged(
     replaceText(join(stage.path, METADATA_FILE), content.manifest, fsync);
     options.signal?.throwIfAborted();
     const files = [...content.locations, METADATA_FILE].map((location) => join(stage.path, location));
-    await stage.commit([...made], files, fsync, new Slices());
+    const check = () => requireNoSnapshot(root);
+    await stage.commit([...made], files, { sync: fsync, check, ...(options.signal && { signal: options.signal }) });
   } catch (error) {
     await stage.abandon();
     throw error;

@@ -371,6 +371,9 @@ export function manifestText(manifest: Manifest): string {
   return pretty(root, 0);
 }
 
+/** Containers in one another that are read, and so that are written. */
+export const MAX_DEPTH = 256;
+
 /** One component of a path: only percent signs and slashes are escaped. */
 export function escapeComponent(key: string): string {
   return key.replaceAll("%", "%25").replaceAll("/", "%2F");

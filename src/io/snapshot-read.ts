@@ -2,31 +2,36 @@
 // state larger than memory can be restored into mapped tensors.
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { KeyError, ValueError } from "../tensor/errors.ts";
+import { Float } from "../tensor/complex.ts";
+import { KeyError, RuntimeError, ValueError } from "../tensor/errors.ts";
+import { setOwn } from "../tensor/objects.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
 import { boxVolume, fillExactly } from "./boxes.ts";
+import { Claims } from "./claims.ts";
 import { FileNotFoundError, FormatError } from "./errors.ts";
 import { type BackgroundOptions, FileJobs, JobFlag } from "./file-jobs.ts";
 import { mappedFileOf } from "./mapping.ts";
 import { isPlainObject } from "./python-json.ts";
+import { noteDict, noteFloat } from "./python-origin.ts";
 import type { Slices } from "./slices.ts";
 import {
   escapeComponent,
+  MAX_DEPTH,
   type ManifestEntry,
   type ObjectEntry,
   type Piece,
   type SnapshotMetadata,
   type TensorEntry,
 } from "./snapshot-manifest.ts";
+import { blockBehind, isLent } from "./tensor-bytes.ts";
 import { loadTorch } from "./torch-file.ts";
 
 /** Bytes that are read at once when there is no budget. */
 const READ_BYTES = 256 * 1024 * 1024;
 /** The same while the program goes on, which elements with gaps between them hold up when they are put there. */
 const LATER_BYTES = 8 * 1024 * 1024;
-const MAX_DEPTH = 256;
 /** Smallest budget: a few pages. */
 const MIN_BUDGET = 64 * 1024;
 
@@ -105,7 +110,13 @@ export class SnapshotReader {
   /**
    * The value at a path without its rank; tensors are written into those of `target` where shape and dtype agree.
    */
-  value(path: string, target: unknown, depth = 0): unknown {
+  value(path: string, target: unknown): unknown {
+    const value = this.exactly(path, target, 0);
+    return value instanceof Float ? value.value : value;
+  }
+
+  /** The same, a whole float as `Float`. */
+  private exactly(path: string, target: unknown, depth: number): unknown {
     const entry = this.find(path);
     const full = `${this.rank}/${path}`;
     if (entry === undefined) throw new KeyError(`the snapshot has no entry ${JSON.stringify(full)}`);
@@ -127,7 +138,7 @@ export class SnapshotReader {
       case "DTensor":
         return this.tensor(assemble(this.shards.get(path) ?? [], full), target, full);
       case "primitive":
-        return entry.value;
+        return entry.float && Number.isInteger(entry.value) ? new Float(entry.value as number) : entry.value;
       case "object":
         return this.object(entry, target, full);
       case "unsupported":
@@ -146,13 +157,19 @@ export class SnapshotReader {
       return isPlainObject(target) && Object.hasOwn(target, key) ? target[key] : undefined;
     };
     const pairs = entry.keys.map((key): [string | number, unknown] => {
-      return [key, this.value(`${path}/${escapeComponent(String(key))}`, own(key), depth + 1)];
+      return [key, this.exactly(`${path}/${escapeComponent(String(key))}`, own(key), depth + 1)];
     });
-    if (entry.type === "OrderedDict" && !isPlainObject(target)) return new Map(pairs);
-    const result: Record<string, unknown> = {};
-    for (const [key, value] of pairs) {
-      Object.defineProperty(result, key, { value, writable: true, enumerable: true, configurable: true });
+    const dict = entry.type === "OrderedDict" ? "OrderedDict" : "dict";
+    const numbered = pairs.some(([key]) => typeof key === "number");
+    if (target instanceof Map || ((dict === "OrderedDict" || numbered) && !isPlainObject(target))) {
+      const result = new Map<unknown, unknown>();
+      noteDict(result, dict);
+      for (const [key, value] of pairs) result.set(key, noteFloat(result, key, value));
+      return result;
     }
+    const result: Record<string, unknown> = {};
+    noteDict(result, dict);
+    for (const [key, item] of pairs) setOwn(result, String(key), noteFloat(result, key, item));
     return result;
   }
 
@@ -160,7 +177,8 @@ export class SnapshotReader {
     const items: unknown[] = [];
     while (this.find(`${path}/${items.length}`) !== undefined) {
       const own = Array.isArray(target) ? target[items.length] : undefined;
-      items.push(this.value(`${path}/${items.length}`, own, depth + 1));
+      const at = items.length;
+      items.push(noteFloat(items, at, this.exactly(`${path}/${at}`, own, depth + 1)));
     }
     return items;
   }
@@ -197,7 +215,8 @@ export class SnapshotReader {
     // All sizes are checked against the files before memory is taken.
     const sources = pieces.map(({ tensor }) => this.source(tensor));
     const fits = target instanceof Tensor && target.dtype === dtype && sameSizes(target._shape, shape);
-    const direct = fits && target.device.type === "cpu" && target._bits === 0;
+    const lent = fits && this.later !== null && isLent(target._storage);
+    const direct = fits && target.device.type === "cpu" && target._bits === 0 && !lent;
     const whole = direct ? target.detach() : makeContiguous(Storage.allocate(nbytes), [...shape], dtype);
     this.do(this.fill(whole, pieces, sources));
     if (!fits) return whole;
@@ -208,7 +227,7 @@ export class SnapshotReader {
   /** Runs steps now, or keeps them for `read`. */
   private do(steps: Generator<Read>): void {
     if (this.later !== null) this.later.push(steps);
-    else for (const { address, nbytes, source } of steps) readNow(address, nbytes, source);
+    else for (const read of steps) readNow(read);
   }
 
   /** Runs `plan`, in which tensors are made and not yet read: `read` does that. */
@@ -223,11 +242,17 @@ export class SnapshotReader {
     const steps = this.later ?? [];
     this.later = null;
     for (const [i, step] of steps.entries()) {
-      for (const { address, nbytes, source } of step) {
+      for (const read of step) {
         const { signal } = options;
-        const jobs = readJob(address, nbytes, source);
-        await jobs.runInBackground(1, signal === undefined ? {} : { signal });
-        checkRead(jobs, nbytes, source);
+        const claims = new Claims();
+        claims.add(read);
+        try {
+          const jobs = readJob(read);
+          await jobs.runInBackground(1, signal === undefined ? {} : { signal });
+          checkRead(jobs, read);
+        } finally {
+          claims.release();
+        }
         if (slices.over) await slices.pause();
       }
       options.onProgress?.(i + 1, steps.length);
@@ -333,19 +358,23 @@ function* settle(target: Tensor, from: Tensor | null): Generator<Read> {
   else target.detach().copy_(from);
 }
 
-function readJob(address: number, nbytes: number, source: Source): FileJobs {
+function readJob({ address, nbytes, source, keep }: Read): FileJobs {
   const jobs = new FileJobs();
-  jobs.add({ path: source.path, offset: source.begin, nbytes, data: address, flags: JobFlag.read });
+  const block = blockBehind(keep._storage);
+  jobs.add({ path: source.path, offset: source.begin, nbytes, data: address, flags: JobFlag.read, block, keep });
   return jobs;
 }
 
-function checkRead(jobs: FileJobs, nbytes: number, source: Source): void {
+function checkRead(jobs: FileJobs, { address, nbytes, source, keep }: Read): void {
   jobs.throwFirstFailure();
   if (jobs.result(0).mapped !== nbytes) throw new FormatError("the file became shorter while it was read", source.path);
+  const start = keep._address();
+  if (address >= start && address < start + keep.nbytes) return;
+  throw new RuntimeError(`a tensor's storage was resized while ${source.path} was read into it`);
 }
 
-function readNow(address: number, nbytes: number, source: Source): void {
-  const jobs = readJob(address, nbytes, source);
+function readNow(read: Read): void {
+  const jobs = readJob(read);
   jobs.run();
-  checkRead(jobs, nbytes, source);
+  checkRead(jobs, read);
 }

@@ -3,13 +3,17 @@ import { existsSync, lstatSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Float, Int } from "../tensor/complex.ts";
 import { ValueError } from "../tensor/errors.ts";
+import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { DirectoryLock } from "./directory-lock.ts";
 import { discardPath, replaceText, requireDescriptor, syncDirectories, syncPath, syncUpward } from "./durable.ts";
 import { FormatError, guarded } from "./errors.ts";
 import { FileJobs, JobFlag, writing } from "./file-jobs.ts";
 import { isPlainObject } from "./python-json.ts";
+import { asInPython, dictClassOf } from "./python-origin.ts";
 import {
   escapeComponent,
+  MAX_DEPTH,
   type Manifest,
   type ManifestEntry,
   METADATA_FILE,
@@ -18,6 +22,7 @@ import {
 } from "./snapshot-manifest.ts";
 import { bytesToWrite, denseCopy } from "./tensor-bytes.ts";
 import { saveTorch } from "./torch-save.ts";
+import { requireText } from "./well-formed.ts";
 
 /** How a snapshot is written. */
 export interface SnapshotWriteOptions {
@@ -69,8 +74,12 @@ export class SnapshotWriter {
       this.tensor(path, value);
       return;
     }
+    if (Array.isArray(value) && Object.isFrozen(value)) {
+      this.object(path, value, value instanceof Size ? "torch.Size" : "builtins.tuple", null);
+      return;
+    }
     if (Array.isArray(value)) {
-      const items = value.map((item, i): [string, unknown] => [String(i), item]);
+      const items = Array.from(value, (item, i): [string, unknown] => [String(i), asInPython(value, i, item)]);
       this.nested(path, value, { type: "list" }, items);
       return;
     }
@@ -80,8 +89,11 @@ export class SnapshotWriter {
       if (!keys.every((key) => typeof key === "string" || Number.isSafeInteger(key))) {
         throw new FormatError("keys of a saved Map are strings or integers", path);
       }
-      const type = value instanceof Map ? "OrderedDict" : "dict";
-      const items = pairs.map(([key, item]): [string, unknown] => [escapeComponent(String(key)), item]);
+      for (const key of keys) requireText(String(key), () => `${path}: the key ${JSON.stringify(key)}`);
+      const type = dictClassOf(value) === "OrderedDict" ? "OrderedDict" : "dict";
+      const items = pairs.map(([key, item]): [string, unknown] => {
+        return [escapeComponent(String(key)), asInPython(value, key, item)];
+      });
       this.nested(path, value as object, { type, keys: keys as (string | number)[] }, items);
       return;
     }
@@ -99,6 +111,7 @@ export class SnapshotWriter {
 
   private nested(path: string, value: object, entry: ManifestEntry, items: [string, unknown][]): void {
     if (this.open.has(value)) throw new FormatError("a state that contains itself", path);
+    if (this.open.size > MAX_DEPTH) throw new FormatError("entries are nested too deeply", path);
     this.open.add(value);
     this.containers.set(path, entry);
     const seen = new Set<string>();
@@ -113,6 +126,7 @@ export class SnapshotWriter {
   private primitive(path: string, value: unknown): ManifestEntry {
     if (value instanceof Float) return { type: "primitive", value: value.value, float: true };
     if (value instanceof Int) return { type: "primitive", value: value.value, float: false };
+    if (typeof value === "string") requireText(value, () => `${path}: the text ${JSON.stringify(value)}`);
     switch (typeof value) {
       case "string":
       case "boolean":
@@ -123,7 +137,7 @@ export class SnapshotWriter {
     }
     if (value instanceof Uint8Array) return { type: "primitive", value, float: false };
     throw new FormatError(
-      "a snapshot holds tensors, numbers, strings, booleans, bytes, null, arrays, Sets and objects of these",
+      "a snapshot holds tensors, numbers, strings, booleans, bytes, null, arrays, tuples, Sets and objects of these",
       path,
     );
   }
@@ -223,18 +237,20 @@ export class SnapshotWriter {
   /** Writes all files, the manifest last. A failure removes a directory that was not there before. */
   write(root: string): void {
     const locations = this.locations(root);
-    const existed = existsSync(root);
     requireDescriptor(root);
+    const outermost = guarded(root, () => mkdirSync(root, { recursive: true }));
+    using _ = DirectoryLock.take(root);
+    // Another one may have been taken here meanwhile.
+    requireNoSnapshot(root);
     try {
-      this.writeFiles(root, locations);
+      this.writeFiles(root, locations, outermost);
     } catch (error) {
-      if (!existed) discardPath(root);
+      if (outermost !== undefined) discardPath(root);
       throw error;
     }
   }
 
-  private writeFiles(root: string, locations: readonly string[]): void {
-    const outermost = guarded(root, () => mkdirSync(root, { recursive: true }));
+  private writeFiles(root: string, locations: readonly string[], outermost: string | undefined): void {
     const made = new Set<string>();
     for (const location of locations) makeParents(root, location.split("/").slice(0, -1), made);
     for (const { location, value } of this.objects) {
@@ -260,6 +276,12 @@ export class SnapshotWriter {
     replaceText(join(root, METADATA_FILE), this.manifest(), this.options.fsync);
     if (this.options.fsync) syncUpward(root, outermost);
   }
+}
+
+/** A snapshot is not taken where one is already. */
+export function requireNoSnapshot(root: string): void {
+  if (existsSync(join(root, METADATA_FILE)))
+    throw new FormatError("there is a snapshot in this directory already", root);
 }
 
 /** What a snapshot is made of. */

@@ -1,15 +1,16 @@
 // Snapshots: the state of several objects in one directory, in torchsnapshot's format.
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { KeyError, warn } from "../tensor/errors.ts";
-import { FormatError } from "./errors.ts";
+import { setOwn } from "../tensor/objects.ts";
 import type { BackgroundOptions } from "./file-jobs.ts";
+import { absolutePath } from "./paths.ts";
 import { Slices } from "./slices.ts";
 import { readSmallFile } from "./small-file.ts";
 import { stageSnapshot, writeStaged } from "./snapshot-later.ts";
 import { escapeComponent, type Manifest, METADATA_FILE, readManifest } from "./snapshot-manifest.ts";
 import { SnapshotReader, type SnapshotReadOptions } from "./snapshot-read.ts";
-import { type SnapshotWriteOptions, SnapshotWriter } from "./snapshot-write.ts";
+import { requireNoSnapshot, type SnapshotWriteOptions, SnapshotWriter } from "./snapshot-write.ts";
+import { requireText } from "./well-formed.ts";
 
 /** An object whose state can be saved. @torch torchsnapshot.Stateful */
 export interface Stateful {
@@ -27,7 +28,7 @@ export class StateDict implements Stateful {
     return this.values;
   }
   loadStateDict(state: Record<string, unknown>): void {
-    Object.assign(this.values, state);
+    for (const [key, value] of Object.entries(state)) setOwn(this.values, key, value);
   }
 }
 
@@ -49,14 +50,10 @@ export interface RestoreOptions extends SnapshotReadOptions {
 /** Longest manifest, in bytes. */
 const MAX_MANIFEST_BYTES = 1024 * 1024 * 1024;
 
-function requireNoSnapshot(root: string): void {
-  if (existsSync(join(root, METADATA_FILE)))
-    throw new FormatError("there is a snapshot in this directory already", root);
-}
-
 function plan(options: TakeOptions): SnapshotWriter {
   const writer = new SnapshotWriter(options);
   for (const [key, object] of Object.entries(options.appState)) {
+    requireText(key, () => `the key ${JSON.stringify(key)}`);
     writer.add(`0/${escapeComponent(key)}`, object.stateDict());
   }
   return writer;
@@ -103,7 +100,7 @@ export class Snapshot {
 
   /** Opens a snapshot that was taken before. */
   constructor(path: string) {
-    this.path = resolve(path);
+    this.path = absolutePath(path);
     const file = join(this.path, METADATA_FILE);
     const { manifest, worldSize } = readManifest(readSmallFile(file, MAX_MANIFEST_BYTES), file);
     this.manifest = manifest;
@@ -117,7 +114,7 @@ export class Snapshot {
    * @torch Snapshot.take
    */
   static take(options: TakeOptions): Snapshot {
-    const root = resolve(options.path);
+    const root = absolutePath(options.path);
     requireNoSnapshot(root);
     plan(options).write(root);
     return new Snapshot(root);
@@ -138,7 +135,7 @@ export class Snapshot {
    */
   static async asyncTake(options: TakeOptions & BackgroundOptions): Promise<PendingSnapshot> {
     const slices = new Slices(options.signal);
-    const root = resolve(options.path);
+    const root = absolutePath(options.path);
     requireNoSnapshot(root);
     const content = await stageSnapshot(() => plan(options).stage(root), slices);
     return new PendingSnapshot(root, writeStaged(content, root, options));

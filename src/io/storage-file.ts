@@ -1,6 +1,7 @@
 // Storages inside of a file, for formats whose tensors share them.
 import { copyBytes } from "../ffi/memory.ts";
 import { Storage } from "../tensor/storage.ts";
+import { checkFile } from "../tensor/values.ts";
 import { TensorFile } from "./tensor-file.ts";
 
 /** The largest element whose address must be a multiple of its size. */
@@ -20,6 +21,7 @@ export class StorageFile {
     if (address % ALIGNMENT === 0) return Storage.borrow(address, nbytes, this.file.anchor());
     const copy = Storage.allocate(nbytes);
     copyBytes(copy.ptr, address, nbytes);
+    checkFile("reading a storage");
     return copy;
   }
 }

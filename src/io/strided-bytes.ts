@@ -1,5 +1,6 @@
 // The bytes of tensors that are not contiguous, in row-major order: copied in parts, into room that is used again.
 import { addressOf } from "../ffi/library.ts";
+import { TINY_BYTES } from "../ffi/memory.ts";
 import { forgetPages } from "../ffi/system.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
@@ -101,10 +102,15 @@ export class CopyRoom {
   /** Where it begins: it is taken when somebody asks. What the address is used for keeps this object. */
   get address(): number {
     if (this.storage === null) {
-      this.storage = Storage.allocate(this.nbytes);
+      this.storage = Storage.allocate(Math.max(this.nbytes, TINY_BYTES + 1));
       this.storage.claim();
     }
     return this.storage.ptr;
+  }
+
+  /** The same when it was taken, else 0. */
+  get block(): number {
+    return this.storage?.address ?? 0;
   }
 
   /** Gives it back. */

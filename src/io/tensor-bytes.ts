@@ -1,5 +1,6 @@
 // The bytes of a tensor as they go into files: row-major, little-endian, without gaps.
 import { NotImplementedError } from "../tensor/errors.ts";
+import { Storage } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { fileBehind } from "./mapping.ts";
 import type { StridedBytes } from "./strided-bytes.ts";
@@ -17,6 +18,8 @@ export interface TensorBytes {
   nbytes: number;
   /** Must stay reachable while the address is in use. */
   keep: Tensor;
+  /** The block that they are in: see `blockBehind`. */
+  block: number;
   /** The file that has the same bytes, when they may be copied from there. */
   file?: FileBytes;
 }
@@ -41,10 +44,38 @@ export function nativeBytes(tensor: Tensor): TensorBytes {
   const nbytes = plain._numel * plain.dtype.itemsize;
   // dataPtr moves tiny blocks to an address that stays valid while native threads run.
   const address = nbytes === 0 ? 0 : plain.dataPtr();
+  if (nbytes > 0 && isLent(plain._storage)) return new LentBytes(plain, nbytes);
   const source = fromFiles && nbytes > 0 ? fileBehind(plain._storage) : null;
-  if (source === null) return { address, nbytes, keep: plain };
+  const block = blockBehind(plain._storage);
+  if (source === null) return { address, nbytes, keep: plain, block };
   const file = { path: source.path as string, offset: source.offsetOf(address), nbytes };
-  return { address, nbytes, keep: plain, file };
+  return { address, nbytes, keep: plain, block, file };
+}
+
+/** True for bytes that a user's array holds, which may be transferred away at any time. */
+export function isLent(storage: Storage): boolean {
+  return storage.lent !== null;
+}
+
+/** The block of the allocator behind a storage, or the mapping as a negative address; 0 for a user's memory. */
+export function blockBehind(storage: Storage): number {
+  let owner: unknown = storage;
+  while (owner instanceof Storage && owner.kind === "borrowed") owner = owner.anchor;
+  if (!(owner instanceof Storage)) return 0;
+  if (owner.kind === "heap") return owner.address;
+  return owner.kind === "mapped" ? -owner.address : 0;
+}
+
+/** Bytes of a user's array: whoever uses their address asks for it then, and hears when they are gone. */
+class LentBytes implements TensorBytes {
+  readonly block = 0;
+  constructor(
+    readonly keep: Tensor,
+    readonly nbytes: number,
+  ) {}
+  get address(): number {
+    return this.keep._address();
+  }
 }
 
 /** Like `nativeBytes`, for bytes that are written later: a large tensor is copied when it is its turn. */
@@ -53,8 +84,8 @@ export function bytesToWrite(tensor: Tensor): TensorBytes | StridedBytes {
   if (inPlace(tensor) || nbytes <= AT_ONCE_BYTES || tensor.device.type !== "cpu") return nativeBytes(tensor);
   requireBytes(tensor);
   const strided = tensor.detach();
-  // One without bytes says so before anything is written.
-  void strided._storage.ptr;
+  // One that lacks bytes says so before anything is written.
+  strided._address();
   return { strided, nbytes };
 }
 

@@ -4,6 +4,7 @@ import { copyBytes } from "../ffi/memory.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
+import { checkFile } from "../tensor/values.ts";
 import { FormatError } from "./errors.ts";
 import { type MapMode, mapFile } from "./mapping.ts";
 import { fileIdentity, replacedError } from "./unreplaced.ts";
@@ -11,6 +12,14 @@ import { fileIdentity, replacedError } from "./unreplaced.ts";
 /** Addresses of elements are multiples of this: kernels want them aligned. */
 export function alignmentOf(dtype: DType): number {
   return dtype.isComplex ? dtype.itemsize / 2 : dtype.itemsize;
+}
+
+/** What else is known of a file. */
+export interface TensorFileOptions {
+  /** Of the file that the caller has read (see `fileIdentity`); another one that has its path by then is an error. */
+  identity?: string;
+  /** The path that it is about to get. */
+  name?: string;
 }
 
 /** A file whose tensors are views of one mapping. The caller has checked that they lie inside of `size` bytes. */
@@ -24,8 +33,7 @@ export class TensorFile {
     readonly size: number,
     /** "c" (the default) keeps changes private, "r+" writes through. */
     readonly mode: MapMode = "c",
-    /** Of the file that the caller has read (see `fileIdentity`); another one that has its name by then is an error. */
-    private readonly identity: string | null = null,
+    private readonly options: TensorFileOptions = {},
   ) {
     this.path = resolve(path);
   }
@@ -45,8 +53,9 @@ export class TensorFile {
   }
 
   private map(): Storage {
-    const storage = mapFile(this.path, this.mode, this.size);
-    if (this.identity !== null && fileIdentity(this.path) !== this.identity) throw replacedError(this.path);
+    const { identity, name } = this.options;
+    const storage = mapFile(this.path, this.mode, this.size, name);
+    if (identity !== undefined && fileIdentity(this.path) !== identity) throw replacedError(this.path);
     return storage;
   }
 
@@ -67,6 +76,7 @@ export class TensorFile {
     const copy = Storage.allocate(nbytes);
     // Asked for again: making room may collect a mapping that nobody asks any more.
     copyBytes(copy.ptr, this.anchor().ptr + offset, nbytes);
+    checkFile("reading a tensor");
     return makeContiguous(copy, shape, dtype);
   }
 }

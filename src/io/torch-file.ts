@@ -1,7 +1,12 @@
 // Files of torch.save: ZIP archives with one pickle and the bytes of each storage, and the older form before them.
-import type { Storage } from "../tensor/storage.ts";
+
+import { addressOf } from "../ffi/library.ts";
+import { copyBytes } from "../ffi/memory.ts";
+import { Float } from "../tensor/complex.ts";
+import { Storage } from "../tensor/storage.ts";
 import { FormatError } from "./errors.ts";
 import { FileRanges } from "./file-ranges.ts";
+import { swappedStorage } from "./npy.ts";
 import { runPickle } from "./pickle.ts";
 import { MAX_PICKLE_BYTES } from "./pickle-machine.ts";
 import { inFile } from "./plain-pickle.ts";
@@ -9,7 +14,7 @@ import { StorageFile } from "./storage-file.ts";
 import { loadLegacy } from "./torch-legacy.ts";
 import { type SavedStorage, savedStorage, torchGlobal, torchValue } from "./torch-values.ts";
 import { whileUnreplaced } from "./unreplaced.ts";
-import { readZip, type ZipFile } from "./zip.ts";
+import { readZip, type ZipEntry, type ZipFile } from "./zip.ts";
 
 const ZIP_START = 0x04034b50;
 const PICKLE_START = 0x80;
@@ -25,23 +30,40 @@ function archiveRoot(zip: ZipFile): string {
   return root;
 }
 
+function inMemory(zip: ZipFile, entry: ZipEntry): Storage {
+  const bytes = zip.read(entry, entry.nbytes);
+  const storage = Storage.allocate(bytes.length);
+  if (bytes.length > 0) copyBytes(storage.ptr, addressOf(bytes), bytes.length);
+  return storage;
+}
+
+/** The elements of a file that a machine with the other order of bytes wrote. */
+function turned(storage: Storage, { key, dtype }: SavedStorage, path: string): Storage {
+  if (dtype === null) throw new FormatError(`nothing says what elements storage ${key} has, to turn them around`, path);
+  if (storage.nbytes % dtype.itemsize !== 0) throw new FormatError(`storage ${key} ends inside of an element`, path);
+  return swappedStorage(dtype, storage, 0, storage.nbytes);
+}
+
 function loadArchive(path: string): unknown {
   const zip = readZip(path);
   const root = archiveRoot(zip);
   const order = zip.entries.get(`${root}byteorder`);
   const endian = order === undefined ? "little" : Buffer.from(zip.read(order, 64)).toString("latin1").trim();
-  if (endian !== "little") throw new FormatError(`its byte order is ${JSON.stringify(endian)}, not little`, zip.path);
+  if (endian !== "little" && endian !== "big") {
+    throw new FormatError(`its byte order is ${JSON.stringify(endian)}, neither little nor big`, zip.path);
+  }
   const file = new StorageFile(zip.path, zip.size);
   const storages = new Map<string, Storage>();
   const storageOf = (saved: SavedStorage): Storage => {
     const entry = zip.entry(`${root}data/${saved.key}`);
-    if (entry.method !== "stored") throw new FormatError(`storage ${saved.key} is compressed`, zip.path);
     if (saved.nbytes > entry.nbytes) {
       throw new FormatError(`storage ${saved.key} has ${entry.nbytes} of its ${saved.nbytes} bytes`, zip.path);
     }
     let storage = storages.get(saved.key);
     if (storage === undefined) {
-      storage = file.storage(entry.offset, entry.nbytes);
+      // What another program packed again may be compressed.
+      storage = entry.method === "stored" ? file.storage(entry.offset, entry.nbytes) : inMemory(zip, entry);
+      if (endian === "big") storage = turned(storage, saved, zip.path);
       storages.set(saved.key, storage);
     }
     return storage;
@@ -55,9 +77,10 @@ function loadArchive(path: string): unknown {
 
 /**
  * What `torch.save` wrote: tensors (views of one mapping of the file; those of one storage share it), parameters,
- * TensorDicts, numbers, strings, bytes, lists, tuples (frozen arrays), sets, dicts and OrderedDicts (objects, or Maps
- * where a key is no string or a number). Tensors come to the CPU; changing them does not change the file. No code of
- * the file is run: whatever it names beyond these is an error that says the name.
+ * TensorDicts, numbers, strings, bytes, lists, tuples (frozen arrays), sets, dicts, OrderedDicts and Counters (objects,
+ * or Maps where a key is no string or a number). `saveTorch` writes what was read with the types that it had, 2.0 as a
+ * float and an OrderedDict with its attributes. Tensors come to the CPU; changing them does not change the file. No
+ * code of the file is run: whatever it names beyond these is an error that says the name.
  * @throws FileNotFoundError when there is no such file
  * @throws FormatError when it is damaged or holds something else
  * @example
@@ -69,6 +92,12 @@ function loadArchive(path: string): unknown {
  */
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
 export function loadTorch(path: string): any {
+  const value = loadExactly(path);
+  return value instanceof Float ? value.value : value;
+}
+
+/** The same, where a whole float that is the value of the file is a `Float`. */
+export function loadExactly(path: string): unknown {
   return whileUnreplaced(path, () => loadOnce(path));
 }
 

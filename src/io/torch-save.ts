@@ -1,18 +1,21 @@
 // Writing .pt files: the archive that torch.save writes, with its record names, order, alignment and pickle.
-import { basename, resolve } from "node:path";
+import { basename } from "node:path";
 import { addressOf } from "../ffi/library.ts";
 import { copyBytes, TINY_BYTES } from "../ffi/memory.ts";
 import { Device } from "../tensor/device.ts";
-import { DType } from "../tensor/dtype.ts";
+import { DType, uint8 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import type { Storage } from "../tensor/storage.ts";
-import { bytesNeeded, CONJ, NEG, Tensor } from "../tensor/tensor.ts";
+import { bytesNeeded, CONJ, makeContiguous, NEG, Tensor } from "../tensor/tensor.ts";
 import type { BackgroundOptions } from "./file-jobs.ts";
+import { absolutePath } from "./paths.ts";
 import { PickleName, PickleWriter } from "./pickle-write.ts";
+import { attributesOf } from "./python-origin.ts";
 import { FileWrite, type FileWriteOptions, writeZipInBackground } from "./single-file.ts";
-import type { TensorBytes } from "./tensor-bytes.ts";
+import { blockBehind, isLent, nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
 import { TorchObject, torchClasses } from "./torch-classes.ts";
+import { TorchConstant, TorchDevice } from "./torch-constants.ts";
 import { STORAGE_DTYPES } from "./torch-values.ts";
 import { type ZipWriteEntry, zipPieces } from "./zip-write.ts";
 
@@ -37,7 +40,8 @@ class StorageRecord {
   bytes(): Uint8Array | TensorBytes {
     const { storage } = this;
     const { nbytes } = storage;
-    if (nbytes > TINY_BYTES) return { address: storage.ptr, nbytes, keep: this.tensor };
+    if (isLent(storage)) return nativeBytes(makeContiguous(storage, [nbytes], uint8));
+    if (nbytes > TINY_BYTES) return { address: storage.ptr, nbytes, keep: this.tensor, block: blockBehind(storage) };
     const copy = new Uint8Array(nbytes);
     if (nbytes > 0) copyBytes(addressOf(copy), storage.ptr, nbytes);
     return copy;
@@ -73,8 +77,10 @@ class TorchWriter {
     const { pickle } = this;
     if (value instanceof Tensor) {
       if (torchClasses.isParameter(value)) {
-        pickle.name("torch._utils", "_rebuild_parameter");
-        pickle.tuple([new ParameterData(value), value.requiresGrad, new NoHooks()]);
+        const attributes = attributesOf(value);
+        const more = attributes === undefined ? [] : [attributes];
+        pickle.name("torch._utils", more.length === 0 ? "_rebuild_parameter" : "_rebuild_parameter_with_state");
+        pickle.tuple([new ParameterData(value), value.requiresGrad, new NoHooks(), ...more]);
         pickle.call(value);
       } else this.tensor(value, value.requiresGrad, value);
     } else if (value instanceof ParameterData) this.tensor(value.tensor, false, value);
@@ -87,12 +93,24 @@ class TorchWriter {
       pickle.tuple([tuple(value)]);
       pickle.call(value);
     } else if (value instanceof DType) pickle.name("torch", value.name);
-    else if (value instanceof Device) {
+    else if (value instanceof TorchConstant) this.constant(value);
+    else if (value instanceof Device || value instanceof TorchDevice) {
       pickle.name("torch", "device");
       pickle.tuple(value.index === null ? [value.type] : [value.type, value.index]);
       pickle.call(value);
     } else return this.instance(value);
     return true;
+  }
+
+  private constant(value: TorchConstant): void {
+    const { pickle } = this;
+    if (value.kind !== "layout") {
+      pickle.name("torch", value.name.slice("torch.".length));
+      return;
+    }
+    pickle.name("torch.serialization", "_get_layout");
+    pickle.tuple([value.name]);
+    pickle.call(value);
   }
 
   private instance(value: object): boolean {
@@ -117,27 +135,35 @@ class TorchWriter {
 
   private tensor(value: Tensor, requiresGrad: boolean, key: object): void {
     const { pickle } = this;
+    const [name, fields] = this.rebuild(value, requiresGrad);
+    const attributes = key === value ? attributesOf(value) : undefined;
+    if (attributes === undefined) {
+      pickle.name(name.module, name.name);
+      pickle.tuple(fields);
+    } else {
+      pickle.name("torch._tensor", "_rebuild_from_type_v2");
+      pickle.tuple([name, new PickleName("torch", "Tensor"), tuple(fields), attributes]);
+    }
+    pickle.call(key);
+  }
+
+  /** The function that makes a tensor, and its arguments. */
+  private rebuild(value: Tensor, requiresGrad: boolean): [PickleName, unknown[]] {
     const { dtype } = value;
     const shape = tuple(value._shape);
     const strides = tuple(value._strides);
     if (value.isMeta) {
-      pickle.name("torch._utils", "_rebuild_meta_tensor_no_storage");
-      pickle.tuple([dtype, shape, strides, requiresGrad]);
-      pickle.call(key);
-      return;
+      const name = new PickleName("torch._utils", "_rebuild_meta_tensor_no_storage");
+      return [name, [dtype, shape, strides, requiresGrad]];
     }
-    const fields = [this.record(value), value._offset, shape, strides, requiresGrad, new NoHooks()];
+    const fields: unknown[] = [this.record(value), value._offset, shape, strides, requiresGrad, new NoHooks()];
     const bits: Record<string, boolean> = {};
     if ((value._bits & CONJ) !== 0) bits.conj = true;
     if ((value._bits & NEG) !== 0) bits.neg = true;
     if (value._bits !== 0) fields.push(bits);
-    if (STORAGE_NAMES.has(dtype.name)) pickle.name("torch._utils", "_rebuild_tensor_v2");
-    else {
-      pickle.name("torch._utils", "_rebuild_tensor_v3");
-      fields.splice(6, 0, dtype);
-    }
-    pickle.tuple(fields);
-    pickle.call(key);
+    if (STORAGE_NAMES.has(dtype.name)) return [new PickleName("torch._utils", "_rebuild_tensor_v2"), fields];
+    fields.splice(6, 0, dtype);
+    return [new PickleName("torch._utils", "_rebuild_tensor_v3"), fields];
   }
 
   private record(value: Tensor): StorageRecord {
@@ -195,8 +221,8 @@ function plan(value: unknown, path: string): ZipWriteEntry[] {
  * Writes what `torch.load(path, weights_only=True)` reads: tensors, parameters, TensorDicts, null, booleans, numbers,
  * bigints, strings, bytes, arrays (lists), frozen arrays (tuples), Sets, objects (dicts), Maps (OrderedDicts), sizes,
  * dtypes and devices. Tensors that share a storage share it in the file; the whole storage is written, as torch does.
- * Numbers that are whole are written as Python's int: `float(2)` makes one a float. The file is replaced when the new
- * one is complete.
+ * Numbers that are whole are written as Python's int: `float(2)` makes one a float. What `loadTorch` read keeps the
+ * types that it had. The file is replaced when the new one is complete.
  * @throws FormatError for any other value
  * @example
  * ```ts
@@ -206,7 +232,7 @@ function plan(value: unknown, path: string): ZipWriteEntry[] {
  * @torch torch.save
  */
 export function saveTorch(value: unknown, path: string, options: FileWriteOptions = {}): void {
-  const full = resolve(path);
+  const full = absolutePath(path);
   new FileWrite(full, zipPieces(plan(value, full), { style: "torch" }).pieces, options).run();
 }
 
@@ -216,6 +242,6 @@ export async function saveTorchAsync(
   path: string,
   options: FileWriteOptions & BackgroundOptions = {},
 ): Promise<void> {
-  const full = resolve(path);
+  const full = absolutePath(path);
   await writeZipInBackground(full, () => plan(value, full), "torch", options);
 }

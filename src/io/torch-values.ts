@@ -1,5 +1,6 @@
 // What .pt files hold besides plain data: tensors over storages, parameters, sizes, dtypes, devices. The names that
 // stand for them are listed here; a tensor is described first and made when its storage is known.
+import { Float } from "../tensor/complex.ts";
 import { CPU, Device, META } from "../tensor/device.ts";
 import { type DType, dtypeByName } from "../tensor/dtype.ts";
 import { ZensorError } from "../tensor/errors.ts";
@@ -9,7 +10,9 @@ import { bytesNeeded, CONJ, makeStrided, NEG, type Tensor } from "../tensor/tens
 import { FormatError } from "./errors.ts";
 import { GlobalReference, PickledObject, type PickleGlobal } from "./pickle.ts";
 import { PlainValues, plainGlobal } from "./plain-pickle.ts";
+import { noteAttributes } from "./python-origin.ts";
 import { torchClasses } from "./torch-classes.ts";
+import { isConstantName, TorchConstant, TorchDevice } from "./torch-constants.ts";
 
 const MAX_RANK = 64;
 
@@ -53,14 +56,19 @@ export class SavedTensor {
     readonly strides: readonly number[],
     readonly requiresGrad: boolean,
     readonly bits: number,
+    /** What a program set on the tensor in Python. */
+    readonly attributes: Attributes = undefined,
   ) {}
 }
+
+type Attributes = ReadonlyMap<unknown, unknown> | undefined;
 
 /** A parameter that a file describes. */
 export class SavedParameter {
   constructor(
     readonly data: SavedTensor,
     readonly requiresGrad: boolean,
+    readonly attributes: Attributes,
   ) {}
 }
 
@@ -77,8 +85,9 @@ function wholes(value: unknown, what: string): number[] {
 
 function dtypeOf(value: unknown): DType {
   const name = value instanceof GlobalReference ? value.name : "";
-  const dtype = value instanceof GlobalReference ? (value.meaning.value as DType | undefined) : undefined;
-  if (dtype !== undefined && dtypeByName(name) === dtype) return dtype;
+  const dtype = value instanceof GlobalReference ? value.meaning.value : undefined;
+  if (dtype !== undefined && dtypeByName(name) === dtype) return dtype as DType;
+  if (dtype instanceof TorchConstant) throw new FormatError(`tensors of this dtype (${name}) cannot be read`);
   throw new FormatError("a tensor has something else as its dtype");
 }
 
@@ -109,28 +118,85 @@ function describeMeta([dtype, shape, strides, requiresGrad]: readonly unknown[])
   return new SavedTensor(null, dtypeOf(dtype), 0, ...rule, requiresGrad === true, 0);
 }
 
-function describeParameter([data, requiresGrad]: readonly unknown[]): SavedParameter {
+function describeParameter([data, requiresGrad = true, , state]: readonly unknown[]): SavedParameter {
   if (!(data instanceof SavedTensor)) throw new FormatError("a parameter of something that is no tensor");
-  return new SavedParameter(data, requiresGrad === true);
+  return new SavedParameter(data, requiresGrad === true, attributesIn(state));
 }
 
-/** A tensor with attributes of Python's, which are left out. */
-function describeSubclass([make, type, args]: readonly unknown[]): unknown {
+/** Attributes as Python pickles them: a dict, or that and the values of slots. */
+function attributesIn(state: unknown): Attributes {
+  const [attributes, slots] = Array.isArray(state) && state.length === 2 ? state : [state, null];
+  const none = (value: unknown) => value === undefined || value === null || (value instanceof Map && value.size === 0);
+  if (!none(slots) || !(none(attributes) || attributes instanceof Map)) {
+    throw new FormatError("a tensor has attributes that are none");
+  }
+  return none(attributes) ? undefined : (attributes as Map<unknown, unknown>);
+}
+
+/** A tensor with attributes. */
+function describeSubclass([make, type, args, state]: readonly unknown[]): unknown {
   const plain = ["torch.Tensor", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer"];
   const known = type instanceof GlobalReference && plain.includes(type.name);
   if (!known || !(make instanceof GlobalReference) || make.meaning.call === undefined || !Array.isArray(args)) {
     throw new FormatError("a tensor of a class that is not known");
   }
-  return make.meaning.call(args);
+  const made = make.meaning.call(args);
+  const attributes = attributesIn(state);
+  if (attributes === undefined) return made;
+  if (made instanceof SavedParameter) return new SavedParameter(made.data, made.requiresGrad, attributes);
+  if (!(made instanceof SavedTensor)) throw new FormatError("attributes of something that is no tensor");
+  const { storage, dtype, offset, shape, strides, requiresGrad, bits } = made;
+  return new SavedTensor(storage, dtype, offset, shape, strides, requiresGrad, bits, attributes);
 }
 
-function describeDevice([type, index]: readonly unknown[]): Device | string {
-  const text = index === undefined || index === null ? String(type) : `${String(type)}:${String(index)}`;
-  if (text === "cpu" || text === "cpu:0") return CPU;
+function describeDevice([type, index]: readonly unknown[]): Device | TorchDevice {
+  return deviceNamed(index === undefined || index === null ? String(type) : `${String(type)}:${String(index)}`);
+}
+
+/** The device of a name such as "cuda:1", whether tensors can be there or not. */
+export function deviceNamed(text: string): Device | TorchDevice {
+  if (text === "cpu") return CPU;
   if (text === "meta") return META;
-  const cuda = /^cuda(?::(\d{1,4}))?$/.exec(text);
-  if (cuda !== null) return new Device("cuda", cuda[1] === undefined ? null : Number(cuda[1]));
-  return text.slice(0, 64);
+  const [, kind, number] = /^([a-z]{1,32})(?::(\d{1,4}))?$/.exec(text) ?? [];
+  if (kind === undefined) throw new FormatError(`${JSON.stringify(text.slice(0, 64))} is no device`);
+  const at = number === undefined ? null : Number(number);
+  if (kind === "cpu" || kind === "meta" || kind === "cuda") return new Device(kind, at);
+  return new TorchDevice(kind, at);
+}
+
+/** A tensor that was moved to its device when it was loaded. */
+function describeMoved([data, dtype, , requiresGrad]: readonly unknown[]): SavedTensor {
+  if (!(data instanceof SavedTensor) || dtypeOf(dtype) !== data.dtype) {
+    throw new FormatError("a tensor of another device has not the dtype of its data");
+  }
+  const { storage, offset, shape, strides, bits } = data;
+  return new SavedTensor(storage, data.dtype, offset, shape, strides, requiresGrad === true, bits);
+}
+
+function layoutOf([name]: readonly unknown[]): TorchConstant {
+  if (typeof name === "string" && isConstantName(name) && TorchConstant.of(name).kind === "layout") {
+    return TorchConstant.of(name);
+  }
+  throw new FormatError("the pickle has a layout that is none");
+}
+
+/** Tensors of torch before 0.2 are made empty and then told their storage. */
+const OLD_TENSOR = /^torch\.(?:cuda\.)?(\w*)Tensor$/;
+
+function oldTensor(name: string): PickleGlobal | undefined {
+  const dtype = OLD_TENSOR.exec(name)?.[1];
+  if (dtype === undefined || (dtype !== "" && !Object.hasOwn(STORAGE_DTYPES, dtype))) return undefined;
+  const make = (args: readonly unknown[]): PickledObject => {
+    if (args.length > 0) throw new FormatError(`the pickle makes a ${name} of something that is no storage`);
+    return new PickledObject(name, []);
+  };
+  return { call: make, make };
+}
+
+function oldTensorOf(found: PickledObject): SavedTensor {
+  if (!Array.isArray(found.state) || found.state.length !== 4)
+    throw new FormatError(`a ${found.className} without data`);
+  return describeTensor(found.state, null);
 }
 
 function describeCollection([type, state]: readonly unknown[]): PickledObject {
@@ -155,6 +221,7 @@ function structureOf(root: unknown): unknown {
       throw new FormatError("the structure of a consolidated TensorDict is too large");
     }
     if (value instanceof GlobalReference) return value.name;
+    if (value instanceof Float) return value;
     if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, copy(item, depth + 1)]));
     if (Array.isArray(value)) return value.map((item) => copy(item, depth + 1));
     if (value === null || typeof value !== "object") return value;
@@ -170,14 +237,13 @@ const REBUILD: Record<string, PickleGlobal> = {
   "torch._utils._rebuild_meta_tensor_no_storage": { call: describeMeta },
   "torch._utils._rebuild_parameter": { call: describeParameter },
   "torch._utils._rebuild_parameter_with_state": { call: describeParameter },
+  "torch._utils._rebuild_device_tensor_from_cpu_tensor": { call: describeMoved },
   "torch._tensor._rebuild_from_type_v2": { call: describeSubclass },
-  "torch.Tensor": {},
-  "torch.nn.parameter.Parameter": {},
+  "torch.nn.parameter.Parameter": { call: describeParameter, make: describeParameter },
   "torch.nn.parameter.Buffer": {},
   "torch.Size": { call: ([sizes = []]) => Size.fromList(wholes(sizes, "size")) },
   "torch.device": { call: describeDevice },
-  "torch.storage.UntypedStorage": {},
-  "torch.UntypedStorage": {},
+  "torch.serialization._get_layout": { call: layoutOf },
   "tensordict._reductions._make_td": { call: describeCollection },
   [NESTED]: { call: (args) => new PickledObject(NESTED, args) },
   [CONSOLIDATED]: { call: ([structure, data]) => new PickledObject(CONSOLIDATED, [structureOf(structure), data]) },
@@ -193,20 +259,29 @@ const OTHER_TENSORS: [RegExp, string][] = [
   [/^torch\._utils\._rebuild_q/, "quantized tensors"],
   [/^torch\._utils\._rebuild_nested/, "nested tensors"],
   [/^torch\._utils\._rebuild_(device_tensor|wrapper_subclass|xla|maia)/, "tensors of other devices"],
-  [/^torch\.(qu?int\w+|complex32|bits\w+|u?int[1-7]|float8_\w+|float4\w+)$/, "this dtype"],
-  [/^torch\.(Q|Complex32)\w*Storage$/, "storages of this dtype"],
+  [/^torch\.(cuda\.)?(Q|Complex32)\w*Storage$/, "storages of this dtype"],
+  [/^torch\.(cuda\.)?sparse\.\w+Tensor$/, "sparse tensors"],
+  [/^torch\.distributed\./, "tensors of several processes"],
   [/^numpy\./, "NumPy's arrays and numbers"],
 ];
+
+/** The dtype of a storage's class; null when its elements are bytes, undefined for anything else. */
+function storageType(name: string): DType | null | undefined {
+  if (/^torch\.(storage\.)?(Untyped|Typed)Storage$/.test(name)) return null;
+  const named = /^torch\.(?:cuda\.)?(\w+)Storage$/.exec(name)?.[1];
+  if (named === undefined || !Object.hasOwn(STORAGE_DTYPES, named)) return undefined;
+  return dtypeByName(STORAGE_DTYPES[named] as string);
+}
 
 /** What a .pt file may name. */
 export function torchGlobal(name: string): PickleGlobal | undefined {
   if (Object.hasOwn(REBUILD, name)) return REBUILD[name];
-  const storage = /^torch\.(\w+)Storage$/.exec(name)?.[1];
-  if (storage !== undefined && Object.hasOwn(STORAGE_DTYPES, storage)) {
-    return { value: dtypeByName(STORAGE_DTYPES[storage] as string) };
-  }
+  if (storageType(name) !== undefined) return {};
   const dtype = name.startsWith("torch.") ? dtypeByName(name) : undefined;
   if (dtype !== undefined) return { value: dtype };
+  if (isConstantName(name)) return { value: TorchConstant.of(name) };
+  const old = oldTensor(name);
+  if (old !== undefined) return old;
   const refused = OTHER_TENSORS.find(([pattern]) => pattern.test(name));
   if (refused !== undefined) throw new FormatError(`${refused[1]} (${name}) cannot be read`);
   if (torchClasses.knows(name)) return { make: () => new PickledObject(name, []) };
@@ -219,11 +294,9 @@ export function savedStorage(id: unknown): SavedStorage {
     throw new FormatError("the pickle refers to something that is no storage");
   }
   const [, type, key, , count, view] = id;
-  if (!(type instanceof GlobalReference) || !/Storage$/.test(type.name)) {
-    throw new FormatError("a storage of a type that is not known");
-  }
+  const dtype = type instanceof GlobalReference ? storageType(type.name) : undefined;
+  if (dtype === undefined) throw new FormatError("a storage of a type that is not known");
   if (typeof key !== "string" || !/^[\w-]{1,64}$/.test(key)) throw new FormatError("a storage's key is no such key");
-  const dtype = (type.meaning.value as DType | undefined) ?? null;
   const itemsize = dtype?.itemsize ?? 1;
   let begin = 0;
   if (Array.isArray(view)) begin = whole(view[1], "the offset of a view") * itemsize;
@@ -272,16 +345,24 @@ function ofFile<T>(path: string, run: () => T): T {
   }
 }
 
+function tensorOf(found: SavedTensor | SavedParameter, storageOf: (storage: SavedStorage) => Storage): Tensor {
+  const data = found instanceof SavedTensor ? found : found.data;
+  const wanted = wantsGradient(data, found.requiresGrad);
+  const made = makeTensor(data, storageOf);
+  if (found instanceof SavedParameter) return torchClasses.parameter(made, wanted);
+  return wanted ? made.requiresGrad_(true) : made;
+}
+
 /** Turns what the machine made of a pickle into values; tensors of one storage share it. */
 export function torchValue(value: unknown, path: string, storageOf: (storage: SavedStorage) => Storage): unknown {
   const values = new PlainValues(path, (found, all) => {
-    if (found instanceof SavedTensor) {
-      const made = makeTensor(found, storageOf);
-      return wantsGradient(found, found.requiresGrad) ? made.requiresGrad_(true) : made;
+    if (found instanceof SavedTensor || found instanceof SavedParameter) {
+      const made = tensorOf(found, storageOf);
+      if (found.attributes !== undefined) noteAttributes(made, all.of(found.attributes));
+      return made;
     }
-    if (found instanceof SavedParameter) {
-      const wanted = wantsGradient(found.data, found.requiresGrad);
-      return torchClasses.parameter(makeTensor(found.data, storageOf), wanted);
+    if (found instanceof PickledObject && OLD_TENSOR.test(found.className)) {
+      return makeTensor(oldTensorOf(found), storageOf);
     }
     if (found instanceof PickledObject && torchClasses.knows(found.className)) {
       const [structure, data] = found.args;
@@ -292,7 +373,8 @@ export function torchValue(value: unknown, path: string, storageOf: (storage: Sa
       return ofFile(path, () => torchClasses.make(found.className, state, path));
     }
     if (found instanceof SavedStorage) throw new FormatError("a storage without a tensor cannot be read");
-    return found instanceof Size ? found : undefined;
+    return found instanceof Size || found instanceof TorchDevice ? found : undefined;
   });
-  return values.of(value);
+  // By itself, a number cannot carry a note that it is a float.
+  return value instanceof Float ? value : values.of(value);
 }

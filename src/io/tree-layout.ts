@@ -1,5 +1,5 @@
 // Which files a tree consists of, in a directory or in an archive: their names, and the text of each `meta.json`.
-import { KeyError } from "../tensor/errors.ts";
+import { KeyError, ValueError } from "../tensor/errors.ts";
 import { encodeKey, isSafeRawName, keyProblem } from "./keys.ts";
 import {
   type CollectionMeta,
@@ -12,6 +12,7 @@ import {
   tensorclassText,
 } from "./memmap-meta.ts";
 import type { LeafWrite, TreeWrite } from "./tree.ts";
+import { requireTexts } from "./well-formed.ts";
 
 /** Receives the files of a tree. */
 export interface TreeSink {
@@ -27,6 +28,8 @@ export interface TreeSink {
 }
 
 const UTF8 = new TextEncoder();
+/** Directories in one another that are read, and so that are written. */
+export const MAX_TREE_DEPTH = 128;
 
 /** Hands every file of `node` to `sink`. Throws `KeyError` for keys that cannot be file names. */
 export function layOutTree(node: TreeWrite, path: string, robust: boolean, sink: TreeSink): void {
@@ -34,11 +37,18 @@ export function layOutTree(node: TreeWrite, path: string, robust: boolean, sink:
 }
 
 /** `layOutTree` in small steps. */
-export function* layOutSteps(node: TreeWrite, path: string, robust: boolean, sink: TreeSink): Generator<void> {
+export function* layOutSteps(
+  node: TreeWrite,
+  path: string,
+  robust: boolean,
+  sink: TreeSink,
+  depth = 0,
+): Generator<void> {
+  if (depth > MAX_TREE_DEPTH) throw new ValueError(`more than ${MAX_TREE_DEPTH} levels cannot be saved`);
   const child = function* (inner: TreeWrite, name: string): Generator<void> {
     const place = sink.join(path, name);
     sink.directory(place);
-    yield* layOutSteps(inner, place, robust, sink);
+    yield* layOutSteps(inner, place, robust, sink, depth + 1);
   };
   const meta = (text: string) => sink.file(sink.join(path, "meta.json"), UTF8.encode(text));
   switch (node.kind) {
@@ -74,6 +84,7 @@ function* layOutLevel(
 ): Generator<void, string> {
   const used = new Map<string, string>([["meta.json", ""]]);
   const entries = new Map<string, LeafMeta | CollectionMeta>();
+  requireTexts(node.names, () => `${path}: the dimension names`);
   for (const [key, entry] of node.entries) {
     const rules = { robust, named: node.names !== null };
     const name = fileName(key, entry.kind === "leaf" || entry.kind === "nested" ? ".memmap" : "", used, rules);

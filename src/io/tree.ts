@@ -114,6 +114,8 @@ export interface LeafWrite {
   device: string;
   /** What to write; null makes a zero-filled sparse file, or maps an existing one as it is. */
   bytes: TensorBytes | StridedBytes | null;
+  /** Where they were before anything was copied: a file that is mapped there is not written over. */
+  source?: Storage;
   /** Receives the mapped bytes. */
   onMapped?: (storage: Storage) => void;
 }

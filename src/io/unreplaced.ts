@@ -2,6 +2,7 @@
 // they say about themselves and for their bytes, and both must be of one file or directory.
 import { statSync } from "node:fs";
 import { OSError } from "./errors.ts";
+import { absolutePath } from "./paths.ts";
 
 /** How often a file may be replaced while it is read. */
 const MAX_ATTEMPTS = 50;
@@ -33,6 +34,7 @@ function isReplaced(path: string, before: string, attempt: number, error?: unkno
  * @param read gets what tells the file from others
  */
 export function whileUnreplaced<T>(path: string, read: (identity: string) => T): T {
+  absolutePath(path);
   for (let attempt = 1; ; attempt++) {
     const identity = fileIdentity(path);
     try {
@@ -50,6 +52,7 @@ export async function whileUnreplacedLater<T>(
   read: () => Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
+  absolutePath(path);
   for (let attempt = 1; ; attempt++) {
     const identity = fileIdentity(path);
     try {

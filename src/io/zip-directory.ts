@@ -3,6 +3,7 @@
 import { FormatError } from "./errors.ts";
 import type { FileRanges } from "./file-ranges.ts";
 import type { Slices } from "./slices.ts";
+import { textProblem } from "./well-formed.ts";
 import type { ZipEntry } from "./zip.ts";
 
 /** Signatures of the parts of an archive. */
@@ -214,13 +215,15 @@ function* readRecords(bytes: Uint8Array, directory: Directory, path: string): St
 /** What is wrong with a name: it could reach out of the directory an archive is unpacked into. Null when it is fine. */
 export function entryNameProblem(name: string): string | null {
   const bare = name.endsWith("/") ? name.slice(0, -1) : name;
-  return /[\0\\]/.test(name)
-    ? "has a NUL or a backslash"
-    : name.startsWith("/") || /^[A-Za-z]:\//.test(name)
-      ? "is absolute"
-      : bare.split("/").some((part) => part === "" || part === "." || part === "..")
-        ? "has an empty part, '.' or '..'"
-        : null;
+  return textProblem(name) !== null
+    ? "holds half of a surrogate pair"
+    : /[\0\\]/.test(name)
+      ? "has a NUL or a backslash"
+      : name.startsWith("/") || /^[A-Za-z]:\//.test(name)
+        ? "is absolute"
+        : bare.split("/").some((part) => part === "" || part === "." || part === "..")
+          ? "has an empty part, '.' or '..'"
+          : null;
 }
 
 function readName(bytes: Uint8Array, index: number, path: string): string {

@@ -4,6 +4,7 @@ import type { DeflateRaw } from "node:zlib";
 import { addressOf } from "../ffi/library.ts";
 import { copyBytes, windowOn } from "../ffi/memory.ts";
 import { ValueError } from "../tensor/errors.ts";
+import { checkFile } from "../tensor/values.ts";
 import { FileRanges } from "./file-ranges.ts";
 import type { Piece } from "./pieces.ts";
 import type { Slices } from "./slices.ts";
@@ -116,6 +117,7 @@ export function* windows(data: Payload, part: number): Generator<Uint8Array> {
     yield data instanceof Uint8Array
       ? data.subarray(at, at + length)
       : new Uint8Array(windowOn(data.address + at, length));
+    checkFile("writing an archive");
   }
 }
 

@@ -28,6 +28,9 @@ export interface ZipEntry {
 /** The largest growth that deflate's coding allows: 258 bytes from two bits. */
 const DEFLATE_RATIO = 1032;
 
+/** Bytes that are compared in one step. */
+const VERIFY_PART = 2 ** 18;
+
 /** An archive whose directory was read and checked. It holds no open file. */
 export class ZipFile {
   constructor(
@@ -58,6 +61,22 @@ export class ZipFile {
     const bytes = entry.method === "stored" ? payload : this.inflate(entry, payload);
     if (zlib().crc32(bytes) !== entry.crc) throw this.checksumDiffers(entry);
     return bytes;
+  }
+
+  /**
+   * Compares a stored entry with its checksum, in steps between which the program may go on. The bytes come through a
+   * small room: pages of a mapping would count as this process's memory.
+   */
+  *verifySteps(file: FileRanges, entry: ZipEntry): Generator<void> {
+    const room = new Uint8Array(Math.min(VERIFY_PART, entry.nbytes));
+    let crc = 0;
+    for (let at = 0; at < entry.nbytes; at += VERIFY_PART) {
+      const part = room.subarray(0, Math.min(VERIFY_PART, entry.nbytes - at));
+      file.readInto(entry.offset + at, part);
+      crc = zlib().crc32(part, crc);
+      yield;
+    }
+    if (crc !== entry.crc) throw this.checksumDiffers(entry);
   }
 
   /** Throws unless deflate could make so many bytes from those that there are. */

@@ -1,4 +1,4 @@
-/** Modules in another dtype or on another device: the parameter objects stay, their bytes change. */
+/** Modules in another dtype, where the parameter objects stay and their bytes change, or on another device. */
 
 import { Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { DType, type DTypeLike, dtypeByName, toDType } from "../tensor/dtype.ts";
@@ -6,6 +6,7 @@ import { TypeError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { Module } from "./module.ts";
+import { Parameter } from "./parameter.ts";
 
 /** What `to` takes as options. */
 export interface Conversion {
@@ -45,12 +46,19 @@ export function convertModule<M extends Module>(module: M, target: DTypeLike | D
 
 function convertAll(module: Module, convert: (t: Tensor) => Tensor): void {
   for (const m of module.modules()) {
-    for (const p of m._parameters.values()) {
+    for (const [name, p] of m._parameters) {
       if (p === null) continue;
-      const grad = p._grad;
-      p.data = convert(p.data);
-      if (grad === null) continue;
-      grad.data = convert(grad.data);
+      const data = convert(p.data);
+      const grad = p._grad === null ? null : convert(p._grad.data);
+      if (data.device === p.device) {
+        p.data = data;
+        if (p._grad !== null && grad !== null) p._grad.data = grad;
+      } else {
+        // On another device it is another object, as in torch.
+        const moved = new Parameter(data, p.requiresGrad);
+        moved.grad = grad;
+        m._parameters.set(name, moved);
+      }
     }
     for (const [name, b] of m._buffers) if (b !== null) m._buffers.set(name, take(convert(b)));
   }

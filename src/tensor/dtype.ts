@@ -5,6 +5,14 @@ import { TypeError } from "./errors.ts";
 /** bool < integral < floating < complex: promotion crosses these only upwards. */
 export type Category = 0 | 1 | 2 | 3;
 
+function refuseClone(): never {
+  throw new TypeError(
+    "tensors and dtypes cannot be cloned or posted as objects: send toShared(MemoryMappedTensor.fromTensor(tensor)) " +
+      "or tensor.typedArray(), and a dtype by its name",
+    { code: "not_cloneable" },
+  );
+}
+
 /** An element type, for example `float32`. Printed as `torch.float32`. @torch torch.dtype */
 export class DType {
   /** Number used by the native library. */
@@ -33,6 +41,8 @@ export class DType {
     this.compute = row.compute;
     this.native = row.native;
     this.isSigned = row.signed;
+    // Every tensor has a dtype, and whatever clones an object reads all of its properties.
+    Object.defineProperty(this, "_clone", { enumerable: true, get: refuseClone });
   }
   /** @torch torch.dtype.is_floating_point */
   get isFloatingPoint(): boolean {
@@ -51,6 +61,13 @@ export class DType {
   toJSON(): string {
     return this.toString();
   }
+}
+
+const LEGACY = new Set(["Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"]);
+
+/** torch's old name of a dtype's tensors, which only the older dtypes have. */
+export function legacyName(d: DType): string {
+  return LEGACY.has(d.scalarType) ? `torch.${d.scalarType}Tensor` : `CPU${d.scalarType}Type`;
 }
 
 /** All dtypes, by id. */

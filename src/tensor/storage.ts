@@ -17,22 +17,27 @@ import {
   TINY_BYTES,
   windowOn,
 } from "../ffi/memory.ts";
-import { CPU, type Device, META } from "./device.ts";
-import { DisposedError, IndexError, NotImplementedError, OutOfMemoryError, RuntimeError } from "./errors.ts";
+import { CPU, type Device, devices, META } from "./device.ts";
+import { DisposedError, IndexError, NotImplementedError, OutOfMemoryError, RuntimeError, TypeError } from "./errors.ts";
+import { checkFile } from "./values.ts";
+
+/** Whether a buffer still has `nbytes` bytes from `offset` on. */
+function reaches(buffer: ArrayBuffer, offset: number, nbytes: number): boolean {
+  return !buffer.detached && (!buffer.resizable || buffer.byteLength >= offset + nbytes);
+}
 
 /** Who owns the bytes. */
 export type StorageKind = "tiny" | "heap" | "mapped" | "borrowed" | "meta";
-
-function emptied(): never {
-  throw new RuntimeError("The tensor has a non-zero number of elements, but its data is not allocated yet.");
-}
 
 /**
  * A block of bytes. `ptr` is the one place that knows where they are: a tiny block moves once, when it is
  * exported, so nobody else keeps an address.
  */
 export class Storage {
-  ptr: number;
+  /** Where the bytes are; read through `ptr`, or after a look at `watched`. */
+  address: number;
+  /** True when a use of the bytes may have to be refused: `look` tells. */
+  watched: boolean;
   nbytes: number;
   anchor: Anchor;
   kind: StorageKind;
@@ -45,7 +50,8 @@ export class Storage {
   source: object | null = null;
 
   constructor(ptr: number, nbytes: number, anchor: Anchor, kind: StorageKind) {
-    this.ptr = ptr;
+    this.address = ptr;
+    this.watched = kind === "meta";
     this.nbytes = nbytes;
     this.capacity = nbytes;
     this.anchor = anchor;
@@ -72,14 +78,23 @@ export class Storage {
     return new Storage(address, nbytes, anchor, "borrowed");
   }
 
+  /** Bytes of another storage that users have, too: what they do to that one, this one sees. */
+  static within(parent: Storage, start: number, nbytes: number): Storage {
+    const s = new Storage(parent.ptr + start, nbytes, parent, "borrowed");
+    parent.claim();
+    s.offset = start;
+    s.watched = true;
+    return s;
+  }
+
   /** The bytes of a typed array of the user's. */
   static borrowArray(array: NodeJS.TypedArray): Storage {
     // Touching the buffer moves a small array's bytes to the place where they stay.
     const { buffer } = array;
     const s = new Storage(addressOf(array), array.byteLength, { buffer, array }, "borrowed");
     s.lent = buffer;
-    s.lentOffset = array.byteOffset;
-    s.guard(buffer);
+    s.offset = array.byteOffset;
+    s.watched = !(buffer instanceof SharedArrayBuffer);
     return s;
   }
 
@@ -92,6 +107,7 @@ export class Storage {
 
   /** A size without bytes. */
   static meta(nbytes: number): Storage {
+    devices.several = true;
     return new Storage(0, nbytes, null, "meta");
   }
 
@@ -99,63 +115,69 @@ export class Storage {
     return this.kind === "meta" ? META : CPU;
   }
 
+  /** Address of the first byte, for the next native call only. */
+  get ptr(): number {
+    if (this.watched) this.look(0);
+    return this.address;
+  }
+
+  /** Before the first `end` bytes are used: throws when they are not there. */
+  look(end: number): void {
+    if (this.kind === "meta") throw texts.copyFromMeta(undefined);
+    if (this.kind === "borrowed" && this.anchor instanceof Storage) {
+      this.anchor.look(this.offset + this.nbytes);
+      this.address = this.anchor.address + this.offset;
+    }
+    // Whoever has a buffer over these bytes may transfer or resize it, and the bytes go with it.
+    const given = this.lent ?? (this.exported ? this.anchor : null);
+    if (given instanceof ArrayBuffer && !reaches(given, this.offset, this.nbytes)) {
+      throw new RuntimeError("this tensor shares memory with an ArrayBuffer that was transferred or resized since", {
+        code: "detached",
+      });
+    }
+    if (end <= this.nbytes) return;
+    if (this.nbytes === 0) {
+      throw new RuntimeError("The tensor has a non-zero number of elements, but its data is not allocated yet.");
+    }
+    throw new RuntimeError(
+      `this tensor needs ${end} bytes of its storage, which was resized to ${this.nbytes} bytes since`,
+      { code: "storage_resized" },
+    );
+  }
+
   /**
-   * Grows or shrinks, keeping the bytes that fit; new bytes are not cleared. A smaller block keeps its memory, since
-   * tensors may still reach beyond its new end; without any bytes such tensors fail when they are used.
+   * Grows or shrinks, keeping the bytes that fit; new bytes are not cleared. Tensors that reach beyond a new end fail
+   * when they are used.
    */
   resize(nbytes: number): void {
     if (!this.resizable) throw new RuntimeError("Trying to resize storage that is not resizable");
     if (nbytes === this.nbytes) return;
+    // From now on every use is compared with the size.
+    if (nbytes < this.nbytes) this.watched = true;
     if (this.kind === "meta" || (nbytes > 0 && nbytes <= this.capacity)) {
       this.nbytes = nbytes;
       return;
     }
     const next = Storage.allocate(nbytes);
-    if (this.nbytes > 0) copyBytes(next.ptr, this.ptr, Math.min(nbytes, this.nbytes));
+    if (this.nbytes > 0) copyBytes(next.address, this.ptr, Math.min(nbytes, this.nbytes));
     const old = this.anchor;
     const own = this.kind === "heap" && !this.exported;
     this.exported = false;
-    this.ptr = next.ptr;
+    this.address = next.address;
     this.nbytes = nbytes;
     this.capacity = nbytes;
     this.anchor = next.anchor;
     this.kind = next.kind;
-    if (nbytes === 0) this.lookFirst(emptied);
     if (own) releaseAnchor(old);
   }
 
   /** True once a typed array over these bytes was handed out. */
   exported = false;
 
-  /** The user's buffer that holds borrowed bytes, and where in it they begin. */
-  private lent: ArrayBuffer | SharedArrayBuffer | null = null;
-  lentOffset = 0;
-
-  /** Whoever has the buffer may transfer it, and the bytes go with it: from now on every use looks first. */
-  private guard(buffer: ArrayBuffer | SharedArrayBuffer): void {
-    if (buffer instanceof SharedArrayBuffer) return;
-    this.lookFirst(() => {
-      if (!buffer.detached) return;
-      throw new RuntimeError("this tensor shares memory with an ArrayBuffer that was transferred since", {
-        code: "detached",
-      });
-    });
-  }
-
-  /** Every use of the address runs a check until the storage gets another one. */
-  private lookFirst(check: () => void): void {
-    const address = this.ptr;
-    Object.defineProperty(this, "ptr", {
-      configurable: true,
-      get(): number {
-        check();
-        return address;
-      },
-      set(value: number) {
-        Object.defineProperty(this, "ptr", { value, writable: true, configurable: true, enumerable: true });
-      },
-    });
-  }
+  /** The user's buffer that holds borrowed bytes. */
+  lent: ArrayBuffer | SharedArrayBuffer | null = null;
+  /** Where in that buffer, or in another storage, borrowed bytes begin. */
+  private offset = 0;
 
   /** The bytes as an ArrayBuffer that stays valid: a tiny block moves out of the collector's memory first. */
   buffer(): ArrayBuffer {
@@ -163,7 +185,7 @@ export class Storage {
       const address = allocateBlock(this.nbytes);
       if (address === 0) throw new OutOfMemoryError("no memory for an exported block");
       copyBytes(address, this.ptr, this.nbytes);
-      this.ptr = address;
+      this.address = address;
       this.anchor = ownBlock(address, this.nbytes);
       this.kind = "heap";
     }
@@ -176,7 +198,7 @@ export class Storage {
       releaseAnchor(owner);
     }
     if (this.anchor instanceof ArrayBuffer) {
-      this.guard(this.anchor);
+      this.watched = true;
       return this.anchor;
     }
     return this.nbytes === 0 ? new ArrayBuffer(0) : this.share(0, length);
@@ -184,7 +206,7 @@ export class Storage {
 
   /** Some bytes: a buffer, and where in it they begin. Bytes that one buffer cannot reach get one of their own. */
   part(offset: number, nbytes: number): { buffer: ArrayBuffer; byteOffset: number } {
-    if (this.nbytes <= MAX_BUFFER) return { buffer: this.buffer(), byteOffset: this.lentOffset + offset };
+    if (this.nbytes <= MAX_BUFFER) return { buffer: this.buffer(), byteOffset: this.offset + offset };
     if (nbytes > MAX_BUFFER) {
       throw new RuntimeError(`a typed array holds at most ${MAX_BUFFER} bytes, not ${nbytes}: take it of a part`);
     }
@@ -202,6 +224,17 @@ export class Storage {
     this.claims++;
   }
 
+  /**
+   * One more owner of the native bytes, whatever becomes of this storage: `releaseAnchor` takes it back. Null where
+   * the bytes are not native, but the collector's or a user's.
+   */
+  own(): Anchor {
+    if (this.nbytes === 0) return null;
+    if (this.kind === "heap") return shareBlock(this.address, 0, 1);
+    if (this.kind === "mapped") return shareMapping(this.address, 0, 1);
+    return this.anchor instanceof Storage ? this.anchor.own() : null;
+  }
+
   /** Gives up one claim; the last one returns the bytes at once. */
   release(): void {
     if (this.claims > 0 && --this.claims === 0) this.free();
@@ -212,8 +245,9 @@ export class Storage {
     this.anchor = null;
     this.nbytes = 0;
     this.capacity = 0;
-    this.ptr = 0;
+    this.address = 0;
     this.resizable = false;
+    if (this.watched && this.kind === "borrowed" && anchor instanceof Storage) anchor.release();
     if (this.kind === "heap") returnBlock(anchor, capacity);
     else if (this.kind === "mapped") releaseAnchor(anchor);
     this.kind = "tiny";
@@ -228,13 +262,12 @@ class DisposedStorage extends Storage {
   override buffer(): never {
     throw new DisposedError("this tensor was disposed");
   }
+  override look(): never {
+    throw new DisposedError("this tensor was disposed");
+  }
   constructor() {
     super(0, 0, null, "tiny");
-    Object.defineProperty(this, "ptr", {
-      get(): number {
-        throw new DisposedError("this tensor was disposed");
-      },
-    });
+    this.watched = true;
   }
 }
 
@@ -244,6 +277,9 @@ export const DISPOSED: Storage = new DisposedStorage();
 export class UntypedStorage {
   readonly storage: Storage;
   constructor(storage: Storage) {
+    if (!(storage instanceof Storage)) {
+      throw new TypeError("an UntypedStorage is what untypedStorage() of a tensor gives");
+    }
     this.storage = storage;
   }
   /** Size in bytes. */
@@ -268,16 +304,21 @@ export class UntypedStorage {
   }
   /** Address of the first byte, 0 on the meta device. */
   dataPtr(): number {
-    if (this.hasBytes) this.storage.buffer();
+    if (!this.hasBytes) return 0;
+    this.storage.buffer();
     return this.storage.ptr;
   }
   /** The byte at an index; negative indices count from the end. */
   at(index: number): number {
-    return this.byte(checkedIndex(index, this.storage.nbytes));
+    const value = this.byte(checkedIndex(index, this.storage.nbytes));
+    checkFile("at");
+    return value;
   }
   /** Writes one byte value everywhere. */
   fill_(value: number): this {
+    if (typeof value !== "number") throw texts.wrongArgument("fill_", "fill_", "value", "int", typeof value);
     if (this.hasBytes) fillBytes(this.storage.ptr, value & 255, this.storage.nbytes);
+    checkFile("fill_");
     return this;
   }
   /** A copy of the bytes. */
@@ -286,11 +327,12 @@ export class UntypedStorage {
     if (!this.hasBytes) return new UntypedStorage(Storage.meta(nbytes));
     const copy = Storage.allocate(nbytes);
     copyBytes(copy.ptr, this.storage.ptr, nbytes);
+    checkFile("clone");
     return new UntypedStorage(copy);
   }
   /** Changes the size in bytes; kept bytes keep their values. */
   resize_(nbytes: number): this {
-    if (!Number.isSafeInteger(nbytes) || nbytes < 0) throw new RuntimeError(`invalid storage size ${nbytes}`);
+    if (!Number.isSafeInteger(nbytes) || nbytes < 0) throw new RuntimeError(`invalid storage size ${String(nbytes)}`);
     this.storage.resize(nbytes);
     return this;
   }
@@ -298,6 +340,7 @@ export class UntypedStorage {
     const n = this.storage.nbytes;
     const out = new Array<number>(n);
     for (let i = 0; i < n; i++) out[i] = this.byte(i);
+    checkFile("tolist");
     return out;
   }
   toString(): string {
@@ -311,9 +354,9 @@ export class UntypedStorage {
 }
 
 export function checkedIndex(index: number, size: number): number {
-  const i = index < 0 ? index + size : index;
+  const i = typeof index === "number" && index < 0 ? index + size : index;
   if (!Number.isInteger(i) || i < 0 || i >= size) {
-    throw new IndexError(`index ${index} out of range for storage of size ${size}`);
+    throw new IndexError(`index ${String(index)} out of range for storage of size ${size}`);
   }
   return i;
 }

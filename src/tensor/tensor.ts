@@ -32,14 +32,21 @@ export interface GradientNode {
   readonly name: string;
 }
 
+/** Makes a view again, from a base. */
+export interface Replay {
+  (base: Tensor): Tensor;
+  /** Replays the nearest view that strides cannot rebuild, when this is a strided view of it. */
+  through?: Replay;
+}
+
 /** Rare autograd state, made on demand. */
 export interface AutogradExtra {
   retainGrad: boolean;
   hooks: Map<number, (grad: Tensor) => Tensor | null | undefined | void> | null;
   postHooks: Map<number, (leaf: Tensor) => void> | null;
   accumulate: GradientNode | null;
-  /** Replays this view on its base where plain strides cannot (another dtype). */
-  replay: ((base: Tensor) => Tensor) | null;
+  /** Replays this view on its base where plain strides cannot (another dtype, the conjugate bit). */
+  replay: Replay | null;
 }
 
 /** Behaviour that higher rooms install. */
@@ -60,6 +67,8 @@ export interface TensorLate {
   setAt: (t: Tensor, index: unknown, value: unknown) => Tensor;
   shallow: (t: Tensor) => Tensor;
   storage: (t: Tensor) => unknown;
+  conjView: (t: Tensor) => Tensor;
+  negView: (t: Tensor) => Tensor;
   typedArray: (t: Tensor) => NodeJS.TypedArray;
 }
 
@@ -149,16 +158,16 @@ export class Tensor {
   /** The shape, or the size of one dimension. @torch Tensor.size */
   size(): Size;
   size(dim: number): number;
-  size(dim?: number): Size | number {
-    if (dim === undefined) return this.shape;
-    return this._shape[wrapDim(dim, this._shape.length)] as number;
+  size(dim?: number | null): Size | number {
+    if (dim === undefined || dim === null) return this.shape;
+    return this._shape[givenDim("size", dim, this._shape.length)] as number;
   }
   /** Strides in elements, or the stride of one dimension. @torch Tensor.stride */
   stride(): readonly number[];
   stride(dim: number): number;
-  stride(dim?: number): readonly number[] | number {
-    if (dim === undefined) return Object.freeze(this._strides.slice()) as readonly number[];
-    return this._strides[wrapDim(dim, this._shape.length)] as number;
+  stride(dim?: number | null): readonly number[] | number {
+    if (dim === undefined || dim === null) return Object.freeze(this._strides.slice()) as readonly number[];
+    return this._strides[givenDim("stride", dim, this._shape.length)] as number;
   }
   get ndim(): number {
     return this._shape.length;
@@ -196,11 +205,14 @@ export class Tensor {
   /** Address of element 0. The bytes stay there from now on. @torch Tensor.data_ptr */
   dataPtr(): number {
     if (this._storage.kind === "tiny") this._storage.buffer();
-    return this._numel === 0 ? 0 : this._address();
+    return this._numel === 0 || this.isMeta ? 0 : this._address();
   }
   /** @internal Address of element 0, for the next native call only. */
   _address(): number {
-    return this._storage.ptr + this._offset * this.dtype.itemsize;
+    const s = this._storage;
+    const { itemsize } = this.dtype;
+    if (s.watched) s.look(bytesNeeded(this._shape, this._strides, this._offset, itemsize));
+    return s.address + this._offset * itemsize;
   }
   /** The bytes behind this tensor and its views. @torch Tensor.untyped_storage */
   untypedStorage(): UntypedStorage {
@@ -209,7 +221,7 @@ export class Tensor {
   get device(): Device {
     return this._storage.device;
   }
-  get layout(): string {
+  get layout(): "torch.strided" {
     return "torch.strided";
   }
   get isCpu(): boolean {
@@ -405,6 +417,14 @@ export function wrapDim(dim: number, rank: number, op?: string): number {
     throw texts.dimOutOfRange(op, -n, n - 1, dim);
   }
   return dim < 0 ? dim + n : dim;
+}
+
+/** `wrapDim` of what a user gave: a whole number, or an integer tensor of one element. */
+function givenDim(op: string, dim: unknown, rank: number): number {
+  if (typeof dim === "number" && Number.isInteger(dim)) return wrapDim(dim, rank);
+  if (dim instanceof Tensor && dim._numel === 1 && dim.dtype.category === 1) return wrapDim(Number(dim.item()), rank);
+  const got = typeof dim === "object" ? ((dim as object).constructor?.name ?? "object") : typeof dim;
+  throw texts.wrongArgument(op, op, "dim", "int", got === "number" ? "float" : got);
 }
 
 /** Row-major without gaps; dimensions of size one do not matter. */

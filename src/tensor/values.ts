@@ -1,7 +1,7 @@
 /** Elements to and from JavaScript numbers, many in one native call. */
 import { statfsSync } from "node:fs";
 import { native, textAt } from "../ffi/library.ts";
-import { addressOf, allocateBlock, copyBytes, peek, windowOn } from "../ffi/memory.ts";
+import { addressOf, allocateBlock, copyBytes, ownBlock, peek } from "../ffi/memory.ts";
 import { RuntimeError } from "./errors.ts";
 
 export { addressOf, peek };
@@ -37,13 +37,19 @@ export function checkFile(op: string): void {
   if (error !== null) throw error;
 }
 
+/** Throws when a mapped file ends before these bytes do. For whoever reads them where no check follows. */
+export function requireFile(address: number, nbytes: number, op: string): void {
+  if (nbytes > 0) peek.u8(address, nbytes - 1);
+  checkFile(op);
+}
+
 /** How many numbers the stage holds. */
 export const STAGE_SIZE = 4096;
 const stageAddress = allocateBlock(8 * STAGE_SIZE);
 if (stageAddress === 0) throw new Error("zensor: no memory for the staging block");
 
 /** Numbers on their way in or out: valid until the next call of this module. */
-export const stage: Float64Array = new Float64Array(windowOn(stageAddress, 8 * STAGE_SIZE));
+export const stage: Float64Array = new Float64Array(ownBlock(stageAddress, 8 * STAGE_SIZE));
 
 /** Room for so many numbers: the stage, or a fresh array when it is too short. */
 export function roomFor(count: number): Float64Array {
@@ -70,6 +76,7 @@ export function writeNumbers(address: number, dtype: number, count: number, from
 export function readWords(address: number, count: number, signed: boolean): BigInt64Array | BigUint64Array {
   const words = signed ? new BigInt64Array(count) : new BigUint64Array(count);
   if (count > 0) copyBytes(addressOf(words), address, 8 * count);
+  checkFile("reading elements");
   return words;
 }
 
@@ -87,5 +94,7 @@ export function writeBytes(address: number, from: NodeJS.TypedArray): void {
 
 /** The 8-byte integer at an address. */
 export function readWord(address: number, signed: boolean): bigint {
-  return signed ? peek.i64(address, 0) : peek.u64(address, 0);
+  const word = signed ? peek.i64(address, 0) : peek.u64(address, 0);
+  checkFile("reading elements");
+  return word;
 }

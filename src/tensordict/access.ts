@@ -1,47 +1,19 @@
-// Reading, writing, listing and removing entries, nested keys included.
-import { KeyError, RuntimeError } from "../tensor/errors.ts";
-import { sameSizes } from "../tensor/size.ts";
+// Reading, listing and removing entries, nested keys included.
+import { KeyError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { isSource, noValue, sourceEntries, toEntry, toValues } from "./convert.ts";
-import { writeIndex } from "./indexing.ts";
-import { InplaceWriteError, KeyThroughLeafError, keyPath, keyText, missingKey } from "./keys.ts";
-import { adoptNames } from "./names.ts";
-import { noNested } from "./nested.ts";
+import { keyPath, keyText, missingKey } from "./keys.ts";
 import {
-  Collection,
   entriesOf,
   isBranch,
   isNested,
   isNonTensor,
   isTensorCollection,
-  make,
-  type NewState,
   outlineOf,
   requireUnlocked,
-  shapeOf,
-  stateOf,
   type Td,
 } from "./state.ts";
-import { tensor } from "./tensor-ops.ts";
 import type { Entry, IterationOptions, NestedKey } from "./types.ts";
-
-/** The collection that holds the last key of a path, and that key. */
-function resolvePath(td: Td, path: readonly string[]): [Td, string] {
-  let at = td;
-  for (let i = 0; i < path.length - 1; i++) {
-    const key = path[i] as string;
-    const entry = at._own(key);
-    if (entry === undefined) throw missingKey(key, at._className, at._keys());
-    if (!isBranch(entry)) throw throughLeaf(key, entry, path[i + 1] as string);
-    at = entry;
-  }
-  return [at, path[path.length - 1] as string];
-}
-
-function throughLeaf(key: string, entry: Entry, next: string): KeyThroughLeafError {
-  const what = entry instanceof Tensor ? "Tensor" : entry._className;
-  return new KeyThroughLeafError(`'${key}' is a ${what}, not a tensordict, so it has no entry '${next}'.`);
-}
+import { resolvePath, setEntry } from "./writes.ts";
 
 /** The entry under a key, undefined when it is not there. */
 export function findEntry(td: Td, key: NestedKey): Entry | undefined {
@@ -64,135 +36,6 @@ export function requireEntry(td: Td, key: NestedKey): Entry {
   return entry;
 }
 
-/** Sets an entry; levels that are missing are made. */
-export function setEntry(td: Td, key: NestedKey, value: unknown): void {
-  const path = keyPath(key);
-  requireUnlocked(td);
-  let at = td;
-  for (let i = 0; i < path.length - 1; i++) {
-    const part = path[i] as string;
-    let next = at._own(part);
-    if (next === undefined) {
-      next = make.tensordict(new Map(), stateOf(at));
-      requireUnlocked(at);
-      at._put(part, next);
-      next = at._own(part) as Entry;
-    }
-    if (!isBranch(next)) throw throughLeaf(part, next, path[i + 1] as string);
-    at = next;
-  }
-  requireUnlocked(at);
-  const last = path[path.length - 1] as string;
-  const entry = toEntry(value, stateOf(at), last);
-  at._put(last, entry);
-  adoptNames(at, entry);
-}
-
-/** Writes into the storage of an existing entry. */
-export function setInPlace(td: Td, key: NestedKey, value: unknown): void {
-  const [holder, last] = resolvePath(td, keyPath(key));
-  const entry = outlineOf(holder, last);
-  if (entry === undefined) throw missingKey(last, holder._className, holder._keys());
-  writeInto(holder, last, entry, value);
-}
-
-/** Writes into part of an existing entry. */
-export function writePart(td: Td, key: NestedKey, value: unknown, index: unknown): void {
-  const [holder, last] = resolvePath(td, keyPath(key));
-  const entry = outlineOf(holder, last);
-  if (entry === undefined) throw missingKey(last, holder._className, holder._keys());
-  if (isNested(entry)) throw noNested("writing a part", last);
-  if (isNonTensor(entry)) writeIndex(holder, Array.isArray(index) ? index : [index], new Map([[last, value]]));
-  else if (!(entry instanceof Tensor)) (entry as Td).setAt(index, value);
-  else if (holder._outside !== undefined) holder._outside.write(last, Array.isArray(index) ? index : [index], value);
-  else entry.setAt(index, value as number);
-}
-
-function assignValues(entry: Td, value: unknown, state: NewState, key: string): void {
-  (entry as unknown as { _assign(other: Td): void })._assign(toValues(value, state, key));
-}
-
-function writeInto(holder: Td, key: string, entry: Entry, value: unknown): void {
-  if (holder._kind === "lazy") {
-    writeMembers(holder, key, entry, value);
-    return;
-  }
-  if (entry instanceof Tensor) {
-    const source = value instanceof Tensor ? value : tensor(value);
-    if (!sameSizes(source._shape, entry._shape)) throw misfit(holder, key, source, entry);
-    if (holder._outside === undefined) entry.copy_(source);
-    else holder._outside.write(key, [], source);
-    return;
-  }
-  if (isNested(entry)) {
-    const source = toEntry(value, stateOf(holder), key);
-    if (!isNested(source) || !entry._sameSizes(source)) throw misfit(holder, key, source, entry);
-    entry._copy(source);
-    return;
-  }
-  if (isNonTensor(entry)) {
-    assignValues(entry as Td, value, stateOf(holder), key);
-    return;
-  }
-  if (value instanceof Collection) updateInPlace(entry, value as Td);
-  else if (isSource(value)) updateInPlace(entry, value);
-  else throw new RuntimeError(`the entry ${key} is a ${entry._className}: it can only be updated with another one`);
-}
-
-// What a lazy stack reads is a copy: writing goes to its members.
-function writeMembers(holder: Td, key: string, entry: Entry, value: unknown): void {
-  const { members, stackDim } = holder as unknown as { members: Td[]; stackDim: number };
-  const source = toEntry(value, stateOf(holder), key);
-  if (source instanceof Tensor && !sameSizes(source._shape, shapeOf(entry))) throw misfit(holder, key, source, entry);
-  const parts = (source as Td).unbind(stackDim) as readonly Entry[];
-  for (const [i, member] of members.entries()) writeInto(member, key, member._own(key) as Entry, parts[i]);
-}
-
-function misfit(holder: Td, key: string, value: Entry, entry: Entry): InplaceWriteError {
-  return new InplaceWriteError(
-    `Failed to update '${key}' in tensordict ${holder}: the value of shape ${shapeOf(value)} does not fit ` +
-      `the entry of shape ${shapeOf(entry)}`,
-  );
-}
-
-/** What `update` takes. */
-export type UpdateSource = Td | Record<string, unknown> | ReadonlyMap<string, unknown>;
-
-function pairsOf(source: UpdateSource): Iterable<[string, unknown]> {
-  return source instanceof Collection ? entriesOf(source) : sourceEntries(source as Record<string, unknown>);
-}
-
-/** Adds and replaces entries; nested TensorDicts are merged. */
-export function updateTd(td: Td, source: UpdateSource, clone: boolean): void {
-  requireUnlocked(td);
-  for (const [key, value] of pairsOf(source)) {
-    const own = outlineOf(td, key);
-    if (isBranch(own) && (value instanceof Collection ? isBranch(value) : isSource(value))) {
-      updateTd(own, value as UpdateSource, clone);
-      continue;
-    }
-    setEntry(
-      td,
-      key,
-      clone && (value instanceof Tensor || value instanceof Collection) ? (value as Td).clone() : value,
-    );
-  }
-}
-
-/** Writes into existing entries; a key that is missing is an error. */
-export function updateInPlace(td: Td, source: UpdateSource): void {
-  if (isNonTensor(td)) {
-    if (!(source instanceof Collection)) throw noValue();
-    assignValues(td, source, stateOf(td), "data");
-    return;
-  }
-  const pairs = [...pairsOf(source)];
-  for (const [key] of pairs) {
-    if (outlineOf(td, key) === undefined) throw new KeyError(`The key ${key} was not found in the dest tensordict.`);
-  }
-  for (const [key, value] of pairs) writeInto(td, key, outlineOf(td, key) as Entry, value);
-}
-
 /** Removes an entry. */
 export function deleteEntry(td: Td, key: NestedKey): void {
   const [holder, last] = resolvePath(td, keyPath(key));
@@ -208,6 +51,7 @@ export function renameKey(td: Td, before: NestedKey, after: NestedKey, safe: boo
     throw new KeyError(`key ${keyText(keyPath(after))} already present in TensorDict.`);
   }
   requireUnlocked(td);
+  requireUnlocked(resolvePath(td, keyPath(before))[0]);
   if (keyText(keyPath(before)) === keyText(keyPath(after))) return;
   setEntry(td, after, entry);
   deleteEntry(td, before);

@@ -16,6 +16,8 @@ export interface ArchiveLoadOptions {
   mode?: MapMode;
   robustKey?: boolean;
   pickles?: PickleChoice;
+  /** The path that the archive is about to get. */
+  name?: string;
 }
 
 function metaTensors(leaves: readonly LeafNode[]): Map<LeafNode, Tensor> {
@@ -30,7 +32,7 @@ export function loadArchive(path: string, device: Device, options: ArchiveLoadOp
   const { subpath, robustKey = true } = options;
   const node = readTree(archive, archive.zip.path, { robustKey, ...(subpath === undefined ? {} : { subpath }) });
   const leaves = leavesOf(node);
-  const reader = new ArchiveTensors(archive, options.mode ?? "c");
+  const reader = new ArchiveTensors(archive, options.mode ?? "c", options.name);
   const tensors =
     device.type === "meta" ? metaTensors(leaves) : new Map(leaves.map((leaf) => [leaf, reader.tensor(leaf)]));
   return buildTree(node, {

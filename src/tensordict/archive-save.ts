@@ -1,14 +1,16 @@
 // Saves collections as archives: the files of a memory-mapped directory in one zip file.
-import { existsSync, realpathSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { statSync } from "node:fs";
+import { realTarget } from "../io/durable.ts";
 import { guarded } from "../io/errors.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { archiveCompression, archiveEntries } from "../io/memmap-archive.ts";
+import { absolutePath } from "../io/paths.ts";
 import { isRemote } from "../io/s3.ts";
 import { FileWrite, writeZipInBackground } from "../io/single-file.ts";
 import { type ZipWriteEntry, zipPieces } from "../io/zip-write.ts";
+import { CPU } from "../tensor/device.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
-import { loadTree } from "./memmap-load.ts";
+import { loadArchive } from "./archive-load.ts";
 import { type MemmapOptions, planTree, requireSavable } from "./memmap-save.ts";
 import type { Td } from "./state.ts";
 
@@ -39,8 +41,8 @@ export class ArchiveSave {
   ) {
     requireSavable(td);
     if (isRemote(prefix)) throw new ValueError(`Archives are written to files of this machine, not to ${prefix}.`);
-    const path = existsSync(prefix) ? guarded(prefix, () => realpathSync(prefix)) : resolve(prefix);
-    const stat = statSync(path, { throwIfNoEntry: false });
+    const path = realTarget(absolutePath(prefix));
+    const stat = guarded(path, () => statSync(path, { throwIfNoEntry: false }));
     if (stat?.isDirectory()) {
       throw new ValueError(`Cannot write an archive at ${prefix}: it is an existing directory.`);
     }
@@ -69,8 +71,7 @@ export class ArchiveSave {
   /** Writes the archive, and gives what it holds. */
   run(): Td {
     const { pieces } = zipPieces(this.entries(), { style: "tensordict" });
-    new FileWrite(this.path, pieces, this.writeOptions()).run();
-    return this.loaded();
+    return new FileWrite(this.path, pieces, this.writeOptions()).run((path) => this.loaded(path));
   }
 
   /** The same while the program goes on. The sources must not change until then. */
@@ -81,11 +82,11 @@ export class ArchiveSave {
       () => this.entries(),
       "tensordict",
       all,
-      () => this.loaded(),
+      (path) => this.loaded(path),
     );
   }
 
-  private loaded(): Td {
-    return loadTree(this.path, this.like ? { mode: "r+" } : {});
+  private loaded(path: string): Td {
+    return loadArchive(path, CPU, this.like ? { mode: "r+", name: this.path } : { name: this.path });
   }
 }

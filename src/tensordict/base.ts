@@ -4,35 +4,26 @@ import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import type { Size } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import {
-  deleteEntry,
-  findEntry,
-  listEntries,
-  renameKey,
-  requireEntry,
-  setEntry,
-  setInPlace,
-  tensorsOf,
-  type UpdateSource,
-  updateInPlace,
-  updateTd,
-  writePart,
-} from "./access.ts";
-import { checkBatch } from "./convert.ts";
-import { indexTd, isKey, isSlice, writeIndex } from "./indexing.ts";
-import { excludeKeys, flattenKeysTd, selectKeys, unflattenKeysTd } from "./key-ops.ts";
+import { deleteEntry, findEntry, listEntries, renameKey, requireEntry, tensorsOf } from "./access.ts";
+import { setBatch } from "./batch.ts";
+import { checkOptions } from "./checks.ts";
+import { writeIndex, writePart } from "./index-writes.ts";
+import { indexTd, isKey, isSlice } from "./indexing.ts";
+import { type EmptyOptions, emptyTd, excludeKeys, flattenKeysTd, selectKeys, unflattenKeysTd } from "./key-ops.ts";
 import { keyPath, missingKey, unravelKey } from "./keys.ts";
 import { childrenOf, lockTd, unlockTd } from "./locking.ts";
 import { MathMethods } from "./math-methods.ts";
 import type { LoadOptions } from "./memmap-load.ts";
-import { type ModuleLike, toModule } from "./module.ts";
-import { cloneTd, convertTd, type ToOptions } from "./moving.ts";
-import { applyNames, fitNames, refineNames } from "./names.ts";
+import { type ModuleLike, type ToModuleOptions, toModule } from "./module.ts";
+import { cloneTd, contiguousTd, convertTd, detachTd, type ToOptions } from "./moving.ts";
+import { applyNames, refineNames } from "./names.ts";
+import { plainTree } from "./plain.ts";
 import { type ApplyOptions, applyLeaves } from "./pointwise.ts";
 import { textOf } from "./printing.ts";
 import { settings } from "./settings.ts";
 import * as shape from "./shape.ts";
-import { isNonTensor, loader, outlinesOf, requireUnlocked, stateOf, type Td, toSize } from "./state.ts";
+import { NAMED_APPLY } from "./signatures.ts";
+import { isLockedTd, isNonTensor, loader, outlinesOf, requireUnlocked, type Td, toSize } from "./state.ts";
 import type {
   AnyPath,
   CollectionOptions,
@@ -48,6 +39,16 @@ import type {
   Unwrapped,
   ValueAt,
 } from "./types.ts";
+import { lastUndo, rememberLock } from "./undo.ts";
+import {
+  selectedPart,
+  setEntry,
+  setInPlace,
+  type UpdateOptions,
+  type UpdateSource,
+  updateInPlace,
+  updateTd,
+} from "./writes.ts";
 
 function sizes(list: readonly (number | readonly number[])[]): readonly number[] {
   return list.length === 1 && Array.isArray(list[0]) ? list[0] : (list as readonly number[]);
@@ -67,10 +68,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     return this._batchSize;
   }
   set batchSize(value: SizeLike) {
-    const next = toSize(value);
-    checkBatch(this, next);
-    this._batchSize = next;
-    this._names = fitNames(this._names, next.length);
+    setBatch(this, toSize(value));
   }
   /** @torch TensorDict.shape */
   get shape(): Size {
@@ -141,27 +139,25 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
 
   /** @torch TensorDict.is_locked */
   get isLocked(): boolean {
-    return this._locked;
+    return isLockedTd(this);
   }
   /** Fixes the set of entries of the whole tree. `using _ = td.lock_()` unlocks at the end. @torch TensorDict.lock_ */
   lock_(): this {
-    const before = this._locked;
+    const before = this.isLocked;
     lockTd(this);
-    this._undo = before ? null : () => unlockTd(this);
+    rememberLock(this, before ? null : () => unlockTd(this));
     return this;
   }
   /** Lets entries change again. `using _ = td.unlock_()` locks at the end. @torch TensorDict.unlock_ */
   unlock_(): this {
-    const before = this._locked;
+    const before = this.isLocked;
     unlockTd(this);
-    this._undo = before ? () => lockTd(this) : null;
+    rememberLock(this, before ? () => lockTd(this) : null);
     return this;
   }
-  /** Takes back the last `lock_`, `unlock_` or `toModule`. */
-  [Symbol.dispose](): void {
-    const undo = this._undo;
-    this._undo = null;
-    undo?.();
+  /** Takes back the last `lock_`, `unlock_` or `toModule`; writes a view's entries into what it is a view of. */
+  get [Symbol.dispose](): () => void {
+    return lastUndo(this);
   }
 
   // ---- entries
@@ -211,16 +207,16 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   /** Python's `td[...] = value`: by key, or by index. */
   setAt(index: unknown, value: unknown): this {
     if (isKey(index) && !(isSlice(index) && this._own(index) === undefined)) setEntry(this, index, value);
-    else writeIndex(this, Array.isArray(index) ? index : [index], value);
+    else writeIndex(this, index, value);
     return this;
   }
   /** Sets an entry; `inplace` writes into an existing one. @torch TensorDict.set */
   set<const K extends string, V>(
     key: K,
     value: V,
-    options?: { inplace?: boolean },
+    options?: { inplace?: boolean; nonBlocking?: boolean },
   ): TensorDictBase<S & StoredAll<{ [k in K]: V }>> & this;
-  set(key: NestedKey, value: unknown, options?: { inplace?: boolean }): this;
+  set(key: NestedKey, value: unknown, options?: { inplace?: boolean; nonBlocking?: boolean }): this;
   set(key: NestedKey, value: unknown, options: { inplace?: boolean } = {}): this {
     if (options.inplace && findEntry(this, key) !== undefined) setInPlace(this, key, value);
     else setEntry(this, key, value);
@@ -267,19 +263,18 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     for (let i = 0; i < this.length; i++) yield indexTd(this, [i]) as unknown as this;
   }
   /** Adds and replaces entries; nested ones are merged. @torch TensorDict.update */
-  update(source: UpdateSource, options: { clone?: boolean; inplace?: boolean } = {}): this {
-    if (options.inplace) updateInPlace(this, source);
-    else updateTd(this, source, options.clone === true);
+  update(source: UpdateSource, options: UpdateOptions = {}): this {
+    updateTd(this, source, options);
     return this;
   }
   /** Writes into existing entries. @torch TensorDict.update_ */
-  update_(source: UpdateSource): this {
-    updateInPlace(this, source);
+  update_(source: UpdateSource, options: Omit<UpdateOptions, "inplace"> = {}): this {
+    updateInPlace(this, source, options);
     return this;
   }
   /** Writes into part of existing entries. @torch TensorDict.update_at_ */
-  updateAt_(source: Td | Record<string, unknown>, index: unknown): this {
-    writeIndex(this, Array.isArray(index) ? index : [index], source);
+  updateAt_(source: UpdateSource, index: unknown, options: Omit<UpdateOptions, "inplace"> = {}): this {
+    writeIndex(this, index, selectedPart(source, options.keysToUpdate));
     return this;
   }
   /** @torch TensorDict.copy_ */
@@ -343,7 +338,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     return cloneTd(this, false) as unknown as this;
   }
   /** Moved to a device or cast to a dtype. @torch TensorDict.to */
-  to(target?: DeviceLike | DType | ToOptions, options: ToOptions = {}): this {
+  to(target?: DeviceLike | DType | Tensor | Td | ToOptions | null, options: ToOptions = {}): this {
     return convertTd(this, target, options) as unknown as this;
   }
   cpu(): this {
@@ -363,10 +358,10 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     return this.clearDevice_();
   }
   contiguous(): Td {
-    return applyLeaves(this, (t) => t.contiguous(), { nested: (entry) => entry });
+    return contiguousTd(this);
   }
   detach(): this {
-    return applyLeaves(this, (t) => t.detach(), { nested: (entry) => entry.detach() }) as unknown as this;
+    return detachTd(this) as unknown as this;
   }
   requiresGrad_(value = true): this {
     for (const [, t] of tensorsOf(this)) t.requiresGrad_(value);
@@ -399,8 +394,8 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   flatten(startDim = 0, endDim = -1): this {
     return shape.flattenTd(this, startDim, endDim) as unknown as this;
   }
-  unflatten(dim: number, size: readonly number[]): this {
-    return shape.unflattenTd(this, dim, size) as unknown as this;
+  unflatten(dim: number, unflattenedSize: readonly number[]): this {
+    return shape.unflattenTd(this, dim, unflattenedSize) as unknown as this;
   }
   split(size: number | readonly number[], dim = 0): this[] {
     return shape.splitTd(this, size, dim) as unknown as this[];
@@ -442,22 +437,23 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     options: ApplyOptions & { nestedKeys?: boolean } = {},
     ...others: Td[]
   ): this {
+    checkOptions("namedApply", NAMED_APPLY, options);
     const name = (path: readonly string[]) => (options.nestedKeys ? unravelKey(path) : (path.at(-1) as string));
     const call = (t: Tensor, path: readonly string[], rest: readonly unknown[]) =>
       fn(name(path), t, ...(rest as Tensor[]));
     return applyLeaves(this, call, options, others) as unknown as this;
   }
-  /** An empty collection with the same batch size. @torch TensorDict.empty */
-  empty(): Td {
-    return this._like(new Map(), stateOf(this));
+  /** No entries; with `recurse` the nested collections, empty too. @torch TensorDict.empty */
+  empty(recurse = false, options: EmptyOptions = {}): Td {
+    return emptyTd(this, recurse, options);
   }
 
   /**
    * Puts these tensors into a module; disposing of the result puts the former ones back. @torch
    * TensorDict.to_module
    */
-  toModule(module: ModuleLike): Td {
-    return toModule(this, module);
+  toModule(module: ModuleLike, options: ToModuleOptions = {}): Td {
+    return toModule(this, module, options);
   }
 
   // ---- text
@@ -465,11 +461,15 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   override toString(): string {
     return textOf(this);
   }
+  /** Plain values by key, for `JSON.stringify`: of tensors what `tolist` gives. */
+  toJSON(): unknown {
+    return plainTree(this);
+  }
   [Symbol.for("nodejs.util.inspect.custom")](): string {
-    return textOf(this);
+    return this.toString();
   }
   [Symbol.toPrimitive](hint: string): string {
-    if (hint === "string") return textOf(this);
+    if (hint === "string") return this.toString();
     throw new RuntimeError(
       "Converting a tensordict to boolean value is not permitted. Use len(td.keys()) to test for keys, td.is_empty() " +
         "to test for leaves, or (a == b).all() / .any() to reduce a comparison.",

@@ -15,16 +15,17 @@ import { type DType, dtypeByName } from "../tensor/dtype.ts";
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
 import { Size, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { fitBatch } from "./batch.ts";
+import { checkCall } from "./checks.ts";
 import { classInFile } from "./class-registry.ts";
-import { LEVEL_KEYS, markConsolidated, NESTED_PREFIX } from "./consolidated.ts";
-import { stackProblem, startsWith } from "./convert.ts";
+import { LEVEL_KEYS, MAX_DEPTH, markConsolidated, NESTED_PREFIX } from "./consolidated.ts";
+import { stackProblem } from "./convert.ts";
 import { lockTd } from "./locking.ts";
 import { make, type NewState, type Td, toNames } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 const LENGTH_BYTES = 8;
 const MAX_JSON_BYTES = 512 * 2 ** 20;
-const MAX_DEPTH = 128;
 const MAX_RANK = 64;
 
 interface Parts {
@@ -144,24 +145,24 @@ class Builder {
   private level(parts: Parts, place: string, depth: number): Td {
     const state = this.state(parts.metadata, place);
     const entries = new Map<string, Entry>();
-    const put = (key: string, entry: Entry, shape: readonly number[]) => {
+    const put = (key: string, entry: Entry) => {
       if (entries.has(key)) throw this.bad(place, `the key ${JSON.stringify(key)} occurs twice`);
-      if (!startsWith(shape, state.batchSize)) {
+      if (fitBatch(entry, state.batchSize) === null) {
         throw this.bad(place, `entry ${JSON.stringify(key)} does not begin with the batch size ${state.batchSize}`);
       }
       entries.set(key, entry);
     };
     for (const [key, value] of parts.nonTensors) {
       const td = this.value(value, `${place}/${key}`);
-      put(key, td, state.batchSize);
+      put(key, td);
     }
     for (const [key, value] of parts.leaves) {
       const tensor = this.leaf(key, value, `${place}/${key}`);
-      put(key, tensor, tensor._shape);
+      put(key, tensor);
     }
     for (const [key, value] of parts.nested) {
       const td = this.node(value, `${place}/${key}`, depth + 1);
-      put(key, td, td._batchSize);
+      put(key, td);
     }
     if (parts.name === "TensorDict") return make.tensordict(entries, state);
     return this.tensorclass(parts.name, entries, state, place);
@@ -292,6 +293,7 @@ class Builder {
  * ```
  */
 export function fromConsolidated(filename: string): Td {
+  checkCall("fromConsolidated", [filename]);
   return whileUnreplaced(filename, () => {
     const { root, dataBytes, path } = readStructure(filename);
     return markConsolidated(buildConsolidated(root, new TensorFile(path, dataBytes)));

@@ -2,13 +2,16 @@
 // its end.
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { anonymousStorage } from "../io/mapping.ts";
+import { absolutePath } from "../io/paths.ts";
 import type { Piece } from "../io/pieces.ts";
 import { type PythonJson, type PythonJsonObject, pythonJsonStringify } from "../io/python-json.ts";
+import { isRemote } from "../io/s3.ts";
 import { FileWrite, type FileWriteOptions } from "../io/single-file.ts";
 import { Slices } from "../io/slices.ts";
 import { copyInSlices } from "../io/strided-bytes.ts";
 import { bytesToWrite } from "../io/tensor-bytes.ts";
 import { TensorFile } from "../io/tensor-file.ts";
+import { requireText, requireTexts } from "../io/well-formed.ts";
 import { KeyError, RuntimeError, TypeError, ValueError, warn } from "../tensor/errors.ts";
 import { contiguousStrides } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
@@ -34,6 +37,8 @@ export interface ConsolidateOptions extends FileWriteOptions {
 const ALIGNMENT = 8;
 /** What the JSON of a level says about itself: nested collections cannot have these names. */
 export const LEVEL_KEYS: ReadonlySet<string> = new Set(["cls", "non_tensors", "leaves", "cls_metadata"]);
+/** Levels in one another that are read, and so that are written. */
+export const MAX_DEPTH = 128;
 /** Prefix of the parts of nested tensors. */
 export const NESTED_PREFIX = "<NJT_";
 
@@ -53,7 +58,7 @@ class Layout {
       throw new TypeError("a value that is no tensor cannot be consolidated by itself: put it into a TensorDict");
     }
     requireSavable(root);
-    this.structure = this.level(root, true);
+    this.structure = this.level(root, 0);
   }
 
   /** What the file says about the tree. */
@@ -68,12 +73,15 @@ class Layout {
     return [String(tensor.dtype), [...tensor._shape], start, this.size, padding];
   }
 
-  private level(td: Td, isRoot = false): PythonJsonObject {
-    if (td._kind === "lazy") return this.lazy(td as unknown as LazyLike);
+  private level(td: Td, depth: number): PythonJsonObject {
+    if (depth > MAX_DEPTH) throw new ValueError(`more than ${MAX_DEPTH} levels cannot be consolidated`);
+    if (td._kind === "lazy") return this.lazy(td as unknown as LazyLike, depth);
     const nonTensors: PythonJsonObject = new Map();
     const leaves: PythonJsonObject = new Map();
     const nested: PythonJsonObject = new Map();
+    requireTexts(td._names, () => "the dimension names");
     for (const [key, entry] of entriesOf(td)) {
+      requireText(key, () => `the key ${JSON.stringify(key)}`);
       if (entry instanceof Tensor) {
         if (key.startsWith(NESTED_PREFIX)) throw badKey(key);
         leaves.set(key, this.place(entry));
@@ -84,7 +92,7 @@ class Layout {
       } else {
         if (LEVEL_KEYS.has(key)) throw badKey(key);
         const value = entry as Td;
-        nested.set(key, value._kind === "nonTensorStack" ? valueStack(value) : this.level(value));
+        nested.set(key, value._kind === "nonTensorStack" ? valueStack(value) : this.level(value, depth + 1));
       }
     }
     const metadata = new Map<string, PythonJson>([
@@ -94,14 +102,14 @@ class Layout {
       ["is_locked", td._locked],
     ]);
     // Python forgets the class of a root.
-    const qualified = td._kind === "tensorclass" && !isRoot ? (td as unknown as Qualified)._qualifiedName : null;
+    const qualified = td._kind === "tensorclass" && depth > 0 ? (td as unknown as Qualified)._qualifiedName : null;
     const name = qualified === null ? "TensorDict" : `<class '${qualified}'>`;
     return levelJson(name, nonTensors, leaves, metadata, nested);
   }
 
-  private lazy(stack: LazyLike): PythonJsonObject {
+  private lazy(stack: LazyLike, depth: number): PythonJsonObject {
     const members: PythonJsonObject = new Map();
-    for (const [i, member] of stack.members.entries()) members.set(String(i), this.level(member));
+    for (const [i, member] of stack.members.entries()) members.set(String(i), this.level(member, depth + 1));
     const metadata = stackMetadata(stack.stackDim, stack.stackDimName, stack._locked);
     return levelJson("LazyStackedTensorDict", new Map(), new Map(), metadata, members);
   }
@@ -186,7 +194,7 @@ function placesOf(layout: Layout, shared: boolean): Tensor[] {
     // A place that is no multiple of the element's size is none of the block's elements either.
     const whole = start % dtype.itemsize === 0;
     const nbytes = tensor._numel * dtype.itemsize;
-    const part = whole || nbytes === 0 ? storage : Storage.borrow(storage.ptr + start, nbytes, storage);
+    const part = whole || nbytes === 0 ? storage : Storage.within(storage, start, nbytes);
     return makeStrided(part, part === storage && whole ? start / dtype.itemsize : 0, shape, strides, dtype);
   });
 }
@@ -205,7 +213,7 @@ function planFile(layout: Layout, filename: string, options: ConsolidateOptions)
   const pieces: Piece[] = layout.placed.map(({ tensor, start }) => ({ offset: start, data: bytesToWrite(tensor) }));
   pieces.push({ offset: layout.size, data: json });
   pieces.push({ offset: layout.size + json.length, data: new Uint8Array(length.buffer) });
-  return new FileWrite(filename, pieces, options);
+  return new FileWrite(isRemote(filename) ? filename : absolutePath(filename), pieces, options);
 }
 
 /** What a consolidated collection consisted of. */
@@ -255,8 +263,8 @@ function begin(td: Td, options: ConsolidateOptions): Layout | null {
   return new Layout(td);
 }
 
-function viewsOf(layout: Layout, filename: string): Tensor[] {
-  const file = new TensorFile(filename, layout.size, "r+");
+function viewsOf(layout: Layout, path: string, filename: string): Tensor[] {
+  const file = new TensorFile(path, layout.size, "r+", { name: filename });
   return layout.placed.map(({ tensor, start }) => file.tensor(tensor.dtype, tensor._shape, start));
 }
 
@@ -272,8 +280,8 @@ export function consolidate(td: Td, options: ConsolidateOptions = {}): Td {
   if (layout === null) return td;
   const { filename = null } = options;
   if (filename === null) return finish(td, copiesOf(layout, options.shareMemory ?? false), options);
-  planFile(layout, filename, options).run();
-  return finish(td, viewsOf(layout, filename), options);
+  const tensors = planFile(layout, filename, options).run((path) => viewsOf(layout, path, filename));
+  return finish(td, tensors, options);
 }
 
 /** See `TensorDict.consolidateAsync`. */
@@ -284,7 +292,7 @@ export async function consolidateAsync(td: Td, options: ConsolidateOptions & Bac
   const { filename = null } = options;
   if (filename !== null) {
     const file = planFile(layout, filename, options);
-    const tensors = await file.runInBackground(options, () => viewsOf(layout, filename));
+    const tensors = await file.runInBackground(options, (path) => viewsOf(layout, path, filename));
     return finish(td, tensors, options);
   }
   const places = placesOf(layout, options.shareMemory ?? false);

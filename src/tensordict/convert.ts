@@ -2,25 +2,19 @@
 import { Complex, Float, Int } from "../tensor/complex.ts";
 import type { Device } from "../tensor/device.ts";
 import { RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
-import { Size } from "../tensor/size.ts";
+import type { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { pythonString } from "./keys.ts";
+import { badKey, pythonString } from "./keys.ts";
 import { adoptNames, needsNames, refineNames, withPrefix } from "./names.ts";
 import type { NestedTensor } from "./nested.ts";
 import { settings } from "./settings.ts";
-import {
-  Collection,
-  isBranch,
-  isNested,
-  isNonTensor,
-  make,
-  type NewState,
-  outlinesOf,
-  stateOf,
-  type Td,
-} from "./state.ts";
+import { Collection, isNested, isNonTensor, make, type NewState, stateOf, type Td } from "./state.ts";
 import { tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
+import { regularValues } from "./values.ts";
+
+/** Levels of dictionaries that become TensorDicts. */
+const MAX_LEVELS = 500;
 
 /** True for values that stand for one number. */
 function isNumberLike(value: unknown): boolean {
@@ -55,10 +49,21 @@ export function sourceEntries(source: Record<string, unknown> | ReadonlyMap<stri
 }
 
 /** A TensorDict from an object or a Map. */
-export function fromSource(source: Record<string, unknown> | ReadonlyMap<string, unknown>, state: NewState): Td {
+export function fromSource(
+  source: Record<string, unknown> | ReadonlyMap<string, unknown>,
+  state: NewState,
+  depth = 0,
+): Td {
+  if (depth > MAX_LEVELS) {
+    throw new RuntimeError(
+      `maximum recursion depth exceeded: a dictionary of more than ${MAX_LEVELS} levels, or one that contains itself`,
+      { code: "recursion" },
+    );
+  }
   const td = make.tensordict(new Map(), state);
   for (const [key, value] of sourceEntries(source)) {
-    const entry = toEntry(value, stateOf(td), key);
+    if (typeof key !== "string") throw badKey(key);
+    const entry = toEntry(value, stateOf(td), key, depth + 1);
     td._put(key, entry);
     adoptNames(td, entry);
   }
@@ -66,14 +71,14 @@ export function fromSource(source: Record<string, unknown> | ReadonlyMap<string,
 }
 
 /** The entry that `value` becomes under `key` in a collection of that state. */
-export function toEntry(value: unknown, state: NewState, key: string): Entry {
+export function toEntry(value: unknown, state: NewState, key: string, depth = 0): Entry {
   if (value instanceof Tensor) return placeTensor(value, state, key);
   if (isNested(value)) return placeNested(value, state, key);
   if (value instanceof Collection) return placeCollection(value as Td, state, key);
   if (isNumberLike(value)) return placeTensor(tensor(value), state, key, true);
   if (Array.isArray(value)) return arrayEntry(value, state, key);
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return placeTensor(tensor(value), state, key);
-  if (isSource(value)) return fromSource(value, state);
+  if (isSource(value)) return fromSource(value, state, depth);
   if (value === undefined) throw new TypeError(`undefined is no value for key ${pythonString(key)}; use null`);
   return make.nonTensor(value, { ...state, names: null });
 }
@@ -97,18 +102,14 @@ function arrayEntry(value: readonly unknown[], state: NewState, key: string): En
     throw new TypeError(`an array of tensors is no value for key ${pythonString(key)}; stack them first`);
   }
   if (!settings.listToStack) return make.nonTensor(value, { ...state, names: null });
-  // Each item of the array is one element of the first batch dimension.
-  const size = state.batchSize;
-  if (size.length > 0 && size[0] === value.length) {
-    return make.nonTensorStack(value, { ...state, batchSize: Size.fromList(size.slice(0, 1)), names: null });
-  }
-  if (size.length === 0) {
-    return make.nonTensorStack(value, { ...state, batchSize: Size.fromList([value.length]), names: null });
-  }
-  throw mismatch(size, Size.fromList([value.length]), key, false);
+  // Each item of the array is one element of a batch dimension, and so on inwards as far as the arrays are regular.
+  const { values, shape } = regularValues(value);
+  if (!startsWith(shape, state.batchSize)) throw mismatch(state.batchSize, shape, key, false);
+  return make.nonTensorStack(values, { ...state, batchSize: shape, names: null });
 }
 
-function mismatch(batchSize: Size, shape: Size, key: string, scalar: boolean): RuntimeError {
+/** The error for a value that does not begin with the batch size. */
+export function mismatch(batchSize: Size, shape: Size, key: string, scalar: boolean): RuntimeError {
   const hint = scalar
     ? " Python scalars are stored as 0-dim tensors: to store a scalar in a tensordict with a non-empty batch size, " +
       "expand it to the batch size or wrap it in NonTensorData (in a tensorclass, the nocast option " +
@@ -184,23 +185,6 @@ function placeCollection(value: Td, state: NewState, key: string): Td {
 
 function isSame(a: Device | null, b: Device): boolean {
   return a?.equals(b) ?? false;
-}
-
-/** Checks that every entry fits a batch size that is being set. */
-export function checkBatch(td: Collection, batchSize: Size): void {
-  for (const [key, entry] of outlinesOf(td)) {
-    const shape = entry instanceof Tensor ? entry.shape : entry._batchSize;
-    if (startsWith(shape, batchSize)) continue;
-    if (isBranch(entry) && shape.length < batchSize.length && startsWith(batchSize, shape)) {
-      checkBatch(entry, batchSize);
-      continue;
-    }
-    const what = entry instanceof Tensor ? "Tensor" : isNested(entry) ? "NestedTensor" : "TensorDict";
-    throw new RuntimeError(
-      `the ${what} ${key} has shape ${shape} which is incompatible with the batch-size ${batchSize}.`,
-      { code: "batch_mismatch" },
-    );
-  }
 }
 
 /** The error for a source that is no dictionary. */

@@ -1,5 +1,6 @@
 // save and load as users call them: of TensorDicts in directories, or of anything that .pt files hold.
 import { statSync } from "node:fs";
+import { guarded } from "../io/errors.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import type { FileWriteOptions } from "../io/single-file.ts";
 import { loadTorch } from "../io/torch-file.ts";
@@ -86,5 +87,7 @@ export async function loadAsync(
 }
 
 function isTree(path: string): boolean {
-  return OF_TENSORDICTS.test(path) || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  return (
+    OF_TENSORDICTS.test(path) || guarded(path, () => statSync(path, { throwIfNoEntry: false })?.isDirectory()) === true
+  );
 }

@@ -1,14 +1,16 @@
 // The TensorDict room: what other rooms and programs use of it.
 
 import type { BackgroundOptions } from "../io/file-jobs.ts";
-import { TypeError } from "../tensor/errors.ts";
+import "./install-checks.ts";
 import { TensorDictBase } from "./base.ts";
+import { checkedArguments } from "./checks.ts";
 import { type LoadOptions, loadTree, loadTreeAsync } from "./memmap-load.ts";
 import { PersistentTensorDict } from "./persistent.ts";
 import { toH5Async } from "./persistent-later.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import { lazyStackTds, maybeDenseStackTds } from "./stacking.ts";
 import type { Td } from "./state.ts";
-import { isTensorCollection, loader } from "./state.ts";
+import { loader } from "./state.ts";
 import { TensorDict } from "./tensordict.ts";
 import type { CollectionOptions, Schema } from "./types.ts";
 
@@ -73,23 +75,27 @@ export type {
 } from "./types.ts";
 export { PersistentTensorDict, TensorDict, TensorDictBase };
 
-function collections(op: string, list: readonly Td[]): readonly Td[] {
-  if (Array.isArray(list) && list.every(isTensorCollection)) return list;
-  throw new TypeError(`${op}() takes a list of TensorDicts`, { op });
+/** The arguments of a function in their places. */
+// biome-ignore lint/suspicious/noExplicitAny: the signature decides their types
+function checked(op: keyof typeof FUNCTIONS, args: readonly unknown[]): any[] {
+  return checkedArguments(op, FUNCTIONS[op] as string, args);
 }
 
 /** Stacks without copying. @torch tensordict.lazy_stack */
 export function lazyStack(list: readonly Td[], dim = 0): Td {
-  return lazyStackTds(collections("lazyStack", list), dim);
+  const [members, at = 0] = checked("lazyStack", [list, dim]);
+  return lazyStackTds(members, at);
 }
 
 /** Dense where possible, lazy elsewhere. @torch tensordict.maybe_dense_stack */
 export function maybeDenseStack(list: readonly Td[], dim = 0): Td {
-  return maybeDenseStackTds(collections("maybeDenseStack", list), dim);
+  const [members, at = 0] = checked("maybeDenseStack", [list, dim]);
+  return maybeDenseStackTds(members, at);
 }
 
 /** Loads a memory-mapped directory. @torch tensordict.load_memmap */
 export function loadMemmap<S extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<S> {
+  checked("loadMemmap", [prefix, options]);
   return loadTree(prefix, options) as unknown as TensorDict<S>;
 }
 
@@ -101,11 +107,13 @@ export async function loadMemmapAsync<S extends Schema = Schema>(
   prefix: string,
   options: LoadOptions & BackgroundOptions = {},
 ): Promise<TensorDict<S>> {
+  checked("loadMemmapAsync", [prefix, options]);
   return (await loadTreeAsync(prefix, options)) as unknown as TensorDict<S>;
 }
 
 /** A TensorDict from an object. @torch tensordict.make_tensordict */
 export function makeTensordict(source: Record<string, unknown>, options: CollectionOptions = {}): Td {
+  checked("makeTensordict", [source, options]);
   return new TensorDict(source, options) as unknown as Td;
 }
 

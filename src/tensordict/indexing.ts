@@ -1,26 +1,11 @@
-// Indexing of the batch: `td.at(0)`, `td.at(slice(0, 2))`, `td.at(mask)`, and writing through an index.
+// Indexing of the batch: `td.at(0)`, `td.at(slice(0, 2))`, `td.at(mask)`.
 import { ELLIPSIS, parseIndex, Slice } from "../api/indexing-parse.ts";
-import { IndexError, RuntimeError, TypeError } from "../tensor/errors.ts";
-import { Size } from "../tensor/size.ts";
+import { IndexError, TypeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { fromSource, isSource, sourceEntries, toEntry, toValues } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
-import { type NestedTensor, noNested } from "./nested.ts";
+import type { NestedTensor } from "./nested.ts";
 import { applyShape } from "./shape.ts";
-import { valuesOf } from "./stacking.ts";
-import {
-  Collection,
-  type DimNames,
-  entriesOf,
-  isNested,
-  isNonTensor,
-  make,
-  outlineOf,
-  outlinesOf,
-  requireUnlocked,
-  stateOf,
-  type Td,
-} from "./state.ts";
+import { type DimNames, make, type Td } from "./state.ts";
 import { tensor, zeros } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
 
@@ -33,10 +18,31 @@ export function isSlice(part: unknown): part is string {
 }
 
 /** True for a key, or a list of keys that is a path. */
-export function isKey(value: unknown): value is string {
+export function isKey(value: unknown, depth = 0): value is string {
   if (typeof value === "string") return true;
-  if (!Array.isArray(value) || value.length === 0) return false;
-  return value.every((part) => typeof part === "string" || isKey(part)) && !isSlice(value[0]);
+  if (!Array.isArray(value) || value.length === 0 || depth > MAX_LISTS) return false;
+  return value.every((part) => typeof part === "string" || isKey(part, depth + 1)) && !isSlice(value[0]);
+}
+
+/** Lists in each other that an index may have. */
+const MAX_LISTS = 64;
+
+/** Refuses what is no part of an index: texts in lists, lists that contain themselves, missing values. */
+function checkPart(part: unknown): void {
+  if (part === undefined) throw new TypeError("undefined is no index; use null for a new dimension");
+  if (Array.isArray(part) && part.some((item) => typeof item === "string")) {
+    throw new TypeError("new(): invalid data type 'str'");
+  }
+  let item: unknown = part;
+  for (let depth = 0; Array.isArray(item); depth++) {
+    if (depth > MAX_LISTS) throw new IndexError(`an index of more than ${MAX_LISTS} lists in each other`);
+    item = item[0];
+  }
+  const known = item === null || ["number", "bigint", "boolean", "string"].includes(typeof item);
+  const object = item instanceof Tensor || isSliceObject(item) || ArrayBuffer.isView(item);
+  if (!known && !object && !Array.isArray(part)) {
+    throw new TypeError(`an index cannot be ${typeof part === "object" ? "this object" : `a ${typeof part}`}`);
+  }
 }
 
 function maskDims(index: unknown): number | null {
@@ -44,7 +50,7 @@ function maskDims(index: unknown): number | null {
   if (Array.isArray(index)) {
     let depth = 0;
     let item: unknown = index;
-    while (Array.isArray(item)) {
+    while (Array.isArray(item) && depth <= MAX_LISTS) {
       depth++;
       item = item[0];
     }
@@ -66,13 +72,8 @@ function partsOfText(part: unknown): readonly unknown[] {
 }
 
 /** Replaces the ellipsis, so that it ends where the batch ends, and refuses indices that reach beyond. */
-function normalize(index: readonly unknown[], rank: number): unknown[] {
-  for (const part of index) {
-    if (Array.isArray(part) && part.some((item) => typeof item === "string")) {
-      throw new TypeError("new(): invalid data type 'str'");
-    }
-    if (part === undefined) throw new TypeError("undefined is no index; use null for a new dimension");
-  }
+export function normalize(index: readonly unknown[], rank: number): unknown[] {
+  for (const part of index) checkPart(part);
   const parts = index.flatMap(partsOfText);
   const used = parts.reduce<number>((n, part) => n + consumed(part), 0);
   if (used > rank) throw new IndexError(`too many indices for tensor of dimension ${rank}`);
@@ -111,7 +112,7 @@ function slicedLength(size: number, { start, stop, step }: Slice): number {
 }
 
 /** The size that an index leaves of a shape. */
-function indexedSize(shape: readonly number[], index: readonly unknown[]): readonly number[] {
+export function indexedSize(shape: readonly number[], index: readonly unknown[]): readonly number[] {
   const basic = basicSize(shape, index);
   if (basic !== null) return basic;
   return zeros([], { dtype: "bool" })
@@ -147,12 +148,12 @@ function lazyIndex(td: LazyLike, index: readonly unknown[]): Td | null {
   return picked.length === 0 ? null : make.lazy(picked, stackDim - before, td.stackDimName);
 }
 
-function isSliceObject(part: unknown): boolean {
+export function isSliceObject(part: unknown): boolean {
   return typeof part === "object" && part !== null && !(part instanceof Tensor) && !Array.isArray(part);
 }
 
 // An index of no parts means everything, also for tensors.
-function tensorIndex(index: readonly unknown[]): unknown {
+export function tensorIndex(index: readonly unknown[]): unknown {
   return index.length === 0 ? "..." : index;
 }
 
@@ -179,104 +180,4 @@ export function indexTd(td: Td, index: readonly unknown[]): Td {
     names: (names) => indexedNames(names, parts),
     lazy: (lazy) => lazyIndex(lazy, parts),
   });
-}
-
-/** Python's `td[index] = value`. */
-export function writeIndex(td: Td, index: readonly unknown[], value: unknown): void {
-  const parts = normalize(index, td._batchSize.length);
-  if (isNonTensor(td)) writeOwnValues(td, parts, value);
-  else if (value instanceof Collection || isSource(value)) writeEntries(td, parts, value as Td);
-  else writeFill(td, parts, value);
-}
-
-function writeTensor(td: Td, key: string, own: Tensor, index: readonly unknown[], value: unknown): void {
-  if (td._outside === undefined) own.setAt(tensorIndex(index), value as number);
-  else td._outside.write(key, index, value);
-}
-
-function writeFill(td: Td, index: readonly unknown[], value: unknown): void {
-  if (td._kind === "lazy") {
-    const part = indexTd(td, index);
-    for (const [, entry] of entriesOf(part))
-      if (entry instanceof Tensor) entry.copy_(tensor(value).expand(entry._shape));
-    writeEntries(td, index, part);
-    return;
-  }
-  for (const [key, entry] of outlinesOf(td)) {
-    if (entry instanceof Tensor) writeTensor(td, key, entry, index, value);
-    else if (isNested(entry)) throw noNested("writing a part", key);
-    else if (!isNonTensor(entry)) writeFill(entry, index, value);
-  }
-}
-
-function writeEntries(td: Td, index: readonly unknown[], value: Td | Record<string, unknown>): void {
-  if (td._kind === "lazy") {
-    const batchSize = Size.fromList(indexedSize(td._batchSize, index));
-    const source =
-      value instanceof Collection ? (value as Td) : fromSource(value, { batchSize, device: null, names: null });
-    (td as unknown as LazyLike).writeAt(index, source);
-    return;
-  }
-  const pairs = value instanceof Collection ? [...entriesOf(value)] : sourceEntries(value);
-  for (const [key, item] of pairs) {
-    let own = outlineOf(td, key);
-    if (own === undefined) {
-      // A key that only the source has is made, zero outside of the index.
-      requireUnlocked(td);
-      own = blankFor(td, index, item, key);
-      td._put(key, own);
-      own = outlineOf(td, key);
-    }
-    if (own instanceof Tensor) writeTensor(td, key, own, index, item);
-    else if (isNested(own)) throw noNested("writing a part", key);
-    else if (isNonTensor(own)) writeNonTensor(td, key, own as Td, index, item);
-    else writeIndex(own as Td, index, item);
-  }
-}
-
-/** The values that an index picks out of a collection, made of `item`. */
-function valuesFor(td: Td, index: readonly unknown[], item: unknown, key: string): Td {
-  const size = Size.fromList(indexedSize(td._batchSize, index));
-  return toValues(item, stateOf(td, { batchSize: size, device: null, names: null }), key);
-}
-
-/** The text of Python's error for a part of one value that files or shared memory hold. */
-const ONE_VALUE =
-  "You're attempting to update a leaf in-place with a shared tensordict, but the new value does not match the " +
-  "previous. If you're using NonTensorData, see the class documentation to see how to properly pre-allocate memory " +
-  "in shared contexts.";
-
-function writeOwnValues(td: Td, index: readonly unknown[], item: unknown): void {
-  const value = valuesFor(td, index, item, "data");
-  if (td._kind === "nonTensorStack") {
-    (td as unknown as { _assignAt(index: readonly unknown[], value: Td): void })._assignAt(index, value);
-  } else if (!sameValue(td, value)) {
-    throw new RuntimeError("a NonTensorData holds one value for all elements: a part of them cannot have another one");
-  }
-}
-
-function sameValue(own: Td, value: Td): boolean {
-  const { value_ } = own as unknown as { value_: unknown };
-  return valuesOf(value).every((item) => Bun.deepEquals(item, value_, true));
-}
-
-function writeNonTensor(td: Td, key: string, own: Td, index: readonly unknown[], item: unknown): void {
-  const value = valuesFor(td, index, item, key);
-  if (own._kind === "nonTensor" && sameValue(own, value)) return;
-  if (own._kind === "nonTensor" && td.isMemmap()) throw new RuntimeError(ONE_VALUE);
-  const stack = own._kind === "nonTensorStack" ? own : (own as unknown as { toStack(): Td }).toStack();
-  (stack as unknown as { _assignAt(index: readonly unknown[], value: Td): void })._assignAt(index, value);
-  if (stack !== own || td._outside !== undefined) td._put(key, stack);
-}
-
-function blankFor(td: Td, index: readonly unknown[], item: unknown, key: string): Tensor | Td {
-  const size = Size.fromList(indexedSize(td._batchSize, index));
-  const entry = toEntry(item, stateOf(td, { batchSize: size, names: null }), key);
-  if (entry instanceof Tensor) {
-    const feature = entry._shape.slice(size.length);
-    return zeros([...td._batchSize, ...feature], { dtype: entry.dtype, device: entry.device });
-  }
-  if (isNested(entry)) throw noNested("writing a part", key);
-  if (isNonTensor(entry)) return make.nonTensor(null, stateOf(td, { names: null }));
-  return make.tensordict(new Map(), stateOf(td));
 }

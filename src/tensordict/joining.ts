@@ -2,6 +2,8 @@
 import * as T from "../../generated/functional.ts";
 import { TypeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { checkedArguments } from "./checks.ts";
+import { STATICS } from "./signatures.ts";
 import { catTds, stackTds } from "./stacking.ts";
 import { isTensorCollection, type Td } from "./state.ts";
 
@@ -13,19 +15,23 @@ export interface JoinOptions {
 
 type Join = (list: readonly unknown[], dim?: number | JoinOptions, options?: JoinOptions) => unknown;
 
+/** What a list holds now: one that computes its elements may hold something else later. */
+function readOnce(list: readonly unknown[]): readonly unknown[] {
+  return Array.isArray(list) ? [...list] : list;
+}
+
 function joinTds(
   op: string,
   join: (list: readonly Td[], dim: number) => Td,
   list: readonly unknown[],
   args: unknown[],
 ) {
-  const [dim, options] = args;
-  const given = typeof dim === "number" ? dim : ((dim ?? options) as JoinOptions | undefined)?.dim;
   const odd = list.find((entry) => !isTensorCollection(entry));
   if (odd !== undefined) {
     throw new TypeError(`${op}() expects only tensordicts next to a tensordict`, { op });
   }
-  return join(list as readonly Td[], given ?? 0);
+  const [tds, dim = 0] = checkedArguments(op, STATICS.stack as string, [list, ...args]);
+  return join(tds as readonly Td[], dim as number);
 }
 
 /**
@@ -44,8 +50,9 @@ export function stack(tensors: readonly Tensor[], dim: number, options?: { out?:
 export function stack(tensors: readonly Tensor[], options?: JoinOptions): Tensor;
 export function stack<C extends Td>(tensordicts: readonly C[], dim?: number | { dim?: number }): C;
 export function stack(list: readonly unknown[], ...rest: unknown[]): unknown {
-  if (isTensorCollection(list?.[0])) return joinTds("stack", stackTds, list, rest);
-  return (T.stack as Join)(list, ...(rest as []));
+  const entries = readOnce(list);
+  if (isTensorCollection(entries?.[0])) return joinTds("stack", stackTds, entries, rest);
+  return (T.stack as Join)(entries, ...(rest as []));
 }
 
 /**
@@ -64,6 +71,7 @@ export function cat(tensors: readonly Tensor[], dim: number, options?: { out?: T
 export function cat(tensors: readonly Tensor[], options?: JoinOptions): Tensor;
 export function cat<C extends Td>(tensordicts: readonly C[], dim?: number | { dim?: number }): C;
 export function cat(list: readonly unknown[], ...rest: unknown[]): unknown {
-  if (isTensorCollection(list?.[0])) return joinTds("cat", catTds, list, rest);
-  return (T.cat as Join)(list, ...(rest as []));
+  const entries = readOnce(list);
+  if (isTensorCollection(entries?.[0])) return joinTds("cat", catTds, entries, rest);
+  return (T.cat as Join)(entries, ...(rest as []));
 }

@@ -18,8 +18,14 @@ export class InplaceWriteError extends ValueError {
   }
 }
 
-function describe(key: unknown): string {
-  if (Array.isArray(key)) return `(${key.map(describe).join(", ")}${key.length === 1 ? "," : ""})`;
+function describe(key: unknown, depth = 0): string {
+  // A list may contain itself.
+  if (Array.isArray(key) && depth > 3) return "(...)";
+  if (Array.isArray(key)) {
+    const few = key.slice(0, 8).map((part) => describe(part, depth + 1));
+    return `(${few.join(", ")}${key.length > 8 ? ", ..." : ""}${key.length === 1 ? "," : ""})`;
+  }
+  if (typeof key === "object" && key !== null) return key.constructor?.name ?? "object";
   return typeof key === "string" ? `'${key}'` : key === null || key === undefined ? "None" : String(key);
 }
 
@@ -55,6 +61,7 @@ export function unravelKey(key: NestedKey): string | string[] {
 
 /** Flattens every key of a list. @torch tensordict.unravel_key_list */
 export function unravelKeyList(keys: readonly NestedKey[]): (string | string[])[] {
+  if (!Array.isArray(keys)) throw badKey(keys);
   return keys.map(unravelKey);
 }
 

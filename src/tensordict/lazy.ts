@@ -2,10 +2,9 @@
 import { IndexError, RuntimeError } from "../tensor/errors.ts";
 import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { setEntry } from "./access.ts";
 import { TensorDictBase } from "./base.ts";
-import { writeIndex } from "./indexing.ts";
-import { pythonString } from "./keys.ts";
+import { checkedArguments } from "./checks.ts";
+import { keyPath, pythonString } from "./keys.ts";
 import { noNested } from "./nested.ts";
 import { denseStack, lazyStackTds } from "./stacking.ts";
 import {
@@ -18,8 +17,9 @@ import {
   requireUnlocked,
   type Td,
 } from "./state.ts";
-import { stackTensors, tensor, zeros } from "./tensor-ops.ts";
+import { stackTensors, zeros } from "./tensor-ops.ts";
 import type { Entry, NestedKey, Schema } from "./types.ts";
+import { allOrNothing, planSet } from "./writes.ts";
 
 /** What operations need of a lazy stack. */
 export interface LazyLike extends Collection {
@@ -27,7 +27,6 @@ export interface LazyLike extends Collection {
   readonly stackDim: number;
   readonly stackDimName: string | null;
   densify(): Td;
-  writeAt(index: readonly unknown[], value: Td): void;
 }
 
 function insertAt<T>(list: readonly T[], at: number, value: T): T[] {
@@ -51,7 +50,9 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
   /** Name of that dimension. */
   stackDimName: string | null;
 
-  constructor(members: readonly Td[], options: { stackDim?: number; stackDimName?: string | null } = {}) {
+  constructor(members: readonly Td[], given: { stackDim?: number; stackDimName?: string | null } | null = {}) {
+    const options = given ?? {};
+    checkedArguments("LazyStackedTensorDict", "members:tds | stackDim:int stackDimName:name", [members, options]);
     const first = members[0];
     if (first === undefined) throw new RuntimeError("items cannot be empty");
     for (const [i, td] of members.entries()) {
@@ -104,7 +105,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
       if (entry === undefined) return undefined;
       entries.push(entry);
     }
-    if (entries.every((entry) => entry instanceof Tensor)) return this.stackRead(key, entries as Tensor[]);
+    if (entries.every((entry) => entry instanceof Tensor)) return this.#stackRead(key, entries as Tensor[]);
     if (entries.some(isNested)) throw noNested("stacking", key);
     if (entries.some((entry) => entry instanceof Tensor)) {
       throw new RuntimeError(
@@ -114,7 +115,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
     return lazyStackTds(entries as Td[], this.stackDim);
   }
 
-  private stackRead(key: string, tensors: Tensor[]): Tensor {
+  #stackRead(key: string, tensors: Tensor[]): Tensor {
     const shape = (tensors[0] as Tensor)._shape;
     if (!tensors.every((t) => sameSizes(t._shape, shape))) {
       throw new RuntimeError(
@@ -127,7 +128,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
   }
 
   /** Reads an entry whose members may differ in shape. */
-  getRagged(key: NestedKey, options: LazyGetOptions): Tensor[] | Tensor {
+  getRagged(key: NestedKey, options: LazyGetOptions = {}): Tensor[] | Tensor {
     const tensors = this._members.map((td) => td.at(key as never) as unknown as Tensor);
     if (options.asList) return tensors;
     const rank = Math.max(...tensors.map((t) => t.ndim));
@@ -159,26 +160,8 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
 
   /** One dense TensorDict; all members must agree in keys and shapes. */
   densify(): Td {
-    return denseStack(this._members, this.stackDim);
-  }
-
-  /** @internal Python's `td[index] = value`. */
-  writeAt(index: readonly unknown[], value: Td): void {
-    const own = index[this.stackDim] ?? ":";
-    const rest = [...index.slice(0, this.stackDim), ...index.slice(this.stackDim + 1)];
-    const plain = index.every((part) => typeof part === "number" || typeof part === "string" || isSlice(part));
-    if (!plain) throw new RuntimeError("a lazy stack is written through numbers and slices only; densify() it first");
-    const inner = rest.length === 0 ? ["..."] : rest;
-    const positions = tensor(this._members.map((_, i) => i)).at(own);
-    if (typeof own === "number") {
-      writeIndex(this._members[Number(positions.item())] as Td, inner, value);
-      return;
-    }
-    const before = index.slice(0, this.stackDim).filter((part) => typeof part === "number").length;
-    const parts = value.unbind(this.stackDim - before) as readonly Td[];
-    for (const [i, at] of (positions.tolist() as number[]).entries()) {
-      writeIndex(this._members[at] as Td, inner, parts[i] as Td);
-    }
+    const members = this._members.map((td) => (td._kind === "lazy" ? (td as unknown as LazyLike).densify() : td));
+    return denseStack(members, this.stackDim);
   }
 
   /** Adds a member at the end. */
@@ -201,11 +184,10 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
 
   /** Sets the same entry in every member. */
   setEach(key: NestedKey, values: readonly unknown[]): void {
-    for (const [i, td] of this._members.entries()) setEntry(td, key, values[i]);
+    allOrNothing((writes) => {
+      for (const [i, td] of this._members.entries()) planSet(td, keyPath(key), values[i], writes);
+    });
   }
 }
 
-function isSlice(part: unknown): boolean {
-  return typeof part === "object" && part !== null && !(part instanceof Tensor) && !Array.isArray(part);
-}
 make.lazy = (members, stackDim, stackDimName) => new LazyStackedTensorDict(members, { stackDim, stackDimName });

@@ -1,6 +1,6 @@
 // Locking: a locked TensorDict keeps its set of entries; their contents can still be written in place.
 import { RuntimeError } from "../tensor/errors.ts";
-import { type Collection, isTensorCollection, outlinesOf, type Td } from "./state.ts";
+import { type Collection, isLockedTd, isTensorCollection, outlinesOf, type Td } from "./state.ts";
 
 /** Collections directly below: members of a stack, nested entries of others. */
 export function childrenOf(td: Collection): Td[] {
@@ -49,7 +49,7 @@ function loosen(td: Collection): void {
 
 /** Unlocks the whole tree; refused inside a locked one. */
 export function unlockTd(td: Collection): void {
-  if (!td._locked) return;
+  if (!isLockedTd(td)) return;
   try {
     unlockUnder(td, null);
     loosen(td);

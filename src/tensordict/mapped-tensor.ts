@@ -1,5 +1,4 @@
 // Tensors whose bytes are a mapped file or shared memory.
-import { resolve } from "node:path";
 import { repr } from "../api/printing.ts";
 import { OSError } from "../io/errors.ts";
 import { JobFlag } from "../io/file-jobs.ts";
@@ -13,6 +12,7 @@ import {
   runMapping,
   sparseFile,
 } from "../io/mapping.ts";
+import { absolutePath } from "../io/paths.ts";
 import { nativeBytes } from "../io/tensor-bytes.ts";
 import { type DType, type DTypeLike, getDefaultDtype, toDType } from "../tensor/dtype.ts";
 import { RuntimeError, ValueError } from "../tensor/errors.ts";
@@ -104,7 +104,7 @@ export class MemoryMappedTensor extends Tensor {
     const storage =
       options.filename === undefined
         ? anonymousStorage(nbytes)
-        : sparseFile(options.filename, nbytes, { existsok: options.existsok === true });
+        : sparseFile(absolutePath(options.filename), nbytes, { existsok: options.existsok === true });
     return MemoryMappedTensor._over(storage, sizes, dtype);
   }
   /** @torch MemoryMappedTensor.zeros */
@@ -128,7 +128,7 @@ export class MemoryMappedTensor extends Tensor {
       made.fill_(value as number);
       return made;
     };
-    return options.filename === undefined ? make() : makingFile(resolve(options.filename), make);
+    return options.filename === undefined ? make() : makingFile(absolutePath(options.filename), make);
   }
   static emptyLike(t: Tensor, options: MappedOptions = {}): MemoryMappedTensor {
     return MemoryMappedTensor.empty(t._shape, { dtype: t.dtype, ...options });
@@ -145,7 +145,7 @@ export class MemoryMappedTensor extends Tensor {
 
   /** Copies a tensor into a file or into shared memory. @torch MemoryMappedTensor.from_tensor */
   static fromTensor(t: Tensor, options: FromTensorOptions = {}): MemoryMappedTensor {
-    const path = options.filename === undefined ? null : resolve(options.filename);
+    const path = options.filename === undefined ? null : absolutePath(options.filename);
     if (t instanceof MemoryMappedTensor) {
       const own = mappedFileOf(t._storage)?.path ?? null;
       if (path === null || own === path) return t;
@@ -183,7 +183,8 @@ export class MemoryMappedTensor extends Tensor {
 }
 
 // Writable files are mapped read-write, others with private changes.
-function openForUse(filename: string, nbytes: number, mode: MapMode | undefined): Storage {
+function openForUse(path: string, nbytes: number, mode: MapMode | undefined): Storage {
+  const filename = absolutePath(path);
   if (mode !== undefined) return mapFile(filename, mode, nbytes);
   try {
     return mapFile(filename, "r+", nbytes);

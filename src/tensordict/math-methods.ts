@@ -1,4 +1,5 @@
 // Arithmetic, comparison and reduction methods. They work on every tensor of the tree at once.
+import { RuntimeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { changeTensors, requireEntry } from "./access.ts";
 import { DiskMethods } from "./disk-methods.ts";
@@ -9,8 +10,10 @@ import {
   type BinaryFunction,
   binaryTd,
   compareTd,
+  type LeafFunction,
   type Operand,
   reduceTd,
+  rehearseAll,
 } from "./pointwise.ts";
 import type { Td } from "./state.ts";
 import type { Schema } from "./types.ts";
@@ -18,45 +21,37 @@ import type { Schema } from "./types.ts";
 /** Functions of one tensor that exist under the same name here. */
 const UNARY = [
   "abs",
-  "acos",
-  "asin",
-  "atan",
-  "ceil",
   "cos",
-  "cosh",
-  "erf",
-  "erfc",
   "exp",
-  "expm1",
-  "floor",
-  "frac",
-  "lgamma",
   "log",
-  "log10",
   "log1p",
-  "log2",
   "neg",
-  "reciprocal",
-  "round",
-  "rsqrt",
   "sigmoid",
-  "sign",
   "sin",
-  "sinh",
   "sqrt",
   "square",
-  "tan",
   "tanh",
-  "trunc",
   "logicalNot",
   "bitwiseNot",
 ] as const;
 
 /** Tests of one tensor. */
-const TESTS = ["isfinite", "isnan", "isinf", "isneginf", "isposinf"] as const;
+const TESTS = {
+  isnan: (t: Tensor) => t.isnan(),
+  // Infinite minus infinite is no number.
+  isfinite: (t: Tensor) => t.sub(t).eq(0),
+  isinf: (t: Tensor) => t.abs().eq(Number.POSITIVE_INFINITY),
+  isneginf: (t: Tensor) => signedInfinity("isneginf", t).eq(Number.NEGATIVE_INFINITY),
+  isposinf: (t: Tensor) => signedInfinity("isposinf", t).eq(Number.POSITIVE_INFINITY),
+};
+
+function signedInfinity(op: string, t: Tensor): Tensor {
+  if (t.isComplex()) throw new RuntimeError(`${op} does not support complex inputs.`, { op });
+  return t;
+}
 
 /** Functions of two operands. */
-const BINARY = [
+export const BINARY = [
   "add",
   "sub",
   "mul",
@@ -68,20 +63,30 @@ const BINARY = [
   "minimum",
   "logicalAnd",
   "logicalOr",
-  "logicalXor",
   "bitwiseAnd",
   "bitwiseOr",
   "bitwiseXor",
 ] as const;
 
+/** Those that have no in-place form. */
+const WITHOUT_INPLACE: ReadonlySet<string> = new Set(["maximum", "minimum"]);
+
 /** Comparisons. */
-const COMPARE = ["eq", "ne", "lt", "le", "gt", "ge"] as const;
+export const COMPARE = ["eq", "ne", "lt", "le", "gt", "ge"] as const;
 
 /** Reductions: over everything of each tensor, or over one batch dimension. */
-const REDUCE = ["sum", "mean", "prod", "std", "var", "amax", "amin", "nansum", "nanmean"] as const;
+export const REDUCE = ["sum", "mean", "prod", "std", "var", "amax", "amin"] as const;
 
 /** Casts. */
 const CASTS = ["float", "double", "half", "bfloat16", "int", "long", "short", "bool"] as const;
+
+/** Functions of one tensor, in all their forms. */
+export const SIMPLE: readonly string[] = [
+  ...UNARY,
+  ...UNARY.map((name) => `${name}_`),
+  ...CASTS,
+  ...Object.keys(TESTS),
+];
 
 /** Where a reduction works. */
 export interface ReduceOptions {
@@ -89,7 +94,7 @@ export interface ReduceOptions {
   keepdim?: boolean;
 }
 
-type Unary = { [K in (typeof UNARY)[number] | (typeof TESTS)[number] | (typeof CASTS)[number]]: () => Td };
+type Unary = { [K in (typeof UNARY)[number] | keyof typeof TESTS | (typeof CASTS)[number]]: () => Td };
 type UnaryInPlace = { [K in (typeof UNARY)[number] as `${K}_`]: () => Td };
 type Binary = { [K in (typeof BINARY)[number]]: (other: Operand) => Td };
 type BinaryInPlace = { [K in (typeof BINARY)[number] as `${K}_`]: (other: Operand) => Td };
@@ -120,7 +125,7 @@ export abstract class MathMethods<S = Schema> extends DiskMethods<S> {
   }
   /** Sets every element to zero. @torch TensorDict.zero_ */
   zero_(): this {
-    changeTensors(this as unknown as Td, (t) => t.zero_());
+    changeAll(this as unknown as Td, (t) => t.zero_(), true);
     return this;
   }
   /** Sets one entry (every tensor below it) to a value. @torch TensorDict.fill_ */
@@ -128,16 +133,18 @@ export abstract class MathMethods<S = Schema> extends DiskMethods<S> {
     const path = keyPath(key);
     const below = (at: readonly string[]) => path.every((part, i) => at[i] === part);
     requireEntry(this as unknown as Td, key);
+    const fill: LeafFunction = (t, at) => (below(at) ? t.fill_(value as number) : t);
+    rehearseAll(this as unknown as Td, fill, [], true, [value]);
     changeTensors(this as unknown as Td, (t, at) => below(at) && t.fill_(value as number));
     return this;
   }
   /** Largest and smallest allowed values. @torch TensorDict.clamp */
   clamp(min: number | null, max?: number | null): Td {
-    return applyLeaves(this as unknown as Td, (t) => t.clamp(min as number, (max ?? null) as number));
+    return applyLeaves(this as unknown as Td, (t) => t.clamp(min as number, (max ?? null) as number), KEEP_LOCK);
   }
 }
 
-type Methods = Record<string, (...args: unknown[]) => unknown>;
+type Methods = Record<string, (...args: unknown[]) => Tensor>;
 
 function install(
   names: readonly string[],
@@ -153,24 +160,47 @@ function install(
   }
 }
 
-function call(t: Tensor, name: string, args: readonly unknown[]): Tensor {
-  return (t as unknown as Methods)[name]?.apply(t, args as unknown[]) as Tensor;
+function call(t: Tensor, name: string, ...args: unknown[]): Tensor {
+  return ((t as unknown as Methods)[name] as Methods[string]).apply(t, args);
 }
 
 function binary(name: string): BinaryFunction {
-  return (a, b) => call(a, name, [b]);
+  return (a, b) => call(a, name, b);
 }
 
-const unary = (name: string) =>
-  function (this: Td): Td {
-    return applyLeaves(this, (t) => call(t, name, []));
-  };
-install([...UNARY, ...TESTS, ...CASTS], unary);
+/** The form that writes into the first operand; torch has none of a few functions. */
+function binaryInPlace(name: string): BinaryFunction {
+  if (WITHOUT_INPLACE.has(name)) return (a, b) => a.copy_(call(a, name, b));
+  return binary(`${name}_`);
+}
+
+/** One tensor after the other is changed, after it is known that all can be. */
+function changeAll(td: Td, change: (t: Tensor) => Tensor, arithmetic: boolean): void {
+  rehearseAll(td, (t) => change(t), [], arithmetic);
+  changeTensors(td, change);
+}
+
+const KEEP_LOCK = { propagateLock: true };
+
+install(
+  [...UNARY, ...CASTS],
+  (name) =>
+    function (this: Td): Td {
+      return applyLeaves(this, (t) => call(t, name), KEEP_LOCK);
+    },
+);
+install(
+  Object.keys(TESTS),
+  (name) =>
+    function (this: Td): Td {
+      return applyLeaves(this, TESTS[name as keyof typeof TESTS], KEEP_LOCK);
+    },
+);
 install(
   UNARY,
   (name) =>
     function (this: Td): Td {
-      changeTensors(this, (t) => call(t, `${name}_`, []));
+      changeAll(this, (t) => call(t, `${name}_`), !name.startsWith("bitwise"));
       return this;
     },
   "_",
@@ -179,15 +209,14 @@ install(
   BINARY,
   (name) =>
     function (this: Td, other: Operand): Td {
-      return binaryTd(this, other, binary(name));
+      return binaryTd(this, other, binary(name), KEEP_LOCK);
     },
 );
 install(
   BINARY,
   (name) =>
     function (this: Td, other: Operand): Td {
-      binaryTd(this, other, binary(`${name}_`), { inplace: true });
-      return this;
+      return binaryTd(this, other, binaryInPlace(name), { inplace: true, arithmetic: !name.startsWith("bitwise") });
     },
   "_",
 );
@@ -205,7 +234,8 @@ install(
     function (this: Td, dim?: number | ReduceOptions, options: ReduceOptions = {}): Td {
       const given = typeof dim === "object" ? dim : { ...options, dim: dim as number | undefined };
       const keepdim = given.keepdim === true;
-      const reduce = (t: Tensor, at: number | undefined) => call(t, name, at === undefined ? [] : [at, { keepdim }]);
+      const reduce = (t: Tensor, at: number | undefined) =>
+        at === undefined ? call(t, name) : call(t, name, at, { keepdim });
       return reduceTd(this, reduce, given.dim, keepdim);
     },
 );

@@ -1,13 +1,17 @@
 // Appends rows to a saved TensorDict.
 import { statSync } from "node:fs";
-import { FormatError } from "../io/errors.ts";
+import { DirectoryLock } from "../io/directory-lock.ts";
+import { FormatError, guarded } from "../io/errors.ts";
 import { appendRows, finishAppend, type LeafGrowth, levelsOf } from "../io/memmap-append.ts";
 import { readDirectory } from "../io/memmap-read.ts";
+import { absolutePath } from "../io/paths.ts";
 import { toPlain } from "../io/python-json.ts";
 import { nativeBytes } from "../io/tensor-bytes.ts";
 import type { LeafNode, NestedNode, NonTensorNode, TensorDictNode, TreeNode } from "../io/tree.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { requireFit } from "./batch.ts";
+import { checkCall } from "./checks.ts";
 import { pythonString } from "./keys.ts";
 import { pythonRepr } from "./python-repr.ts";
 import { valuesOf } from "./stacking.ts";
@@ -115,19 +119,23 @@ function checkValue(saved: NonTensorNode, rows: Entry, path: readonly string[]):
  * Appends rows to a TensorDict (or an object of a tensorclass) saved in a directory, along its first batch dimension.
  * Keys, classes, dtypes and all other sizes must be those that are saved; values that are no tensors stay and must be
  * equal. Everything is checked before the first file is written; then files grow, and last the metadata of all levels
- * is replaced, the outermost first. Whoever mapped the files before keeps the old rows. There must be one writer at a
- * time, and nobody should load the directory meanwhile; an append that is killed midway is completed or dropped by the
- * next one.
+ * is replaced, the outermost first. Whoever mapped the files before keeps the old rows. Other appends and saves to the
+ * directory are waited for, those of Workers and other processes too, unless the file system has no locks; nobody
+ * should load it meanwhile. An append that is killed midway is completed or dropped by the next one.
  * @throws ValueError when the rows do not fit or the directory holds something that cannot grow, such as a lazy stack
  * @torch tensordict.append_memmap
  */
 export function appendMemmap(prefix: string, rows: Td): void {
-  if (!statSync(prefix, { throwIfNoEntry: false })?.isDirectory()) {
+  checkCall("appendMemmap", [prefix, rows]);
+  requireFit(rows);
+  absolutePath(prefix);
+  if (!guarded(prefix, () => statSync(prefix, { throwIfNoEntry: false })?.isDirectory())) {
     throw new ValueError(
       `append_memmap appends to a directory written by save or memmap, and ${prefix} is not one. An archive cannot ` +
         "grow: unpack it first.",
     );
   }
+  using _ = DirectoryLock.take(prefix);
   let saved = readDirectory(prefix);
   if (finishAppend(levelsOf(saved))) saved = readDirectory(prefix);
   const level = saved.kind === "tensorclass" ? saved.inner : saved;

@@ -1,7 +1,7 @@
 // Loads memory-mapped directories and archives of them: the structure is read at once, the bytes of tensors when they
 // are used.
 import { statSync } from "node:fs";
-import { OSError } from "../io/errors.ts";
+import { guarded, OSError } from "../io/errors.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { type MapRequest, mapFiles, mapFilesLater } from "../io/mapping.ts";
 import { type ReadOptions, readDirectory, readDirectoryLater } from "../io/memmap-read.ts";
@@ -106,7 +106,7 @@ function targetOf({ device }: LoadOptions): Device {
 }
 
 function isFile(prefix: string): boolean {
-  return statSync(prefix, { throwIfNoEntry: false })?.isDirectory() === false;
+  return guarded(prefix, () => statSync(prefix, { throwIfNoEntry: false })?.isDirectory()) === false;
 }
 
 function loadOnce(prefix: string, options: LoadOptions): Td {

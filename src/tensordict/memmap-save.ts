@@ -1,5 +1,5 @@
 // Saves collections as memory-mapped directories, or moves them into anonymous shared memory.
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { Claims } from "../io/claims.ts";
 import { replaceText } from "../io/durable.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
@@ -8,15 +8,18 @@ import { anonymousStorage, mappedFileOf } from "../io/mapping.ts";
 import type { ArchiveCompression } from "../io/memmap-archive.ts";
 import { type CollectionMeta, type LeafMeta, levelText, nonTensorStackText, nonTensorText } from "../io/memmap-meta.ts";
 import { DirectoryWriter } from "../io/memmap-write.ts";
+import { absolutePath, isInside, realPlace } from "../io/paths.ts";
 import { isPythonJson, type PythonJson } from "../io/python-json.ts";
 import { Slices } from "../io/slices.ts";
 import { copyInSlices } from "../io/strided-bytes.ts";
 import { bytesToWrite } from "../io/tensor-bytes.ts";
 import type { LeafWrite, NestedWrite, TreeWrite } from "../io/tree.ts";
+import { requireTexts } from "../io/well-formed.ts";
 import { CPU } from "../tensor/device.ts";
 import { NotImplementedError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import type { Storage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { requireFit } from "./batch.ts";
 import type { LazyLike } from "./lazy.ts";
 import { lockTd } from "./locking.ts";
 import { MemoryMappedTensor, otherFile } from "./mapped-tensor.ts";
@@ -88,6 +91,7 @@ function planLeaf(t: Tensor, path: string, context: SaveContext): { write: LeafW
     shape: t._shape,
     device: String(t.device),
     bytes,
+    source: t._storage,
     onMapped: (mapped) => {
       storage = mapped;
     },
@@ -233,7 +237,10 @@ export function valueJson(td: Td, where?: string): PythonJson {
   const stack = td._kind === "nonTensorStack";
   // What was read and not changed is written back exactly, 2.0 as 2.0.
   const raw = held._raw;
-  if (raw !== undefined) return raw;
+  if (raw !== undefined) {
+    requireTexts(raw, () => where ?? `a ${td._className}`);
+    return raw;
+  }
   const data = stack ? nestedValues(valuesOf(td), td._batchSize) : held.value_;
   if (!isPythonJson(data)) {
     const place = where === undefined ? "" : `${where}: `;
@@ -242,6 +249,7 @@ export function valueJson(td: Td, where?: string): PythonJson {
         "Store other values in tensors or as strings.",
     );
   }
+  requireTexts(data, () => where ?? `a ${td._className}`);
   return data;
 }
 
@@ -306,8 +314,9 @@ function anonymousTree(td: Td, context: SaveContext): Td {
   return settle(td, entries, null, context);
 }
 
-/** Throws when a collection has no bytes. */
+/** Throws when a collection has no bytes, or an entry that does not fit it any more. */
 export function requireSavable(td: Td): void {
+  requireFit(td);
   if (td._kind === "nonTensor" || td._kind === "nonTensorStack") return;
   if (td._device?.type === "meta") throw new RuntimeError("tensors on the meta device have no bytes to save");
 }
@@ -316,6 +325,27 @@ function requireAtomic(path: string | null, like: boolean): void {
   if (path === null) throw new ValueError("atomic=True needs a prefix to write the directory to.");
   if (like) throw new ValueError("memmapLike keeps the content of existing files: it cannot replace them with atomic.");
   if (process.platform === "win32") throw new NotImplementedError("atomic=True is not supported on Windows.");
+}
+
+/**
+ * Throws for a target inside of a directory that a part of `td` was loaded from or saved to: an entry of that, or a
+ * member of a stack, may have the target's name, and would not be what it was.
+ */
+function requireOutside(td: Td, target: string): void {
+  const source = td._disk?.path ?? null;
+  if (source !== null) {
+    const directory = realPlace(source);
+    if (target === directory || !isInside(target, directory)) return;
+    throw new ValueError(
+      `Cannot save to ${target}: it lies in ${source}, which the tensordict itself was loaded from or saved to.`,
+    );
+  }
+  if (td._kind === "lazy") for (const member of (td as unknown as LazyLike).members) requireOutside(member, target);
+  else if (td._kind !== "nonTensor" && td._kind !== "nonTensorStack") {
+    for (const [, entry] of entriesOf(td)) {
+      if (!(entry instanceof Tensor) && !isNested(entry)) requireOutside(entry as Td, target);
+    }
+  }
 }
 
 /** A save that is laid out but not yet begun. */
@@ -339,7 +369,8 @@ export class Save {
       this.writer = null;
       return;
     }
-    const target = resolve(path);
+    const target = absolutePath(path);
+    requireOutside(td, realPlace(target));
     const background = mode.background ?? false;
     try {
       this.plan = planTree(td, target, this.context);

@@ -1,9 +1,14 @@
 // Parameters of modules as TensorDicts, and TensorDicts put into modules.
+import { Parameter } from "../nn/parameter.ts";
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
+import { refuseOverlap } from "../tensor/modes.ts";
+import { setOwn } from "../tensor/objects.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { checkCall } from "./checks.ts";
 import { lockTd } from "./locking.ts";
-import { Collection, entriesOf, make, type Td } from "./state.ts";
+import { Collection, entriesOf, make, type Td, type Undo } from "./state.ts";
+import { remember } from "./undo.ts";
 
 /** What is needed of a module. */
 export interface ModuleLike {
@@ -20,7 +25,7 @@ function slots<T>(source: Slots<T>): [string, T][] {
 
 function fill<T>(target: Slots<T>, key: string, value: T): void {
   if (target instanceof Map) target.set(key, value);
-  else target[key] = value;
+  else setOwn(target, key, value);
 }
 
 function read<T>(source: Slots<T>, key: string): T | undefined {
@@ -29,8 +34,9 @@ function read<T>(source: Slots<T>, key: string): T | undefined {
 
 /** Parameters and buffers of a module by name; modules become nested TensorDicts. @torch TensorDict.from_module */
 export function fromModule(module: ModuleLike, options: { lock?: boolean } = {}): Td {
+  checkCall("fromModule", [module, options]);
   const td = collect(module);
-  if (options.lock !== false) lockTd(td);
+  if (options?.lock !== false) lockTd(td);
   return td;
 }
 
@@ -47,32 +53,82 @@ function collect(module: ModuleLike): Td {
   return td;
 }
 
+/** How tensors are put into a module. */
+export interface ToModuleOptions {
+  /** Parameters stay parameters that require gradients as they did; true by default. */
+  preserveModuleState?: boolean;
+}
+
 /**
  * Puts the tensors of a TensorDict into a module and gives those that were there before; disposing of the result puts
  * them back. @torch TensorDict.to_module
  */
-export function toModule(td: Td, module: ModuleLike): Td {
+export function toModule(td: Td, module: ModuleLike, options: ToModuleOptions = {}): Td {
+  checkCall("toModule", [td, module, options]);
   const before = make.tensordict(new Map(), { batchSize: Size.fromList([]), device: null, names: null });
-  const done: (() => void)[] = [];
+  const done: Swap[] = [];
   try {
-    swap(td, module, before, done);
+    swap(td, module, before, done, options?.preserveModuleState !== false);
   } catch (error) {
-    for (const undo of done.reverse()) undo();
+    for (const s of done.reverse()) putBack(s);
     throw error;
   }
-  before._undo = () => {
-    for (const undo of done.reverse()) undo();
-  };
+  remember(before, () => {
+    const all = done.reverse().map(putBack);
+    if (all.includes(false)) refuseOverlap("toModule");
+  });
+  for (const s of done) s.undo = before._undo;
   return before;
 }
 
-function swap(td: Td, module: ModuleLike, before: Td, done: (() => void)[]): void {
+/** One tensor of a module that has another in its place. */
+interface Swap {
+  readonly holder: Slots<Tensor | null>;
+  readonly key: string;
+  readonly now: Tensor;
+  old: Tensor | null;
+  open: boolean;
+  /** Whether a `using` holds it. */
+  undo: Undo | null;
+}
+
+/** By a tensor that was put into a module: what has taken its place since. */
+const replacedBy = new WeakMap<Tensor, Swap[]>();
+
+function put(holder: Slots<Tensor | null>, key: string, now: Tensor, old: Tensor | null): Swap {
+  fill(holder, key, now);
+  const s = { holder, key, now, old, open: true, undo: null };
+  if (old !== null) replacedBy.set(old, [...(replacedBy.get(old) ?? []).filter((x) => x.open), s]);
+  return s;
+}
+
+/** Takes a swap back. When another came on top of it (an overlapping task), that one will: false. */
+function putBack(s: Swap): boolean {
+  s.open = false;
+  const same = (x: Swap): boolean => x.open && x.undo?.held === true && x.holder === s.holder && x.key === s.key;
+  const next = replacedBy.get(s.now)?.find(same);
+  if (next === undefined || next.now === s.now) fill(s.holder, s.key, s.old);
+  else next.old = s.old;
+  return next === undefined;
+}
+
+/**
+ * What takes the place of a parameter. A plain tensor becomes a parameter over the same memory, unless gradients flow
+ * through it already: those must reach it.
+ */
+function inPlaceOf(old: Tensor | null, entry: Tensor): Tensor {
+  if (!(old instanceof Parameter)) return entry;
+  if (entry instanceof Parameter ? entry.requiresGrad === old.requiresGrad : entry.requiresGrad) return entry;
+  return new Parameter(entry, old.requiresGrad);
+}
+
+function swap(td: Td, module: ModuleLike, before: Td, done: Swap[], preserve: boolean): void {
   for (const [key, entry] of entriesOf(td)) {
     if (entry instanceof Collection) {
       const child = read(module._modules, key);
       if (child === undefined || child === null) throw new KeyError(`the module has no child '${key}'`);
       const inner = make.tensordict(new Map(), { batchSize: Size.fromList([]), device: null, names: null });
-      swap(entry as Td, child, inner, done);
+      swap(entry as Td, child, inner, done, preserve);
       before._put(key, inner);
       continue;
     }
@@ -80,8 +136,8 @@ function swap(td: Td, module: ModuleLike, before: Td, done: (() => void)[]): voi
     if (holder === undefined) throw new KeyError(`the module has no parameter or buffer '${key}'`);
     const old = read(holder, key) ?? null;
     if (old !== null && !(old instanceof Tensor)) throw new RuntimeError(`'${key}' of the module is no tensor`);
-    fill(holder, key, entry as Tensor);
-    done.push(() => fill(holder, key, old));
+    const parameter = preserve && holder === module._parameters;
+    done.push(put(holder, key, parameter ? inPlaceOf(old, entry) : entry, old));
     if (old !== null) before._put(key, old);
   }
 }

@@ -1,11 +1,13 @@
 // Copies, casts and moves between devices.
+import * as texts from "../../generated/texts.ts";
+import { typeName } from "../nn/errors.ts";
 import { Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { DType, dtypeByName, toDType } from "../tensor/dtype.ts";
-import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { LazyLike } from "./lazy.ts";
+import { lockTd } from "./locking.ts";
 import { applyLeaves } from "./pointwise.ts";
-import { entriesOf, isNested, isNonTensor, make, stateOf, type Td } from "./state.ts";
+import { entriesOf, isNested, isNonTensor, isTensorCollection, make, stateOf, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 /** What `to` understands. */
@@ -13,6 +15,10 @@ export interface ToOptions {
   device?: DeviceLike | null;
   dtype?: DType | string | null;
   batchSize?: readonly number[];
+  /** A tensor or a collection whose device and dtype are wanted. */
+  other?: Tensor | Td | null;
+  /** Give this collection the results instead of making another one. */
+  inplace?: boolean;
   /** Accepted for compatibility; transfers to the CPU are always complete. */
   nonBlocking?: boolean;
 }
@@ -35,18 +41,38 @@ export function cloneTd(td: Td, deep: boolean): Td {
   return td._like(entries, stateOf(td));
 }
 
-function readTarget(target: DeviceLike | DType | ToOptions | undefined, options: ToOptions): ToOptions {
-  if (target === undefined) return options;
-  if (target instanceof DType) return { ...options, dtype: target };
-  if (target instanceof Device) return { ...options, device: target };
+/** Contiguous tensors; a lazy stack becomes a dense TensorDict. @torch TensorDict.contiguous */
+export function contiguousTd(td: Td): Td {
+  const dense = td._kind === "lazy" ? (td as unknown as LazyLike).densify() : td;
+  return applyLeaves(dense, (t) => t.contiguous(), { nested: (entry) => entry });
+}
+
+/** The same elements without history. @torch TensorDict.detach */
+export function detachTd(td: Td): Td {
+  return applyLeaves(td, (t) => t.detach(), { nested: (entry) => entry.detach(), propagateLock: true });
+}
+
+/** The device and dtype of a tensor, or those that the tensors of a collection have in common. */
+function like(other: Tensor | Td): ToOptions {
+  if (other instanceof Tensor) return { device: other.device, dtype: other.dtype };
+  return { ...(other._device === null ? {} : { device: other._device }), dtype: other.dtype };
+}
+
+function readTarget(target: unknown, options: ToOptions): ToOptions {
+  const { other, ...rest } = options;
+  const wanted = other === undefined || other === null ? rest : { ...like(other), ...rest };
+  if (target === undefined || target === null) return wanted;
+  if (target instanceof DType) return { ...wanted, dtype: target };
+  if (target instanceof Device) return { ...wanted, device: target };
+  if (target instanceof Tensor || isTensorCollection(target)) return { ...like(target), ...wanted };
   if (typeof target === "string") {
-    return dtypeByName(target) === undefined ? { ...options, device: target } : { ...options, dtype: target };
+    return dtypeByName(target) === undefined ? { ...wanted, device: target } : { ...wanted, dtype: target };
   }
-  return { ...options, ...target };
+  throw texts.wrongArgument("to", "to", "target", "a device, a dtype, a Tensor or a TensorDict", typeName(target));
 }
 
 /** @torch TensorDict.to */
-export function convertTd(td: Td, target: DeviceLike | DType | ToOptions | undefined, options: ToOptions): Td {
+export function convertTd(td: Td, target: unknown, options: ToOptions): Td {
   const wanted = readTarget(target, options);
   const device = wanted.device === undefined || wanted.device === null ? null : toDevice(wanted.device);
   const dtype = wanted.dtype === undefined || wanted.dtype === null ? null : toDType(wanted.dtype);
@@ -55,8 +81,15 @@ export function convertTd(td: Td, target: DeviceLike | DType | ToOptions | undef
   if (device !== null && !(result._device?.equals(device) ?? false)) result = moveTd(result, device);
   if (wanted.batchSize !== undefined) {
     result = result._like(new Map(entriesOf(result)), stateOf(result));
-    result.batchSize = Size.fromList(wanted.batchSize);
+    result.batchSize = wanted.batchSize;
   }
+  if (wanted.inplace === true && result !== td) {
+    td.update(result);
+    td._device = result._device;
+    td.batchSize = result._batchSize;
+    return td;
+  }
+  if (td._locked && result !== td) lockTd(result);
   return result;
 }
 

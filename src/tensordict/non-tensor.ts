@@ -1,8 +1,10 @@
 // Values that are no tensors, wrapped so that they can be entries: one for the whole batch, or one per element.
 import { type PythonJson, toPlain } from "../io/python-json.ts";
-import { RuntimeError } from "../tensor/errors.ts";
+import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { TensorDictBase } from "./base.ts";
+import { checkedArguments, checkOptions } from "./checks.ts";
+import { CONSTRUCTOR } from "./signatures.ts";
 import { valuesOf } from "./stacking.ts";
 import { type CollectionKind, make, type NewState, stateOf, type Td, toDeviceOrNull, toSize } from "./state.ts";
 import { flatNumbers, tensor } from "./tensor-ops.ts";
@@ -68,7 +70,8 @@ export class NonTensorData<V = unknown> extends Values {
     null;
 
   constructor(data: V, options: CollectionOptions = {}) {
-    super(newState(options));
+    checkOptions("NonTensorData", CONSTRUCTOR, options);
+    super(newState(options ?? {}));
     this.value_ = data;
   }
   protected plain(): unknown {
@@ -129,6 +132,10 @@ export class NonTensorStack<V = unknown> extends Values {
 
   /** @param values one per element, row-major */
   constructor(values: readonly V[], state?: NewState) {
+    checkedArguments("NonTensorStack", "values:list", [values]);
+    if (state !== undefined && !(state?.batchSize instanceof Size)) {
+      throw new TypeError("NonTensorStack() takes a list of values");
+    }
     super(state ?? { batchSize: Size.fromList([values.length]), device: null, names: null });
     if (values.length !== this._batchSize.numel()) {
       throw new RuntimeError(`${values.length} values do not fill a batch of shape ${this._batchSize}`);

@@ -1,11 +1,12 @@
 // HDF5 files that are written while the program goes on, a megabyte at a time.
-import { resolve } from "node:path";
 import { discardPathLater, inTurn, replaceFileLater, temporaryBeside } from "../io/durable.ts";
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import type { Hdf5Layout } from "../io/hdf5-engine.ts";
 import { sweepLeftoversLater } from "../io/leftovers.ts";
+import { absolutePath } from "../io/paths.ts";
 import { Slices } from "../io/slices.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { requireFit } from "./batch.ts";
 import { PersistentTensorDict } from "./persistent.ts";
 import { entriesOf, isNested, isNonTensor, type Td } from "./state.ts";
 
@@ -27,9 +28,12 @@ export async function toH5Async(
 ): Promise<PersistentTensorDict> {
   const { signal, onProgress, ...layout } = options;
   const slices = new Slices(signal);
-  const temporary = temporaryBeside(filename);
+  requireFit(source);
+  const full = absolutePath(filename);
+  const temporary = temporaryBeside(full);
   const total = countOf(source);
   let done = 0;
+  let opened: PersistentTensorDict | null = null;
   try {
     using made = new PersistentTensorDict({ ...layout, filename: temporary, mode: "x" });
     for (const _ of made._fillSteps(source, () => onProgress?.(++done, total))) {
@@ -38,14 +42,17 @@ export async function toH5Async(
     // What was written without a pause can be given up still.
     await slices.pause();
     made.close();
-    return await inTurn(resolve(filename), async () => {
+    const batchSize = [...source._batchSize];
+    // Before it has the name: another one may take that right after.
+    opened = new PersistentTensorDict({ ...layout, batchSize, filename, written: temporary, mode: "r+" });
+    await inTurn(full, async () => {
       await replaceFileLater(temporary, filename);
       await sweepLeftoversLater(filename);
-      const opened = new PersistentTensorDict({ ...layout, batchSize: [...source._batchSize], filename, mode: "r+" });
-      opened._adopt(source);
-      return opened;
     });
+    opened._adopt(source);
+    return opened;
   } catch (error) {
+    opened?.close();
     await discardPathLater(temporary);
     throw error;
   }

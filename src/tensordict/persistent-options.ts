@@ -1,6 +1,7 @@
 // How TensorDicts over HDF5 files are opened.
 import type { Hdf5File } from "../io/hdf5.ts";
 import type { Hdf5Layout, Hdf5Mode } from "../io/hdf5-engine.ts";
+import { KeyError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import type { CollectionOptions, SizeLike } from "./types.ts";
 
 /** A group inside an open file. */
@@ -14,6 +15,8 @@ export interface Hdf5Group {
 export interface PersistentOptions extends Hdf5Layout {
   /** The file. Either this or `group` is given. */
   filename?: string;
+  /** @internal Where the file is while it has another path still. */
+  written?: string;
   /** An open file, or a group in it; closing it is left to whoever opened it. */
   group?: Hdf5File | Hdf5Group;
   /** As in h5py: "r" (the default), "r+", "w", "w-", "x" or "a". */
@@ -34,4 +37,24 @@ export interface FromH5Options {
   /** The most batch dimensions. */
   batchDims?: number;
   nonTensorAsStack?: boolean;
+}
+
+/** A key with a slash would become groups, and be another key when it is read. */
+export function requireNoSlash(key: string): void {
+  if (!key.includes("/")) return;
+  throw new KeyError(
+    `The key ${JSON.stringify(key)} cannot be saved in an HDF5 file, where a slash leads into a group. ` +
+      "A nested key such as ['a', 'b'] does the same.",
+  );
+}
+
+/** Throws for something else in the place of the options. */
+export function requireObject(options: unknown): void {
+  if (typeof options === "object" && options !== null) return;
+  throw new TypeError("PersistentTensorDict() takes an object with a filename or a group");
+}
+
+/** The error for a tensor that files cannot keep. */
+export function noGradients(): RuntimeError {
+  return new RuntimeError("Cannot set a tensor that has requires_grad=True.");
 }

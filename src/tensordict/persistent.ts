@@ -6,18 +6,21 @@ import { Hdf5File } from "../io/hdf5.ts";
 import type { Hdf5Layout, Hdf5Mode } from "../io/hdf5-engine.ts";
 import { nest } from "../io/hdf5-values.ts";
 import { sweepLeftovers } from "../io/leftovers.ts";
+import { absolutePath } from "../io/paths.ts";
+import { type PythonJson, toPlain } from "../io/python-json.ts";
 import { CPU } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { KeyError, NotImplementedError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import { numelOf, Size, sameSizes } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
-import { updateTd } from "./access.ts";
 import { TensorDictBase } from "./base.ts";
+import { requireFit } from "./batch.ts";
 import { isSource, startsWith } from "./convert.ts";
 import { keyPath, keyText, missingKey } from "./keys.ts";
 import { noNested } from "./nested.ts";
 import type { FromH5Options, Hdf5Group, PersistentOptions } from "./persistent-options.ts";
+import { noGradients, requireNoSlash, requireObject } from "./persistent-options.ts";
 import { valuesOf } from "./stacking.ts";
 import {
   Collection,
@@ -37,6 +40,7 @@ import {
   toSize,
 } from "./state.ts";
 import type { Entry, NestedKey, Schema } from "./types.ts";
+import { updateTd } from "./writes.ts";
 
 /** Deeper files are taken for groups that hold themselves. */
 const MAX_DEPTH = 100;
@@ -79,6 +83,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
       this.#place = options as unknown as Place;
       return;
     }
+    requireObject(options);
     const { filename, group, mode = "r", batchSize, device, names, nonTensorAsStack = false, ...layout } = options;
     if ((filename === undefined) === (group === undefined)) {
       throw new RuntimeError("Either group or filename must be provided, and not both.");
@@ -86,7 +91,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
     const size = toSize(batchSize);
     super({ batchSize: size, device: toDeviceOrNull(device), names: toNames(names, size.length) });
     const given: Hdf5Group | null = group instanceof Hdf5File ? { file: group } : (group ?? null);
-    const file = given === null ? new Hdf5File(filename as string, mode) : given.file;
+    const file = given === null ? new Hdf5File(filename as string, mode, options.written) : given.file;
     const owner = given === null;
     this.#place = { file, path: given?.path ?? "", owner, layout, asStack: nonTensorAsStack };
     try {
@@ -126,12 +131,15 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
     this.#place.file.close();
   }
   /** Takes back the last `lock_` or `unlock_`, and closes the file that this was opened with. */
-  override [Symbol.dispose](): void {
-    try {
-      super[Symbol.dispose]();
-    } finally {
-      if (this.#place.owner) this.close();
-    }
+  override get [Symbol.dispose](): () => void {
+    const undo = super[Symbol.dispose];
+    return () => {
+      try {
+        undo();
+      } finally {
+        if (this.#place.owner) this.close();
+      }
+    };
   }
 
   #at(key: string): string {
@@ -139,7 +147,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
   }
 
   #isKey(key: string): boolean {
-    return !key.split("/").some((part) => part === "" || part === ".");
+    return key.isWellFormed() && !key.split("/").some((part) => part === "" || part === ".");
   }
 
   #kind(key: string): "group" | "dataset" | null {
@@ -203,7 +211,8 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
   }
 
   #values(key: string, path: string): Td {
-    const { values, shape, stack } = this.#place.file.values(path);
+    const { values: found, shape, stack } = this.#place.file.exactValues(path);
+    const values = found.map((value) => toPlain(value as PythonJson));
     const device = this._device ?? CPU;
     const batch = this._batchSize;
     const rows = this.#place.asStack && batch.length > 0 && startsWith(shape, batch);
@@ -212,6 +221,8 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
       made = make.nonTensorStack(values, { batchSize: Size.fromList([...stack]), device, names: null });
     else if (rows) made = make.nonTensorStack(this.#rows(values, shape), { batchSize: batch, device, names: null });
     else made = make.nonTensor(nest(values, shape), { batchSize: batch, device, names: null });
+    // What the file has: 2.0 is no 2.
+    (made as unknown as { _raw: PythonJson })._raw = nest(found, stack ?? shape) as PythonJson;
     // Values that are changed in place go back to the file.
     (made as unknown as { _onChange: () => void })._onChange = () => this._put(key, made);
     return made;
@@ -229,6 +240,10 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
       outline: (key) => this.#entry(key, (_path, dtype, shape) => outlineTensor(dtype, shape)),
       read: (key, index) => this.#moved(this.#place.file.read(this.#at(key), ...index)),
       write: (key, index, value) => this.#write(key, index, value),
+      check: (key, entry) => {
+        if (isNested(entry)) throw noNested("saving in an HDF5 file", key);
+        if (entry instanceof Tensor && entry.requiresGrad) throw noGradients();
+      },
     };
   }
 
@@ -281,6 +296,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
   }
 
   *#putSteps(key: string, entry: Entry, onTensor: (() => void) | null): Generator<void> {
+    requireNoSlash(key);
     if (entry instanceof Tensor) yield* this.#putTensor(key, entry, onTensor);
     else if (isNested(entry)) throw noNested("saving in an HDF5 file", key);
     else if (isNonTensor(entry)) this.#putValue(key, entry as Td);
@@ -288,7 +304,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
   }
 
   *#putTensor(key: string, value: Tensor, onTensor: (() => void) | null): Generator<void> {
-    if (value.requiresGrad) throw new RuntimeError("Cannot set a tensor that has requires_grad=True.");
+    if (value.requiresGrad) throw noGradients();
     const { file, layout } = this.#place;
     const path = this.#at(key);
     const kind = this.#kind(key);
@@ -309,11 +325,11 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
 
   #putValue(key: string, entry: Td): void {
     const { file } = this.#place;
-    const held = valuesOf(entry);
+    const { _raw, _raws, value_ } = entry as unknown as { _raw?: unknown; _raws: readonly unknown[]; value_: unknown };
     const path = this.#at(key);
-    if (entry._kind === "nonTensorStack") file.putValues(path, held, [...entry._batchSize], true);
+    if (entry._kind === "nonTensorStack") file.putValues(path, _raws ?? valuesOf(entry), [...entry._batchSize], true);
     else {
-      const value = (entry as unknown as { value_: unknown }).value_;
+      const value = _raw ?? value_;
       if (Array.isArray(value)) file.putValues(path, value, [value.length], false);
       else file.putValues(path, [value], [], false);
     }
@@ -444,23 +460,27 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
   ): PersistentTensorDict {
     const tree = source instanceof Collection ? (source as Td) : null;
     if (tree === null && !isSource(source)) throw new TypeError("fromDict() takes an object or a TensorDict");
-    const temporary = temporaryBeside(filename);
+    if (tree !== null) requireFit(tree);
+    const temporary = temporaryBeside(absolutePath(filename));
     const given: PersistentOptions = { ...options, batchSize: options.batchSize ?? [...(tree?._batchSize ?? [])] };
+    let opened: PersistentTensorDict | null = null;
     try {
       {
         using made = new PersistentTensorDict({ ...given, filename: temporary, mode: "x" });
-        updateTd(made, source as Td, false);
+        updateTd(made, source as Td);
       }
+      // Before it has the name: another one may take that right after.
+      opened = new PersistentTensorDict({ ...given, filename, written: temporary, mode: "r+" });
       replaceFile(temporary, filename);
       sweepLeftovers(filename);
+      if (tree !== null) opened._adopt(tree);
+      else if (options.batchSize === undefined) opened.#growBatch(Number.POSITIVE_INFINITY);
+      return opened;
     } catch (error) {
+      opened?.close();
       discardPath(temporary);
       throw error;
     }
-    const opened = new PersistentTensorDict({ ...given, filename, mode: "r+" });
-    if (tree !== null) opened._adopt(tree);
-    else if (options.batchSize === undefined) opened.#growBatch(Number.POSITIVE_INFINITY);
-    return opened;
   }
 
   /** @internal Files keep no batch sizes and no names: those of what was written stay with the opened file. */

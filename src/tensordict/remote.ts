@@ -1,5 +1,6 @@
 // TensorDicts in S3 stores: memory-mapped directories as objects, of which parts are loaded by range.
 
+import { Claims } from "../io/claims.ts";
 import { readTree } from "../io/memmap-read.ts";
 import { RemoteDirectory, remoteSubtree, writeRemoteDirectory } from "../io/remote-directory.ts";
 import { type RemoteOptions, RemotePlace } from "../io/s3.ts";
@@ -8,6 +9,7 @@ import { selectKeys, selectRows, type TreeKey } from "../io/tree-select.ts";
 import { CPU } from "../tensor/device.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
+import { checkCall } from "./checks.ts";
 import { planTree, requireSavable } from "./memmap-save.ts";
 import type { Td } from "./state.ts";
 import { buildTree, type PickleChoice } from "./tree-load.ts";
@@ -33,6 +35,7 @@ export interface RemoteLoadOptions extends RemoteOptions {
  * @throws FormatError when the metadata is wrong, or an object is shorter than its tensor
  */
 export async function loadRemote(url: string, options: RemoteLoadOptions = {}): Promise<Td> {
+  checkCall("loadRemote", [url, options]);
   const { subpath, keys, rows, pickles = "refuse", ...remote } = options;
   const directory = await RemoteDirectory.open(new RemotePlace(remoteSubtree(url, subpath), remote));
   let node = readTree(directory, directory.root);
@@ -61,9 +64,15 @@ export interface RemoteSaveOptions extends RemoteOptions {
  * directory is there when it is complete; one that is written over is a mixture until then.
  */
 export async function saveRemote(td: Td, url: string, options: RemoteSaveOptions = {}): Promise<void> {
+  checkCall("saveRemote", [td, url, options]);
   requireSavable(td);
   const { robustKey = true, ...remote } = options;
-  const context = { options: { robustKey, copyExisting: true }, like: false, inplace: false };
-  const { write } = planTree(td, "/", context);
-  await writeRemoteDirectory(new RemotePlace(url, remote), write, robustKey);
+  const claims = new Claims();
+  try {
+    const context = { options: { robustKey, copyExisting: true }, like: false, inplace: false, claims };
+    const { write } = planTree(td, "/", context);
+    await writeRemoteDirectory(new RemotePlace(url, remote), write, robustKey);
+  } finally {
+    claims.release();
+  }
 }

@@ -14,12 +14,14 @@ import { SafetensorsFile, saveSafetensors, saveSafetensorsAsync } from "../io/sa
 import type { SafetensorsListing } from "../io/safetensors-header.ts";
 import type { FileWriteOptions } from "../io/single-file.ts";
 import { whileUnreplaced } from "../io/unreplaced.ts";
+import { requireText, requireTexts } from "../io/well-formed.ts";
 import { type DeviceLike, toDevice } from "../tensor/device.ts";
 import { TypeError, ValueError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { fitBatch, requireFit } from "./batch.ts";
+import { checkCall } from "./checks.ts";
 import { classInFile } from "./class-registry.ts";
-import { startsWith } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { noNested } from "./nested.ts";
 import { entriesOf, isNested, make, type NewState, type Td, toNames } from "./state.ts";
@@ -56,6 +58,7 @@ function valueNode(entry: Td, path: readonly string[]): PythonJsonObject {
       `Cannot save the non-tensor value at ${placeText(path)} as safetensors: ${what} ${JSON_KINDS}.`,
     );
   }
+  requireTexts(value, () => `the value at ${placeText(path)}`);
   return new Map<string, PythonJson>([["non_tensor", value]]);
 }
 
@@ -97,6 +100,7 @@ function levelNode(td: Td, path: readonly string[], tensors: Map<string, Tensor>
     ["batch_size", [...td._batchSize]],
     ["names", td._names === null ? null : [...td._names]],
   ]);
+  requireTexts(td._names, () => `the dimension names at ${placeText(path)}`);
   if (td._kind === "lazy") {
     requireSameKeys(td as unknown as LazyLike, path);
     node.set("stack_dim", (td as unknown as LazyLike).stackDim);
@@ -104,6 +108,7 @@ function levelNode(td: Td, path: readonly string[], tensors: Map<string, Tensor>
   const qualified = classOf(td);
   if (qualified !== null) node.set("class", `<class '${qualified}'>`);
   const keys: PythonJsonObject = new Map();
+  for (const [key] of entriesOf(td)) requireText(key, () => `the key ${JSON.stringify(key)}`);
   for (const [key, entry] of entriesOf(td)) keys.set(key, entryNode(entry, [...path, key], tensors));
   node.set("keys", keys);
   return node;
@@ -113,6 +118,7 @@ function flatten(td: Td): Flat {
   if (td._kind === "nonTensor" || td._kind === "nonTensorStack") {
     throw new TypeError("Cannot save a bare non-tensor value as safetensors: wrap it in a TensorDict.");
   }
+  requireFit(td);
   const tensors = new Map<string, Tensor>();
   const root = levelNode(td, [], tensors);
   return {
@@ -141,6 +147,7 @@ function flatten(td: Td): Flat {
  * ```
  */
 export function toSafetensors(td: Td, path: string, options: FileWriteOptions = {}): void {
+  checkCall("toSafetensors", [td, path, options]);
   const { tensors, structure } = flatten(td);
   saveSafetensors(tensors, path, { ...options, metadata: { tensordict: structure } });
 }
@@ -151,6 +158,7 @@ export async function toSafetensorsAsync(
   path: string,
   options: FileWriteOptions & BackgroundOptions = {},
 ): Promise<void> {
+  checkCall("toSafetensorsAsync", [td, path, options]);
   const { tensors, structure } = flatten(td);
   await saveSafetensorsAsync(tensors, path, { ...options, metadata: { tensordict: structure } });
 }
@@ -239,8 +247,7 @@ class Builder {
     if (name === undefined && !value.has("td")) throw this.bad(`entry ${JSON.stringify(key)} is not understood`);
     if (name !== undefined) this.used.add(name as string);
     const made = name === undefined ? this.level(value.get("td"), depth + 1) : this.file.tensor(name as string);
-    const shape = made instanceof Tensor ? made._shape : made._batchSize;
-    if (!startsWith(shape, state.batchSize)) {
+    if (fitBatch(made as Entry, state.batchSize) === null) {
       throw this.bad(`entry ${JSON.stringify(key)} does not begin with the batch size ${state.batchSize}`);
     }
     return made as Entry;
@@ -284,6 +291,7 @@ function dotted(file: SafetensorsFile): Td {
  * @throws FormatError when the file is not what its header or its structure says
  */
 export function fromSafetensors(path: string, options: { device?: DeviceLike | null } = {}): Td {
+  checkCall("fromSafetensors", [path, options]);
   const td = whileUnreplaced(path, () => {
     const file = new SafetensorsFile(path);
     const text = file.metadata.get("tensordict");

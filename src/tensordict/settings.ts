@@ -1,4 +1,5 @@
 // Switches of the TensorDict room: how stacks are made, what missing keys give, how things print.
+import { Mode } from "../tensor/modes.ts";
 
 /** What printing shows. */
 export interface PrintOptions {
@@ -41,18 +42,28 @@ export interface Restorable extends Disposable {
   restore(): void;
 }
 
-function change<K extends keyof typeof settings>(name: K, value: (typeof settings)[K]): Restorable {
-  const before = settings[name];
-  settings[name] = value;
-  const restore = () => {
-    settings[name] = before;
-  };
-  return { restore, [Symbol.dispose]: restore };
+type Settings = typeof settings;
+
+/** One stack for each setting. */
+const modes = new Map<keyof Settings, Mode<unknown>>();
+
+function change<K extends keyof Settings>(key: K, value: Settings[K], name: string): Restorable {
+  let mode = modes.get(key) as Mode<Settings[K]> | undefined;
+  if (mode === undefined) {
+    mode = new Mode<Settings[K]>(
+      () => settings[key],
+      (x) => {
+        settings[key] = x;
+      },
+    );
+    modes.set(key, mode as Mode<unknown>);
+  }
+  return mode.change(value, name);
 }
 
 /** Whether `stack` of TensorDicts is lazy. @torch tensordict.set_lazy_legacy */
 export function setLazyLegacy(value: boolean): Restorable {
-  return change("lazyLegacy", value);
+  return change("lazyLegacy", value, "setLazyLegacy");
 }
 
 /** @torch tensordict.lazy_legacy */
@@ -62,7 +73,7 @@ export function lazyLegacy(): boolean {
 
 /** Whether arrays of non-numbers become stacks of values. @torch tensordict.set_list_to_stack */
 export function setListToStack(value: boolean): Restorable {
-  return change("listToStack", value);
+  return change("listToStack", value, "setListToStack");
 }
 
 /** @torch tensordict.list_to_stack */
@@ -72,7 +83,7 @@ export function listToStack(): boolean {
 
 /** Whether `get` of a missing key gives null; otherwise it throws. @torch tensordict.set_get_defaults_to_none */
 export function setGetDefaultsToNull(value: boolean): Restorable {
-  return change("getDefaultsToNull", value);
+  return change("getDefaultsToNull", value, "setGetDefaultsToNull");
 }
 
 /** @torch tensordict.get_defaults_to_none */
@@ -82,7 +93,7 @@ export function getDefaultsToNull(): boolean {
 
 /** How TensorDicts print. @torch tensordict.set_printoptions */
 export function setTensorDictPrintoptions(options: Partial<PrintOptions> = {}): Restorable {
-  return change("print", { ...settings.print, ...options });
+  return change("print", { ...settings.print, ...options }, "setTensorDictPrintoptions");
 }
 
 /** @torch tensordict.get_printoptions */

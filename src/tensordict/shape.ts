@@ -3,8 +3,20 @@ import { IndexError, RuntimeError, ValueError } from "../tensor/errors.ts";
 import { numelOf, Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { LazyLike } from "./lazy.ts";
+import {
+  flattenLazy,
+  noLazyView,
+  permuteLazy,
+  regroup,
+  repeatLazy,
+  restack,
+  squeezeLazy,
+  unbindLazy,
+  unsqueezeLazy,
+} from "./lazy-shape.ts";
+import { lockTd } from "./locking.ts";
 import { type NestedTensor, noNested } from "./nested.ts";
-import { stackOfValues } from "./stacking.ts";
+import { maybeDenseStackTds, stackOfValues } from "./stacking.ts";
 import {
   type Collection,
   type DimNames,
@@ -19,6 +31,7 @@ import {
 } from "./state.ts";
 import { flatNumbers, tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
+import { viewOf } from "./undo.ts";
 
 /** An operation on the first dimensions of a tensor. */
 export interface ShapeOp {
@@ -87,16 +100,34 @@ function resolveShape(shape: readonly number[], batch: readonly number[]): numbe
   return [...shape];
 }
 
+/** The result of a shape operation is locked where its source is. */
+function lockLike(td: Td, result: Td): Td {
+  if (td._locked && result !== td) lockTd(result);
+  return result;
+}
+
+/** Locked like its source, and written back into it at the end of a `using` block. */
+function viewed(td: Td, result: Td, inverse: (view: Td) => Td): Td {
+  return viewOf(td, lockLike(td, result), inverse);
+}
+
 /** @torch TensorDict.view and TensorDict.reshape */
 export function viewTd(td: Td, shape: readonly number[], copy: boolean): Td {
   const batch = td._batchSize;
   const target = resolveShape(shape, batch);
-  if (target.length === batch.length && target.every((n, i) => n === batch[i])) return td;
+  const same = target.length === batch.length && target.every((n, i) => n === batch[i]);
   const size = (full: readonly number[]) => [...target, ...full.slice(batch.length)];
-  return applyShape(td, {
+  const op: ShapeOp = {
     tensor: (t) => (copy ? t.reshape(size(t._shape)) : t.view(size(t._shape))),
     size,
-  });
+    lazy: (lazy) => {
+      const found = regroup(lazy, size(lazy._batchSize));
+      if (found === null && !copy && batchNumel(lazy._batchSize) > 0) throw noLazyView();
+      return found;
+    },
+  };
+  const result = same ? td : applyShape(td, op);
+  return copy ? lockLike(td, result) : viewed(td, result, (view) => view.view([...batch]) as Td);
 }
 
 /** @torch TensorDict.expand */
@@ -116,11 +147,28 @@ export function expandTd(td: Td, shape: readonly number[]): Td {
     );
   }
   const size = (full: readonly number[]) => [...target, ...full.slice(batch.length)];
-  return applyShape(td, {
-    tensor: (t) => t.expand(size(t._shape)),
+  const result = applyShape(td, {
+    tensor: (t) => t.expand([...size(t._shape)]),
     size,
     names: (names) => (names === null ? null : [...new Array<null>(extra).fill(null), ...names]),
+    lazy: (lazy) => expandLazy(lazy, size(lazy._batchSize)),
   });
+  return td._kind === "lazy" ? result : lockLike(td, result);
+}
+
+function expandLazy(lazy: LazyLike, shape: readonly number[]): Td | null {
+  const at = shape.length - lazy._batchSize.length + lazy.stackDim;
+  const count = shape[at] as number;
+  if (count === 0) return null;
+  const inner = shape.filter((_, dim) => dim !== at);
+  const first = lazy.members[0] as Td;
+  // A single member stands for each of the others.
+  const members =
+    lazy.members.length === count ? lazy.members : Array.from({ length: count }, () => first.clone(false) as Td);
+  return maybeDenseStackTds(
+    members.map((member) => member.expand(inner) as Td),
+    at,
+  );
 }
 
 /** @torch TensorDict.permute */
@@ -131,11 +179,14 @@ export function permuteTd(td: Td, dims: readonly number[]): Td {
     throw new ValueError("Received an permutation order incompatible with the tensordict shape.");
   }
   const full = (n: number) => [...(order as number[]), ...Array.from({ length: n - rank }, (_, i) => rank + i)];
-  return applyShape(td, {
+  const result = applyShape(td, {
     tensor: (t) => t.permute(full(t._shape.length)),
     size: (shape) => full(shape.length).map((dim) => shape[dim] as number),
-    names: (names) => names && (order as number[]).map((dim) => names[dim] ?? null),
+    names: (names) => names && full(names.length).map((dim) => names[dim] ?? null),
+    lazy: (lazy) => permuteLazy(lazy, full(lazy._batchSize.length), permuteTd),
   });
+  const inverse = (order as number[]).map((_, dim) => order.indexOf(dim));
+  return viewed(td, result, (view) => permuteTd(view, inverse));
 }
 
 /** @torch TensorDict.transpose */
@@ -146,6 +197,7 @@ export function transposeTd(td: Td, dim0: number, dim1: number): Td {
   if (a === null || b === null) {
     throw new ValueError("The provided dimensions are incompatible with the tensordict batch-size.");
   }
+  if (a === b) return viewed(td, td, (view) => view);
   const order = Array.from({ length: rank }, (_, i) => (i === a ? b : i === b ? a : i));
   return permuteTd(td, order);
 }
@@ -160,11 +212,13 @@ export function unsqueezeTd(td: Td, dim: number): Td {
         `Got dim=${dim} with a batch size of ${td._batchSize}.`,
     );
   }
-  return applyShape(td, {
+  const result = applyShape(td, {
     tensor: (t) => t.unsqueeze(at),
     size: (shape) => [...shape.slice(0, at), 1, ...shape.slice(at)],
     names: (names) => names && [...names.slice(0, at), null, ...names.slice(at)],
+    lazy: (lazy) => unsqueezeLazy(lazy, at),
   });
+  return viewed(td, result, (view) => squeezeTd(view, at));
 }
 
 /** @torch TensorDict.squeeze */
@@ -172,12 +226,16 @@ export function squeezeTd(td: Td, dim?: number): Td {
   const batch = td._batchSize;
   if (dim === undefined) {
     const keep = batch.map((n) => n !== 1);
-    if (keep.every(Boolean)) return td;
+    if (keep.every(Boolean)) return viewed(td, td, (view) => view);
     const size = (shape: readonly number[]) => shape.filter((_, i) => keep[i] ?? true);
-    return applyShape(td, {
+    const result = applyShape(td, {
       tensor: (t) => t.reshape(size(t._shape)),
       size,
-      names: (names) => names?.filter((_, i) => keep[i]) ?? null,
+      names: (names) => names?.filter((_, i) => keep[i] ?? true) ?? null,
+      lazy: (lazy) => keep.reduceRight<Td>((at, kept, i) => (kept ? at : squeezeTd(at, i)), lazy as unknown as Td),
+    });
+    return viewed(td, result, () => {
+      throw new RuntimeError("Cannot use td.squeeze() as a decorator if the dimension is implicit.");
     });
   }
   const at = wrapBatchDim(dim, batch.length);
@@ -187,17 +245,22 @@ export function squeezeTd(td: Td, dim?: number): Td {
         `Got dim=${dim} and batch_size=${batch}.`,
     );
   }
-  if (batch[at] !== 1) return td;
-  return applyShape(td, {
+  if (batch[at] !== 1) return viewed(td, td, (view) => view);
+  const result = applyShape(td, {
     tensor: (t) => t.squeeze(at),
     size: (shape) => shape.filter((_, i) => i !== at),
     names: (names) => names?.filter((_, i) => i !== at) ?? null,
+    lazy: (lazy) => squeezeLazy(lazy, at),
   });
+  return viewed(td, result, (view) => unsqueezeTd(view, at));
 }
 
 /** @torch TensorDict.flatten */
 export function flattenTd(td: Td, startDim: number, endDim: number): Td {
   const batch = td._batchSize;
+  // torch makes one dimension of none.
+  const none = batch.length === 0 && startDim === 0 && (endDim === -1 || endDim === 0);
+  if (none) return unsqueezeTd(td, 0);
   const start = wrapBatchDim(startDim, batch.length);
   const end = wrapBatchDim(endDim, batch.length);
   if (start === null || end === null || end < start) {
@@ -209,7 +272,16 @@ export function flattenTd(td: Td, startDim: number, endDim: number): Td {
     const merged = shape.slice(start, end + 1).reduce((a, b) => a * b, 1);
     return [...shape.slice(0, start), merged, ...shape.slice(end + 1)];
   };
-  return applyShape(td, { tensor: (t) => t.reshape([...size(t._shape)]), size });
+  const result = applyShape(td, {
+    tensor: (t) => t.reshape([...size(t._shape)]),
+    size,
+    names: (names) => names && [...names.slice(0, start), null, ...names.slice(end + 1)],
+    lazy: (lazy) => {
+      if (start === end) return lazy as unknown as Td;
+      return batchNumel(lazy._batchSize) === 0 ? null : flattenLazy(lazy as unknown as Td, start, end);
+    },
+  });
+  return viewed(td, result, (view) => unflattenTd(view, start, batch.slice(start, end + 1)));
 }
 
 /** @torch TensorDict.unflatten */
@@ -217,7 +289,14 @@ export function unflattenTd(td: Td, dim: number, sizes: readonly number[]): Td {
   const at = requireBatchDim(td, dim);
   const target = resolveShape(sizes, [td._batchSize[at] as number]);
   const size = (shape: readonly number[]) => [...shape.slice(0, at), ...target, ...shape.slice(at + 1)];
-  return applyShape(td, { tensor: (t) => t.reshape(size(t._shape)), size });
+  const fresh = new Array<null>(target.length - 1).fill(null);
+  const result = applyShape(td, {
+    tensor: (t) => t.reshape(size(t._shape)),
+    size,
+    names: (names) => names && [...names.slice(0, at), ...fresh, ...names.slice(at)],
+    lazy: (lazy) => regroup(lazy, size(lazy._batchSize)),
+  });
+  return viewed(td, result, (view) => flattenTd(view, at, at + target.length - 1));
 }
 
 /** A batch dimension, or the error that Python gives for others. */
@@ -234,10 +313,13 @@ function narrowTd(td: Td, dim: number, start: number, length: number): Td {
     tensor: (t) => t.narrow(at, start, length),
     size: (shape) => shape.map((n, i) => (i === at ? length : n)),
     names: (names) => names,
-    lazy: (lazy) =>
-      at === lazy.stackDim && length > 0
-        ? make.lazy(lazy.members.slice(start, start + length), at, lazy.stackDimName)
-        : null,
+    lazy: (lazy) => {
+      const { stackDim, members, stackDimName } = lazy;
+      if (at !== stackDim) {
+        return restack(lazy, stackDim, (member) => narrowTd(member, at < stackDim ? at : at - 1, start, length));
+      }
+      return length > 0 ? make.lazy(members.slice(start, start + length), at, stackDimName) : null;
+    },
   });
 }
 
@@ -251,7 +333,7 @@ export function splitTd(td: Td, sizes: number | readonly number[], dim: number):
     }
     const parts: Td[] = [];
     for (let start = 0; start < total; start += sizes)
-      parts.push(narrowTd(td, at, start, Math.min(sizes, total - start)));
+      parts.push(lockLike(td, narrowTd(td, at, start, Math.min(sizes, total - start))));
     return parts.length > 0 ? parts : [td];
   }
   if (sizes.reduce((a, b) => a + b, 0) !== total || sizes.some((n) => !Number.isSafeInteger(n) || n < 0)) {
@@ -263,7 +345,7 @@ export function splitTd(td: Td, sizes: number | readonly number[], dim: number):
   let start = 0;
   return sizes.map((n) => {
     start += n;
-    return narrowTd(td, at, start - n, n);
+    return lockLike(td, narrowTd(td, at, start - n, n));
   });
 }
 
@@ -280,6 +362,7 @@ export function chunkTd(td: Td, chunks: number, dim: number): Td[] {
 export function unbindTd(td: Td, dim: number): Td[] {
   const at = requireBatchDim(td, dim);
   const count = td._batchSize[at] as number;
+  if (td._kind === "lazy") return unbindLazy(td as unknown as LazyLike, at);
   return Array.from({ length: count }, (_, i) =>
     applyShape(td, {
       // Indexing the first dimension has a short way.
@@ -287,7 +370,7 @@ export function unbindTd(td: Td, dim: number): Td[] {
       nested: (entry) => (at === 0 ? entry.at(i) : null),
       size: (shape) => shape.filter((_size, d) => d !== at),
       names: (names) => names?.filter((_name, d) => d !== at) ?? null,
-      lazy: (lazy) => (at === lazy.stackDim ? (lazy.members[i] as Td) : null),
+      lazy: (lazy) => unbindLazy(lazy, at, i)[0] as Td,
     }),
   );
 }
@@ -320,8 +403,14 @@ export function repeatTd(td: Td, repeats: readonly number[]): Td {
         `${repeats.length} but ndim=${rank}.`,
     );
   }
-  return applyShape(td, {
-    tensor: (t) => t.repeat([...repeats, ...new Array<number>(t._shape.length - rank).fill(1)]),
-    size: (shape) => shape.map((n, i) => n * (repeats[i] ?? 1)),
-  });
+  const full = (n: number) => [...repeats, ...new Array<number>(n - rank).fill(1)];
+  return lockLike(
+    td,
+    applyShape(td, {
+      tensor: (t) => t.repeat(full(t._shape.length)),
+      size: (shape) => shape.map((n, i) => n * (repeats[i] ?? 1)),
+      names: (names) => names,
+      lazy: (lazy) => repeatLazy(lazy, full(lazy._batchSize.length)),
+    }),
+  );
 }

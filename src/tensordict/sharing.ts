@@ -4,8 +4,10 @@ import { toDevice } from "../tensor/device.ts";
 import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { fitBatch, requireFit } from "./batch.ts";
+import { checkCall } from "./checks.ts";
 import { classByName } from "./class-registry.ts";
-import { stackProblem, startsWith } from "./convert.ts";
+import { stackProblem } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
 import { noNested } from "./nested.ts";
@@ -54,6 +56,8 @@ function levelOf(td: Td): SharedLevel {
  * ```
  */
 export function toShared(value: Tensor | Td): Shared {
+  checkCall("toShared", [value]);
+  if (isTensorCollection(value)) requireFit(value);
   return share(value, new RemovedFiles());
 }
 
@@ -173,8 +177,7 @@ class Opener {
       const [key, shared] = listOf(pair as unknown[], "entries") as [string, Shared];
       textOf(key, "key");
       const entry = this.open(shared, depth + 1);
-      const shape = entry instanceof Tensor ? entry._shape : entry._batchSize;
-      if (!startsWith(shape, state.batchSize)) {
+      if (fitBatch(entry, state.batchSize) === null) {
         throw new TypeError(
           `the shared entry ${JSON.stringify(key)} does not begin with the batch size ${state.batchSize}`,
         );

@@ -3,9 +3,11 @@ import type { PythonJson } from "../io/python-json.ts";
 import { IndexError, KeyError, RuntimeError, ValueError } from "../tensor/errors.ts";
 import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { checkedArguments } from "./checks.ts";
 import { pythonString } from "./keys.ts";
 import { catNested, noNested } from "./nested.ts";
 import { settings } from "./settings.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import {
   Collection,
   commonDevice,
@@ -20,6 +22,11 @@ import {
 import { catTensors, flatNumbers, stackTensors, tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
 import { nestedValues } from "./values.ts";
+
+/** The dimension of a call, which may be named in an object. */
+function checkedDim(op: string, list: readonly Td[], dim: unknown): number {
+  return (checkedArguments(op, FUNCTIONS[op] as string, [list, dim])[1] ?? 0) as number;
+}
 
 function insertDim(size: readonly number[], dim: number, n: number): Size {
   return Size.fromList([...size.slice(0, dim), n, ...size.slice(dim)]);
@@ -116,7 +123,8 @@ function stackEntries(entries: readonly Entry[], key: string, dim: number): Entr
 }
 
 /** Stacks into one dense TensorDict; keys, shapes and batch sizes must agree. */
-export function denseStack(list: readonly Td[], dim: number): Td {
+export function denseStack(list: readonly Td[], given = 0): Td {
+  const dim = checkedDim("denseStack", list, given);
   if (list.length === 0) throw new RuntimeError("stack expects a non-empty TensorList");
   checkBatches(list);
   const first = list[0] as Td;
@@ -185,7 +193,8 @@ export function maybeDenseStackTds(list: readonly Td[], dim: number): Td {
 }
 
 /** Stacks as the settings say. @torch torch.stack of TensorDicts */
-export function stackTds(list: readonly Td[], dim: number): Td {
+export function stackTds(list: readonly Td[], given = 0): Td {
+  const dim = checkedDim("stack", list, given);
   if (list.length > 0 && settings.lazyLegacy) return lazyStackTds(list, dim);
   return denseStack(list, dim);
 }
@@ -203,7 +212,8 @@ function catEntries(entries: readonly Entry[], key: string, dim: number): Entry 
 }
 
 /** @torch torch.cat of TensorDicts */
-export function catTds(list: readonly Td[], dim: number): Td {
+export function catTds(list: readonly Td[], given = 0): Td {
+  const dim = checkedDim("cat", list, given);
   if (list.length === 0) throw new ValueError("torch.cat(): expected a non-empty list of Tensors");
   const first = list[0] as Td;
   const rank = first._batchSize.length;

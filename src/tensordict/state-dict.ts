@@ -1,12 +1,14 @@
 // State dictionaries: tensors by flat or nested key, for checkpoints and modules.
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
+import { setOwn } from "../tensor/objects.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { findEntry, setEntry, setInPlace } from "./access.ts";
+import { findEntry } from "./access.ts";
 import { isSource } from "./convert.ts";
 import { pythonString } from "./keys.ts";
 import { noNested } from "./nested.ts";
 import { Collection, entriesOf, isNested, isNonTensor, type Td } from "./state.ts";
+import { allOrNothing, planInPlace, planSet } from "./writes.ts";
 
 /** How a state dictionary is made. */
 export interface StateDictOptions {
@@ -20,10 +22,6 @@ export interface StateDictOptions {
 /** Tensors by key. */
 export interface TensorState {
   [key: string]: Tensor | TensorState;
-}
-
-function define(target: TensorState, key: string, value: Tensor | TensorState): void {
-  Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 /** Every tensor of the tree with its path; a lazy stack gives copies, stacked. */
@@ -43,9 +41,10 @@ export function stateDictOf(td: Td, options: StateDictOptions = {}): TensorState
   const state: TensorState = {};
   if (options.flatten === false) {
     for (const [key, entry] of entriesOf(td)) {
-      if (entry instanceof Tensor) define(state, prefix + key, keep(entry));
+      if (entry instanceof Tensor) setOwn<Tensor | TensorState>(state, prefix + key, keep(entry));
       else if (isNested(entry)) throw noNested("a state dict", key);
-      else if (!isNonTensor(entry)) define(state, prefix + key, stateDictOf(entry as Td, { ...options, prefix: "" }));
+      else if (!isNonTensor(entry))
+        setOwn<Tensor | TensorState>(state, prefix + key, stateDictOf(entry as Td, { ...options, prefix: "" }));
     }
     return state;
   }
@@ -57,7 +56,7 @@ export function stateDictOf(td: Td, options: StateDictOptions = {}): TensorState
           "Use stateDict({ flatten: false }) to keep them apart.",
       );
     }
-    define(state, name, keep(t));
+    setOwn<Tensor | TensorState>(state, name, keep(t));
   }
   return state;
 }
@@ -111,10 +110,12 @@ export function loadStateDictInto(td: Td, state: StateSource, options: LoadState
       );
     }
   }
-  for (const [path, t] of targets) {
-    const own = findEntry(td, path);
-    if (own === t || (own instanceof Tensor && sameElements(own, t))) continue;
-    if (own === undefined || options.assign) setEntry(td, path, t);
-    else setInPlace(td, path, t);
-  }
+  allOrNothing((writes) => {
+    for (const [path, t] of targets) {
+      const own = findEntry(td, path);
+      if (own === t || (own instanceof Tensor && sameElements(own, t))) continue;
+      if (own === undefined || options.assign) planSet(td, path, t, writes);
+      else planInPlace(td, path, t, writes);
+    }
+  });
 }

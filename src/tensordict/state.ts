@@ -1,7 +1,7 @@
 // What every TensorDict is at its core: batch size, device, names, locks, and a small protocol to reach its entries.
 // The operations are functions over this protocol; the classes above turn them into methods.
 import { type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
-import { RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
+import { KeyError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { TensorDictBase } from "./base.ts";
@@ -32,16 +32,42 @@ export interface NewState {
   names: DimNames;
 }
 
+/** How a call is taken back. */
+export interface Undo {
+  /** Null when it changed nothing, or was taken back. */
+  run: (() => void) | null;
+  before: Undo | null;
+  depth: number;
+  /** How many views led here from a collection that is none. */
+  views: number;
+  /** A `using` holds it. */
+  held?: boolean;
+  /** It takes back a lock or an unlock: overlapping ones are taken back by the last of them. */
+  lock?: boolean;
+}
+
+/** What every collection holds: whatever clones or posts an object reads all of its properties, and is refused. */
+const UNCLONEABLE = Object.defineProperty({}, "clone", {
+  enumerable: true,
+  get(): never {
+    throw new TypeError(
+      "TensorDicts cannot be cloned or posted as objects: use clone(), or send toShared(tensordict.memmap())",
+      { code: "not_cloneable" },
+    );
+  },
+});
+
 /** Common part of all collections. */
 export abstract class Collection<S extends Schema = Schema> {
   /** @internal The schema exists for the compiler only. */
   declare readonly _schema: S;
+  /** @internal */ readonly _uncloneable = UNCLONEABLE;
   /** @internal */ _batchSize: Size;
   /** @internal */ _device: Device | null;
   /** @internal */ _names: DimNames;
   /** @internal */ _locked = false;
   /** @internal Locked collections that hold this one. */ _holders: WeakRef<Collection>[] = [];
-  /** @internal What `using` takes back. */ _undo: (() => void) | null = null;
+  /** @internal What `using` takes back, the last call first. */ _undo: Undo | null = null;
   /** @internal */ _disk: DiskState | null = null;
 
   constructor(state: NewState) {
@@ -70,6 +96,8 @@ export interface Outside {
   outline(key: string): Entry | undefined;
   /** Writes into a tensor, or the part of it that an index names; the whole when the index has no parts. */
   write(key: string, index: readonly unknown[], value: unknown): void;
+  /** Throws for an entry that cannot be kept there. */
+  check(key: string, entry: Entry): void;
   /** The part of a tensor that an index names. */
   read(key: string, index: readonly unknown[]): Tensor;
 }
@@ -153,6 +181,7 @@ export function toDeviceOrNull(value: DeviceLike | null | undefined): Device | n
 /** Checks names against the number of batch dimensions; all-null names are no names. */
 export function toNames(names: readonly (string | null)[] | null | undefined, rank: number): DimNames {
   if (names === null || names === undefined) return null;
+  if (!Array.isArray(names)) throw new TypeError("the names of the dimensions must be a list of str or None");
   if (names.length !== rank) {
     throw new ValueError(
       "the length of the dimension names must match the number of batch dimensions: got " +
@@ -168,15 +197,29 @@ export function toNames(names: readonly (string | null)[] | null | undefined, ra
   return [...names];
 }
 
+/** Locked itself; a lazy stack also when all of its members are. */
+export function isLockedTd(td: Collection): boolean {
+  if (td._locked || td._kind !== "lazy") return td._locked;
+  const { members } = td as unknown as { members: readonly Collection[] };
+  return members.length > 0 && members.every(isLockedTd);
+}
+
 /** Refuses changes of a locked collection. */
 export function requireUnlocked(td: Collection): void {
-  if (td._locked) {
+  if (isLockedTd(td)) {
     throw new RuntimeError(
       "Cannot modify locked TensorDict. For in-place modification, consider using the `set_()` " +
         "method and make sure the key is present.",
       { code: "locked" },
     );
   }
+}
+
+/** Refuses keys that are no fields of a tensorclass. */
+export function requireFields(td: Collection, keys: Iterable<string>): void {
+  if (td._kind !== "tensorclass") return;
+  const names = (td as unknown as { _fieldNames(): readonly string[] })._fieldNames();
+  for (const key of keys) if (!names.includes(key)) throw new KeyError(`${td._className} has no field '${key}'`);
 }
 
 /** A dimension of a batch of `rank` dimensions, counted from the end when negative; null outside of it. */

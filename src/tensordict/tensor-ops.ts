@@ -1,5 +1,11 @@
 // The few functions of tensors that this room calls by name.
-import { cat, full as fullOf, stack, zeros as zerosOf } from "../../generated/functional.ts";
+import {
+  cat,
+  emptyStrided as emptyStridedOf,
+  full as fullOf,
+  stack,
+  zeros as zerosOf,
+} from "../../generated/functional.ts";
 import { tensor as tensorOf } from "../api/tensor-data.ts";
 import type { DeviceLike } from "../tensor/device.ts";
 import type { DTypeLike } from "../tensor/dtype.ts";
@@ -29,4 +35,12 @@ export function catTensors(tensors: readonly Tensor[], dim: number): Tensor {
 /** The elements in row-major order. */
 export function flatNumbers(t: Tensor): number[] {
   return t.reshape([-1]).tolist() as number[];
+}
+
+export function emptyStrided(
+  shape: readonly number[],
+  strides: readonly number[],
+  options: { dtype: DTypeLike; device: DeviceLike },
+): Tensor {
+  return emptyStridedOf([...shape], [...strides], options);
 }

@@ -4,10 +4,12 @@ import { KeyError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { TensorDictBase } from "./base.ts";
+import { checkCall, checkOptions } from "./checks.ts";
 import { registerClass } from "./class-registry.ts";
 import { toEntry } from "./convert.ts";
 import { lockTd } from "./locking.ts";
 import { adoptNames } from "./names.ts";
+import { CONSTRUCTOR } from "./signatures.ts";
 import {
   Collection,
   type CollectionKind,
@@ -172,6 +174,7 @@ function defineFields(prototype: object, fields: Fields): void {
 
 /** Makes a class with these fields; extend it. Every field may be missing. @torch tensordict.tensorclass */
 export function tensorclass<const F extends Fields>(fields: F, options: TensorClassOptions = {}): TensorClass<F> {
+  checkCall("tensorclass", [fields, options]);
   const names = Object.keys(fields);
 
   class Generated extends TensorClassBase {
@@ -179,7 +182,8 @@ export function tensorclass<const F extends Fields>(fields: F, options: TensorCl
     static get pythonName(): string {
       return options.pythonName ?? `__main__.${this.name}`;
     }
-    constructor(init: unknown = {}, given: CollectionOptions = {}) {
+    constructor(init: unknown = {}, options: CollectionOptions | null = {}) {
+      const given: CollectionOptions = options ?? {};
       if (init === RAW) {
         const raw = given as unknown as { entries: Map<string, Entry>; state: NewState; qualified: string };
         super(raw.state);
@@ -187,6 +191,7 @@ export function tensorclass<const F extends Fields>(fields: F, options: TensorCl
         this._qualifiedName = raw.qualified;
         return;
       }
+      checkOptions(new.target.name, CONSTRUCTOR, given);
       const batchSize = toSize(given.batchSize);
       super({
         batchSize,
@@ -241,6 +246,7 @@ function remember(target: { name: string; _wrap: never }): void {
 
 /** Makes a class known by name, so that directories saved from it can be loaded before an object of it was made. */
 export function registerTensorClass(target: { readonly name: string }): void {
+  checkCall("registerTensorClass", [target]);
   remember(target as never);
 }
 

@@ -2,14 +2,17 @@
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import { take } from "../tensor/scope-state.ts";
 import { TensorDictBase } from "./base.ts";
+import { checkOptions } from "./checks.ts";
 import { fromConsolidated } from "./consolidated-load.ts";
 import { badSource, isSource, sourceEntries, toEntry } from "./convert.ts";
+import { badKey } from "./keys.ts";
 import { lockTd } from "./locking.ts";
 import { type LoadOptions, loadTree, loadTreeAsync } from "./memmap-load.ts";
 import { fromModule, type ModuleLike } from "./module.ts";
 import { adoptNames } from "./names.ts";
 import type { PersistentTensorDict } from "./persistent.ts";
 import type { FromH5Options } from "./persistent-options.ts";
+import { CONSTRUCTOR } from "./signatures.ts";
 import { catTds, lazyStackTds, maybeDenseStackTds, stackTds } from "./stacking.ts";
 import {
   Collection,
@@ -40,6 +43,8 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
       return;
     }
     const sizes = typeof batchSize === "number" || Array.isArray(batchSize);
+    if (!sizes) checkOptions("TensorDict", CONSTRUCTOR, batchSize);
+    checkOptions("TensorDict", CONSTRUCTOR, options);
     const given: CollectionOptions = {
       ...(sizes || batchSize === null ? {} : (batchSize as CollectionOptions)),
       ...options,
@@ -58,6 +63,7 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
     if (inherit === null && !isSource(source)) throw badSource(source);
     const pairs = inherit === null ? sourceEntries(source as Record<string, unknown>) : entriesOf(inherit);
     for (const [key, value] of pairs) {
+      if (typeof key !== "string") throw badKey(key);
       const entry = toEntry(value, stateOf(this), key);
       this._map.set(key, entry);
       adoptNames(this, entry);

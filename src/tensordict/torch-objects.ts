@@ -3,23 +3,35 @@ import { FormatError } from "../io/errors.ts";
 import { PickleDict } from "../io/pickle-write.ts";
 import type { PythonJson } from "../io/python-json.ts";
 import { isPlainObject } from "../io/python-json.ts";
+import { asInPython } from "../io/python-origin.ts";
 import { type TorchClasses, TorchObject } from "../io/torch-classes.ts";
 import { CONSOLIDATED, NESTED } from "../io/torch-values.ts";
 import { Parameter } from "../nn/parameter.ts";
+import { Float } from "../tensor/complex.ts";
 import { CPU, Device, META } from "../tensor/device.ts";
 import { uint8 } from "../tensor/dtype.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { fitBatch, requireFit } from "./batch.ts";
 import { classByName } from "./class-registry.ts";
 import { isConsolidated } from "./consolidated.ts";
 import { buildConsolidated } from "./consolidated-load.ts";
-import { stackProblem, startsWith } from "./convert.ts";
+import { stackProblem } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { lockTd } from "./locking.ts";
 import { noNested } from "./nested.ts";
 import { nestedFromParts } from "./nested-parts.ts";
 import { stackOfValues, valuesOf } from "./stacking.ts";
-import { type DimNames, entriesOf, isNested, isTensorCollection, make, type NewState, type Td } from "./state.ts";
+import {
+  type DimNames,
+  entriesOf,
+  isNested,
+  isTensorCollection,
+  make,
+  type NewState,
+  shapeOf,
+  type Td,
+} from "./state.ts";
 import type { Entry } from "./types.ts";
 
 const TENSORDICT = "tensordict._td.TensorDict";
@@ -74,8 +86,8 @@ function checkedEntries(pairs: readonly [string, unknown][], state: NewState, pa
     if (!(value instanceof Tensor) && !isTensorCollection(value) && !isNested(value)) {
       throw new FormatError(`entry ${JSON.stringify(key)} of a TensorDict is neither a tensor nor a collection`, path);
     }
-    const shape = value instanceof Tensor ? value._shape : value._batchSize;
-    if (!startsWith(shape, state.batchSize)) {
+    if (fitBatch(value as Entry, state.batchSize) === null) {
+      const shape = shapeOf(value as Entry);
       throw new FormatError(
         `entry ${JSON.stringify(key)} of shape [${shape.join(", ")}] does not begin with ${state.batchSize}`,
         path,
@@ -109,7 +121,11 @@ function makeClass(className: string, state: unknown, path: string): Td {
   const rest = field(state, "non_tensordict");
   const level: NewState = { batchSize: inner._batchSize, device: inner._device, names: inner._names };
   if (className === DATA || className === META_DATA) {
-    return make.nonTensor(field(rest, "data") ?? null, level, simpleName(className));
+    const value = field(rest, "data") ?? null;
+    const made = make.nonTensor(value, level, simpleName(className));
+    const exact = asInPython(rest as object, "data", value);
+    if (exact instanceof Float) (made as unknown as { _raw: PythonJson })._raw = exact;
+    return made;
   }
   const found = classByName(simpleName(className));
   if (found === undefined) throw new FormatError(`there is no tensorclass ${className}`, path);
@@ -178,11 +194,23 @@ function levelOf(td: Td): TorchObject {
   return new TorchObject(TENSORDICT, "make_td", state);
 }
 
+/** @param value 2.0 as a `Float` */
 function valueObject(className: string, value: unknown, td: Td, size: Size): TorchObject {
   const level = { _tensordict: {}, _device: td._device, _batch_size: size, _td_dim_names: null };
   const inner = new TorchObject(TENSORDICT, "make_td", level);
   const rest = { data: value, _metadata: null, _is_non_tensor: true };
   return new TorchObject(className, "state", { tensordict: inner, non_tensordict: rest });
+}
+
+/** The value of an entry; a whole float by itself cannot carry a note that it is one. */
+function exactValue(td: Td): unknown {
+  const { _raw, value_ } = td as unknown as { _raw?: PythonJson; value_: unknown };
+  return _raw instanceof Float ? _raw : value_;
+}
+
+function exactValues(td: Td): unknown[] {
+  const { _raws } = td as unknown as { _raws: readonly PythonJson[] | null };
+  return valuesOf(td).map((value, i) => (_raws?.[i] instanceof Float ? _raws[i] : value));
 }
 
 function describeTd(td: Td): TorchObject {
@@ -194,14 +222,9 @@ function describeTd(td: Td): TorchObject {
       return new TorchObject(LAZY, "make_td", { ...state, _hook_out: null, _hook_in: null, ...name });
     }
     case "nonTensor":
-      return valueObject(
-        td._className === "MetaData" ? META_DATA : DATA,
-        (td as unknown as { value_: unknown }).value_,
-        td,
-        td._batchSize,
-      );
+      return valueObject(td._className === "MetaData" ? META_DATA : DATA, exactValue(td), td, td._batchSize);
     case "nonTensorStack":
-      return stackObject(td, [...valuesOf(td)], td._batchSize);
+      return stackObject(td, exactValues(td), td._batchSize);
     case "tensorclass": {
       const qualified = (td as unknown as { _qualifiedName: string })._qualifiedName;
       return new TorchObject(qualified, "state", { tensordict: levelOf(td), non_tensordict: {} });
@@ -230,6 +253,9 @@ export const torchBridge: TorchClasses = {
   knows: (className) => OWN.has(className) || classByName(simpleName(className)) !== undefined,
   make: makeObject,
   // One file holds no two types of elements over one storage: tensors of one block become separate.
-  describe: (value) =>
-    isTensorCollection(value) ? describeTd(isConsolidated(value) ? (value.clone() as Td) : value) : null,
+  describe: (value) => {
+    if (!isTensorCollection(value)) return null;
+    requireFit(value);
+    return describeTd(isConsolidated(value) ? (value.clone() as Td) : value);
+  },
 };

@@ -17,6 +17,7 @@ import type { Device } from "../tensor/device.ts";
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
 import { SCALAR_SIZE, Size } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { fitBatch } from "./batch.ts";
 import { classInFile, type RegisteredClass } from "./class-registry.ts";
 import { stackProblem, startsWith } from "./convert.ts";
 import { followFile } from "./memmap-save.ts";
@@ -136,8 +137,9 @@ function entriesOf(
   const entries = new Map<string, Entry>();
   for (const [key, node] of nodes) {
     const entry = entryOf(node, context, state);
-    const shape = node.kind === "leaf" ? node.meta.shape : (entry as Td)._batchSize;
-    if (!startsWith(shape, state.batchSize)) {
+    const fits = node.kind === "leaf" ? startsWith(node.meta.shape, state.batchSize) : fitBatch(entry, state.batchSize);
+    if (fits === false || fits === null) {
+      const shape = node.kind === "leaf" ? node.meta.shape : (entry as Td)._batchSize;
       throw new FormatError(
         `entry ${JSON.stringify(key)} of shape [${shape.join(", ")}] does not begin with the batch ` +
           `size ${state.batchSize}`,

@@ -2,16 +2,19 @@
 import { KeyError, RuntimeError, ValueError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { findEntry, updateTd } from "./access.ts";
+import { findEntry } from "./access.ts";
+import { checkCall } from "./checks.ts";
 import { shallowTree } from "./key-ops.ts";
 import { noNested } from "./nested.ts";
 import { denseStack } from "./stacking.ts";
 import { entriesOf, isBranch, isNested, isNonTensor, make, stateOf, type Td } from "./state.ts";
 import { zeros } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
+import { updateTd } from "./writes.ts";
 
 /** Expands a tensor by dimensions on its right until it has this shape. @torch tensordict.utils.expand_right */
 export function expandRight(t: Tensor, shape: readonly number[]): Tensor {
+  checkCall("expandRight", [t, shape]);
   let out = t;
   for (let i = t.ndim; i < shape.length; i++) out = out.unsqueeze(-1);
   return out.expand([...shape]);
@@ -19,6 +22,7 @@ export function expandRight(t: Tensor, shape: readonly number[]): Tensor {
 
 /** Expands a tensor by dimensions on its right to the shape of another. @torch tensordict.utils.expand_as_right */
 export function expandAsRight(t: Tensor | Td, dest: Tensor | Td): Tensor | Td {
+  checkCall("expandAsRight", [t, dest]);
   const shape = dest instanceof Tensor ? dest.shape : dest._batchSize;
   const rank = t instanceof Tensor ? t.ndim : t._batchSize.length;
   if (rank > shape.length) {
@@ -38,13 +42,14 @@ export type MergeCallback = (key: readonly string[], first: unknown, second: unk
 
 /** Merges TensorDicts; later ones win, or `callbackExist` decides. @torch tensordict.merge_tensordicts */
 export function mergeTensordicts(list: readonly Td[], options: { callbackExist?: MergeCallback } = {}): Td {
+  checkCall("mergeTensordicts", [list, options]);
   const first = list[0];
   if (first === undefined || list.length < 2) {
     throw new RuntimeError(`at least 2 tensordicts must be provided, got ${list.length}`);
   }
   const result = shallowTree(first);
   for (const next of list.slice(1)) {
-    if (options.callbackExist === undefined) updateTd(result, next, false);
+    if (options.callbackExist === undefined) updateTd(result, next);
     else mergeInto(result, next, [], options.callbackExist);
   }
   return result;
@@ -63,6 +68,7 @@ function mergeInto(into: Td, from: Td, prefix: readonly string[], callback: Merg
  * Pads every tensor along the batch dimensions: two numbers per dimension, before and after. @torch tensordict.pad
  */
 export function padTd(td: Td, padSize: readonly number[], value = 0): Td {
+  checkCall("pad", [td, padSize, value]);
   const rank = td._batchSize.length;
   if (padSize.length > 2 * rank)
     throw new RuntimeError("The length of pad_size must be <= 2 * the number of batch dimensions");
@@ -113,6 +119,7 @@ export interface PadSequenceOptions {
 
 /** Pads TensorDicts of different lengths and stacks them. @torch tensordict.pad_sequence */
 export function padSequenceTds(list: readonly Td[], options: PadSequenceOptions = {}): Td {
+  checkCall("padSequence", [list, options]);
   const first = list[0];
   if (first === undefined) throw new RuntimeError("list_of_tensordicts cannot be empty");
   const keys = new Set(first._keys());

@@ -5,8 +5,12 @@ import { Size } from "../tensor/size.ts";
 export function regularValues(data: unknown): { values: unknown[]; shape: Size } {
   const shape: number[] = [];
   let level: unknown[] = [data];
+  // What contains itself would be regular for ever.
+  const seen = new Set<unknown>();
   for (let depth = 0; depth < 64; depth++) {
     if (level.length === 0 || !level.every(Array.isArray)) break;
+    if (level.some((item) => seen.has(item))) break;
+    for (const item of level) seen.add(item);
     const length = (level[0] as unknown[]).length;
     if (!level.every((item) => (item as unknown[]).length === length)) break;
     shape.push(length);

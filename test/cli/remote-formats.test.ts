@@ -44,6 +44,18 @@ describeWithStore((store) => {
     }, 60_000);
   }
 
+  test("training checkpoints keep their types, whole and in parts", async () => {
+    const from = join(import.meta.dir, "..", "fixtures", "torch", "checkpoints", "sgd.pt");
+    const keys = ["--keys", "optimizer_state.state.0,step"];
+    expect(await zensor("slice", from, at("sgd-part.pt"), ...keys)).toMatchObject({ code: 0 });
+    for (const there of [url("sgd"), url("sgd.safetensors"), url("sgd.pt")]) {
+      expect(await run("convert", from, there)).toMatchObject(done);
+      expect(await run("diff", from, there)).toEqual({ ...done, out: "" });
+      expect(await run("slice", there, at("sgd-again.pt"), ...keys, "--force")).toMatchObject(done);
+      expect(await zensor("diff", at("sgd-part.pt"), at("sgd-again.pt"))).toMatchObject({ code: 0, out: "" });
+    }
+  }, 60_000);
+
   test("listings, parts and unions name the places, not the copies", async () => {
     await store.client.write("odd/model", readFileSync(plain));
     await store.client.write("all.gguf", readFileSync(GGUF));

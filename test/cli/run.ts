@@ -2,6 +2,7 @@
 import { spyOn } from "bun:test";
 import { join } from "node:path";
 import { main } from "../../src/cli/main.ts";
+import { output } from "../../src/cli/output.ts";
 import { copyMappedFiles } from "../../src/io/tensor-bytes.ts";
 
 /** What a command printed and ended with. */
@@ -30,11 +31,11 @@ export async function program(args: readonly string[], environment: Record<strin
 export async function zensor(...args: string[]): Promise<Done> {
   const out: string[] = [];
   const err: string[] = [];
-  const log = spyOn(console, "log").mockImplementation((...texts: unknown[]) => void out.push(texts.join(" ")));
+  const log = spyOn(output, "write").mockImplementation((text) => void out.push(text));
   const error = spyOn(console, "error").mockImplementation((...texts: unknown[]) => void err.push(texts.join(" ")));
   try {
     const code = await main(args);
-    return { code, out: out.join("\n"), err: Bun.stripANSI(err.join("\n")) };
+    return { code, out: out.join("").trimEnd(), err: Bun.stripANSI(err.join("\n")) };
   } finally {
     log.mockRestore();
     error.mockRestore();

@@ -1,6 +1,6 @@
 // Every way of writing that replaces what was there, in one table for all tests of durability.
 import "../../src/install.ts";
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { convert } from "../../src/cli/convert.ts";
 import { hdf5Engine } from "../../src/io/hdf5.ts";
@@ -319,7 +319,8 @@ export function contentOf(root: string): Record<string, string> {
       if (entry.isDirectory()) {
         found[`${name}/`] = "";
         visit(full);
-      } else found[name] = Bun.hash(readFileSync(full)).toString(16);
+      } else if (entry.isSymbolicLink()) found[name] = `-> ${readlinkSync(full)}`;
+      else found[name] = Bun.hash(readFileSync(full)).toString(16);
     }
   };
   visit(root);

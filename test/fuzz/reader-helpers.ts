@@ -1,6 +1,7 @@
 // What the tables of readers share: their form, files to damage, and how all of what was read is looked at.
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DType } from "../../src/tensor/dtype.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
 import { isTensorCollection, lazyStack, TensorDict } from "../../src/tensordict/index.ts";
 import type { Td } from "../../src/tensordict/state.ts";
@@ -100,7 +101,7 @@ export function readAll(root: unknown): number {
       else open.push(...(value as Td).values());
     } else if (value instanceof Map) open.push(...value.keys(), ...value.values());
     else if (value instanceof Set || Array.isArray(value)) open.push(...value);
-    else if (!ArrayBuffer.isView(value)) open.push(...Object.values(value));
+    else if (!ArrayBuffer.isView(value) && !(value instanceof DType)) open.push(...Object.values(value));
   }
   return count;
 }

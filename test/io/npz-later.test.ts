@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { deflateRawSync } from "node:zlib";
 import { arange, io, ones, randn, type Tensor, zeros } from "../../src/index.ts";
+import { refreshArchiveChecksums } from "../../src/io/archive-tools.ts";
 import { FileNotFoundError, FormatError } from "../../src/io/errors.ts";
 import { npyHeader } from "../../src/io/npy-header.ts";
 import { loadNpz, saveNpz } from "../../src/io/npz.ts";
@@ -99,10 +100,35 @@ describe("the same as loadNpz", () => {
     });
   }
 
+  test("stored arrays are compared with their checksums", async () => {
+    const path = at("damaged.npz");
+    // One that can be mapped, one that is copied, and one that takes several steps.
+    saveNpz(path, { a: arange(3), bb: ones(5), ccc: zeros(1_000_000, { dtype: "uint8" }) });
+    const bytes = readFileSync(path);
+    for (const name of ["a", "bb", "ccc"]) {
+      const from = bytes.indexOf(`${name}.npy`);
+      const damaged = Buffer.from(bytes);
+      const place = bytes.indexOf("NUMPY", from) + (name === "ccc" ? 900_000 : 130);
+      damaged[place] = (damaged[place] as number) ^ 1;
+      writeFileSync(path, damaged);
+      const message = `entry "${name}.npy": its content does not match its checksum`;
+      expect(() => loadNpz(path)).toThrow(message);
+      await expect(loadNpzAsync(path)).rejects.toThrow(message);
+      expect(Object.keys(loadNpz(path, { verify: false }))).toEqual(["a", "bb", "ccc"]);
+      expect(Object.keys(await loadNpzAsync(path, { verify: false }))).toEqual(["a", "bb", "ccc"]);
+    }
+  });
+
   test("writes reach the file when asked for", async () => {
     saveNpz(at("shared.npz"), { a: zeros(100_000, { dtype: "uint8" }) });
     (await loadNpzAsync(at("shared.npz"), { mode: "r+" })).a?.fill_(7);
-    expect(loadNpz(at("shared.npz")).a?.select(0, 99_999).item()).toBe(7);
+    const last = (of: Record<string, Tensor>) => (of.a as Tensor).select(0, 99_999).item();
+    expect(last(loadNpz(at("shared.npz"), { verify: false }))).toBe(7);
+    // The checksum is that of the zeros, until it is computed again.
+    expect(() => loadNpz(at("shared.npz"))).toThrow('entry "a.npy": its content does not match its checksum');
+    await expect(loadNpzAsync(at("shared.npz"))).rejects.toThrow("does not match its checksum");
+    refreshArchiveChecksums(at("shared.npz"));
+    expect(last(loadNpz(at("shared.npz")))).toBe(7);
     saveNpz(at("packed.npz"), { a: zeros(3) }, { compressed: true });
     await expect(loadNpzAsync(at("packed.npz"), { mode: "r+" })).rejects.toThrow(/is compressed/);
   });

@@ -184,3 +184,9 @@ describe.skipIf(process.platform !== "linux")("600 MB of transposed tensors take
     }, 60_000);
   }
 });
+
+test("a tensor that reaches beyond its storage's present end is refused before it is its turn", () => {
+  const tensor = zeros(100, 200).t();
+  tensor.untypedStorage().resize_(8);
+  expect(() => bytesToWrite(tensor)).toThrow("which was resized to 8 bytes since");
+});

@@ -32,6 +32,11 @@ export interface RandomCase {
   post?: Record<string, Raw[]>;
   grads?: (Raw[] | null)[];
   gerr?: [string, string];
+  /** Results are torch's bit for bit. */
+  exact?: boolean;
+  /** They need a fused product. */
+  fma?: boolean;
+  section?: string;
 }
 
 /** [relative, absolute] tolerance. Sums of a few elements differ by some units in the last place. */
@@ -77,6 +82,7 @@ function bytesOf(code: Code, raw: readonly Raw[]): Uint8Array {
 
 const width = (code: Code): number => (isComplexCode(code) ? 2 : 1);
 
+/** `scale` widens the tolerance; 0 asks for every bit. */
 function differ(code: Code, got: Elements, raw: readonly Raw[], scale = 1): string | null {
   const want = numbers(raw);
   const have = Array.from(got as Float64Array, Number);
@@ -85,7 +91,7 @@ function differ(code: Code, got: Elements, raw: readonly Raw[], scale = 1): stri
   const step = width(code);
   for (let i = 0; i < want.length; i++) {
     const [a, b] = [have[i] as number, want[i] as number];
-    if (a === b || (Number.isNaN(a) && Number.isNaN(b))) continue;
+    if (Object.is(a, b) || (a === b && scale > 0)) continue;
     const first = i - (i % step);
     const size = Math.max(
       ...want
@@ -94,11 +100,13 @@ function differ(code: Code, got: Elements, raw: readonly Raw[], scale = 1): stri
         .filter(Number.isFinite),
       0,
     );
-    if (Math.abs(a - b) <= scale * (rel * size + abs)) continue;
-    return `[${i}] is ${a}, expected ${b}`;
+    if (scale > 0 && Math.abs(a - b) <= scale * (rel * size + abs)) continue;
+    return `[${i}] is ${shown(a)}, expected ${shown(b)}`;
   }
   return null;
 }
+
+const shown = (x: number): string => (Object.is(x, -0) ? "-0" : String(x));
 
 class Replay {
   readonly storages: Any[];
@@ -115,13 +123,18 @@ class Replay {
     });
   }
 
+  get scale(): number {
+    return this.c.exact ? 0 : 1;
+  }
+
   decode(v: Value): unknown {
     if (Array.isArray(v)) return v.map((x) => this.decode(x as Value));
     if (v === null || typeof v !== "object") return v;
     const [key, x] = Object.entries(v)[0] as [string, never];
     if (key === "t") return this.tensors[x];
-    if (key === "f") return this.a.float(x);
-    return key === "dt" ? this.a.dtype(x) : this.a.complex(x[0], x[1]);
+    if (key === "f") return this.a.float(toNumber(x));
+    if (key === "mf") return this.a.memoryFormat(x);
+    return key === "dt" ? this.a.dtype(x) : this.a.complex(toNumber(x[0]), toNumber(x[1]));
   }
 
   call(): unknown {
@@ -142,11 +155,12 @@ class Replay {
     const s = a.snapshot(got);
     if (s.code !== want.dt) return `dtype ${s.code}, expected ${want.dt}`;
     if (s.shape.join() !== (want.sh as number[]).join()) return `shape [${s.shape}], expected [${want.sh}]`;
-    const wrong = differ(s.code, readElements(s), want.x as Raw[]);
+    const wrong = differ(s.code, readElements(s), want.x as Raw[], this.scale);
     if (wrong !== null) return wrong;
     const counts = s.shape.every((n) => n > 0);
     const other = (n: number, d: number): boolean => n > 1 && s.stride[d] !== (want.st as number[])[d];
-    if (counts && s.shape.some(other)) return `strides [${s.stride}], expected [${want.st}]`;
+    const strange = this.c.exact ? s.stride.join() !== (want.st as number[]).join() : counts && s.shape.some(other);
+    if (strange) return `strides [${s.stride}], expected [${want.st}]`;
     const owner = counts ? this.storages.indexOf(s.storage) : -1;
     if (owner !== want.a) return `shares storage ${owner}, expected ${want.a}`;
     if (want.off !== undefined && s.offset !== want.off) return `offset ${s.offset}, expected ${want.off}`;
@@ -162,7 +176,12 @@ class Replay {
       const n = Math.floor(bytes.length / ITEM_SIZE[code]);
       const got = readElements({ code, shape: [n], stride: contiguousStrides([n]), offset: 0, bytes });
       // A storage that was resized is compared as far as it went before.
-      const wrong = differ(code, Array.from(got as Float64Array).slice(0, want.length * width(code)) as never, want);
+      const wrong = differ(
+        code,
+        Array.from(got as Float64Array).slice(0, want.length * width(code)) as never,
+        want,
+        this.scale,
+      );
       if (wrong !== null) return `storage ${k} afterwards: ${wrong}`;
     }
     return null;

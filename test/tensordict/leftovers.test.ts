@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { replaceDurably } from "../../src/io/durable.ts";
 import { systemError } from "../../src/io/errors.ts";
 import { hdf5Engine } from "../../src/io/hdf5.ts";
-import { leftoversOf, temporaryBeside } from "../../src/io/leftovers.ts";
+import { leftoversOf, temporaryBeside, writerMark } from "../../src/io/leftovers.ts";
 import { saveNpz } from "../../src/io/npz.ts";
 import { loadSafetensors, saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";
@@ -20,7 +20,7 @@ const { fresh } = room;
 // No process has this number: it is above the largest that Linux gives.
 const DEAD = 2 ** 22 + 5;
 const unfinished = (path: string, pid = DEAD, what: "tmp" | "new" | "old" = "tmp") =>
-  temporaryBeside(path, what).replace(`-${process.pid}-`, `-${pid}-`);
+  temporaryBeside(path, what).replace(`-${writerMark()}-`, `-${pid}-`);
 const small = () => new TensorDict({ a: zeros([3]) }, []);
 
 interface Way {

@@ -17,6 +17,8 @@ comptime {
     _ = @import("cuda/driver.zig");
     _ = @import("cuda/loader.zig");
     _ = @import("cuda/name_kernels.zig");
+    _ = @import("core/lifetimes.zig");
     _ = @import("io/files.zig");
+    _ = @import("io/locks.zig");
     _ = @import("io/mappings_test.zig");
 }

@@ -8,8 +8,10 @@ const cuda = @import("../cuda/driver.zig");
 const dt = @import("../core/dtype.zig");
 const families = @import("../cpu/families.zig");
 const files = @import("../io/files.zig");
+const lifetimes = @import("../core/lifetimes.zig");
 const fr = @import("../core/frame.zig");
 const isa = @import("../core/isa.zig");
+const locks = @import("../io/locks.zig");
 const manifest = @import("manifest.zig");
 const mappings = @import("../io/mappings.zig");
 const threads = @import("../core/threads.zig");
@@ -101,11 +103,14 @@ export fn zs_frame_create(operands: u32) f64 {
     return @floatFromInt(@intFromPtr(bytes.ptr));
 }
 
-export fn zs_frame_destroy(address: f64, operands: u32) void {
-    const a: usize = @intFromFloat(address);
-    if (a == 0) return;
-    const bytes: [*]align(frame_alignment.toByteUnits()) u8 = @ptrFromInt(a);
-    frame_allocator.free(bytes[0..frame_bytes(operands)]);
+/// Called by the collector when nobody has the frame any more, at the latest when its thread ends.
+fn release_frame(address: ?*anyopaque, operands: ?*anyopaque) callconv(.c) void {
+    const bytes: [*]align(frame_alignment.toByteUnits()) u8 = @ptrCast(@alignCast(address orelse return));
+    frame_allocator.free(bytes[0..frame_bytes(@intCast(@intFromPtr(operands)))]);
+}
+
+export fn zs_release_frame_function() f64 {
+    return @floatFromInt(@intFromPtr(&release_frame));
 }
 
 export fn zs_alloc(nbytes: f64) f64 {
@@ -121,7 +126,7 @@ export fn zs_free(address: f64) void {
 
 export fn zs_keep(address: f64) void {
     const a: usize = @intFromFloat(address);
-    if (a != 0) alloc.keep_alive(@ptrFromInt(a));
+    if (a != 0) _ = alloc.keep_alive(@ptrFromInt(a));
 }
 
 /// Called by the collector, from any thread; `block` is the block itself.
@@ -280,7 +285,12 @@ comptime {
         "zs_io_run",                   "zs_io_start", "zs_io_done",    "zs_io_cancel",               "zs_io_finish",
         "zs_io_unmap",                 "zs_io_sync",  "zs_io_reserve", "zs_io_live_maps",            "zs_io_live_bytes",
         "zs_release_mapping_function", "zs_io_keep",  "zs_io_fault",   "zs_release_window_function", "zs_io_descriptor",
+        "zs_release_batch_function",   "zs_io_batch",
     }) |name| @export(&@field(files, name), .{ .name = name });
+    for (.{ "zs_io_lock", "zs_io_unlock" }) |name| @export(&@field(locks, name), .{ .name = name });
+    for (.{ "zs_thread_begin", "zs_thread_lives", "zs_release_thread_function" }) |name| {
+        @export(&@field(lifetimes, name), .{ .name = name });
+    }
     for (.{
         "zs_cuda_open",         "zs_cuda_device_count", "zs_cuda_driver_version", "zs_cuda_device_name",
         "zs_cuda_total_memory", "zs_cuda_attribute",    "zs_cuda_synchronize",    "zs_cuda_memory_info",

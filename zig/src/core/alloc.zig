@@ -191,12 +191,14 @@ fn to_system(p: *anyopaque) void {
     if (builtin.os.tag == .windows) _aligned_free(p) else free(p);
 }
 
-/// One more owner, who releases the block too.
-pub fn keep_alive(block: [*]u8) void {
+/// One more owner, who releases the block too. False for a block that nobody owns.
+pub fn keep_alive(block: [*]u8) bool {
     const h: *Header = @ptrCast(@alignCast(block - header_size));
     acquire();
     defer release();
-    if (h.magic == magic_live) h.owners += 1;
+    if (h.magic != magic_live) return false;
+    h.owners += 1;
+    return true;
 }
 
 /// Takes a block back from an owner. A release after the last is ignored.
@@ -298,7 +300,7 @@ test "blocks are reused and counted" {
     const b = alloc(300).?;
     const c = alloc(1001).?;
     try std.testing.expectEqual(a, c);
-    keep_alive(b);
+    try std.testing.expect(keep_alive(b));
     dealloc(b);
     try std.testing.expectEqual(before + 1536, stat(0));
     dealloc(b);

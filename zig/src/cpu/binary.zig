@@ -44,7 +44,7 @@ pub const add_alpha = struct {
             return .{ .re = a.re + s.re, .im = a.im + s.im };
         }
         const k: @TypeOf(a) = if (@typeInfo(@TypeOf(a)) == .vector) @splat(alpha) else alpha;
-        if (comptime is_float(c)) return a + k * b;
+        if (comptime is_float(c)) return vm.fma(k, b, a);
         if (c == .b8) return a | (k & b);
         return a +% k *% b;
     }

@@ -4,7 +4,7 @@ const abi = @import("abi");
 const cm = @import("vmath_complex.zig");
 const dt = @import("../core/dtype.zig");
 const pw = @import("pointwise.zig");
-const unary = @import("unary.zig");
+const vm = @import("vmath.zig");
 
 const Compute = abi.Compute;
 const Params = pw.Params;
@@ -41,7 +41,7 @@ pub const addcmul = struct {
             return .{ .re = s.re + x.re, .im = s.im + x.im };
         }
         const k: @TypeOf(s) = if (@typeInfo(@TypeOf(s)) == .vector) @splat(value) else value;
-        return if (comptime is_float(c)) s + k * a * b else s +% k *% a *% b;
+        return if (comptime is_float(c)) vm.fma(k * a, b, s) else s +% k *% a *% b;
     }
 };
 
@@ -78,7 +78,8 @@ pub const lerp = struct {
         const half = pw.constant(@TypeOf(s), 0.5);
         const one = pw.constant(@TypeOf(s), 1);
         const d = e - s;
-        return pw.select(@abs(w) < half, s + w * d, e - d * (one - w));
+        const near = @abs(w) < half;
+        return vm.fma(pw.select(near, w, w - one), d, pw.select(near, s, e));
     }
 };
 

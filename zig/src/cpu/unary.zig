@@ -82,11 +82,35 @@ pub const neg = struct {
     pub const arity = 1;
     pub const computes = pw.all_numbers;
     pub inline fn apply(comptime c: Compute, _: Params, x: anytype) @TypeOf(x) {
-        if (comptime cx(c)) return .{ .re = -x.re, .im = -x.im };
+        // torch subtracts complex numbers from zero: the negative of 0 is 0.
+        if (comptime cx(c)) return .{ .re = 0 - x.re, .im = 0 - x.im };
         if (comptime c == .f32 or c == .f64) return -x;
         return pw.constant(@TypeOf(x), 0) -% x;
     }
 };
+
+/// The powers that torch multiplies and divides for.
+pub const cube = struct {
+    pub const arity = 1;
+    pub const computes = pw.all_numbers;
+    pub inline fn apply(comptime c: Compute, _: Params, x: anytype) @TypeOf(x) {
+        if (comptime cx(c)) return cm.mul(cm.mul(x, x), x);
+        return if (comptime c == .f32 or c == .f64) x * x * x else x *% x *% x;
+    }
+};
+
+pub const reciprocal = Quick("reciprocal");
+pub const rsqrt = Quick("rsqrt");
+
+fn Quick(comptime name: []const u8) type {
+    return struct {
+        pub const arity = 1;
+        pub const computes = pw.inexact;
+        pub inline fn apply(comptime c: Compute, _: Params, x: anytype) @TypeOf(x) {
+            return if (comptime cx(c)) @field(cm, name)(x) else @field(vm, name)(x);
+        }
+    };
+}
 
 pub const relu = struct {
     pub const arity = 1;

@@ -42,6 +42,9 @@ pub const asinh = more.asinh;
 pub const acosh = more.acosh;
 pub const atanh = more.atanh;
 
+pub inline fn reciprocal(x: anytype) @TypeOf(x) {
+    return c(@TypeOf(x), 1.0) / x;
+}
 pub inline fn sqrt(x: anytype) @TypeOf(x) {
     return @sqrt(x);
 }

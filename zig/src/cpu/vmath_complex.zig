@@ -51,21 +51,24 @@ pub inline fn div(x: anytype, y: @TypeOf(x)) @TypeOf(x) {
     const big = select(real_larger, y.re, y.im);
     const small = select(real_larger, y.im, y.re);
     const ratio = small / big;
-    const s = c(V, 1.0) / (big + small * ratio);
+    const s = c(V, 1.0) / b.fma(small, ratio, big);
     const p = select(real_larger, x.re, x.im);
     const q = select(real_larger, x.im, x.re);
-    // (a + bi) / (c + di): with |d| > |c| the imaginary part has the opposite sign.
-    const im = (q - p * ratio) * s;
+    // (a + bi) / (c + di): with |d| > |c| the imaginary part is that of the other order.
+    const im = b.fma(select(real_larger, -p, p), ratio, select(real_larger, q, -q)) * s;
     const by_zero = b.both(y.re == zero, y.im == zero);
     return make(
         Z,
-        select(by_zero, x.re / zero, (p + q * ratio) * s),
-        select(by_zero, x.im / zero, select(real_larger, im, -im)),
+        select(by_zero, x.re / zero, b.fma(q, ratio, p) * s),
+        select(by_zero, x.im / zero, im),
     );
 }
 pub inline fn reciprocal(x: anytype) @TypeOf(x) {
     const V = @TypeOf(x).Real;
     return div(make(@TypeOf(x), c(V, 1.0), c(V, 0.0)), x);
+}
+pub inline fn rsqrt(x: anytype) @TypeOf(x) {
+    return reciprocal(sqrt(x));
 }
 
 /// |z| without overflow; inf if either part is, even beside a NaN.
@@ -124,7 +127,7 @@ fn exp_f64(z: anytype) @TypeOf(z) {
     var im = trig.sin(z.im) * e * again;
     const odd_angle = b.not(is_finite(z.im));
     re = select(b.both(odd_angle, z.re == -inf), zero, re);
-    im = select(b.both(odd_angle, z.re == -inf), zero, im);
+    im = select(b.both(odd_angle, z.re == -inf), b.copysign(zero, z.im), im);
     re = select(b.both(odd_angle, z.re == inf), inf, re);
     return make(Z, re, select(z.im == zero, z.im, im));
 }
@@ -138,13 +141,22 @@ fn log_f64(z: anytype) @TypeOf(z) {
 }
 /// log(1 + z). Near 0 the modulus comes from |1 + z|^2 - 1, which 1 + z would round away.
 pub inline fn log1p(z: anytype) @TypeOf(z) {
-    return in_f64(log1p_f64, z);
+    const V = @TypeOf(z).Real;
+    const one = c(V, 1.0);
+    const nan = b.not_a_number(V);
+    const r = in_f64(log1p_f64, z);
+    // torch corrects log(1 + z) by the ratio of z and (1 + z) - 1 where they differ: infinities do not survive that.
+    const rounds = b.both(b.not(is_finite(z.im)), (z.re + one) - one != z.re);
+    const lost = b.either(rounds, b.either(b.is_nan(z.re), b.is_nan(z.im)));
+    return make(@TypeOf(z), select(lost, nan, r.re), select(lost, nan, r.im));
 }
 fn log1p_f64(z: anytype) @TypeOf(z) {
     const V = @TypeOf(z).Real;
     const half = c(V, 0.5);
     const far = log_f64(make(@TypeOf(z), z.re + c(V, 1.0), z.im));
-    const near = half * real_log.log1p(z.re * (z.re + c(V, 2.0)) + z.im * z.im);
+    const excess = z.re * (z.re + c(V, 2.0)) + z.im * z.im;
+    // Where that underflows the real part itself is the answer, -0 too.
+    const near = select(excess == c(V, 0.0), z.re, half * real_log.log1p(excess));
     return make(@TypeOf(z), select(b.both(@abs(z.re) < half, @abs(z.im) < half), near, far.re), far.im);
 }
 inline fn log_abs(z: anytype) @TypeOf(z).Real {
@@ -244,7 +256,11 @@ fn cos_f64(z: anytype) @TypeOf(z) {
     const h = hyperbolic(z.im);
     const re = product(trig.cos(z.re), h.cosh, h.factor);
     const pole = b.both(@abs(z.im) == b.infinity(V), b.not(is_finite(z.re)));
-    return make(Z, select(pole, b.infinity(V), re), -product(trig.sin(z.re), h.sinh, h.factor));
+    const im = -product(trig.sin(z.re), h.sinh, h.factor);
+    // A zero beside NaN has the sign of a real part that is zero.
+    const zero = c(V, 0.0);
+    const lone = b.both(b.is_nan(re), im == zero);
+    return make(Z, select(pole, b.infinity(V), re), select(lone, select(z.re == zero, z.re, zero), im));
 }
 
 pub inline fn tanh(z: anytype) @TypeOf(z) {
@@ -265,7 +281,8 @@ fn tanh_f64(z: anytype) @TypeOf(z) {
     var re = select(far, b.copysign(one, z.re), h.sinh * h.cosh / d);
     var im = select(far, c(V, 4.0) * s * k * real_exp.exp(c(V, -2.0) * @abs(z.re)), s * k / d);
     const odd_angle = b.not(is_finite(z.im));
-    im = select(b.both(odd_angle, @abs(z.re) == b.infinity(V)), zero, im);
+    im = select(b.both(odd_angle, @abs(z.re) == b.infinity(V)), b.copysign(zero, z.im), im);
+    re = select(b.both(odd_angle, b.both(far, is_finite(z.re))), b.not_a_number(V), re);
     re = select(b.both(odd_angle, z.re == zero), z.re, re);
     return make(Z, re, select(z.im == zero, z.im, im));
 }

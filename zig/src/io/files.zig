@@ -4,6 +4,7 @@
 //! Addresses and sizes cross the boundary as f64, exact below 2^53, so that the other side never needs a BigInt.
 const std = @import("std");
 const builtin = @import("builtin");
+const alloc = @import("../core/alloc.zig");
 const jb = @import("job.zig");
 const mappings = @import("mappings.zig");
 const transfer = @import("transfer.zig");
@@ -66,8 +67,11 @@ fn identityOf(fd: c_int) mappings.File {
 
 fn mapDescriptor(job: *Job, fd: c_int, length: usize, flags: u32, offset: usize) Failure!bool {
     if (length == 0) return false;
-    const file: mappings.File = if (flags == plain_map and offset == 0) identityOf(fd) else .{};
-    const path = whole(job.path) orelse 0;
+    const identity: mappings.File = if (fd >= 0 and job.path != 0) identityOf(fd) else .{};
+    job.inode = if (identity.inode < 1 << 53) @floatFromInt(identity.inode) else 0;
+    const file: mappings.File = if (flags == plain_map and offset == 0) identity else .{};
+    const moves = flags & (Flag.write | Flag.read | Flag.copy) != 0;
+    const path = whole(if (moves or job.data == 0) job.path else job.data) orelse 0;
     const name: ?[*:0]const u8 = if (path == 0) null else @ptrFromInt(path);
     if (file.inode != 0) if (mappings.shared(file, length, name)) |start| {
         job.address = @floatFromInt(start);
@@ -190,6 +194,7 @@ fn runJob(job: *Job) bool {
     job.address = 0;
     job.file_size = 0;
     job.mapped = 0;
+    job.inode = 0;
     if (!posix_host) {
         job.status = jb.status_unsupported;
         return false;
@@ -206,8 +211,6 @@ const Batch = struct {
     done: std.atomic.Value(u32) = .init(0),
     failed: std.atomic.Value(u32) = .init(0),
     cancelled: std.atomic.Value(bool) = .init(false),
-    threads: [max_threads]?std.Thread = @splat(null),
-    spawned: u32 = 0,
 
     fn work(self: *Batch) void {
         while (true) {
@@ -222,15 +225,50 @@ const Batch = struct {
             _ = self.done.fetchAdd(1, .release);
         }
     }
+};
 
-    fn spawn(self: *Batch, wanted: u32) void {
-        while (self.spawned < @min(wanted, max_threads)) : (self.spawned += 1) {
-            self.threads[self.spawned] = std.Thread.spawn(.{ .stack_size = 256 << 10 }, work, .{self}) catch return;
-        }
+/// A batch beside the program. Whoever started it may go away, a Worker that is terminated for example, and its
+/// memory with it: so the batch owns what it uses, and ends when its last thread has left and nobody has its handle.
+const Background = struct {
+    batch: Batch,
+    /// Threads at work, and one for the handle.
+    users: std.atomic.Value(u32) = .init(1),
+    /// The mappings that were made belong to whoever asked for the result.
+    taken: std.atomic.Value(bool) = .init(false),
+    memory: []const f64,
+
+    fn work(self: *Background) void {
+        self.batch.work();
+        self.leave();
     }
 
-    fn join(self: *Batch) void {
-        for (self.threads[0..self.spawned]) |thread| if (thread) |t| t.join();
+    fn leave(self: *Background) void {
+        if (self.users.fetchSub(1, .acq_rel) != 1) return;
+        if (!self.taken.load(.acquire)) for (self.batch.jobs[0..self.batch.count]) |job| {
+            if (job.mapped > 0 and job.address > 0) _ = zs_io_unmap(job.address, job.mapped);
+        };
+        self.disown(self.memory.len);
+        std.heap.c_allocator.free(self.memory);
+        std.heap.c_allocator.destroy(self);
+    }
+
+    /// Becomes an owner of all memory: blocks by their addresses, mappings by the negative ones.
+    fn own(self: *Background) bool {
+        for (self.memory, 0..) |at, i| {
+            const address = whole(@abs(at)) orelse 0;
+            const known = address != 0;
+            if (known and if (at < 0) mappings.keep(address) else alloc.keep_alive(@ptrFromInt(address))) continue;
+            self.disown(i);
+            return false;
+        }
+        return true;
+    }
+
+    fn disown(self: *Background, count: usize) void {
+        for (self.memory[0..count]) |at| {
+            const address: usize = @intFromFloat(@abs(at));
+            if (at < 0) _ = mappings.drop(address, 0) else alloc.dealloc(@ptrFromInt(address));
+        }
     }
 };
 
@@ -242,53 +280,91 @@ fn jobsAt(address: f64, count: u32) ?[*]Job {
     return if (count == 0) @ptrFromInt(@alignOf(Job)) else @ptrFromInt(a);
 }
 
+fn spawn(wanted: u32, comptime work: anytype, batch: anytype, threads: ?[]std.Thread) u32 {
+    var spawned: u32 = 0;
+    while (spawned < @min(wanted, max_threads)) : (spawned += 1) {
+        const thread = std.Thread.spawn(.{ .stack_size = 256 << 10 }, work, .{batch}) catch break;
+        if (threads) |list| list[spawned] = thread else thread.detach();
+    }
+    return spawned;
+}
+
 /// Runs `count` jobs with up to `threads` threads, the caller among them. Returns how many failed, -1 for a bad
 /// argument.
 pub fn zs_io_run(jobs: f64, count: u32, threads: u32) callconv(.c) i32 {
     var batch: Batch = .{ .jobs = jobsAt(jobs, count) orelse return -1, .count = count };
-    batch.spawn(@min(threads, count) -| 1);
+    var helpers: [max_threads]std.Thread = undefined;
+    const spawned = spawn(@min(threads, count) -| 1, Batch.work, &batch, &helpers);
     batch.work();
-    batch.join();
+    for (helpers[0..spawned]) |thread| thread.join();
     return @intCast(batch.failed.load(.monotonic));
 }
 
-/// Starts the jobs in the background. Returns a handle, 0 when it could not start.
-pub fn zs_io_start(jobs: f64, count: u32, threads: u32) callconv(.c) f64 {
-    const list = jobsAt(jobs, count) orelse return 0;
-    const batch = std.heap.c_allocator.create(Batch) catch return 0;
-    batch.* = .{ .jobs = list, .count = count };
-    batch.spawn(@max(@min(threads, count), 1));
-    if (batch.spawned == 0) {
-        std.heap.c_allocator.destroy(batch);
-        return 0;
-    }
-    return @floatFromInt(@intFromPtr(batch));
+/// A batch without jobs; 0 without memory. Whoever wants to start one takes care first that its handle is given back:
+/// a Worker may be terminated between any two steps.
+pub fn zs_io_batch() callconv(.c) f64 {
+    const self = std.heap.c_allocator.create(Background) catch return 0;
+    self.* = .{ .batch = .{ .jobs = @ptrFromInt(@alignOf(Job)), .count = 0 }, .memory = &.{} };
+    return @floatFromInt(@intFromPtr(self));
 }
 
-fn batchAt(handle: f64) ?*Batch {
+/// Starts the jobs of a new batch in the background. `memory` lists the blocks (and, as negative addresses, the
+/// mappings) that the jobs lie in, read and write: they stay until the last thread has left. Returns 0, or -1 when it
+/// could not start.
+pub fn zs_io_start(handle: f64, jobs: f64, count: u32, threads: u32, memory: f64, memory_count: u32) callconv(.c) i32 {
+    const self = backgroundAt(handle) orelse return -1;
+    const list = jobsAt(jobs, count) orelse return -1;
+    const owned = whole(memory) orelse return -1;
+    if (owned == 0 or owned % @alignOf(f64) != 0 or self.memory.len > 0) return -1;
+    const places: [*]const f64 = @ptrFromInt(owned);
+    self.memory = std.heap.c_allocator.dupe(f64, places[0..memory_count]) catch return -1;
+    if (!self.own()) {
+        std.heap.c_allocator.free(self.memory);
+        self.memory = &.{};
+        return -1;
+    }
+    self.batch = .{ .jobs = list, .count = count };
+    const wanted: u32 = @min(@max(@min(threads, count), 1), max_threads);
+    _ = self.users.fetchAdd(wanted, .acq_rel);
+    const spawned = spawn(wanted, Background.work, self, null);
+    for (spawned..wanted) |_| self.leave();
+    return if (spawned > 0) 0 else -1;
+}
+
+fn backgroundAt(handle: f64) ?*Background {
     const a = whole(handle) orelse return null;
     return if (a == 0) null else @ptrFromInt(a);
 }
 
 /// How many jobs of a background batch have ended so far.
 pub fn zs_io_done(handle: f64) callconv(.c) i32 {
-    const batch = batchAt(handle) orelse return -1;
-    return @intCast(batch.done.load(.acquire));
+    const self = backgroundAt(handle) orelse return -1;
+    return @intCast(self.batch.done.load(.acquire));
 }
 
 /// Asks a background batch to skip the jobs it has not begun.
 pub fn zs_io_cancel(handle: f64) callconv(.c) void {
-    const batch = batchAt(handle) orelse return;
-    batch.cancelled.store(true, .monotonic);
+    const self = backgroundAt(handle) orelse return;
+    self.batch.cancelled.store(true, .monotonic);
 }
 
-/// Waits for a background batch and frees its handle. Returns how many jobs failed.
+/// How many jobs failed. Mappings that were made belong to the caller from now on.
 pub fn zs_io_finish(handle: f64) callconv(.c) i32 {
-    const batch = batchAt(handle) orelse return -1;
-    batch.join();
-    const failed = batch.failed.load(.monotonic);
-    std.heap.c_allocator.destroy(batch);
-    return @intCast(failed);
+    const self = backgroundAt(handle) orelse return -1;
+    self.taken.store(true, .release);
+    return @intCast(self.batch.failed.load(.monotonic));
+}
+
+/// The handle is gone: jobs that have not begun do not begin.
+fn releaseBatch(_: ?*anyopaque, handle: ?*anyopaque) callconv(.c) void {
+    const self: *Background = @ptrCast(@alignCast(handle orelse return));
+    self.batch.cancelled.store(true, .monotonic);
+    self.leave();
+}
+
+/// Address of the function that gives a handle back: (any address, the handle). The collector calls it too.
+pub fn zs_release_batch_function() callconv(.c) f64 {
+    return @floatFromInt(@intFromPtr(&releaseBatch));
 }
 
 fn unmap(address: usize, nbytes: usize) i32 {

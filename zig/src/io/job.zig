@@ -35,10 +35,10 @@ pub const Flag = struct {
     pub const read: u32 = 4096; // read up to `nbytes` bytes at `offset` into `data`; `mapped` tells how many
 };
 
-/// One job as it lies in memory: ten doubles, the last five written by us.
+/// One job as it lies in memory: eleven doubles, the last six written by us.
 pub const Job = extern struct {
     path: f64, // address of a zero-terminated path; 0 asks for anonymous shared memory
-    data: f64, // address of the bytes to write
+    data: f64, // address of the bytes to write; of a job that only maps, the path that the file will have
     nbytes: f64, // how many bytes; -1 with `map` means the whole file
     flags: f64,
     offset: f64, // where in the file to write, and from where to map (page aligned)
@@ -47,6 +47,7 @@ pub const Job = extern struct {
     file_size: f64,
     source_offset: f64, // where to copy from; -1 afterwards when it is the source that failed
     mapped: f64, // length of the mapping, 0 when nothing was mapped
+    inode: f64, // of the file that was mapped; 0 where it is not known
 };
 
 pub const Failure = error{Failed};

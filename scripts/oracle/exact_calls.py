@@ -1,0 +1,275 @@
+"""The calls of make_exact_cases.py: one function a section, which is given the function that writes a call."""
+import math
+
+import torch
+
+FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+COMPLEX = [torch.complex64, torch.complex128]
+INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+INF, NAN = float("inf"), float("nan")
+SPECIAL = [0.0, -0.0, INF, -INF, NAN, 1.0, -1.0, 1e-30, -1e30]
+
+
+def values(dtype, *shape):
+    """torch computes pairs of vectors of 32 bytes and the rest with other instructions: one pair unless told."""
+    shape = shape or (64 // dtype.itemsize,)
+    if dtype == torch.bool:
+        return torch.rand(shape) > 0.5
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return torch.randint(0 if dtype == torch.uint8 else -9, 10, shape, dtype=torch.int64).to(dtype)
+    return (torch.randn(shape, dtype=torch.complex128 if dtype.is_complex else torch.float64) * 3).to(dtype)
+
+
+def powers(call):
+    exponents = [0, 1, 2, 3, -1, -2, -0.5, False, True, 2.0, 2 + 0j]
+    for dtype in FLOATS + COMPLEX:
+        for e in exponents:
+            # There is no short complex dtype.
+            if isinstance(e, complex) and dtype.itemsize == 2:
+                continue
+            # A general power is right to a unit or so of the last place.
+            general = dtype == torch.float16 and e in (3, -2) or dtype.is_complex and e == -0.5
+            fma = dtype.is_complex and e in (-1, -2)
+            if not general:
+                call("pow", "m", values(dtype).requires_grad_(), e, fma=fma)
+                if not isinstance(e, complex) or dtype.is_complex:
+                    call("pow", "i", values(dtype), e, fma=fma)
+                call("pow", "f", values(dtype), e, fma=fma, out=torch.empty(64 // dtype.itemsize, dtype=dtype if e != 2 + 0j else None))
+            if not dtype.is_complex:
+                call("pow", "m", torch.tensor(SPECIAL).to(dtype), e)
+        call("square", "m", values(dtype).requires_grad_())
+        call("square", "i", values(dtype, 4, 16 // dtype.itemsize).t())
+        if not dtype.is_complex:
+            call("pow", "m", torch.tensor(SPECIAL).to(dtype), 0.5)
+            call("pow", "m", torch.tensor([4.0, 9, 0.25, 1e4, 6.25, 0, 1, 36]).to(dtype).requires_grad_(), 0.5)
+    for dtype in [torch.bool, *INTEGERS]:
+        for e in (0, 1, 2, 3, 7, False, True, -1, 300):
+            call("pow", "m", values(dtype, 5, 2).t(), e)
+            call("pow", "i", values(dtype, 4), e)
+        call("square", "m", values(dtype, 3))
+    for exponent in (torch.float16, torch.float32, torch.float64, torch.complex64, torch.int32, torch.bool):
+        call("pow", "f", 1, values(exponent, 4) * (1 if exponent in (torch.int32, torch.bool) else NAN))
+        call("pow", "f", 1.0, values(exponent, 4))
+    call("pow", "m", torch.tensor([1.7], dtype=torch.bfloat16), 2.001)
+
+
+def multiples(call):
+    for dtype in FLOATS + COMPLEX:
+        for alpha in [2, 0.3, -0.1, 1 / 3, 0, *([0.3 + 0.2j, 1j] if dtype.is_complex else [])]:
+            fused = dtype in FLOATS
+            for op in ("add", "sub", "rsub"):
+                call(op, "f", values(dtype), values(dtype), alpha=alpha, fma=fused)
+            call("sub", "i", values(dtype), values(dtype, 1)[0], alpha=alpha, fma=fused)
+            call("add", "f", values(dtype), 0.7, alpha=alpha, fma=fused)
+        for op in ("addcmul", "addcdiv"):
+            call(op, "f", values(dtype), values(dtype), values(dtype), value=0.3, fma=True)
+        call("lerp", "f", values(dtype), values(dtype), 0.3, fma=True)
+        if dtype.is_complex:
+            call("div", "f", values(dtype), values(dtype), fma=True)
+            every = torch.tensor([complex(a, b) for a in SPECIAL[:6] for b in SPECIAL[:6]]).to(dtype)
+            p, q = every.repeat_interleave(36), every.repeat(36)
+            for alpha in (0, -1, 2, 1j, INF):
+                call("sub", "f", p[::19][:64].contiguous(), q[::19][:64].contiguous(), alpha=alpha)
+            edges = torch.tensor([complex(a, b) for a in SPECIAL[:5] for b in SPECIAL[:5]] * 8).to(dtype)
+            for op in ("neg", "log1p", "exp", "cos", "tanh", "square"):
+                for at in range(0, 25, 8):
+                    call(op, "f", edges[at:at + 8].clone())
+            tiny = torch.tensor([complex(a, b) for a in (1e-30, -0.25, 3, INF, NAN) for b in (INF, -INF, NAN)])
+            call("log1p", "f", torch.cat([tiny, tiny[:1]]).to(dtype))
+
+
+def short_operands(call):
+    """Numbers and tensors of other dtypes are rounded to a short dtype before they are computed with, or not."""
+    binary = ("add", "sub", "mul", "div", "true_divide", "floor_divide", "remainder", "fmod", "copysign", "eq", "lt")
+    for dtype in FLOATS[:2]:
+        for number in (2.3, 1 / 3):
+            for op in binary:
+                call(op, "f", values(dtype, 8), number)
+                call(op, "f", values(dtype, 8), torch.tensor(number, dtype=torch.float64))
+                call(op, "i", values(dtype, 8), torch.tensor(number))
+                if op not in ("eq", "lt"):
+                    call(op, "f", torch.tensor(number, dtype=torch.float64), values(dtype, 8))
+            call("lerp", "f", values(dtype, 8), values(dtype, 8), number, fma=True)
+        for op in ("add", "mul", "eq", "maximum"):
+            call(op, "f", values(dtype, 4), torch.tensor([2049, 4097, 70000, -3]))
+        for op in ("pow", "clamp"):
+            call(op, "f", values(dtype, 4), 1e39)
+        call("add", "f", values(dtype, 4), values(dtype, 4), alpha=1e39)
+    for dtype in INTEGERS:
+        for number in (300, -129, 2 ** 33):
+            for op in binary:
+                call(op, "f", values(dtype, 4), number)
+                call(op, "i", values(dtype, 4), torch.tensor(number))
+            for op in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+                call(op, "f", values(dtype, 4), number)
+            call("clamp", "f", values(dtype, 4), number)
+            call("clamp", "f", values(dtype, 4), None, number)
+            call("clamp", "i", values(dtype, 4), number, number)
+            call("where", "f", values(torch.bool, 4), values(dtype, 4), number)
+            for op in ("add", "sub"):
+                call(op, "i", values(dtype, 4), values(dtype, 4), alpha=number)
+    for op in ("remainder", "fmod"):
+        for zero in (0.0, -0.0, torch.tensor(0.0), torch.tensor([0.0])):
+            for dtype in INTEGERS:
+                call(op, "m", values(dtype, 4), zero)
+                call(op, "i", values(dtype, 4), zero)
+    for dtype in [*INTEGERS, torch.bool]:
+        call("repeat_interleave", "f", torch.tensor([1, 0, 3]).to(dtype))
+        call("repeat_interleave", "f", values(torch.float32, 3), torch.tensor([1, 0, 3]).to(dtype))
+        for op in ("cumsum", "cumprod"):
+            call(op, "i", values(dtype, 4), 0)
+            call(op, "f", values(dtype, 4), 0, out=torch.empty(6, dtype=dtype))
+
+
+def numbers_first(call):
+    for dtype in (torch.float32, torch.int64, torch.bool, torch.complex64, torch.float16):
+        for op in ("add", "sub", "mul", "div", "true_divide", "floor_divide", "multiply", "subtract", "divide", "remainder",
+                   "pow", "bitwise_and"):
+            for number in (2, 2.5, True, 1j, 0):
+                whole = dtype == torch.int64 and op in ("floor_divide", "remainder")
+                x = torch.tensor([[1, 2, 3], [4, 5, 6]]).to(dtype) if whole else torch.round(values(dtype, 2, 3)) \
+                    if dtype.is_floating_point else values(dtype, 2, 3)
+                exact = not (op == "pow" or dtype.is_complex and "div" in op)
+                if exact and not (dtype == torch.float16 and number == 1j):
+                    call(op, "f", number, x.requires_grad_() if dtype.is_floating_point else x)
+                if op in ("add", "sub", "mul", "div") and dtype == torch.float32:
+                    call(op, "f", number, x.detach(), out=torch.empty(0, dtype=torch.complex64))
+                    call(op, "f", number, x.detach().t(), **({"alpha": 2} if op in ("add", "sub") else {}))
+    for op in ("add", "sub", "mul", "div", "true_divide", "floor_divide"):
+        for pair in ((7, 3), (7.5, 2), (7, True), (1j, 2), (True, False), (7, 0)):
+            call(op, "f", *pair)
+    for op in ("remainder", "fmod"):
+        for pair in ((torch.tensor(2.0), leaf(3)), (leaf(3), 2), (leaf(3), torch.tensor(2.0))):
+            call(op, "f", *pair)
+
+
+def leaf(*shape):
+    return torch.randint(-8, 9, shape).div(4).requires_grad_()
+
+
+def gradients(call):
+    for op in ("scatter", "scatter_add"):
+        for index, source in (((2, 2), (3, 4)), ((2, 4), (2, 4)), ((1, 4), (3, 4)), ((0, 4), (3, 4)), ((3, 4), (3, 4))):
+            i = torch.zeros(index, dtype=torch.int64)
+            call(op, "f", leaf(3, 4), 1, i, leaf(*source))
+            call(op, "f", leaf(3, 4), 1, i, leaf(*source).detach())
+            call(op, "f", leaf(3, 4).detach(), 1, i, leaf(*source))
+    i = torch.tensor([0, 0, 2])
+    for d in (0, 1):
+        call("index_fill", "f", leaf(3, 4), d, i, torch.tensor(2.0, requires_grad=True))
+        call("index_add", "f", leaf(3, 3), d, i, leaf(3, 3))
+        call("gather", "f", leaf(3, 4), d, torch.zeros(2, 2, dtype=torch.int64))
+    call("index_fill", "f", leaf(1)[0].detach().requires_grad_(), 0, torch.tensor([0, 0]), leaf(1)[0].detach().requires_grad_())
+    for beta, alpha in ((0, 1), (1, 0), (0, 0), (2, 3), (2.5, 0.5)):
+        kw = {"beta": beta, "alpha": alpha}
+        call("addr", "f", leaf(3, 4), leaf(3), leaf(4), **kw)
+        call("addr", "f", leaf(4), leaf(3), leaf(4), **kw)
+        call("addr", "i", leaf(3, 4).detach(), leaf(3).detach(), leaf(4).detach(), **kw)
+        call("addmm", "f", leaf(3, 4), leaf(3, 2), leaf(2, 4), **kw)
+        call("addmv", "f", leaf(3), leaf(3, 4), leaf(4), **kw)
+        call("addcmul", "f", leaf(3, 4), leaf(3, 4), leaf(4), value=alpha)
+    ones = torch.ones(3, 4, dtype=torch.int64)
+    call("addr", "f", ones, torch.tensor([1, 2, 3]), torch.tensor([1, 2, 3, 4]), beta=0)
+    call("addr", "i", ones, leaf(3).detach(), leaf(4).detach())
+    call("addr", "i", leaf(1, 4).detach(), leaf(3).detach(), leaf(4).detach())
+    for mode in (None, "floor", "trunc"):
+        kw = {"rounding_mode": mode} if mode else {}
+        call("div", "f", leaf(3), torch.tensor([2.0, INF, -1.0], requires_grad=True), **kw)
+    call("copysign", "f", leaf(3), leaf(3))
+
+
+def refusals(call):
+    for x in (torch.tensor(True), torch.tensor(2.0), torch.ones(1, 1, dtype=torch.bool), leaf(2, 3)):
+        call("sum_to_size", "m", x, [])
+    for x in (torch.ones(2, 3, dtype=torch.bool), leaf(2, 3), torch.ones(1, 2, 3, dtype=torch.bool)):
+        for size in ([2, 3], [1, 3], [3], [4]):
+            call("sum_to_size", "m", x, size)
+    call("abs", "i", torch.zeros(2, dtype=torch.complex64).expand(3, 2))
+    for dtype in (torch.bool, torch.float32):
+        call("abs", "i", torch.zeros(1, dtype=dtype).expand(3))
+    for mask in ((2, 3), (4,), (1,), (1, 1, 3)):
+        for shape in ((3,), (2, 3), ()):
+            for form in "im":
+                call("masked_scatter", form, torch.zeros(shape), torch.ones(mask, dtype=torch.bool), torch.arange(6.0))
+    for shape in ((0,), (0, 3)):
+        out = torch.empty(shape)
+        call("cat", "f", [out, torch.ones(2, *shape[1:])], out=out)
+        call("cat", "f", [out], out=out)
+    out = torch.empty(0)
+    call("stack", "f", [out, out], out=out)
+    call("hstack", "f", [out, out], out=out)
+
+
+def counted(*shape):
+    """1, 2, 3, 4, 1, ..."""
+    shape = shape[0] if isinstance(shape[0], tuple) else shape
+    return (torch.arange(math.prod(shape)) % 4 + 1).float().reshape(shape)
+
+
+def strided(shape):
+    """A contiguous tensor and others of the same shape."""
+    rank, last = len(shape), shape[-1]
+    yield counted(shape)
+    yield counted(*shape[:-2], last, shape[-2]).transpose(-1, -2)
+    yield counted(*shape[:-1], 2 * last)[..., ::2]
+    yield counted(1, *shape[1:]).expand(shape)
+    yield counted(shape[::-1]).permute(*reversed(range(rank)))
+    if rank == 4:
+        yield counted(shape).contiguous(memory_format=torch.channels_last)
+        yield counted(*shape[:-1], 2 * last).contiguous(memory_format=torch.channels_last)[..., ::2]
+
+
+def odd_strides():
+    """Sizes of one with strides of their own."""
+    for shape, strides in (((2, 1, 3), (3, 7, 1)), ((1, 3), (99, 1)), ((2, 3, 1, 1), (6, 1, 6, 6)), ((2, 1, 2), (1, 9, 2)),
+                           ((1, 3, 1), (0, 2, 5)), ((3, 4, 1), (4, 1, 100)), ((0, 3), (7, 2))):
+        yield counted(40).as_strided(shape, strides)
+
+
+def layouts(call):
+    formats = [torch.contiguous_format, torch.preserve_format, torch.channels_last]
+    for shape in ((3, 4), (2, 3, 2, 2), (2, 1, 2, 2)):
+        operands = list(strided(shape))
+        for x in [*operands, *(odd_strides() if len(shape) == 2 else [])]:
+            one_layout(call, x)
+            for form in formats[:3 if x.dim() == 4 else 2]:
+                call("to", "m", x, torch.float32, memory_format=form)
+                call("to", "m", x, torch.float32, copy=True, memory_format=form)
+                call("float", "m", x, memory_format=form)
+                call("clone", "m", x, memory_format=form)
+            if any(x is y for y in operands):
+                # Equal numbers have the same norm, however they are added up.
+                call("nn.functional.layer_norm", "f", (x * 0).add_(1), list(x.shape[-1:]))
+            for y in operands[::2]:
+                if x.shape == y.shape:
+                    for op in ("add", "copysign"):
+                        call(op, "f", x, y)
+                    for d in (0, x.dim() - 1):
+                        call("cat", "f", [x, y], d)
+                        call("stack", "f", [x, y], d)
+
+
+def one_layout(call, x):
+    mask = torch.zeros(x.shape, dtype=torch.bool)
+    call("masked_fill", "m", x, mask, 2.0)
+    call("masked_fill", "m", x, mask[..., :1], torch.tensor(2.0))
+    call("copysign", "m", x, 1.0)
+    call("abs", "m", x)
+    if x.storage_offset() == 0:
+        z = torch.ones(x.untyped_storage().nbytes() // 4, dtype=torch.complex64).as_strided(x.shape, x.stride())
+        call("abs", "m", z)
+        call("abs", "f", z, out=torch.empty(0))
+    call("clamp", "m", x, -9, 9)
+    call("sort", "m", x)
+    call("flip", "m", x, [0])
+    call("long", "m", x.to(torch.int64) * 0, memory_format=torch.contiguous_format)
+    for op in ("add", "sub", "mul"):
+        call(op, "f", 1, x)
+    call("where", "f", mask, x, 0.5)
+    call("add", "m", x, torch.ones(x.shape[-1]))
+    if x.numel() > 0:
+        call("pow", "f", 0.0, x.abs())
+        call("put", "m", x, torch.tensor([0]), torch.tensor([1.0]))
+
+
+SECTIONS = [powers, multiples, short_operands, numbers_first, gradients, refusals, layouts]

@@ -1,0 +1,37 @@
+// What commands print. The runtime's console says nothing when the output cannot be written; here that ends a command.
+import { writeSync } from "node:fs";
+import { CliError } from "./errors.ts";
+
+const STANDARD_OUTPUT = 1;
+/** Milliseconds until somebody has read what a full pipe holds. */
+const PAUSE = 5;
+/** The reader of a pipe has gone: nobody wants the rest, and that is no mistake. */
+let unread = false;
+
+function writeAll(bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(STANDARD_OUTPUT, bytes, at, bytes.length - at);
+    } catch (error) {
+      const { code, message } = error as { code?: string; message: string };
+      if (code === "EAGAIN") Bun.sleepSync(PAUSE);
+      else if (code === "EPIPE") {
+        unread = true;
+        return;
+      } else throw new CliError(`the output cannot be written: ${message}`);
+    }
+  }
+}
+
+/** Where commands print. */
+export const output = {
+  /** Prints a text as it is. Throws `CliError` when it cannot be written. */
+  write(text: string): void {
+    if (!unread) writeAll(new TextEncoder().encode(text));
+  },
+};
+
+/** Prints a line. */
+export function say(text: string): void {
+  output.write(`${text}\n`);
+}

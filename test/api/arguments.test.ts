@@ -1,0 +1,129 @@
+// What users may write: nested lists as one index, numbers first, options of factories.
+import { expect, test } from "bun:test";
+import {
+  add,
+  arange,
+  bitwiseAnd,
+  Complex,
+  div,
+  errors,
+  float32,
+  floorDivide,
+  full,
+  int64,
+  mul,
+  normal,
+  ones,
+  pow,
+  rand,
+  randnLike,
+  remainder,
+  sub,
+  tensor,
+  trueDivide,
+  zeros,
+} from "../../src/index.ts";
+
+const list = (t: { tolist(): unknown }): unknown => t.tolist();
+
+test("a nested list in a list is one index tensor", () => {
+  const x = arange(9).reshape(3, 3);
+  expect(
+    list(
+      x.at([
+        [
+          [0, -1],
+          [0, -1],
+        ],
+      ]),
+    ),
+  ).toEqual([
+    [
+      [0, 1, 2],
+      [6, 7, 8],
+    ],
+    [
+      [0, 1, 2],
+      [6, 7, 8],
+    ],
+  ]);
+  // A list of lists is what Python makes of a tuple.
+  expect(
+    list(
+      x.at([
+        [0, -1],
+        [0, -1],
+      ]),
+    ),
+  ).toEqual([0, 8]);
+  expect(list(x.at([0, -1], [0, -1]))).toEqual([0, 8]);
+  expect(list(x.at([[true, false, true]]))).toEqual([
+    [0, 1, 2],
+    [6, 7, 8],
+  ]);
+  const deep = [0, -1];
+  expect([...x.at([[[deep, deep]]]).shape]).toEqual([1, 2, 2, 3]);
+  const y = zeros(3, 3);
+  y.setAt(
+    [
+      [
+        [
+          [0, -1],
+          [0, -1],
+        ],
+      ],
+    ],
+    1,
+  );
+  expect(list(y)).toEqual([
+    [1, 1, 1],
+    [0, 0, 0],
+    [1, 1, 1],
+  ]);
+  const z = zeros(3, 3);
+  z.setAt(
+    [
+      [
+        [0, -1],
+        [0, -1],
+      ],
+    ],
+    1,
+  );
+  expect(list(z)).toEqual([
+    [1, 0, 0],
+    [0, 0, 0],
+    [0, 0, 1],
+  ]);
+});
+
+test("a number stands first where torch has a function for it", () => {
+  const x = tensor([1, 2, 4]);
+  expect(list(add(2, x, { alpha: 3 }))).toEqual([5, 8, 14]);
+  expect(list(sub(2, x))).toEqual([1, 0, -2]);
+  expect(list(mul(2.5, x))).toEqual([2.5, 5, 10]);
+  expect(list(div(8, x))).toEqual([8, 4, 2]);
+  expect(list(div(7, x, { roundingMode: "floor" }))).toEqual([7, 3, 1]);
+  expect(list(trueDivide(1n, x))).toEqual([1, 0.5, 0.25]);
+  expect(list(floorDivide(7, x))).toEqual([7, 3, 1]);
+  expect(list(remainder(7, x))).toEqual([0, 1, 3]);
+  expect(list(pow(2, x))).toEqual([2, 4, 16]);
+  expect(list(bitwiseAnd(3, tensor([1n, 6n])))).toEqual([1, 2]);
+  expect(String(mul(new Complex(0, 1), x))).toBe("tensor([0.+1.j, 0.+2.j, 0.+4.j])");
+  expect(add(7, 3).dtype).toBe(int64);
+  expect(div(7, 2).item()).toBe(3.5);
+  expect(() => remainder(7 as never, 3 as never)).toThrow(errors.TypeError);
+  expect(() => add("2" as never, x)).toThrow("argument 'self' must be Tensor or a number, not str");
+});
+
+test("factories take the layout that tensors have", () => {
+  const layout = ones(1).layout;
+  expect(normal(0, 1, [2], { layout }).numel()).toBe(2);
+  expect(zeros(2, { layout: "strided" }).dtype).toBe(float32);
+  expect(full([2], 3, { layout }).sum().item()).toBe(6);
+  expect(rand(2, { layout: null }).numel()).toBe(2);
+  expect(randnLike(ones(2), { layout }).numel()).toBe(2);
+  expect(() => zeros(2, { layout: "torch.sparse_coo" as never })).toThrow("zensor has strided tensors only");
+  expect(() => normal(0, 1, [2], { layout: 3 as never })).toThrow(errors.TypeError);
+  expect(() => ones(2).add(1, { layout } as never)).toThrow("unexpected keyword argument 'layout'");
+});

@@ -1,0 +1,45 @@
+// Terminates Workers in the middle of their saves. Prints what is left: blocks, mappings, and unfinished names.
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { native } from "../../src/ffi/library.ts";
+import { io, ones, TensorDict } from "../../src/index.ts";
+
+const [folder = "", rounds = "8"] = process.argv.slice(2);
+const settle = async (done: () => boolean) => {
+  for (let i = 0; i < 300 && !done(); i++) await Bun.sleep(20);
+};
+
+const before = { bytes: native.zs_live_bytes(), maps: native.zs_io_live_maps() };
+for (let round = 0; round < Number(rounds); round++) {
+  const worker = new Worker(join(import.meta.dir, "worker-program.ts"));
+  const begun = new Promise<void>((resolve, reject) => {
+    worker.onmessage = () => resolve();
+    worker.onerror = (event) => reject(new Error(event.message));
+  });
+  worker.postMessage({ kind: round, folder, lent: (round >> 3) % 2 === 1 });
+  await begun;
+  await Bun.sleep((round * 7) % 40);
+  worker.terminate();
+}
+await settle(() => native.zs_live_bytes() <= before.bytes && native.zs_io_live_maps() <= before.maps);
+const unfinished = () => readdirSync(folder).filter((name) => /\.(tmp|new|old)-|\.tdtmp-/.test(name));
+const left = unfinished().length;
+
+// The next save to each place removes what is left there, although this process lives.
+const small = new TensorDict({ a: ones(3) }, []);
+await small.memmapAsync(join(folder, "directory"));
+small.memmap(join(folder, "atomic"), { atomic: true });
+small.memmap(join(folder, "archive.tdz"));
+io.saveSafetensors({ a: ones(3) }, join(folder, "safetensors"));
+io.saveNpz(join(folder, "npz.npz"), { a: ones(3) });
+io.saveTorch({ a: ones(3) }, join(folder, "pt"));
+small.consolidate({ filename: join(folder, "consolidated") });
+io.Snapshot.take({ path: join(folder, "snapshot"), appState: { small } as never });
+console.log(
+  JSON.stringify({
+    bytes: native.zs_live_bytes() - before.bytes < 2 ** 20,
+    maps: native.zs_io_live_maps() - before.maps < 20,
+    left,
+    after: unfinished(),
+  }),
+);

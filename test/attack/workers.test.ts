@@ -1,0 +1,23 @@
+// Workers that are terminated while native threads write for them: the process lives, and nothing of theirs stays.
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const room = mkdtempSync(join(tmpdir(), "zensor-attack-"));
+afterAll(() => rmSync(room, { recursive: true, force: true }));
+
+test("terminated in the middle of saves", async () => {
+  const rounds = process.env.ZENSOR_ATTACK_SECONDS === undefined ? 16 : Number(process.env.ZENSOR_ATTACK_SECONDS);
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "terminated-program.ts"), room, String(rounds)], {
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const told = [new Response(child.stdout).text(), new Response(child.stderr).text()];
+  const code = await child.exited;
+  const [output = "", noise = ""] = await Promise.all(told);
+  expect([child.signalCode, code, noise]).toEqual([null, 0, ""]);
+  const { left, ...rest } = JSON.parse(output);
+  expect(rest).toEqual({ bytes: true, maps: true, after: [] });
+  expect(left).toBeGreaterThan(0);
+}, 600_000);
