@@ -1,6 +1,6 @@
 // HDF5 files without the C library: the npm package h5wasm, where the program has installed it. It does less, and says
 // so: no deleting or moving, no float16, complex or new bool datasets, no parts beyond what fits into its 2 GiB.
-import { existsSync, statSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { copyBytes, windowOn } from "../ffi/memory.ts";
 import { type DType, dtypeByName } from "../tensor/dtype.ts";
@@ -94,10 +94,15 @@ function nameOf({ type, size, signed, enum_type: names }: Metadata): string | nu
 }
 
 class WasmHandle implements Hdf5Handle {
+  /** Of the file itself: its path may be another's by now. */
+  private readonly descriptor: number;
+
   constructor(
     private readonly path: string,
     private readonly file: WasmFile,
-  ) {}
+  ) {
+    this.descriptor = openSync(path, "r");
+  }
 
   #guarded<T>(run: () => T): T {
     try {
@@ -135,7 +140,7 @@ class WasmHandle implements Hdf5Handle {
     return names.filter((name) => this.kind(`${group}/${name}`) !== null);
   }
   size(): number {
-    return guarded(this.path, () => statSync(this.path)).size;
+    return guarded(this.path, () => fstatSync(this.descriptor)).size;
   }
   kind(path: string): "group" | "dataset" | null {
     const found = this.#guarded(() => this.#find(path));
@@ -272,6 +277,7 @@ class WasmHandle implements Hdf5Handle {
     this.#guarded(() => this.file.flush());
   }
   close(): void {
+    closeSync(this.descriptor);
     if (this.#guarded(() => this.file.close()) < 0) throw new FormatError("the file could not be closed", this.path);
   }
 }
