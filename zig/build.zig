@@ -1,4 +1,4 @@
-//! Builds libzensor: one object of kernels for each instruction set, one root that chooses among them.
+//! Builds libzensor: one object for each family of kernels and instruction set, one root that chooses among them.
 const std = @import("std");
 
 const Variant = struct { name: []const u8, lanes: u16, model: *const std.Target.Cpu.Model };
@@ -10,6 +10,11 @@ const x86_variants = [_]Variant{
 };
 const arm_variants = [_]Variant{
     .{ .name = "neon", .lanes = 4, .model = &std.Target.aarch64.cpu.generic },
+};
+
+/// Each has a root, src/kernels_<family>.zig, which imports no other family: what changes in one is compiled alone.
+const families = [_][]const u8{
+    "binary", "copy", "matmul", "pointwise", "random", "reduce", "scan", "softmax", "ternary", "unary",
 };
 
 fn variants_of(arch: std.Target.Cpu.Arch) []const Variant {
@@ -96,13 +101,16 @@ pub fn build(b: *std.Build) void {
         if (only) |wanted| if (!std.mem.eql(u8, wanted, v.name)) continue;
         var q = query;
         q.cpu_model = .{ .explicit = v.model };
-        const object = b.addObject(.{
-            .name = b.fmt("kernels_{s}", .{v.name}),
-            .root_module = module(b, "src/kernels_root.zig", q, optimize, v, only),
-            .use_llvm = true,
-        });
-        object.bundle_compiler_rt = false;
-        lib.root_module.addObject(object);
+        for (families) |family| {
+            const path = b.fmt("src/kernels_{s}.zig", .{family});
+            const object = b.addObject(.{
+                .name = b.fmt("kernels_{s}_{s}", .{ family, v.name }),
+                .root_module = module(b, path, q, optimize, v, only),
+                .use_llvm = true,
+            });
+            object.bundle_compiler_rt = false;
+            lib.root_module.addObject(object);
+        }
     }
     b.installArtifact(lib);
     add_tests(b, query, variants);

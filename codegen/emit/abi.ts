@@ -57,7 +57,7 @@ export function emitAbiTs(model: Model): string {
 }
 
 export function emitAbiZig(model: Model): string {
-  const out: string[] = [`pub const hash: [:0]const u8 = "${abiHash(model)}";`, ""];
+  const out: string[] = [];
   out.push("pub const DType = enum(u8) {");
   for (const d of model.dtypes) out.push(`    ${d.name} = ${d.id},`);
   out.push("};", "", "pub const Compute = enum(u8) {");

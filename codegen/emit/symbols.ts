@@ -1,5 +1,6 @@
 /** generated/symbols.ts, generated/kernels.ts and generated/ops.zig: the export table, seen from both sides. */
 import type { Model } from "../model/load.ts";
+import { abiHash } from "./abi.ts";
 
 export function symbolOf(path: string): string {
   return `zs_k_${path.replace(".", "_")}`;
@@ -40,7 +41,9 @@ export function emitKernels(model: Model): string {
 }
 
 export function emitOpsZig(model: Model): string {
-  const out = ["pub const Kernel = struct { family: []const u8, name: []const u8, symbol: []const u8 };", ""];
+  // Not in abi.zig, which every object reads: a kernel more is no reason to compile the others again.
+  const out = ["/// Equal on both sides, or the library is not loaded.", `pub const hash: [:0]const u8 = "${abiHash(model)}";`, ""];
+  out.push("pub const Kernel = struct { family: []const u8, name: []const u8, symbol: []const u8 };", "");
   const row = (path: string): string => {
     const [family, name] = path.split(".");
     return `    .{ .family = "${family}", .name = "${name}", .symbol = "${symbolOf(path)}" },`;

@@ -2,7 +2,6 @@
 const std = @import("std");
 const abi = @import("abi");
 const ops = @import("ops");
-const cfg = @import("cfg");
 const alloc = @import("../core/alloc.zig");
 const cuda = @import("../cuda/driver.zig");
 const dt = @import("../core/dtype.zig");
@@ -15,16 +14,12 @@ const locks = @import("../io/locks.zig");
 const manifest = @import("manifest.zig");
 const mappings = @import("../io/mappings.zig");
 const threads = @import("../core/threads.zig");
-const Table = @import("../cpu/table.zig").Table;
-
-/// The table of a variant that this build holds.
-fn table_of(comptime name: []const u8) *const Table {
-    const present = cfg.only orelse name;
-    return @extern(*const Table, .{ .name = "zs_table_" ++ present, .visibility = .hidden });
-}
+const Call = @import("../cpu/object.zig").Call;
+const tables = @import("../cpu/table.zig");
+const table_of = tables.of;
 
 var level: isa.Level = .baseline;
-var table: *const Table = undefined;
+var table: *const tables.Table = undefined;
 
 export fn zs_init(wanted: u32, thread_count: u32) i32 {
     const best = isa.best();
@@ -69,11 +64,11 @@ export fn zs_kernel_code(wanted: u32, index: u32) f64 {
         4 => table_of("v4"),
         else => return 0,
     } else if (wanted == 0) table_of("neon") else return 0;
-    return @floatFromInt(@intFromPtr(chosen.calls[index]));
+    return @floatFromInt(chosen.code(index));
 }
 
 export fn zs_abi_hash() [*:0]const u8 {
-    return abi.hash;
+    return ops.hash;
 }
 
 export fn zs_manifest() [*:0]const u8 {
@@ -214,15 +209,19 @@ export fn zs_write_numbers(to: [*]u8, dtype: u32, n: f64, from: [*]const f64) i3
     return 0;
 }
 
-fn tuned_call(comptime index: usize) Table.Call {
+fn tuned_call(comptime index: usize) Call {
     return struct {
         fn call(f: *fr.Frame) callconv(.c) i32 {
-            return table.calls[index](f);
+            return switch (table.kernels[index]) {
+                .body => |specs| @intFromEnum(table.run(specs, f)),
+                .call => |go| go(f),
+                .none => @intFromEnum(abi.Status.unsupported),
+            };
         }
     }.call;
 }
 
-fn plain_call(comptime k: ops.Kernel) Table.Call {
+fn plain_call(comptime k: ops.Kernel) Call {
     const Family = @field(families.plain, k.family);
     if (!@hasDecl(Family, k.name)) {
         @compileError("schema op kernel '" ++ k.family ++ "." ++ k.name ++ "' has no Zig body");
@@ -241,7 +240,7 @@ inline fn checked(status: i32) i32 {
 }
 
 /// Operator calls take the frame's address as a number.
-fn by_number(comptime call: Table.Call) fn (f64) callconv(.c) i32 {
+fn by_number(comptime call: Call) fn (f64) callconv(.c) i32 {
     return struct {
         fn go(address: f64) callconv(.c) i32 {
             return checked(call(@ptrFromInt(@as(usize, @intFromFloat(address)))));
@@ -251,14 +250,17 @@ fn by_number(comptime call: Table.Call) fn (f64) callconv(.c) i32 {
 
 fn Fast1(comptime index: usize) type {
     return struct {
+        inline fn go(code: u32, out: usize, in: *const [3]usize, n: f64) i32 {
+            return checked(@intFromEnum(table.fast(table.fasts[index], code, out, in, @intFromFloat(n))));
+        }
         fn unary(code: u32, out: usize, a: usize, n: f64) callconv(.c) i32 {
-            return checked(table.fasts[index](code, out, &.{ a, 0, 0 }, @intFromFloat(n)));
+            return go(code, out, &.{ a, 0, 0 }, n);
         }
         fn binary(code: u32, out: usize, a: usize, b: usize, n: f64) callconv(.c) i32 {
-            return checked(table.fasts[index](code, out, &.{ a, b, 0 }, @intFromFloat(n)));
+            return go(code, out, &.{ a, b, 0 }, n);
         }
         fn ternary(code: u32, out: usize, a: usize, b: usize, c: usize, n: f64) callconv(.c) i32 {
-            return checked(table.fasts[index](code, out, &.{ a, b, c }, @intFromFloat(n)));
+            return go(code, out, &.{ a, b, c }, n);
         }
     };
 }

@@ -46,7 +46,7 @@ fn kernels_text() []const u8 {
 
 pub const text: [:0]const u8 = blk: {
     @setEvalBranchQuota(1_000_000);
-    break :blk "{\"hash\":\"" ++ abi.hash ++ "\",\"frame\":" ++ struct_text(abi.Frame) ++
+    break :blk "{\"hash\":\"" ++ ops.hash ++ "\",\"frame\":" ++ struct_text(abi.Frame) ++
         ",\"operand\":" ++ struct_text(abi.Operand) ++ ",\"dtypes\":" ++ enum_text(abi.DType) ++
         ",\"sizes\":" ++ sizes_text() ++ ",\"computes\":" ++ enum_text(abi.Compute) ++
         ",\"statuses\":" ++ enum_text(abi.Status) ++ ",\"kernels\":" ++ kernels_text() ++ "}";

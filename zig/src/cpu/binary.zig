@@ -3,9 +3,7 @@ const std = @import("std");
 const abi = @import("abi");
 const cm = @import("vmath_complex.zig");
 const dt = @import("../core/dtype.zig");
-const fr = @import("../core/frame.zig");
 const integer = @import("integer.zig");
-const iter = @import("../core/iter.zig");
 const pw = @import("pointwise.zig");
 const unary = @import("unary.zig");
 const vm = @import("vmath.zig");
@@ -97,9 +95,8 @@ fn Division(comptime name: []const u8) type {
             return if (is_float(c)) pw.vector_lanes(c) else 1;
         }
         /// An integer divisor of zero must be found before any division runs.
-        pub fn check(comptime c: Compute, f: *fr.Frame, space: *const iter.Space) abi.Status {
-            if (comptime is_float(c)) return .ok;
-            return if (integer.has_zero(c, f, space, 2)) .zero_division else .ok;
+        pub fn divides(comptime c: Compute) bool {
+            return !is_float(c);
         }
         pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
             if (comptime !is_float(c)) return @field(integer, name)(a, b);

@@ -6,6 +6,7 @@ const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const half = @import("../core/half.zig");
 const iter = @import("../core/iter.zig");
+const object = @import("object.zig");
 
 const Compute = abi.Compute;
 const DType = abi.DType;
@@ -16,12 +17,12 @@ pub const block = 1024;
 pub const widest = 16;
 
 fn Run(comptime c: Compute) type {
-    return *const fn (dst: [*]align(1) dt.Computed(c), src: [*]const u8, stride: isize, n: usize) void;
+    return *const fn (dst: [*]align(1) dt.Computed(c), src: [*]const u8, stride: isize, n: usize) callconv(.c) void;
 }
 
 fn load_run(comptime d: DType, comptime c: Compute) Run(c) {
     return struct {
-        fn run(dst: [*]align(1) dt.Computed(c), bytes: [*]const u8, stride: isize, n: usize) void {
+        fn run(dst: [*]align(1) dt.Computed(c), bytes: [*]const u8, stride: isize, n: usize) callconv(.c) void {
             const src: [*]align(1) const dt.Stored(d) = @ptrCast(bytes);
             if (stride == 1) {
                 var i: usize = 0;
@@ -63,7 +64,7 @@ inline fn address(p: anytype, elements: isize) usize {
 
 fn store_run(comptime d: DType, comptime c: Compute) Run(c) {
     return struct {
-        fn run(src: [*]align(1) dt.Computed(c), bytes: [*]const u8, stride: isize, n: usize) void {
+        fn run(src: [*]align(1) dt.Computed(c), bytes: [*]const u8, stride: isize, n: usize) callconv(.c) void {
             const dst: [*]align(1) dt.Stored(d) = @ptrCast(@constCast(bytes));
             if (stride == 1) {
                 var i: usize = 0;
@@ -91,36 +92,40 @@ fn store_run(comptime d: DType, comptime c: Compute) Run(c) {
 
 const dtype_count = @typeInfo(DType).@"enum".fields.len;
 
-fn table(comptime c: Compute, comptime make: anytype) [dtype_count]Run(c) {
-    var t: [dtype_count]Run(c) = undefined;
-    for (@typeInfo(DType).@"enum".fields) |f| t[f.value] = make(@as(DType, @enumFromInt(f.value)), c);
-    return t;
-}
-
-/// The conversions of one compute type, for every dtype.
-fn Runs(comptime c: Compute) type {
-    return struct {
-        pub const loads = table(c, load_run);
-        pub const stores = table(c, store_run);
-    };
-}
-
 /// A conversion whose buffer's type is known by its compute type alone.
-const AnyRun = *const fn (buffer: [*]u8, bytes: [*]const u8, stride: isize, n: usize) void;
+const AnyRun = *const fn (buffer: [*]u8, bytes: [*]const u8, stride: isize, n: usize) callconv(.c) void;
 
 const compute_count = @typeInfo(Compute).@"enum".fields.len;
+const Runs = [compute_count][dtype_count]AnyRun;
 
-fn any_table(comptime name: []const u8) [compute_count][dtype_count]AnyRun {
-    var t: [compute_count][dtype_count]AnyRun = undefined;
+/// The conversions are compiled with the pointwise driver; the other objects of an instruction set find them there.
+const any_loads = conversions("loads");
+const any_stores = conversions("stores");
+
+fn conversions(comptime name: []const u8) *const Runs {
+    return @extern(*const Runs, .{ .name = object.symbol(cfg.variant, "pointwise", name), .visibility = .hidden });
+}
+
+pub fn export_tables() void {
+    const made = struct {
+        const loads = table(load_run);
+        const stores = table(store_run);
+    };
+    inline for (.{ "loads", "stores" }) |name| {
+        const symbol = object.symbol(cfg.variant, "pointwise", name);
+        @export(&@field(made, name), .{ .name = symbol, .visibility = .hidden });
+    }
+}
+
+fn table(comptime make: anytype) Runs {
+    var t: Runs = undefined;
     for (@typeInfo(Compute).@"enum".fields) |c| {
-        const typed = @field(Runs(@enumFromInt(c.value)), name);
-        for (typed, 0..) |run, d| t[c.value][d] = @ptrCast(run);
+        for (@typeInfo(DType).@"enum".fields) |d| {
+            t[c.value][d.value] = @ptrCast(make(@enumFromInt(d.value), @enumFromInt(c.value)));
+        }
     }
     return t;
 }
-
-const any_loads = any_table("loads");
-const any_stores = any_table("stores");
 
 pub fn width_of(c: Compute) usize {
     return switch (c) {
@@ -335,10 +340,15 @@ pub fn Stream(comptime c: Compute) type {
     const T = dt.Computed(c);
     return struct {
         const Self = @This();
-        pub const loads = Runs(c).loads;
-        pub const stores = Runs(c).stores;
-
         any: Operand,
+
+        pub inline fn load(d: DType) Run(c) {
+            return @ptrCast(any_loads[@intFromEnum(c)][@intFromEnum(d)]);
+        }
+
+        pub inline fn store(d: DType) Run(c) {
+            return @ptrCast(any_stores[@intFromEnum(c)][@intFromEnum(d)]);
+        }
 
         pub fn open(s: *Self, f: *fr.Frame, space: *const iter.Space, k: usize, start: usize, buffer: [*]T) void {
             s.any.open(c, f, space, k, start, @ptrCast(buffer));

@@ -1,5 +1,5 @@
-//! Where each kernel family of the schema lives. `tuned` families are compiled once for every instruction set,
-//! `plain` ones once, for the baseline.
+//! Where each kernel family of the schema lives. `tuned` families are compiled once for every instruction set, each as
+//! an object of its own (`families` in build.zig), `plain` ones once, for the baseline, with the library's root.
 pub const tuned = struct {
     pub const random = @import("random_kernels.zig");
     pub const softmax = @import("softmax.zig");

@@ -1,25 +1,5 @@
 //! Integer arithmetic with Python's and C's rules, free of undefined behaviour.
 const std = @import("std");
-const abi = @import("abi");
-const convert = @import("convert.zig");
-const dt = @import("../core/dtype.zig");
-const fr = @import("../core/frame.zig");
-const iter = @import("../core/iter.zig");
-
-/// True when operand `k` holds a zero.
-pub fn has_zero(comptime c: abi.Compute, f: *fr.Frame, space: *const iter.Space, k: usize) bool {
-    var buffer: [convert.block]dt.Computed(c) = undefined;
-    var s: convert.Stream(c) = undefined;
-    s.open(f, space, k, 0, &buffer);
-    if (s.any.constant) return s.read(1)[0] == 0;
-    var at: usize = 0;
-    while (at < space.total) {
-        const n = @min(convert.block, space.total - at);
-        for (s.read(n)[0..n]) |x| if (x == 0) return true;
-        at += n;
-    }
-    return false;
-}
 
 inline fn is_signed(comptime T: type) bool {
     return @typeInfo(T).int.signedness == .signed;

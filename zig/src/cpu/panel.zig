@@ -126,7 +126,7 @@ fn source(
     }
 }
 
-fn Word(comptime size: usize) type {
+pub fn Word(comptime size: usize) type {
     return std.meta.Int(.unsigned, 8 * size);
 }
 

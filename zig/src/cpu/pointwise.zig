@@ -7,8 +7,6 @@ const std = @import("std");
 const abi = @import("abi");
 const cfg = @import("cfg");
 const dt = @import("../core/dtype.zig");
-const fr = @import("../core/frame.zig");
-const iter = @import("../core/iter.zig");
 
 pub const Compute = abi.Compute;
 pub const all_real = [_]Compute{ .f32, .f64, .i32, .i64, .u64 };
@@ -22,10 +20,10 @@ pub const integers = [_]Compute{ .i32, .i64, .u64 };
 pub const grain = 32768;
 
 /// The scalars of a call.
-pub const Params = struct {
-    attrs: *const [fr_attrs]f64,
+pub const Params = extern struct {
+    pub const Attrs = @FieldType(abi.Frame, "attrs");
 
-    const fr_attrs = @typeInfo(@FieldType(abi.Frame, "attrs")).array.len;
+    attrs: *const Attrs,
 
     /// Attribute `i` in the compute type.
     pub inline fn scalar(p: Params, comptime c: Compute, comptime i: usize) dt.Computed(c) {
@@ -209,16 +207,16 @@ noinline fn tail(
     for (start..n) |j| out[j] = result[j - start];
 }
 
-/// A body compiled for one compute type, as the driver sees it.
-pub const Spec = struct {
-    pub const Loop = *const fn (p: Params, out: [*]u8, in: *const [3][*]const u8, n: usize) void;
-    pub const Check = *const fn (f: *fr.Frame, space: *const iter.Space) abi.Status;
+/// A body compiled for one compute type, as the driver sees it, which is an object of its own.
+pub const Spec = extern struct {
+    pub const Loop = *const fn (p: Params, out: [*]u8, in: *const [3][*]const u8, n: usize) callconv(.c) void;
 
     loop: Loop,
-    check: ?Check,
     arity: usize,
     /// Compute types of the result and the inputs.
     types: [4]Compute,
+    /// Zeros in the second input are an error, to be found before anything is computed.
+    divides: bool,
 };
 
 pub const Specs = [@typeInfo(Compute).@"enum".fields.len]?*const Spec;
@@ -238,23 +236,19 @@ fn Compiled(comptime Body: type, comptime c: Compute) type {
     return struct {
         const spec: Spec = .{
             .loop = run,
-            .check = if (@hasDecl(Body, "check")) check else null,
             .arity = Body.arity,
             .types = types: {
                 var t: [4]Compute = @splat(out_of(Body, c));
                 for (0..Body.arity) |k| t[k + 1] = in_of(Body, c, k);
                 break :types t;
             },
+            .divides = @hasDecl(Body, "divides") and Body.divides(c),
         };
 
-        fn run(p: Params, out: [*]u8, in: *const [3][*]const u8, n: usize) void {
+        fn run(p: Params, out: [*]u8, in: *const [3][*]const u8, n: usize) callconv(.c) void {
             var typed: Inputs(Body, c) = undefined;
             inline for (0..Body.arity) |k| typed[k] = @ptrCast(@alignCast(in[k]));
             loop(Body, c, p, @ptrCast(@alignCast(out)), typed, n);
-        }
-
-        fn check(f: *fr.Frame, space: *const iter.Space) abi.Status {
-            return Body.check(c, f, space);
         }
     };
 }

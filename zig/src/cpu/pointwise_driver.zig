@@ -2,10 +2,12 @@
 //! values here, so that this code exists once for all kernels.
 const std = @import("std");
 const abi = @import("abi");
+const cfg = @import("cfg");
 const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
 const parallel = @import("../core/parallel.zig");
 const convert = @import("convert.zig");
+const object = @import("object.zig");
 const panel = @import("panel.zig");
 const pw = @import("pointwise.zig");
 
@@ -14,17 +16,20 @@ const most_operands = 4;
 /// All block buffers of a call, one after the other.
 const Buffers = [most_operands * convert.block * convert.widest]u8;
 
+comptime {
+    @export(&run, .{ .name = object.symbol(cfg.variant, "pointwise", "run"), .visibility = .hidden });
+    @export(&fast, .{ .name = object.symbol(cfg.variant, "pointwise", "fast"), .visibility = .hidden });
+    convert.export_tables();
+}
+
 /// The frame call of a body.
-pub fn run(specs: *const pw.Specs, f: *fr.Frame) abi.Status {
+fn run(specs: *const pw.Specs, f: *fr.Frame) callconv(.c) abi.Status {
     const c: usize = @intFromFloat(f.compute);
     const spec = (if (c < specs.len) specs[c] else null) orelse return .unsupported;
     var space: iter.Space = undefined;
     space.init(f, spec.arity + 1);
     if (space.total == 0) return .ok;
-    if (spec.check) |check| {
-        const status = check(f, &space);
-        if (status != .ok) return status;
-    }
+    if (spec.divides and has_zero(spec, f, &space)) return .zero_division;
     if (f.sequential != 0) {
         chunk(spec, f, &space, 0, space.total, 1);
         return .ok;
@@ -38,6 +43,30 @@ pub fn run(specs: *const pw.Specs, f: *fr.Frame) abi.Status {
         parallel.parallel_for(space.total, pw.grain, job, Job.dense);
     } else parallel.parallel_for(space.total, pw.grain, job, Job.part);
     return .ok;
+}
+
+/// Whether the second input, of integers, holds a zero.
+fn has_zero(spec: *const Spec, f: *fr.Frame, space: *const iter.Space) bool {
+    var buffer: [convert.block * convert.widest]u8 align(64) = undefined;
+    var s: convert.Operand = undefined;
+    s.open(spec.types[2], f, space, 2, 0, &buffer);
+    var at: usize = 0;
+    while (at < space.total) {
+        const n = if (s.constant) 1 else @min(convert.block, space.total - at);
+        const found = switch (s.width) {
+            inline 4, 8 => |w| holds_zero(panel.Word(w), s.read(n), n),
+            else => unreachable,
+        };
+        if (found or s.constant) return found;
+        at += n;
+    }
+    return false;
+}
+
+fn holds_zero(comptime T: type, p: [*]const u8, n: usize) bool {
+    var found: T = 0;
+    for (@as([*]align(1) const T, @ptrCast(p))[0..n]) |x| found |= @intFromBool(x == 0);
+    return found != 0;
 }
 
 fn all_dense(spec: *const Spec, f: *fr.Frame, space: *const iter.Space) bool {
@@ -127,10 +156,10 @@ fn by_runs(
 
 /// Bits of the first argument of the numbers-only call.
 const code_scalar = [3]u32{ 1 << 8, 1 << 9, 1 << 10 };
-const no_attrs: [@typeInfo(@FieldType(abi.Frame, "attrs")).array.len]f64 = @splat(0);
+const no_attrs: pw.Params.Attrs = @splat(0);
 
 /// The numbers-only call: operands without gaps in their native dtype, or one constant each.
-pub fn fast(specs: *const pw.Specs, code: u32, out: usize, in: *const [3]usize, n: usize) abi.Status {
+fn fast(specs: *const pw.Specs, code: u32, out: usize, in: *const [3]usize, n: usize) callconv(.c) abi.Status {
     const c = code & 0xff;
     const spec = (if (c < specs.len) specs[c] else null) orelse return .unsupported;
     const call: FastCall = .{ .spec = spec, .code = code, .out = out, .in = in };

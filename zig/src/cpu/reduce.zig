@@ -210,7 +210,7 @@ fn Reduction(comptime Op: type, comptime c: Compute) type {
                 const dst = fr.view(j.f, 0);
                 const to = element(dst.data, walk.out[0], dt.size_of(dst.dtype));
                 const stride = if (j.plan.columns) j.plan.kept.out[0][0] else 1;
-                Loader.stores[@intFromEnum(dst.dtype)](acc, to, stride, n);
+                Loader.store(dst.dtype)(acc, to, stride, n);
             }
 
             /// The reduced elements [first, last) of the output at `base`.
@@ -250,7 +250,7 @@ fn Reduction(comptime Op: type, comptime c: Compute) type {
 
             fn gather(j: Job, buffer: [*]T, walk: *Walk, base: isize, stride: isize, wanted: usize) usize {
                 const size = dt.size_of(j.src.dtype);
-                const load = Loader.loads[@intFromEnum(j.src.dtype)];
+                const load = Loader.load(j.src.dtype);
                 var n: usize = 0;
                 while (n < wanted) {
                     const length = walk.run(wanted - n);
@@ -335,7 +335,7 @@ fn Reduction(comptime Op: type, comptime c: Compute) type {
                     }
                 }
                 var buffer: [max_width]T align(64) = undefined;
-                const load = Loader.loads[@intFromEnum(j.src.dtype)];
+                const load = Loader.load(j.src.dtype);
                 while (r < n) : (r += 1) {
                     load(&buffer, element(j.src.data, at + row * @as(isize, @intCast(r)), size), stride, width);
                     plans.apply_flags(T, j.src.flags, &buffer, width);

@@ -111,7 +111,7 @@ fn Search(comptime largest: bool, comptime c: Compute) type {
                 const values = fr.view(j.f, 0);
                 const indices = fr.view(j.f, 1);
                 const size = dt.size_of(values.dtype);
-                const put = Loader.stores[@intFromEnum(values.dtype)];
+                const put = Loader.store(values.dtype);
                 for (0..n) |i| {
                     const k: isize = @intCast(i);
                     const step0 = if (j.plan.columns) j.plan.kept.out[0][0] else 0;
@@ -135,7 +135,7 @@ fn Search(comptime largest: bool, comptime c: Compute) type {
             fn single(j: Job, base: isize, first: usize, last: usize) Best {
                 const size = dt.size_of(j.src.dtype);
                 const stride = if (j.plan.reduced.rank == 0) 1 else j.plan.reduced.in[0];
-                const load = Loader.loads[@intFromEnum(j.src.dtype)];
+                const load = Loader.load(j.src.dtype);
                 const direct = stride == 1 and j.plain();
                 const limit: usize = if (direct) block else convert.block;
                 var buffer: [convert.block]T align(64) = undefined;
@@ -181,7 +181,7 @@ fn Search(comptime largest: bool, comptime c: Compute) type {
                 const size = dt.size_of(j.src.dtype);
                 const stride = j.plan.kept.in[0];
                 const step = if (j.plan.reduced.rank == 0) 0 else j.plan.reduced.in[0];
-                const load = Loader.loads[@intFromEnum(j.src.dtype)];
+                const load = Loader.load(j.src.dtype);
                 const direct = stride == 1 and j.plain();
                 var buffer: [max_width]T align(64) = undefined;
                 for (0..n) |r| {

@@ -110,7 +110,7 @@ const Job = struct {
         const step = if (j.plan.columns) j.plan.kept.out[operand][0] else 0;
         var x = [1]f64{value};
         const to = element(dst.data, walk.out[operand] + k * step, dt.size_of(dst.dtype));
-        Loader.stores[@intFromEnum(dst.dtype)](&x, to, 1, 1);
+        Loader.store(dst.dtype)(&x, to, 1, 1);
     }
 
     fn part(j: Job, base: isize, width: usize, first: usize, last: usize, to: [*]State) void {
@@ -121,7 +121,7 @@ const Job = struct {
     fn single(j: Job, base: isize, first: usize, last: usize) State {
         const size = dt.size_of(j.src.dtype);
         const stride = if (j.plan.reduced.rank == 0) 1 else j.plan.reduced.in[0];
-        const load = Loader.loads[@intFromEnum(j.src.dtype)];
+        const load = Loader.load(j.src.dtype);
         var buffer: [convert.block]f64 align(64) = undefined;
         var state: State = .{};
         var walk: Walk = undefined;
@@ -146,7 +146,7 @@ const Job = struct {
     fn columns(j: Job, base: isize, width: usize, first: usize, last: usize, to: [*]State) void {
         const size = dt.size_of(j.src.dtype);
         const stride = j.plan.kept.in[0];
-        const load = Loader.loads[@intFromEnum(j.src.dtype)];
+        const load = Loader.load(j.src.dtype);
         var rows: [rows_at_once][max_width]f64 align(64) = undefined;
         var mean: [max_width]f64 align(64) = undefined;
         var m2: [max_width]f64 align(64) = undefined;

@@ -64,13 +64,13 @@ fn Scan(comptime c: Compute, comptime product: bool) type {
 
             inline fn read(j: Job, buffer: [*]T, at: isize, stride: isize, n: usize) void {
                 const from = element(j.src.data, at, dt.size_of(j.src.dtype));
-                Loader.loads[@intFromEnum(j.src.dtype)](buffer, from, stride, n);
+                Loader.load(j.src.dtype)(buffer, from, stride, n);
                 plans.apply_flags(T, j.src.flags, buffer, n);
             }
 
             inline fn write(j: Job, buffer: [*]T, at: isize, stride: isize, n: usize) void {
                 const to = element(j.dst.data, at, dt.size_of(j.dst.dtype));
-                Loader.stores[@intFromEnum(j.dst.dtype)](buffer, to, stride, n);
+                Loader.store(j.dst.dtype)(buffer, to, stride, n);
             }
 
             fn line(j: Job, walk: *const Walk) void {

@@ -1,0 +1,3 @@
+comptime {
+    @import("cpu/object.zig").exports("binary", @import("cpu/binary.zig"));
+}

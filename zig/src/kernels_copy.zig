@@ -1,0 +1,3 @@
+comptime {
+    @import("cpu/object.zig").exports("copy", @import("cpu/copy.zig"));
+}

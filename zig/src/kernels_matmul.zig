@@ -1,0 +1,3 @@
+comptime {
+    @import("cpu/object.zig").exports("matmul", @import("cpu/matmul.zig"));
+}

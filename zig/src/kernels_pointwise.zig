@@ -1,0 +1,3 @@
+comptime {
+    _ = @import("cpu/pointwise_driver.zig");
+}

@@ -1,0 +1,3 @@
+comptime {
+    @import("cpu/object.zig").exports("random", @import("cpu/random_kernels.zig"));
+}

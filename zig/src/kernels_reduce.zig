@@ -1,0 +1,3 @@
+comptime {
+    @import("cpu/object.zig").exports("reduce", @import("cpu/reduce.zig"));
+}

@@ -1,0 +1,3 @@
+comptime {
+    @import("cpu/object.zig").exports("scan", @import("cpu/scan.zig"));
+}

@@ -1,0 +1,3 @@
+comptime {
+    @import("cpu/object.zig").exports("softmax", @import("cpu/softmax.zig"));
+}

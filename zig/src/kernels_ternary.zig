@@ -1,0 +1,3 @@
+comptime {
+    @import("cpu/object.zig").exports("ternary", @import("cpu/ternary.zig"));
+}

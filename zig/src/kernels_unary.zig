@@ -1,0 +1,3 @@
+comptime {
+    @import("cpu/object.zig").exports("unary", @import("cpu/unary.zig"));
+}
