@@ -42,7 +42,11 @@ export function emitKernels(model: Model): string {
 
 export function emitOpsZig(model: Model): string {
   // Not in abi.zig, which every object reads: a kernel more is no reason to compile the others again.
-  const out = ["/// Equal on both sides, or the library is not loaded.", `pub const hash: [:0]const u8 = "${abiHash(model)}";`, ""];
+  const out = [
+    "/// Equal on both sides, or the library is not loaded.",
+    `pub const hash: [:0]const u8 = "${abiHash(model)}";`,
+    "",
+  ];
   out.push("pub const Kernel = struct { family: []const u8, name: []const u8, symbol: []const u8 };", "");
   const row = (path: string): string => {
     const [family, name] = path.split(".");

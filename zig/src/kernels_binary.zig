@@ -1,3 +1,4 @@
+//! Root of the object with the binary kernels.
 comptime {
     @import("cpu/object.zig").exports("binary", @import("cpu/binary.zig"));
 }

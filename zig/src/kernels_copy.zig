@@ -1,3 +1,4 @@
+//! Root of the object with the copy kernels.
 comptime {
     @import("cpu/object.zig").exports("copy", @import("cpu/copy.zig"));
 }

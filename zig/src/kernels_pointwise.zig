@@ -1,3 +1,4 @@
+//! Root of the object with the driver of pointwise kernels and the conversions.
 comptime {
     _ = @import("cpu/pointwise_driver.zig");
 }

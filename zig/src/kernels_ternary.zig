@@ -1,3 +1,4 @@
+//! Root of the object with the ternary kernels.
 comptime {
     @import("cpu/object.zig").exports("ternary", @import("cpu/ternary.zig"));
 }

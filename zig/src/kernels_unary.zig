@@ -1,3 +1,4 @@
+//! Root of the object with the unary kernels.
 comptime {
     @import("cpu/object.zig").exports("unary", @import("cpu/unary.zig"));
 }
