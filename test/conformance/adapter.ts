@@ -45,6 +45,8 @@ export interface Snapshot {
   offset: number;
   bytes: Uint8Array;
   storage: unknown;
+  /** Size of the storage, which on meta has no bytes. */
+  nbytes: number;
   requiresGrad: boolean;
   gradFn: string | null;
   conj: boolean;
@@ -126,6 +128,11 @@ export class Adapter {
     return s;
   }
 
+  /** A storage that has a size and no bytes. */
+  metaStorage(nbytes: number): unknown {
+    return this.tensors.Storage.meta(nbytes);
+  }
+
   /** A leaf over a storage. */
   tensor(storage: unknown, code: Code, shape: number[], stride: number[], offset: number, conj = false): Any {
     const { Tensor, VersionCounter, isContiguousGeometry } = this.tensors;
@@ -145,9 +152,14 @@ export class Adapter {
 
   // ---- observing ----
 
-  /** A copy of a storage's bytes. */
+  isMeta(t: Any): boolean {
+    return Boolean(t.isMeta);
+  }
+
+  /** A copy of a storage's bytes; none of a storage without bytes. */
   bytesOf(storage: unknown): Uint8Array {
-    const s = storage as { ptr: number; nbytes: number };
+    const s = storage as { ptr: number; nbytes: number; kind: string };
+    if (s.kind === "meta") return new Uint8Array(0);
     const words = new Float64Array((s.nbytes + 7) >> 3);
     if (s.nbytes > 0) this.memory.copyBytes(this.memory.addressOf(words), s.ptr, s.nbytes);
     return new Uint8Array(words.buffer, 0, s.nbytes);
@@ -169,6 +181,7 @@ export class Adapter {
       offset: Number(t.storageOffset()),
       bytes: this.bytesOf(storage),
       storage,
+      nbytes: Number((storage as { nbytes: number }).nbytes),
       requiresGrad: Boolean(t.requiresGrad),
       gradFn: this.gradFnName(t),
       conj: typeof t.isConj === "function" && Boolean(t.isConj()),
@@ -236,10 +249,10 @@ export class Adapter {
     return (...args) => f.apply(self, args);
   }
 
-  property(self: Any, name: string): unknown {
-    const v = self[name];
-    if (v === undefined) throw new NoSuchOp(`no such property: ${name}`);
-    return v;
+  /** The reading of a tensor's property. */
+  property(self: Any, name: string): () => unknown {
+    if (!(name in self)) throw new NoSuchOp(`no such property: ${name}`);
+    return () => self[name];
   }
 
   getItem(x: Any, index: unknown, isTuple: boolean): unknown {

@@ -96,12 +96,13 @@ export function plainCall(run: Run): Ready {
   const kw = run.kwargs();
   const self = args[0] as Any;
   if (REFLECTED[c.op]) return reflected(a, c.op, args);
-  if (PROPERTIES.has(c.op)) return () => a.property(self, c.op);
+  if (PROPERTIES.has(c.op)) return a.property(self, c.op);
   if (c.op === "slice") return sliceCall(a, args);
   if (c.op === "__getitem__") return () => a.getItem(self, args[1], indexOf(c.args[1] as Encoded).isTuple);
   if (c.op === "linalg.pinv" && c.vt === "singular") {
     const [pinv, matmul] = [a.fn("linalg.pinv"), a.fn("matmul")];
-    return () => pinv(...withKw([matmul(args[0], a.property(args[1] as Any, "mT"))], kw));
+    const transposed = a.property(args[1] as Any, "mT");
+    return () => pinv(...withKw([matmul(args[0], transposed())], kw));
   }
   if (ON_CLONE.has(c.op)) {
     const clone = a.method(self, "clone");

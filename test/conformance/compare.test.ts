@@ -23,6 +23,7 @@ function perfect(c: Case, d: TensorDesc): Snapshot {
     offset: d.off ?? 0,
     bytes: storageBytes(set, c, d.s),
     storage: {},
+    nbytes: storageBytes(set, c, d.s).length,
     requiresGrad: d.rg === 1,
     gradFn: d.gf ?? null,
     conj: d.cj === 1,

@@ -176,7 +176,7 @@ export class AliasMap {
 
   /** Checks that a result lives where its descriptor says. */
   check(name: string, s: number, got: Snapshot, f: Findings): void {
-    if (s < 0 || got.bytes.length === 0) return;
+    if (s < 0 || got.nbytes === 0) return;
     const want = this.known.get(s);
     if (want !== undefined) {
       if (want !== got.storage) {

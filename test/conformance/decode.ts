@@ -34,19 +34,24 @@ export class Run {
     readonly c: Case,
     /** Detached runs ignore `rg`. */
     readonly grad = true,
+    readonly device: "cpu" | "meta" = "cpu",
   ) {
     this.markInts = DATA_OPS.has(c.op);
   }
 
   /** The storage of an input, made on first use. */
   storage(s: number): unknown {
-    if (s < 0) return this.adapter.storage(new Uint8Array(0));
-    let st = this.storages.get(s);
+    let st = s < 0 ? undefined : this.storages.get(s);
     if (st === undefined) {
-      st = this.adapter.storage(storageBytes(this.set, this.c, s));
-      this.storages.set(s, st);
+      st = this.freshStorage(s);
+      if (s >= 0) this.storages.set(s, st);
     }
     return st;
+  }
+
+  private freshStorage(s: number): unknown {
+    const bytes = storageBytes(this.set, this.c, s);
+    return this.device === "meta" ? this.adapter.metaStorage(bytes.length) : this.adapter.storage(bytes);
   }
 
   /** s of every input storage made so far, with the storage. */
@@ -64,12 +69,13 @@ export class Run {
 
   /** A tensor on a storage of its own: copy of the whole storage, same window. */
   privateCopy(d: TensorDesc): Any {
-    const storage = this.adapter.storage(storageBytes(this.set, this.c, d.s));
+    const storage = this.freshStorage(d.s);
     return this.adapter.tensor(storage, d.dt, d.sh, d.st ?? contiguousStrides(d.sh), d.off ?? 0, d.cj === 1);
   }
 
   value(v: Encoded | undefined): unknown {
     if (v === undefined) return undefined;
+    if (v === "cpu") return this.device;
     if (v === null || typeof v === "string" || typeof v === "boolean") return v;
     const a = this.adapter;
     if (typeof v === "number") return this.markInts ? a.int(v) : v;

@@ -35,6 +35,7 @@ export interface Summary {
 
 /** Kind of a soft finding: its wording without names and numbers. */
 function softKind(s: string): string {
+  if (s.endsWith("as on the cpu")) return "as on the cpu where torch's meta differs";
   if (s.includes("grad_fn")) return "grad_fn name";
   if (s.includes("storage of")) return "storage length";
   if (s.includes("strides")) return "fresh strides";

@@ -33,7 +33,7 @@ function stepCall(ctx: Context, vars: Vars, step: NonNullable<Case["steps"]>[num
   const [, method, recv, args, kwargs] = step;
   const self = vars.list[recv];
   const a = ctx.adapter;
-  if (method === "data") return () => a.property(self, "data");
+  if (method === "data") return a.property(self, "data");
   const values = args.map((v) => stepArg(vars, v));
   if (method === "no_grad_add_") {
     const add = a.method(self, "add_");

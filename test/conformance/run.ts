@@ -1,6 +1,7 @@
 // Command line of the conformance runner:
 //   bun test/conformance/run.ts <dir> [--scope NAME] [--op NAME] [--family F] [--id TEXT] [--limit N] [--list]
 //     [--known FILE] [--json FILE] [--reasons N] [--soft-strides] [--soft] [--trace]
+//     [--meta FILE]   opinfo and error cases on the meta device, FILE made by scripts/oracle/make_meta_cases.py
 import { existsSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -8,6 +9,7 @@ import { loadCaseSet } from "./case-set.ts";
 import type { Case } from "./case-types.ts";
 import { familyOf } from "./case-types.ts";
 import { failureText, readKnown, summarize, summaryText } from "./report.ts";
+import { hasMetaForm, readMetaLines, runOnMeta } from "./run-meta.ts";
 import type { Outcome } from "./runner.ts";
 import { Runner } from "./runner.ts";
 import { SCOPES } from "./scope.ts";
@@ -27,6 +29,7 @@ const { values: flags, positionals } = parseArgs({
     "soft-strides": { type: "boolean", default: false },
     soft: { type: "boolean", default: false },
     trace: { type: "boolean", default: false },
+    meta: { type: "string" },
   },
 });
 
@@ -41,6 +44,7 @@ function selected(cases: Case[]): Case[] {
   if (!Number.isInteger(limit) || limit < 0) usage(`--limit ${flags.limit} is not a count`);
   return cases
     .filter(scope)
+    .filter((c) => flags.meta === undefined || hasMetaForm(c))
     .filter((c) => flags.op === undefined || flags.op.includes(c.op))
     .filter((c) => flags.family === undefined || familyOf(c) === flags.family)
     .filter((c) => flags.id === undefined || c.id.includes(flags.id))
@@ -55,14 +59,16 @@ async function main(): Promise<number> {
     for (const c of cases) console.log(c.id);
     return 0;
   }
-  const knownFile = flags.known ?? join(import.meta.dir, "known-failures.jsonl");
+  const lines = flags.meta === undefined ? undefined : readMetaLines(flags.meta);
+  const list = lines === undefined ? "known-failures.jsonl" : "known-meta-failures.jsonl";
+  const knownFile = flags.known ?? join(import.meta.dir, list);
   const known = flags.known !== undefined || existsSync(knownFile) ? readKnown(knownFile) : new Map<string, string>();
   const runner = await Runner.load();
   const options = { softStrides: flags["soft-strides"] };
   const outcomes: Outcome[] = cases.map((c) => {
     // Written before the run: after a native crash the last line names the case.
     if (flags.trace) writeSync(2, `${c.id}\n`);
-    return runner.run(set, c, options);
+    return lines === undefined ? runner.run(set, c, options) : runOnMeta(runner, set, c, lines.get(c.id));
   });
   const summary = summarize(outcomes, known);
   if (flags.json !== undefined) {

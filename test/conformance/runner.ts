@@ -1,9 +1,11 @@
 // Runs cases one by one; whatever a case does, it becomes an outcome and the next one runs.
 import { Adapter, NoSuchOp, NotApplicable } from "./adapter.ts";
+import { plainCall } from "./call.ts";
 import type { CaseSet } from "./case-set.ts";
 import type { Case, Family } from "./case-types.ts";
 import { familyOf } from "./case-types.ts";
 import { Findings } from "./compare.ts";
+import { Run } from "./decode.ts";
 import { promoSkip, runIndex, runNnInit, runPromo, runRepr, runRng } from "./run-families.ts";
 import { type Context, firstLine, type Options, runError, runOpinfo } from "./run-opinfo.ts";
 import { runProgram } from "./run-program.ts";
@@ -38,6 +40,17 @@ export class Runner {
 
   static async load(): Promise<Runner> {
     return new Runner(await Adapter.load());
+  }
+
+  /** Why a case cannot run because the library has no such operator; null when it has. */
+  absent(ctx: Context, c: Case): string | null {
+    try {
+      plainCall(new Run(this.adapter, ctx.set, c));
+      return null;
+    } catch (e) {
+      if (e instanceof NoSuchOp || e instanceof NotApplicable) return e.message;
+      return null;
+    }
   }
 
   run(set: CaseSet, c: Case, options: Options = { softStrides: false }): Outcome {
