@@ -7,13 +7,15 @@ OUT_DIR/ops.json holds the op table; OUT_DIR/rows-*.jsonl one row a line:
     o op, d dtype, n size, l layouts of x and y, f form (f forward, i in-place, o out=, g gradient), t target dtype,
     then one of
     h   digests: of each result; in-place and out= digest the whole storage written to, so that gaps count too
-    v,a sampled values of each result (positions: see `positions`) and the sum of all finite magnitudes
+    v,w sampled values of each result (positions: see `positions`) and weighted sums of all of them (see `sums`)
+    q   where a result has NaN and infinities: see `places`
     s   a plain scalar result
     e   [class, message]: torch refuses
     rd, rs: dtype and shape of each result.
 """
 import itertools
 import json
+import math
 import os
 import random
 import sys
@@ -29,6 +31,8 @@ SHAPES = {0: (0, 3), 1: (1, 1), 7: (1, 7), 63: (7, 9), 64: (8, 8), 65: (5, 13), 
 HALF = ("f16", "bf16")
 UNSIGNED = ("u16", "u32", "u64")
 TENSOR_ONLY = ("maximum", "minimum", "isclose", "logical_and", "logical_or", "atan2", "copy_")
+# Significant digits of a sum; far more than its bound needs.
+DIGITS = {"g": 7, "f16": 8, "bf16": 8, "f32": 10, "f64": 17}
 PYTHON_ERRORS = ("TypeError", "AttributeError")
 
 
@@ -173,14 +177,33 @@ def number(x, dt):
     return float(str(np.float32(x))) if dt != "f64" else float(x)
 
 
-def sample(t):
+def sums(every, digits, coarse):
+    """Weighted sums of the finite numbers of each lane class, which is the position modulo 16. A large result that may
+    be off by much has more classes. Signs and sizes of the weights are scrambled, so that no regular exchange of signs
+    or places cancels out; sizes lie between 1 and 2, so that no number counts for little."""
+    lanes = 128 if coarse and len(every) > 500 else 16
+    u = ki.words(48, len(every))
+    weights = np.where(u >> 31, -1, 1) * (1 + (u >> 16 & 255) / 256)
+    terms = np.where(np.isfinite(every), every, 0) * weights
+    return [float("%.*g" % (digits, math.fsum(terms[lane::lanes]))) for lane in range(lanes)]
+
+
+def places(every):
+    """A sum that tells where NaN, infinity and minus infinity are."""
+    kind = np.select([np.isnan(every), np.isposinf(every), np.isneginf(every)], [1, 2, 3])
+    return int((kind * (np.arange(len(every)) + 1)).sum())
+
+
+def sample(t, row):
     t = t.detach().resolve_conj().contiguous().reshape(-1)
     part = {"c64": "f32", "c128": "f64"}.get(ki.CODES[t.dtype], ki.CODES[t.dtype])
     at = t[torch.tensor(positions(t.numel()), dtype=torch.int64)]
     flat = torch.view_as_real(at).reshape(-1) if t.is_complex() else at
-    every = (torch.view_as_real(t) if t.is_complex() else t).double().abs()
-    total = every[torch.isfinite(every)].sum().item()
-    return [number(v, part) for v in flat.double().tolist()], float("%.7g" % total)
+    every = (torch.view_as_real(t).reshape(-1) if t.is_complex() else t).double().numpy()
+    digits = DIGITS["g"] if row["f"] == "g" else DIGITS.get(part, 10)
+    # What is short is sampled as a whole.
+    weighted = sums(every, digits, part in HALF) if len(at) < len(t) else []
+    return [number(v, part) for v in flat.double().tolist()], weighted, places(every)
 
 
 def answer(spec, row):
@@ -192,8 +215,11 @@ def answer(spec, row):
         return {"s": results[0]}
     ans = {"rd": [ki.CODES[t.dtype] for t in results], "rs": [list(t.shape) for t in results]}
     if sampled(spec, row, results):
-        pairs = [sample(t) for t in results]
-        return {**ans, "v": [p[0] for p in pairs], "a": [p[1] for p in pairs]}
+        values, weighted, kinds = zip(*(sample(t, row) for t in results))
+        ans["v"] = list(values)
+        if any(weighted):
+            ans["w"] = list(weighted)
+        return {**ans, "q": list(kinds)} if any(kinds) else ans
     return {**ans, "h": [ki.digest(t) for t in storages]}
 
 

@@ -1,21 +1,15 @@
 // Compares every compute op with torch's answers over dtypes, layouts, sizes and forms (see scripts/oracle).
 // One test per op and form; ZENSOR_ISA and ZENSOR_NUM_THREADS choose what is tested.
 import { describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Adapter } from "../conformance/adapter.ts";
 import { digest } from "./kernel-digest.ts";
+import { readKernelFixtures } from "./kernel-fixtures.ts";
 import { storageOf } from "./kernel-inputs.ts";
-import { type OpSpec, type Row, rowName, runRow, sampledPositions } from "./kernel-run.ts";
+import { rowName, runRow } from "./kernel-run.ts";
+import { sampledPositions } from "./kernel-samples.ts";
+import type { Row } from "./kernel-types.ts";
 
-const dir = join(import.meta.dir, "../fixtures/kernels");
-const ops = JSON.parse(readFileSync(join(dir, "ops.json"), "utf8")) as Record<string, OpSpec>;
-const rows = readdirSync(dir)
-  .filter((name) => /^rows-.*\.jsonl$/.test(name))
-  .sort()
-  .flatMap((name) => readFileSync(join(dir, name), "utf8").split("\n"))
-  .filter((line) => line !== "")
-  .map((line) => JSON.parse(line) as Row);
+const { ops, rows, inputs } = readKernelFixtures();
 const FORMS = { f: "forward", i: "in-place", o: "out", g: "gradient" };
 
 const groups = new Map<string, Row[]>();
@@ -26,10 +20,9 @@ for (const row of rows) {
 
 describe("the formula", () => {
   // Digests of formula storages, as the maker of the fixtures computed them.
-  const expected = JSON.parse(readFileSync(join(dir, "inputs.json"), "utf8")) as Record<string, string>;
   test("gives the recorded inputs", () => {
-    expect(Object.keys(expected).length).toBeGreaterThan(50);
-    for (const [key, want] of Object.entries(expected)) {
+    expect(Object.keys(inputs).length).toBeGreaterThan(50);
+    for (const [key, want] of Object.entries(inputs)) {
       const [dt, dom, k, n] = key.split(" ");
       const code = dt as Row["d"];
       expect(`${key} ${digest(code, storageOf(code, dom, Number(k), Number(n)))}`).toBe(`${key} ${want}`);
@@ -85,7 +78,13 @@ describe("a falsified row", () => {
       v[v.length - 1] *= 1.001;
     };
     expect(spoiled("log", nudge, sampled)).toContain("expected");
-    expect(spoiled("log", (r) => void ((r.a as number[])[0] += 1), sampled)).toContain("magnitudes");
+    const long = (r: Row) => sampled(r) && r.w !== undefined;
+    const push = (r: Row) => {
+      const w = (r.w as number[][])[0];
+      w[w.length - 1] += 1;
+    };
+    expect(spoiled("log", push, long)).toContain("weighted sum");
+    expect(spoiled("log", (r) => void (r.q = [1]), sampled)).toContain("NaN");
     expect(spoiled("log", (r) => void (r.rd = ["f64"]), sampled)).toContain("dtype");
     expect(spoiled("log", (r) => void (r.rs as number[][])[0].push(1), sampled)).toContain("shape");
     expect(spoiled("log", (r) => void (r.e = ["RuntimeError", "x"]), sampled)).toContain("no error");

@@ -16,7 +16,8 @@ export function mix(x: number): number {
   return (h ^ (h >>> 16)) >>> 0;
 }
 
-function words(k: number, n: number): Uint32Array {
+/** Stream k of the formula. */
+export function words(k: number, n: number): Uint32Array {
   const out = new Uint32Array(n);
   const start = (Math.imul(k, 0x85ebca77) + 0x165667b1) | 0;
   for (let j = 0; j < n; j++) out[j] = mix((Math.imul(j, 0x9e3779b1) + start) | 0);

@@ -6,44 +6,8 @@ import { contiguousStrides, numelOf } from "../conformance/case-types.ts";
 import { cotangentBytes, ITEM_SIZE, isComplexCode, positions, readElements } from "../conformance/elements.ts";
 import { digest, packed } from "./kernel-digest.ts";
 import { storageOf, windowOf } from "./kernel-inputs.ts";
-
-export interface Bound {
-  ulp?: number;
-  rtol?: number;
-  atol?: number;
-}
-
-export type Arg = string | number | boolean | null | { f?: number; dt?: string } | Arg[];
-
-/** How an op is called; see scripts/oracle/kernel_ops.py. */
-export interface OpSpec {
-  fn: string;
-  args: Arg[];
-  kw?: Record<string, unknown>;
-  doms?: Record<string, string>;
-  tol: Bound;
-  half?: Bound;
-  cplx?: Bound;
-  shapes?: Record<string, string>;
-  index?: string;
-  first?: boolean;
-}
-
-export interface Row {
-  o: string;
-  d: Code;
-  n: number;
-  l: string;
-  f: "f" | "i" | "o" | "g";
-  t?: Code;
-  rd?: Code[];
-  rs?: number[][];
-  h?: string[];
-  v?: (number | string)[][];
-  a?: number[];
-  s?: boolean | number;
-  e?: [string, string];
-}
+import { compareSamples, isFloating } from "./kernel-samples.ts";
+import type { Arg, OpSpec, Row } from "./kernel-types.ts";
 
 const SHAPES: Record<number, [number, number]> = {
   0: [0, 3],
@@ -55,19 +19,6 @@ const SHAPES: Record<number, [number, number]> = {
   1000: [25, 40],
   70000: [250, 280],
 };
-const GRADIENT: Bound = { rtol: 1e-4, atol: 1e-5 };
-const HALF_GRADIENT: Bound = { rtol: 2e-2, atol: 2e-2 };
-const EPS: Partial<Record<Code, number>> = { f16: 2 ** -10, bf16: 2 ** -7, f32: 2 ** -23, f64: 2 ** -52 };
-const TINY: Partial<Record<Code, number>> = {
-  f16: 2 ** -14,
-  bf16: 2 ** -126,
-  f32: 2 ** -126,
-  f64: 2 ** -1022,
-};
-
-function isHalf(c: Code): boolean {
-  return c === "f16" || c === "bf16";
-}
 
 function shapeOf(kind: string, n: number): number[] {
   const [a, b] = SHAPES[n];
@@ -125,7 +76,7 @@ class Operands {
     if (name === "m") return this.tensor("bool", "mask", 3, "c", shape);
     if (name === "i") return this.tensor("i64", this.indexDomain(), 4, "c", shape);
     let layout = name === "x" ? row.l[0] : name === "y" ? (row.l[1] ?? "c") : "c";
-    const floating = isComplexCode(row.d) || row.d in EPS;
+    const floating = isComplexCode(row.d) || isFloating(row.d);
     if (name === "y" && layout === "k") return floating ? 1.5 : 3;
     if (name === "y" && layout === "r") {
       shape = [SHAPES[row.n][1]];
@@ -165,7 +116,8 @@ function outTensor(a: Adapter, code: Code, shape: number[], wanted: string): Any
   return a.tensor(a.storage(storageOf(code, "small", 8, w.stored)), code, shape, w.strides, w.offset);
 }
 
-function runForm(a: Adapter, spec: OpSpec, row: Row): Answer {
+/** Runs the call of a row in its form. */
+export function runForm(a: Adapter, spec: OpSpec, row: Row): Answer {
   const operands = new Operands(a, spec, row);
   const args = spec.args.map((v) => operands.arg(v));
   const kw = kwargs(spec);
@@ -194,55 +146,6 @@ function runForm(a: Adapter, spec: OpSpec, row: Row): Answer {
   const cotangent = a.tensor(a.storage(cotangentBytes(s.code, n, 0)), s.code, s.shape, contiguousStrides(s.shape), 0);
   const grads = a.gradients([results[0]], operands.gradLeaves(), [cotangent]);
   return { results: grads.filter((g) => g !== null && g !== undefined), whole: false };
-}
-
-/** Positions that are sampled out of n elements. */
-export function sampledPositions(n: number): number[] {
-  if (n <= 16) return Array.from({ length: n }, (_, i) => i);
-  const at = new Set([0, 1]);
-  for (let j = 1; j < 9; j++) at.add(Math.floor((j * (n - 1)) / 9));
-  for (let j = n - 6; j < n; j++) at.add(j);
-  return [...at].sort((p, q) => p - q);
-}
-
-function parse(x: number | string): number {
-  return typeof x === "number" ? x : x === "nan" ? Number.NaN : x === "inf" ? Infinity : -Infinity;
-}
-
-function boundFor(spec: OpSpec, row: Row, code: Code): Bound {
-  if (row.f === "g") return isHalf(row.d) || isHalf(code) ? HALF_GRADIENT : GRADIENT;
-  if (isComplexCode(row.d)) return spec.cplx ?? { ulp: 16, atol: 1e-6, ...spec.tol };
-  if (isHalf(row.d)) return spec.half ?? { ulp: 1 };
-  return spec.tol;
-}
-
-/** |got - want| that is let through. */
-function allowance(bound: Bound, part: Code, magnitude: number): number {
-  const step = Math.max(magnitude, TINY[part] as number) * (EPS[part] as number);
-  return (bound.atol ?? 0) + (bound.rtol ?? 0) * magnitude + (bound.ulp ?? 0) * step;
-}
-
-function compareSamples(spec: OpSpec, row: Row, i: number, code: Code, values: Float64Array): string | null {
-  const want = (row.v as (number | string)[][])[i].map(parse);
-  const part = code === "c64" ? "f32" : code === "c128" ? "f64" : code;
-  const width = isComplexCode(code) ? 2 : 1;
-  const bound = boundFor(spec, row, code);
-  const at = sampledPositions(values.length / width);
-  for (const [j, p] of at.entries()) {
-    const pair = want.slice(j * width, (j + 1) * width);
-    const size = Math.hypot(...pair.filter(Number.isFinite));
-    for (let c = 0; c < width; c++) {
-      const [got, expected] = [values[p * width + c], pair[c]];
-      if (Object.is(got, expected) || got === expected || (Number.isNaN(got) && Number.isNaN(expected))) continue;
-      if (Math.abs(got - expected) <= allowance(bound, part, size)) continue;
-      return `[${p}] is ${got}, expected ${expected}`;
-    }
-  }
-  let total = 0;
-  for (const v of values) if (Number.isFinite(v)) total += Math.abs(v);
-  const sum = (row.a as number[])[i];
-  const slack = isHalf(row.d) || isHalf(code) ? 2e-2 : 1e-4;
-  return Math.abs(total - sum) <= slack * Math.abs(sum) + 1e-5 ? null : `magnitudes sum to ${total}, expected ${sum}`;
 }
 
 function compareResult(a: Adapter, spec: OpSpec, row: Row, got: unknown, i: number, whole: boolean): string | null {
