@@ -1,0 +1,282 @@
+// Inputs for gradient checks of every operator with formulas, made from the roles of its arguments in the schema.
+import type { Arg, Op } from "../../codegen/model/load.ts";
+import { camel } from "../../codegen/model/load.ts";
+import { Complex, float64, type Tensor, tensor } from "../../src/index.ts";
+import { count, type Input, scrambled } from "./gradcheck.ts";
+
+/** A tensor of a shape: differentiable where the operator has a formula for the argument. */
+export class Shape {
+  constructor(
+    readonly sizes: readonly number[],
+    readonly real = false,
+  ) {}
+}
+
+/** Values of arguments by name. */
+export type Assignment = Record<string, unknown>;
+
+/** Where a function is defined; what is tried until the results are finite. */
+export type Domain = "any" | "positive" | "unit" | "above" | "fraction";
+export const DOMAINS: readonly Domain[] = ["any", "positive", "unit", "above", "fraction"];
+
+const of = (...sizes: number[]): Shape => new Shape(sizes);
+const index = (...values: number[]): Tensor => tensor(values).long();
+const grid = (rows: number[][]): Tensor => tensor(rows).long();
+const MASK = () =>
+  tensor([
+    [1, 0, 1, 1],
+    [0, 1, 0, 0],
+    [1, 1, 0, 1],
+  ]).bool();
+
+/** Arguments that roles do not tell; the first of several is varied further. */
+const RECIPES: Record<string, readonly Assignment[]> = {
+  index: [{ indices: [index(2, 0, 2)] }, { indices: [null, index(1, 3)] }, { indices: [index(0, 2), index(1, 1)] }],
+  index_put: [
+    { indices: [index(2, 0)], values: of(2, 4) },
+    { indices: [index(2, 2), index(1, 1)], values: of(2), accumulate: true },
+    { indices: [null, index(1, 3)], values: of() },
+  ],
+  index_select: [
+    { dim: 1, index: index(3, 0, 0) },
+    { dim: 0, index: index(1) },
+  ],
+  index_add: [{ dim: 0, index: index(2, 0, 2), source: of(3, 4) }],
+  index_copy: [{ dim: 0, index: index(2, 0), source: of(2, 4) }],
+  "index_fill.int_Tensor": [{ dim: 1, index: index(0, 3), value: of() }],
+  index_fill: [{ dim: 1, index: index(0, 3) }],
+  gather: [
+    {
+      dim: 1,
+      index: grid([
+        [0, 3, 3],
+        [1, 0, 2],
+      ]),
+    },
+    {
+      dim: 0,
+      index: grid([
+        [0, 2],
+        [2, 1],
+      ]),
+    },
+  ],
+  scatter: [
+    {
+      dim: 1,
+      index: grid([
+        [0, 3],
+        [1, 2],
+      ]),
+      src: of(2, 2),
+    },
+  ],
+  "scatter.value": [
+    {
+      dim: 1,
+      index: grid([
+        [0, 3],
+        [1, 2],
+      ]),
+    },
+  ],
+  "scatter.reduce": [
+    {
+      dim: 1,
+      index: grid([
+        [0, 3],
+        [1, 2],
+      ]),
+      src: of(2, 2),
+      reduce: "add",
+    },
+  ],
+  "scatter.value_reduce": [
+    {
+      dim: 1,
+      index: grid([
+        [0, 3],
+        [1, 2],
+      ]),
+      reduce: "multiply",
+    },
+  ],
+  scatter_add: [
+    {
+      dim: 1,
+      index: grid([
+        [0, 3, 3],
+        [1, 2, 1],
+      ]),
+      src: of(2, 3),
+    },
+  ],
+  "masked_fill.Tensor": [{ value: of() }],
+  masked_scatter: [{ source: of(2, 5) }],
+  take: [
+    {
+      index: grid([
+        [11, 0],
+        [5, 5],
+      ]),
+    },
+  ],
+  put: [
+    { index: index(11, 0, 5), source: of(3) },
+    { index: index(4, 0, 4), source: of(3), accumulate: true },
+  ],
+  repeat: [{ repeats: [2, 1, 3] }, { repeats: [1, 2] }],
+  _repeat_each: [{ count: 3, dim: 1 }],
+  flip: [{ dims: [0, 1] }, { dims: [-1] }],
+  mm: [{ mat2: of(4, 2) }],
+  bmm: [{ self: of(2, 3, 4), mat2: of(2, 4, 2) }],
+  addmm: [
+    { self: of(3, 2), mat1: of(3, 4), mat2: of(4, 2) },
+    { self: of(2), mat1: of(3, 4), mat2: of(4, 2) },
+  ],
+  baddbmm: [
+    { self: of(2, 3, 2), batch1: of(2, 3, 4), batch2: of(2, 4, 2) },
+    { self: of(3, 1), batch1: of(2, 3, 4), batch2: of(2, 4, 2) },
+  ],
+  addbmm: [{ self: of(3, 2), batch1: of(2, 3, 4), batch2: of(2, 4, 2) }],
+  mv: [{ vec: of(4) }],
+  addmv: [{ self: of(3), mat: of(3, 4), vec: of(4) }],
+  dot: [{ self: of(5), tensor: of(5) }],
+  vdot: [{ self: of(5), other: of(5) }],
+  addr: [{ self: of(3, 4), vec1: of(3), vec2: of(4) }],
+  _mse_loss: [{ reduction: 0 }, { reduction: 1 }, { reduction: 2 }],
+  "normal.inplace": [{ mean: 0, std: 1 }],
+  "bernoulli.Tensor": [{ p: of(3, 4) }],
+  geometric: [{ p: 0.4 }],
+  "random.to": [{ to: 9 }],
+  "random.from": [{ from: 2, to: 9 }],
+  topk: [{ k: 2 }, { k: 3, dim: 0, largest: false }],
+  copy: [{ src: of(3, 4) }, { src: of(4) }],
+  "fill.Tensor": [{ value: of() }],
+  view_as_complex: [{ self: new Shape([3, 2], true) }],
+  _reshape_alias: [{ size: [4, 3] }],
+  view: [{ size: [2, 6] }, { size: [-1] }],
+  _unsafe_view: [{ size: [4, 3] }],
+  as_strided: [
+    { size: [2, 3], stride: [5, 2] },
+    { size: [3, 3], stride: [1, 1], storageOffset: 2 },
+  ],
+  expand: [{ size: [2, 3, 4] }, { self: of(3, 1), size: [3, 4] }],
+  transpose: [{ dim0: 0, dim1: 1 }],
+  permute: [{ self: of(2, 3, 2), dims: [2, 0, 1] }],
+  squeeze: [{ self: of(3, 1, 2) }],
+  "squeeze.dim": [{ self: of(3, 1, 2), dim: 1 }],
+  "squeeze.dims": [{ self: of(3, 1, 2, 1), dim: [1, 3] }],
+  select: [
+    { dim: 1, index: 2 },
+    { dim: 0, index: -1 },
+  ],
+  slice: [{ dim: 1, start: 1, end: 4, step: 2 }],
+  diagonal: [{ offset: 0, dim1: 0, dim2: 1 }, { offset: 1 }, { self: of(2, 3, 3), offset: -1, dim1: 2, dim2: 1 }],
+  split: [{ splitSize: 3, dim: 1 }],
+  "split.sizes": [{ splitSize: [1, 3], dim: 1 }],
+  split_with_sizes: [{ splitSizes: [1, 3], dim: 1 }],
+  unfold: [
+    { dimension: 1, size: 2, step: 1 },
+    { dimension: 0, size: 2, step: 1 },
+  ],
+  clamp: [
+    { min: -0.5, max: 0.8 },
+    { min: null, max: 0.8 },
+    { min: -0.5, max: null },
+  ],
+  "clamp.Tensor": [{}, { min: null }, { max: null }],
+  div: [{}, { roundingMode: "floor" }, { roundingMode: "trunc" }],
+  "pow.Scalar": [{ self: 1.7 }],
+  pow: [{ exponent: 2 }, { exponent: 2.5 }, { exponent: 0 }, { exponent: -1 }],
+};
+
+/** Arguments (in camelCase) that an operator has formulas for. */
+export function targetsOf(op: Op): Set<string> {
+  const keys = typeof op.grad === "object" ? Object.keys(op.grad) : [];
+  return new Set(keys.flatMap((key) => key.split(",").map((name) => camel(name.trim()))));
+}
+
+function byRole(arg: Arg): readonly unknown[] {
+  const fallback = arg.fallback === undefined ? [] : [JSON.parse(arg.fallback)];
+  switch (arg.role) {
+    case "Tensor":
+      return /mask|condition/.test(arg.name) ? [MASK()] : [of(3, 4)];
+    case "Tensor?":
+      return [of(3, 4), null];
+    case "Tensor|Scalar":
+      return arg.name === "self" ? [of(3, 4)] : [of(3, 4), 1.3];
+    case "TensorList":
+      return [[of(3, 4), of(3, 4)]];
+    case "Scalar":
+      return [1.3, ...fallback];
+    case "Dim":
+      return [1, 0, -2];
+    case "Dim?":
+      return [null, 0, -1];
+    case "Dims":
+      return [[1], [0, 1]];
+    case "Dims?":
+      return [null, [0], [0, -1]];
+    case "Bool":
+      return fallback[0] === true ? [true, false] : [false, true];
+    case "Bool?":
+      return [null, true, false];
+    case "Float":
+      return fallback.length > 0 ? fallback : [0.6];
+    case "DType":
+      return [float64];
+    default:
+      return fallback;
+  }
+}
+
+/** Shapes that broadcast, for operators of several tensors. */
+function broadcasts(op: Op, base: Assignment): Assignment[] {
+  const tensors = op.args.filter((a) => base[a.name] instanceof Shape).map((a) => a.name);
+  if (op.kind !== "pointwise") return [];
+  const all = (shape: Shape): Assignment => Object.fromEntries(tensors.map((name) => [name, shape]));
+  const scalars = { ...base, ...all(of()) };
+  if (tensors.length < 2) return [scalars];
+  const each = tensors.flatMap((name) => [of(4), of(3, 1), of()].map((shape) => ({ ...base, [name]: shape })));
+  return [scalars, ...each.filter((a) => a.self instanceof Shape)];
+}
+
+/** What an operator is called with: by role, by recipe, each argument varied in turn. Null: roles do not tell. */
+export function assignments(op: Op, complex: boolean): Assignment[] | string {
+  const recipes = RECIPES[op.key] ?? [{}];
+  const base: Assignment = { ...recipes[0] };
+  for (const arg of op.args) {
+    if (arg.name in base) continue;
+    const [first] = byRole(arg);
+    if (first === undefined) return `the role ${arg.role} of ${arg.name} does not tell a value: add a recipe`;
+    base[arg.name] = first;
+  }
+  const made = [base, ...recipes.slice(1).map((r) => ({ ...base, ...r }))];
+  for (const arg of op.args) {
+    if (arg.name in recipes[0]) continue;
+    for (const value of byRole(arg).slice(1)) made.push({ ...base, [arg.name]: value });
+    if (complex && arg.role === "Scalar") made.push({ ...base, [arg.name]: new Complex(0.6, -0.8) });
+    if (complex && op.kind === "pointwise" && base[arg.name] instanceof Shape) {
+      made.push({ ...base, [arg.name]: new Shape((base[arg.name] as Shape).sizes, true) });
+    }
+  }
+  return [...made, ...broadcasts(op, base)];
+}
+
+function draw(domain: Domain, next: () => number): number {
+  const u = next();
+  const [sign, size] = [u < 0 ? -1 : 1, Math.abs(u)];
+  if (domain === "any") return sign * (0.3 + 1.4 * size);
+  if (domain === "unit") return sign * (0.1 + 0.75 * size);
+  if (domain === "fraction") return 0.1 + 0.75 * size;
+  return domain === "positive" ? 0.3 + 1.4 * size : 1.2 + 1.4 * size;
+}
+
+/** A differentiable input of a shape. */
+export function inputOf(shape: Shape, complex: boolean, domain: Domain, seed: number): Input {
+  const next = scrambled(seed);
+  const isComplex = complex && !shape.real;
+  const length = count(shape.sizes) * (isComplex ? 2 : 1);
+  return { shape: shape.sizes, complex: isComplex, values: Float64Array.from({ length }, () => draw(domain, next)) };
+}

@@ -1,0 +1,162 @@
+// Every gradient formula of the schema against numeric differences: first and second order, float64 and complex128, the
+// plain and the in-place form. A formula that no inputs can be made for fails, unless it is listed with a reason.
+import { afterAll, describe, expect, test } from "bun:test";
+import { loadModel, type Op } from "../../codegen/model/load.ts";
+import * as generated from "../../generated/ops.ts";
+import { manualSeed, Tensor } from "../../src/index.ts";
+import { ZensorError } from "../../src/tensor/errors.ts";
+import {
+  checkGradients,
+  checkSecondOrder,
+  type Forward,
+  fitsFirst,
+  hasFiniteResults,
+  hasZeroGradients,
+  type Input,
+} from "./gradcheck.ts";
+import { type Assignment, assignments, DOMAINS, type Domain, inputOf, Shape, targetsOf } from "./gradcheck-inputs.ts";
+
+type Fn = (...args: unknown[]) => Tensor | readonly Tensor[];
+const functions = generated as unknown as Record<string, Fn | undefined>;
+const ops = loadModel().ops.filter((op) => typeof op.grad === "object");
+
+/** Formulas that are no derivative, because torch defines them so. */
+const DEFINED: Record<string, string> = {
+  normal: "torch gives zeros for the parameters of random numbers",
+  "normal.Tensor_float": "torch gives zeros for the parameters of random numbers",
+  "normal.float_Tensor": "torch gives zeros for the parameters of random numbers",
+};
+const COMPLEX_ONLY = new Set(["view_as_real"]);
+const REFUSAL = /^(notDerivable|noScatterReduceGradient)\(/;
+
+interface Call {
+  f: Forward;
+  inputs: Input[];
+}
+
+/** Turns an assignment into a function of its differentiable tensors. */
+function callOf(op: Op, fn: Fn, a: Assignment, complex: boolean, domain: Domain, inPlace: boolean): Call {
+  const targets = targetsOf(op);
+  const inputs: Input[] = [];
+  const build = (value: unknown, wanted: boolean): ((leaves: Tensor[]) => unknown) => {
+    if (Array.isArray(value) && value.some((v) => v instanceof Shape)) {
+      const parts = value.map((v) => build(v, wanted));
+      return (leaves) => parts.map((part) => part(leaves));
+    }
+    if (!(value instanceof Shape)) return () => value;
+    const k = inputs.push(inputOf(value, complex, domain, inputs.length + 1)) - 1;
+    return wanted ? (leaves) => leaves[k] : (leaves) => (leaves[k] as Tensor).detach();
+  };
+  const parts = op.args.map((arg) => build(a[arg.name], targets.has(arg.name)));
+  const f: Forward = (leaves) => {
+    manualSeed(0);
+    const args = parts.map((part) => part(leaves));
+    if (inPlace) args[0] = (args[0] as Tensor).clone();
+    const out = fn(...args);
+    return out instanceof Tensor ? [out] : out;
+  };
+  return { f, inputs };
+}
+
+const counts = { operators: 0, formulas: 0, refused: 0, calls: 0, complexCalls: 0, inPlaceCalls: 0 };
+
+interface Form {
+  op: Op;
+  fn: Fn;
+  complex: boolean;
+  /** In place, with the function of the plain form where there is one. */
+  inPlace: boolean;
+  plain: Fn | undefined;
+}
+
+/** The call of an assignment in the first domain where its results are finite; null where it does not apply. */
+function finiteCall({ op, fn, complex, inPlace, plain }: Form, a: Assignment): Call | string | null {
+  let wrong = "its results are not finite in any domain";
+  for (const domain of DOMAINS) {
+    const call = callOf(op, fn, a, complex, domain, inPlace);
+    try {
+      if (inPlace && plain !== undefined) {
+        const whole = callOf(op, plain, a, complex, domain, false);
+        if (!fitsFirst(whole.f, whole.inputs, op.inplaceGradOnly !== true)) return null;
+      }
+      if (hasFiniteResults(call.f, call.inputs)) return call;
+    } catch (e) {
+      if (!(e instanceof ZensorError)) throw e;
+      wrong = String(e).split("\n")[0];
+    }
+  }
+  // Not every operator, dtype of operands or option takes complex numbers.
+  return complex ? null : wrong;
+}
+
+function show(a: Assignment): string {
+  return Object.entries(a)
+    .map(([k, v]) => `${k}: ${v instanceof Shape ? `[${v.sizes}]${v.real ? " real" : ""}` : String(v)}`)
+    .join(", ");
+}
+
+function checkCall(op: Op, { f, inputs }: Call): string | null {
+  if (op.key in DEFINED) return hasZeroGradients(f, inputs) ? null : "its gradients are not zeros";
+  const first = checkGradients(f, inputs);
+  if (first !== null) return first;
+  const second = checkSecondOrder(f, inputs);
+  return second === null ? null : `second order: ${second}`;
+}
+
+function isRefused(op: Op): boolean {
+  return Object.values(op.grad).every((formula) => REFUSAL.test(formula));
+}
+
+function checkForm(form: Form): string[] {
+  const { op, complex, inPlace } = form;
+  const list = assignments(op, complex);
+  if (typeof list === "string") return [list];
+  const wrong: string[] = [];
+  for (const a of list) {
+    const name = `${inPlace ? "in-place " : ""}${complex ? "complex " : ""}(${show(a)})`;
+    try {
+      const call = finiteCall(form, a);
+      if (call === null) continue;
+      const what = typeof call === "string" ? call : checkCall(op, call);
+      if (isRefused(op)) wrong.push(`${name}: gives a gradient`);
+      else if (what !== null) wrong.push(`${name}: ${what}`);
+      counts.calls++;
+      if (complex) counts.complexCalls++;
+      if (inPlace) counts.inPlaceCalls++;
+    } catch (e) {
+      if (
+        isRefused(op) &&
+        e instanceof ZensorError &&
+        /derivative for aten::[\w.]+ is not implemented/.test(e.message)
+      ) {
+        counts.refused++;
+      } else wrong.push(`${name}: ${String(e).split("\n")[0]}`);
+    }
+  }
+  return wrong;
+}
+
+function checkOperator(op: Op): string[] {
+  const plain = functions[op.fn];
+  const inPlace = (op.variants as readonly string[]).includes("inplace") ? functions[`${op.fn}_`] : undefined;
+  const before = counts.calls + counts.refused;
+  const wrong: string[] = [];
+  for (const complex of COMPLEX_ONLY.has(op.key) ? [true] : [false, true]) {
+    if (plain !== undefined && !op.inplaceGradOnly)
+      wrong.push(...checkForm({ op, fn: plain, complex, inPlace: false, plain }));
+    if (inPlace !== undefined) wrong.push(...checkForm({ op, fn: inPlace, complex, inPlace: true, plain }));
+  }
+  if (counts.calls + counts.refused === before) wrong.push("nothing was checked");
+  return wrong;
+}
+
+describe("gradient formulas", () => {
+  for (const op of ops) {
+    test(op.key, () => {
+      counts.operators++;
+      counts.formulas += targetsOf(op).size;
+      expect(checkOperator(op)).toEqual([]);
+    });
+  }
+  afterAll(() => console.log(`gradcheck: ${JSON.stringify(counts)}`));
+});
