@@ -15,6 +15,7 @@ import {
 import { totalmem } from "node:os";
 import { basename, dirname, join, sep } from "node:path";
 import { addressOf } from "../ffi/library.ts";
+import { checkCall } from "../tensor/checks.ts";
 import { type DType, dtypeByName } from "../tensor/dtype.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { makeContiguous } from "../tensor/tensor.ts";
@@ -25,6 +26,7 @@ import { FileJobs, JobFlag } from "./file-jobs.ts";
 import { mapFile } from "./mapping.ts";
 import { archiveCompression, archiveOrder, isMemmapArchive, tensorEntry } from "./memmap-archive.ts";
 import { absolutePath } from "./paths.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import { FileWrite, type FileWriteOptions } from "./single-file.ts";
 import { blockBehind, nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
 import { TensorFile } from "./tensor-file.ts";
@@ -80,6 +82,7 @@ function fileBytes(path: string): Uint8Array | TensorBytes {
  * ```
  */
 export function packMemmap(prefix: string, archivePath: string, options: PackOptions = {}): string {
+  checkCall("packMemmap", FUNCTIONS.packMemmap, arguments);
   if (!existsSync(join(prefix, "meta.json"))) {
     throw new ValueError(`${prefix} does not look like a memory-mapped tensordict directory (no meta.json found).`);
   }
@@ -160,6 +163,7 @@ function requireKind(path: string, kind: "file" | "directory"): void {
  * @throws FormatError when the archive is damaged
  */
 export function unpackMemmap(archivePath: string, prefix: string): string {
+  checkCall("unpackMemmap", FUNCTIONS.unpackMemmap, arguments);
   const zip = openArchive(archivePath);
   const root = absolutePath(prefix);
   const places = placesFor(zip, root);
@@ -217,6 +221,7 @@ function contentOf(zip: ZipFile, entry: ZipEntry, mapped: TensorFile): Uint8Arra
  * The archive is changed in place. @torch tensordict.refresh_archive_checksums
  */
 export function refreshArchiveChecksums(archivePath: string): string {
+  checkCall("refreshArchiveChecksums", FUNCTIONS.refreshArchiveChecksums, arguments);
   const zip = openArchive(archivePath, true);
   const mapped = new TensorFile(zip.path, zip.size, "r");
   const fd = guarded(zip.path, () => openSync(zip.path, "r+"));

@@ -1,6 +1,9 @@
 // Prints a directory as a tree, in the indented form or with box-drawing branches.
 import { lstatSync, readdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { checkCall } from "../tensor/checks.ts";
+import { guarded } from "./errors.ts";
+import { FUNCTIONS } from "./signatures.ts";
 
 /** How a directory is shown. */
 export interface DirectoryTreeOptions {
@@ -28,14 +31,14 @@ export interface DirectoryEntry {
 export function directoryEntries(path: string, maxDepth = 64): DirectoryEntry[] {
   return sorted(folderAt(path)(), "branches").map(({ name, inside }) => {
     const child = join(path, name);
-    if (inside === null) return { name, size: lstatSync(child).size };
+    if (inside === null) return { name, size: guarded(child, () => lstatSync(child)).size };
     return maxDepth > 1 ? { name, entries: directoryEntries(child, maxDepth - 1) } : { name };
   });
 }
 
 function folderAt(path: string): Folder {
   return () =>
-    readdirSync(path, { withFileTypes: true }).map((entry) => ({
+    guarded(path, () => readdirSync(path, { withFileTypes: true })).map((entry) => ({
       name: entry.name,
       inside: entry.isDirectory() ? folderAt(join(path, entry.name)) : null,
     }));
@@ -98,6 +101,7 @@ function treeOf(root: string, folder: Folder, options: DirectoryTreeOptions): st
 
 /** The tree of `path` as text, one line per file or directory. */
 export function directoryTree(path: string, options: DirectoryTreeOptions = {}): string {
+  checkCall("directoryTree", FUNCTIONS.directoryTree, arguments);
   return treeOf(basename(resolve(path)), folderAt(path), options);
 }
 

@@ -1,5 +1,6 @@
 // HDF5 files: groups, datasets that are read and written in parts, texts, and what tensordict keeps beside them.
 import { totalmem } from "node:os";
+import { checkCall } from "../tensor/checks.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { KeyError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { numelOf, sameSizes } from "../tensor/size.ts";
@@ -14,6 +15,7 @@ import { decodeValues, encodeValues } from "./hdf5-values.ts";
 import { WasmEngine } from "./hdf5-wasm.ts";
 import { absolutePath } from "./paths.ts";
 import { type PythonJson, toPlain } from "./python-json.ts";
+import { CONSTRUCTORS, FUNCTIONS } from "./signatures.ts";
 import { nativeBytes } from "./tensor-bytes.ts";
 import { requireText, requireTexts } from "./well-formed.ts";
 
@@ -50,6 +52,7 @@ function engine(): Hdf5Engine {
 
 /** The engine that reads HDF5 files here, as "libhdf5 1.10.8 (libhdf5_serial.so.103)"; null when there is none. */
 export function hdf5Engine(): string | null {
+  checkCall("hdf5Engine", FUNCTIONS.hdf5Engine, arguments);
   try {
     return engine().name;
   } catch {
@@ -64,6 +67,7 @@ export function hdf5Engine(): string | null {
  * none. `ZENSOR_HDF5=h5wasm` takes the package even where there is a library.
  */
 export async function loadHdf5(h5wasm: object | null = null): Promise<string | null> {
+  checkCall("loadHdf5", FUNCTIONS.loadHdf5, arguments);
   chosen ??= nativeEngine().engine ?? (await WasmEngine.load(h5wasm));
   return chosen?.name ?? null;
 }
@@ -149,6 +153,7 @@ export class Hdf5File {
 
   /** @param written where the file is while it does not have its path yet */
   constructor(path: string, mode: Hdf5Mode = "r", written: string | null = null) {
+    checkCall("Hdf5File", CONSTRUCTORS.Hdf5File, arguments);
     if (!["r", "r+", "w", "w-", "x", "a"].includes(mode)) {
       throw new TypeError(`Invalid mode; must be one of r, r+, w, w-, x, a; got ${JSON.stringify(mode)}`);
     }

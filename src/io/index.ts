@@ -1,4 +1,6 @@
 // The io room: files of tensors.
+import "./install-checks.ts";
+
 export { type DirectoryTreeOptions, directoryTree, printDirectoryTree } from "./directory-tree.ts";
 export { FileNotFoundError, FormatError, OSError } from "./errors.ts";
 export type { BackgroundOptions } from "./file-jobs.ts";

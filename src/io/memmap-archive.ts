@@ -1,9 +1,11 @@
 // Archives of memory-mapped directories (.tdz): a zip file with the files of a directory, tensors stored and aligned.
 import { sep } from "node:path";
+import { checkCall } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { FileNotFoundError, FormatError } from "./errors.ts";
 import { MAX_META_BYTES } from "./memmap-meta.ts";
 import type { TreeSource } from "./memmap-read.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import type { LeafWrite, TreeWrite } from "./tree.ts";
 import { layOutTree } from "./tree-layout.ts";
 import { readZip, type ZipEntry, type ZipFile } from "./zip.ts";
@@ -78,6 +80,7 @@ export class MemmapArchive implements TreeSource {
 
 /** Whether `path` is a zip file with a `meta.json` at its top. @torch tensordict.is_memmap_archive */
 export function isMemmapArchive(path: string): boolean {
+  checkCall("isMemmapArchive", FUNCTIONS.isMemmapArchive, arguments);
   try {
     return readZip(path).entries.has("meta.json");
   } catch {

@@ -2,6 +2,7 @@
 // the metadata names and that is not there is an error.
 import { existsSync, lstatSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
+import { checkCall } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { FileNotFoundError, FormatError } from "./errors.ts";
 import { encodeKey, isSafeRawName } from "./keys.ts";
@@ -9,6 +10,7 @@ import type { DirectoryMeta } from "./memmap-meta.ts";
 import { MAX_META_BYTES, readMeta } from "./memmap-meta.ts";
 import { readNested } from "./nested-read.ts";
 import { absolutePath } from "./paths.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import type { Slices } from "./slices.ts";
 import { readSmallFile } from "./small-file.ts";
 import type { LazyNode, TensorClassNode, TensorDictNode, TreeNode } from "./tree.ts";
@@ -87,6 +89,7 @@ function subtreePath(budget: Budget, prefix: string, subpath: string | readonly 
 
 /** Reads the whole structure below `prefix`; no tensor is mapped yet. */
 export function readDirectory(prefix: string, options: ReadOptions = {}): TreeNode {
+  checkCall("readDirectory", FUNCTIONS.readDirectory, arguments);
   return readTree(DIRECTORIES, absolutePath(prefix), options);
 }
 

@@ -1,6 +1,7 @@
 // NumPy's .npy files: one array, mapped when it is read, and written as NumPy writes it.
 import { addressOf } from "../ffi/library.ts";
 import { copyBytes } from "../ffi/memory.ts";
+import { checkCall } from "../tensor/checks.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
@@ -10,6 +11,7 @@ import { FileRanges } from "./file-ranges.ts";
 import type { MapMode } from "./mapping.ts";
 import { type NpyHeader, npyHeader, readNpyHeader } from "./npy-header.ts";
 import { absolutePath } from "./paths.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import { FileWrite, type FileWriteOptions } from "./single-file.ts";
 import type { Slices } from "./slices.ts";
 import type { StridedBytes } from "./strided-bytes.ts";
@@ -131,6 +133,7 @@ export function withEnding(path: string, ending: string): string {
  * ```
  */
 export function loadNpy(path: string, options: NpyOptions = {}): Tensor {
+  checkCall("loadNpy", FUNCTIONS.loadNpy, arguments);
   return whileUnreplaced(path, () => loadOnce(path, options));
 }
 
@@ -149,6 +152,7 @@ function loadOnce(path: string, options: NpyOptions): Tensor {
  * @throws TypeError for dtypes that NumPy does not have (bfloat16, float8)
  */
 export function saveNpy(path: string, tensor: Tensor, options: FileWriteOptions = {}): void {
+  checkCall("saveNpy", FUNCTIONS.saveNpy, arguments);
   plan(path, tensor, options).run();
 }
 
@@ -166,6 +170,7 @@ export async function saveNpyAsync(
   tensor: Tensor,
   options: FileWriteOptions & BackgroundOptions = {},
 ): Promise<void> {
+  checkCall("saveNpyAsync", FUNCTIONS.saveNpyAsync, arguments);
   await plan(path, tensor, options).runInBackground(options);
 }
 

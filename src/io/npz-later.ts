@@ -1,6 +1,7 @@
 // Archives of arrays that are read while the program goes on.
 import { addressOf } from "../ffi/library.ts";
 import { copyBytes } from "../ffi/memory.ts";
+import { checkCall } from "../tensor/checks.ts";
 import { Storage } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { FormatError } from "./errors.ts";
@@ -9,6 +10,7 @@ import { FileRanges } from "./file-ranges.ts";
 import { arrayIn, arrayOver, mappedArray, swapInSlices } from "./npy.ts";
 import { LONGEST_NPY_HEADER, type NpyHeader, readNpyHeader } from "./npy-header.ts";
 import { arraysOf, isVerified, type NpzLoadOptions, storedHeader } from "./npz.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import { Slices } from "./slices.ts";
 import { blockBehind } from "./tensor-bytes.ts";
 import { alignmentOf, TensorFile } from "./tensor-file.ts";
@@ -131,6 +133,7 @@ export async function loadNpzAsync(
   path: string,
   options: NpzLoadOptions & BackgroundOptions = {},
 ): Promise<Record<string, Tensor>> {
+  checkCall("loadNpzAsync", FUNCTIONS.loadNpzAsync, arguments);
   return await whileUnreplacedLater(path, () => loadOnce(path, options), options.signal);
 }
 

@@ -1,5 +1,6 @@
 // NumPy's .npz files: a zip archive with one .npy file per array.
 import { totalmem } from "node:os";
+import { checkCall } from "../tensor/checks.ts";
 import { TypeError, ValueError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { FormatError } from "./errors.ts";
@@ -10,6 +11,7 @@ import { type NpyHeader, readNpyHeader } from "./npy-header.ts";
 import { absolutePath } from "./paths.ts";
 import { isRemote } from "./s3.ts";
 import type { NamedTensors } from "./safetensors.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import { FileWrite, type FileWriteOptions, writeZipInBackground } from "./single-file.ts";
 import { TensorFile } from "./tensor-file.ts";
 import { whileUnreplaced } from "./unreplaced.ts";
@@ -52,6 +54,7 @@ export function isVerified({ verify = true, mode }: NpzLoadOptions): boolean {
  * ```
  */
 export function loadNpz(path: string, options: NpzLoadOptions = {}): Record<string, Tensor> {
+  checkCall("loadNpz", FUNCTIONS.loadNpz, arguments);
   return whileUnreplaced(path, () => loadOnce(path, options));
 }
 
@@ -111,6 +114,7 @@ function named(tensors: NamedTensors | readonly Tensor[]): [string, Tensor][] {
  * @throws TypeError for dtypes that NumPy does not have; ValueError for names that cannot be those of files
  */
 export function saveNpz(path: string, tensors: NamedTensors | readonly Tensor[], options: NpzSaveOptions = {}): void {
+  checkCall("saveNpz", FUNCTIONS.saveNpz, arguments);
   const { pieces } = zipPieces(plan(tensors, options), { style: "numpy" });
   new FileWrite(placeOf(path), pieces, options).run();
 }
@@ -129,6 +133,7 @@ export async function saveNpzAsync(
   tensors: NamedTensors | readonly Tensor[],
   options: NpzSaveOptions & BackgroundOptions = {},
 ): Promise<void> {
+  checkCall("saveNpzAsync", FUNCTIONS.saveNpzAsync, arguments);
   await writeZipInBackground(placeOf(path), () => plan(tensors, options), "numpy", options);
 }
 

@@ -1,9 +1,12 @@
 // Plain values in pickles: what they may name, and how the machine's values become JavaScript's.
+
+import { checkCall } from "../tensor/checks.ts";
 import { Complex, Float } from "../tensor/complex.ts";
 import { setOwn } from "../tensor/objects.ts";
 import { FormatError } from "./errors.ts";
 import { DictPairs, GlobalReference, PickledObject, type PickleGlobal, runPickle } from "./pickle.ts";
 import { noteByteArray, noteDict, noteFloat, noteFloatKey } from "./python-origin.ts";
+import { FUNCTIONS } from "./signatures.ts";
 
 const MAX_DEPTH = 1000;
 
@@ -208,5 +211,6 @@ export function inFile<T>(path: string, run: () => T): T {
  * @torch pickle.loads
  */
 export function readPlainPickle(bytes: Uint8Array, path: string): unknown {
+  checkCall("readPlainPickle", FUNCTIONS.readPlainPickle, arguments);
   return inFile(path, () => new PlainValues(path).of(runPickle(bytes, path, { globals: plainGlobal }).value));
 }

@@ -1,12 +1,14 @@
 // Single files of any format between an S3 store and the disk.
 import { promises } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { checkCall } from "../tensor/checks.ts";
 import { replaceFileLater, syncPathLater, temporaryBeside } from "./durable.ts";
 import { guardedLater, OSError } from "./errors.ts";
 import { FileRanges } from "./file-ranges.ts";
 import { sweepLeftoversLater } from "./leftovers.ts";
 import { absolutePath } from "./paths.ts";
 import { type RemoteOptions, RemotePlace, together } from "./s3.ts";
+import { FUNCTIONS } from "./signatures.ts";
 
 /** Bytes of one request. */
 const RANGE_BYTES = 8 * 2 ** 20;
@@ -39,6 +41,7 @@ export async function requireRoom(folder: string, nbytes: number, url: string): 
  * object was replaced meanwhile
  */
 export async function download(url: string, path: string, options: DownloadOptions = {}): Promise<void> {
+  checkCall("download", FUNCTIONS.download, arguments);
   const { concurrency = CONCURRENCY, onProgress, signal } = options;
   const place = new RemotePlace(url, options);
   const target = absolutePath(path);
@@ -87,6 +90,7 @@ export async function download(url: string, path: string, options: DownloadOptio
  * @throws FileNotFoundError for a file that is not there, OSError when the store fails
  */
 export async function upload(path: string, url: string, options: RemoteOptions = {}): Promise<void> {
+  checkCall("upload", FUNCTIONS.upload, arguments);
   const place = new RemotePlace(url, options);
   const { size, path: source } = FileRanges.with(absolutePath(path), (file) => file);
   let done = 0;

@@ -43,7 +43,8 @@ export class RemoteSafetensors extends SafetensorsListing {
 
   /** One tensor, or rows of it, in memory. */
   async tensor(name: string, options: RowOptions = {}): Promise<Tensor> {
-    return await this.read(this.entry(name), options, () => {});
+    const entry = this.entry(name);
+    return await this.#read(entry, options, () => {});
   }
 
   /** Several tensors by name, all by default; some requests run at the same time. */
@@ -53,7 +54,7 @@ export class RemoteSafetensors extends SafetensorsListing {
     const found = new Map<string, Tensor>();
     let done = 0;
     await together(entries, this.place.options.concurrency ?? CONCURRENCY, async (entry) => {
-      const tensor = await this.read(entry, {}, (n) => {
+      const tensor = await this.#read(entry, {}, (n) => {
         done += n;
         this.place.options.onProgress?.(done, total);
       });
@@ -62,7 +63,7 @@ export class RemoteSafetensors extends SafetensorsListing {
     return new Map(names.map((name) => [name, found.get(name) as Tensor]));
   }
 
-  private async read(
+  async #read(
     { dtype, shape, begin, end }: SafetensorsEntry,
     { rows }: RowOptions,
     onBytes: (n: number) => void,

@@ -1,5 +1,6 @@
 // Safetensors files: lazy reading through one mapping, and writing the bytes that Python's safetensors writes.
 import { resolve } from "node:path";
+import { checkCall } from "../tensor/checks.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { FormatError } from "./errors.ts";
 import type { BackgroundOptions } from "./file-jobs.ts";
@@ -16,6 +17,7 @@ import {
   safetensorsCode,
   writeHeader,
 } from "./safetensors-header.ts";
+import { CONSTRUCTORS, FUNCTIONS } from "./signatures.ts";
 import { FileWrite, type FileWriteOptions } from "./single-file.ts";
 import { bytesToWrite } from "./tensor-bytes.ts";
 import { TensorFile } from "./tensor-file.ts";
@@ -24,6 +26,7 @@ import { requireText, requireTexts } from "./well-formed.ts";
 
 /** Reads and checks the header of a file without touching its data. */
 export function readSafetensorsHeader(path: string): SafetensorsHeader {
+  checkCall("readSafetensorsHeader", FUNCTIONS.readSafetensorsHeader, arguments);
   return FileRanges.with(path, (file) => {
     const length = headerLength(file.read(0, Math.min(8, file.size)), file.size, path);
     return readHeader(file.read(8, length), file.size, path);
@@ -36,6 +39,7 @@ export class SafetensorsFile extends SafetensorsListing {
   private readonly identity: string;
 
   constructor(path: string) {
+    checkCall("SafetensorsFile", CONSTRUCTORS.SafetensorsFile, arguments);
     const full = resolve(path);
     const opened = whileUnreplaced(path, (identity) => ({ identity, header: readSafetensorsHeader(full) }));
     super(full, opened.header);
@@ -48,7 +52,7 @@ export class SafetensorsFile extends SafetensorsListing {
    */
   tensor(name: string): Tensor {
     const entry = this.entry(name);
-    this.file ??= new TensorFile(this.path, this.size(), "c", { identity: this.identity });
+    this.file ??= new TensorFile(this.path, this.#size(), "c", { identity: this.identity });
     return this.file.tensor(entry.dtype, entry.shape, this.header.dataStart + entry.begin);
   }
 
@@ -57,7 +61,7 @@ export class SafetensorsFile extends SafetensorsListing {
     return new Map(this.keys().map((name) => [name, this.tensor(name)]));
   }
 
-  private size(): number {
+  #size(): number {
     let end = 0;
     for (const entry of this.header.entries.values()) end = Math.max(end, entry.end);
     return this.header.dataStart + end;
@@ -69,6 +73,7 @@ export type NamedTensors = Readonly<Record<string, Tensor>> | ReadonlyMap<string
 
 /** All tensors of a file by name; data is read lazily. @torch safetensors.torch.load_file */
 export function loadSafetensors(path: string): Record<string, Tensor> {
+  checkCall("loadSafetensors", FUNCTIONS.loadSafetensors, arguments);
   const result: Record<string, Tensor> = Object.create(null);
   const tensors = whileUnreplaced(path, () => new SafetensorsFile(path).tensors());
   for (const [name, tensor] of tensors) result[name] = tensor;
@@ -111,6 +116,7 @@ function plan(tensors: NamedTensors, path: string, options: SaveOptions): FileWr
 
 /** Writes tensors to one file, which is replaced when it is complete. @torch safetensors.torch.save_file */
 export function saveSafetensors(tensors: NamedTensors, path: string, options: SaveOptions = {}): void {
+  checkCall("saveSafetensors", FUNCTIONS.saveSafetensors, arguments);
   plan(tensors, path, options).run();
 }
 
@@ -120,5 +126,6 @@ export async function saveSafetensorsAsync(
   path: string,
   options: SaveOptions & BackgroundOptions = {},
 ): Promise<void> {
+  checkCall("saveSafetensorsAsync", FUNCTIONS.saveSafetensorsAsync, arguments);
   await plan(tensors, path, options).runInBackground(options);
 }

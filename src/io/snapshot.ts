@@ -1,9 +1,11 @@
 // Snapshots: the state of several objects in one directory, in torchsnapshot's format.
 import { join } from "node:path";
+import { checkCall } from "../tensor/checks.ts";
 import { KeyError, warn } from "../tensor/errors.ts";
 import { setOwn } from "../tensor/objects.ts";
 import type { BackgroundOptions } from "./file-jobs.ts";
 import { absolutePath } from "./paths.ts";
+import { CONSTRUCTORS } from "./signatures.ts";
 import { Slices } from "./slices.ts";
 import { readSmallFile } from "./small-file.ts";
 import { stageSnapshot, writeStaged } from "./snapshot-later.ts";
@@ -22,6 +24,7 @@ export interface Stateful {
 export class StateDict implements Stateful {
   values: Record<string, unknown>;
   constructor(values: Record<string, unknown>) {
+    checkCall("StateDict", CONSTRUCTORS.StateDict, arguments);
     this.values = { ...values };
   }
   stateDict(): Record<string, unknown> {
@@ -100,6 +103,7 @@ export class Snapshot {
 
   /** Opens a snapshot that was taken before. */
   constructor(path: string) {
+    checkCall("Snapshot", CONSTRUCTORS.Snapshot, arguments);
     this.path = absolutePath(path);
     const file = join(this.path, METADATA_FILE);
     const { manifest, worldSize } = readManifest(readSmallFile(file, MAX_MANIFEST_BYTES), file);

@@ -2,6 +2,7 @@
 
 import { addressOf } from "../ffi/library.ts";
 import { copyBytes } from "../ffi/memory.ts";
+import { checkCall } from "../tensor/checks.ts";
 import { Float } from "../tensor/complex.ts";
 import { Storage } from "../tensor/storage.ts";
 import { FormatError } from "./errors.ts";
@@ -10,6 +11,7 @@ import { swappedStorage } from "./npy.ts";
 import { runPickle } from "./pickle.ts";
 import { MAX_PICKLE_BYTES } from "./pickle-machine.ts";
 import { inFile } from "./plain-pickle.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import { StorageFile } from "./storage-file.ts";
 import { loadLegacy } from "./torch-legacy.ts";
 import { type SavedStorage, savedStorage, torchGlobal, torchValue } from "./torch-values.ts";
@@ -92,6 +94,7 @@ function loadArchive(path: string): unknown {
  */
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
 export function loadTorch(path: string): any {
+  checkCall("loadTorch", FUNCTIONS.loadTorch, arguments);
   const value = loadExactly(path);
   return value instanceof Float ? value.value : value;
 }

@@ -2,6 +2,7 @@
 import { basename } from "node:path";
 import { addressOf } from "../ffi/library.ts";
 import { copyBytes, TINY_BYTES } from "../ffi/memory.ts";
+import { checkCall } from "../tensor/checks.ts";
 import { Device } from "../tensor/device.ts";
 import { DType, uint8 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
@@ -12,6 +13,7 @@ import type { BackgroundOptions } from "./file-jobs.ts";
 import { absolutePath } from "./paths.ts";
 import { PickleName, PickleWriter } from "./pickle-write.ts";
 import { attributesOf } from "./python-origin.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import { FileWrite, type FileWriteOptions, writeZipInBackground } from "./single-file.ts";
 import { blockBehind, isLent, nativeBytes, type TensorBytes } from "./tensor-bytes.ts";
 import { TorchObject, torchClasses } from "./torch-classes.ts";
@@ -232,6 +234,7 @@ function plan(value: unknown, path: string): ZipWriteEntry[] {
  * @torch torch.save
  */
 export function saveTorch(value: unknown, path: string, options: FileWriteOptions = {}): void {
+  checkCall("saveTorch", FUNCTIONS.saveTorch, arguments);
   const full = absolutePath(path);
   new FileWrite(full, zipPieces(plan(value, full), { style: "torch" }).pieces, options).run();
 }
@@ -242,6 +245,7 @@ export async function saveTorchAsync(
   path: string,
   options: FileWriteOptions & BackgroundOptions = {},
 ): Promise<void> {
+  checkCall("saveTorchAsync", FUNCTIONS.saveTorchAsync, arguments);
   const full = absolutePath(path);
   await writeZipInBackground(full, () => plan(value, full), "torch", options);
 }

@@ -21,7 +21,8 @@ export interface AttentionOptions extends Placement {
   batchFirst?: boolean;
 }
 
-const NAMES = ["dropout", "bias", "addBiasKv", "addZeroAttn", "kdim", "vdim", "batchFirst"] as const;
+type AttentionSettings = Required<AttentionOptions> & { embedDim: number; numHeads: number };
+
 const DEFAULTS = {
   dropout: 0,
   bias: true,
@@ -33,6 +34,18 @@ const DEFAULTS = {
   device: null,
   dtype: null,
 };
+
+/** One matrix for queries, keys and values of equal width, else one for each. */
+function makeProjections(module: MultiheadAttention, o: Placement): void {
+  const e = module.embedDim;
+  const together = module.kdim === e && module.vdim === e;
+  if (together) module.registerParameter("in_proj_weight", newParameter([3 * e, e], o));
+  const sizes = { q_proj_weight: e, k_proj_weight: module.kdim, v_proj_weight: module.vdim };
+  for (const [name, width] of Object.entries(sizes)) {
+    module.registerParameter(name, together ? null : newParameter([e, width], o));
+  }
+  if (!together) module.registerParameter("in_proj_weight", null);
+}
 
 /** Attention with several heads; `forward` is not implemented yet. @torch torch.nn.MultiheadAttention */
 export class MultiheadAttention extends Module {
@@ -53,14 +66,15 @@ export class MultiheadAttention extends Module {
   batchFirst: boolean;
   addZeroAttn: boolean;
 
-  constructor(embedDim: number, numHeads: number, ...options: (number | boolean | null | AttentionOptions)[]) {
+  constructor(embed: number, heads: number, ...options: (number | boolean | null | AttentionOptions)[]) {
     super();
+    const o = settings<AttentionSettings>("MultiheadAttention", [embed, heads, ...options], DEFAULTS);
+    const { embedDim, numHeads } = o;
     if (embedDim <= 0 || numHeads <= 0) {
       throw new ValueError(
         `embed_dim and num_heads must be greater than 0, got embed_dim=${embedDim} and num_heads=${numHeads} instead`,
       );
     }
-    const o = settings<Required<AttentionOptions>>("MultiheadAttention", options, NAMES, DEFAULTS);
     this.embedDim = embedDim;
     this.numHeads = numHeads;
     this.kdim = o.kdim ?? embedDim;
@@ -72,7 +86,7 @@ export class MultiheadAttention extends Module {
     if (this.headDim * numHeads !== embedDim) {
       throw new RuntimeError("embed_dim must be divisible by num_heads", { code: "assertion" });
     }
-    this.makeProjections(o);
+    makeProjections(this, o);
     this.registerParameter("in_proj_bias", o.bias ? newParameter([3 * embedDim], o) : null);
     this.out_proj = new NonDynamicallyQuantizableLinear(embedDim, embedDim, o.bias, {
       device: o.device,
@@ -81,18 +95,6 @@ export class MultiheadAttention extends Module {
     this.registerParameter("bias_k", o.addBiasKv ? newParameter([1, 1, embedDim], o) : null);
     this.registerParameter("bias_v", o.addBiasKv ? newParameter([1, 1, embedDim], o) : null);
     this.resetParameters();
-  }
-
-  /** One matrix for queries, keys and values of equal width, else one for each. */
-  private makeProjections(o: Placement): void {
-    const e = this.embedDim;
-    const together = this.kdim === e && this.vdim === e;
-    if (together) this.registerParameter("in_proj_weight", newParameter([3 * e, e], o));
-    const sizes = { q_proj_weight: e, k_proj_weight: this.kdim, v_proj_weight: this.vdim };
-    for (const [name, width] of Object.entries(sizes)) {
-      this.registerParameter(name, together ? null : newParameter([e, width], o));
-    }
-    if (!together) this.registerParameter("in_proj_weight", null);
   }
 
   /** Draws new values, except for the output projection's weight. */

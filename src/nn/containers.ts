@@ -1,6 +1,6 @@
 /** Modules that hold other modules in order or by name. */
-import { IndexError, KeyError, TypeError } from "../tensor/errors.ts";
-import { typeName } from "./errors.ts";
+import { IndexError, KeyError, TypeError, ValueError } from "../tensor/errors.ts";
+import { typeName } from "../tensor/type-name.ts";
 import { Module } from "./module.ts";
 import { listText } from "./printing.ts";
 
@@ -34,6 +34,9 @@ abstract class Ordered extends Module {
     return this;
   }
   extend(modules: Iterable<Module>): this {
+    if (typeof (modules as unknown as Ordered)?.[Symbol.iterator] !== "function") {
+      throw new TypeError(`ModuleList.extend should be called with an iterable, but got ${typeName(modules)}`);
+    }
     for (const m of modules) this.append(m);
     return this;
   }
@@ -81,6 +84,7 @@ export class Sequential extends Ordered {
   }
   override setAt(index: number, module: Module): void {
     keyAt(index, this.length);
+    if (!(module instanceof Module)) throw new TypeError(`${typeName(module)} is not a Module subclass`);
     const names = [...this._modules.keys()];
     this._modules.set(names.at(index) as string, module);
   }
@@ -116,6 +120,22 @@ export class ModuleList extends Ordered {
   }
 }
 
+/** Names and modules of what a user gave. */
+function pairsOf(modules: Record<string, Module> | Iterable<readonly [string, Module]>): [string, Module][] {
+  if (typeof modules !== "object" || modules === null) {
+    const got = typeName(modules);
+    throw new TypeError(`ModuleDict.update should be called with an iterable of key/value pairs, but got ${got}`);
+  }
+  if (!(Symbol.iterator in modules)) return Object.entries(modules);
+  return Array.from(modules as Iterable<[string, Module]>, (pair, i) => {
+    if (Array.isArray(pair) && pair.length === 2) return pair as [string, Module];
+    if (Array.isArray(pair)) {
+      throw new ValueError(`ModuleDict update sequence element #${i} has length ${pair.length}; 2 is required`);
+    }
+    throw new TypeError(`ModuleDict update sequence element #${i} should be Iterable; is${typeName(pair)}`);
+  });
+}
+
 /**
  * Modules by name.
  * @throws KeyError for a name that is not there
@@ -134,8 +154,7 @@ export class ModuleDict extends Module {
     return this._modules.size;
   }
   update(modules: Record<string, Module> | Iterable<readonly [string, Module]>): this {
-    const pairs = Symbol.iterator in modules ? (modules as Iterable<[string, Module]>) : Object.entries(modules);
-    for (const [name, m] of pairs) this.set(name, m);
+    for (const [name, m] of pairsOf(modules)) this.set(name, m);
     return this;
   }
   get(name: string): Module {

@@ -1,8 +1,10 @@
 /** Copies of modules that share nothing with the original. */
 import { noGrad } from "../autograd/api.ts";
+import { checkCall } from "../tensor/checks.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { callable, Module } from "./module.ts";
 import { Parameter } from "./parameter.ts";
+import { FUNCTIONS } from "./signatures.ts";
 
 /**
  * A copy of a module with its parameters, buffers, hooks and attributes.
@@ -14,6 +16,7 @@ import { Parameter } from "./parameter.ts";
  * @torch copy.deepcopy
  */
 export function deepcopy<M extends Module>(module: M): M {
+  checkCall("deepcopy", FUNCTIONS.deepcopy, arguments);
   return noGrad(() => copyOf(module, new Map())) as M;
 }
 

@@ -1,4 +1,7 @@
 /** Neural network modules. @torch torch.nn */
+
+import "./install-checks.ts";
+
 export { type AttentionOptions, MultiheadAttention } from "./attention.ts";
 export { ModuleDict, ModuleList, Sequential } from "./containers.ts";
 export { deepcopy } from "./deepcopy.ts";

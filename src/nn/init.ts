@@ -1,8 +1,10 @@
 /** Initial values of parameters, drawn in torch's order. @torch torch.nn.init */
 import { noGrad } from "../autograd/api.ts";
 import type { Generator } from "../dispatch/generator.ts";
+import { checkCall } from "../tensor/checks.ts";
 import { ValueError, warn } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { FUNCTIONS } from "./signatures.ts";
 
 /** Which side of a layer the variance is kept for. */
 export type FanMode = "fan_in" | "fan_out";
@@ -20,6 +22,7 @@ const LINEAR = new Set([
 
 /** The gain recommended for a nonlinearity. @torch torch.nn.init.calculate_gain */
 export function calculateGain(nonlinearity: string, param: number | null = null): number {
+  checkCall("calculateGain", FUNCTIONS.calculateGain, arguments);
   if (LINEAR.has(nonlinearity)) return 1;
   switch (nonlinearity) {
     case "tanh":
@@ -43,6 +46,7 @@ export function calculateGain(nonlinearity: string, param: number | null = null)
 
 /** Inputs and outputs of one unit of a layer with this weight. */
 export function calculateFanInAndFanOut(tensor: Tensor): [fanIn: number, fanOut: number] {
+  checkCall("calculateFanInAndFanOut", FUNCTIONS.calculateFanInAndFanOut, arguments);
   if (tensor.ndim < 2) {
     throw new ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions");
   }
@@ -61,11 +65,13 @@ function fanOf(tensor: Tensor, mode: FanMode): number {
 
 /** Uniform numbers from [a, b). @torch torch.nn.init.uniform_ */
 export function uniform_(tensor: Tensor, a = 0, b = 1, generator: Generator | null = null): Tensor {
+  checkCall("uniform_", FUNCTIONS.uniform_, arguments);
   return noGrad(() => tensor.uniform_(a, b, { generator }));
 }
 
 /** Normal numbers. @torch torch.nn.init.normal_ */
 export function normal_(tensor: Tensor, mean = 0, std = 1, generator: Generator | null = null): Tensor {
+  checkCall("normal_", FUNCTIONS.normal_, arguments);
   return noGrad(() => tensor.normal_(mean, std, { generator }));
 }
 
@@ -78,6 +84,7 @@ export function truncNormal_(
   b = 2,
   generator: Generator | null = null,
 ): Tensor {
+  checkCall("truncNormal_", FUNCTIONS.truncNormal_, arguments);
   if (mean < a - 2 * std || mean > b + 2 * std) {
     warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.");
   }
@@ -94,19 +101,23 @@ export function truncNormal_(
 
 /** @torch torch.nn.init.constant_ */
 export function constant_(tensor: Tensor, val: number): Tensor {
+  checkCall("constant_", FUNCTIONS.constant_, arguments);
   return noGrad(() => tensor.fill_(val));
 }
 /** @torch torch.nn.init.ones_ */
 export function ones_(tensor: Tensor): Tensor {
+  checkCall("ones_", FUNCTIONS.ones_, arguments);
   return constant_(tensor, 1);
 }
 /** @torch torch.nn.init.zeros_ */
 export function zeros_(tensor: Tensor): Tensor {
+  checkCall("zeros_", FUNCTIONS.zeros_, arguments);
   return noGrad(() => tensor.zero_());
 }
 
 /** Ones on the diagonal of a matrix. @torch torch.nn.init.eye_ */
 export function eye_(tensor: Tensor): Tensor {
+  checkCall("eye_", FUNCTIONS.eye_, arguments);
   if (tensor.ndim !== 2) throw new ValueError("Only tensors with 2 dimensions are supported");
   return noGrad(() => {
     tensor.zero_();
@@ -117,6 +128,7 @@ export function eye_(tensor: Tensor): Tensor {
 
 /** Identity filters of a convolution. @torch torch.nn.init.dirac_ */
 export function dirac_(tensor: Tensor, groups = 1): Tensor {
+  checkCall("dirac_", FUNCTIONS.dirac_, arguments);
   const rank = tensor.ndim;
   if (rank < 3 || rank > 5) throw new ValueError("Only tensors with 3, 4, or 5 dimensions are supported");
   const [outs, ins] = tensor._shape as readonly [number, number];
@@ -137,6 +149,7 @@ export function dirac_(tensor: Tensor, groups = 1): Tensor {
 
 /** @torch torch.nn.init.xavier_uniform_ */
 export function xavierUniform_(tensor: Tensor, gain = 1, generator: Generator | null = null): Tensor {
+  checkCall("xavierUniform_", FUNCTIONS.xavierUniform_, arguments);
   const [fanIn, fanOut] = calculateFanInAndFanOut(tensor);
   const std = gain * Math.sqrt(2 / (fanIn + fanOut));
   const bound = Math.sqrt(3) * std;
@@ -145,6 +158,7 @@ export function xavierUniform_(tensor: Tensor, gain = 1, generator: Generator | 
 
 /** @torch torch.nn.init.xavier_normal_ */
 export function xavierNormal_(tensor: Tensor, gain = 1, generator: Generator | null = null): Tensor {
+  checkCall("xavierNormal_", FUNCTIONS.xavierNormal_, arguments);
   const [fanIn, fanOut] = calculateFanInAndFanOut(tensor);
   return normal_(tensor, 0, gain * Math.sqrt(2 / (fanIn + fanOut)), generator);
 }
@@ -168,6 +182,7 @@ function kaimingStd(tensor: Tensor, o: KaimingOptions): number | null {
 
 /** @torch torch.nn.init.kaiming_uniform_ */
 export function kaimingUniform_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
+  checkCall("kaimingUniform_", FUNCTIONS.kaimingUniform_, arguments);
   const std = kaimingStd(tensor, options);
   if (std === null) return tensor;
   const bound = Math.sqrt(3) * std;
@@ -176,6 +191,7 @@ export function kaimingUniform_(tensor: Tensor, options: KaimingOptions = {}): T
 
 /** @torch torch.nn.init.kaiming_normal_ */
 export function kaimingNormal_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
+  checkCall("kaimingNormal_", FUNCTIONS.kaimingNormal_, arguments);
   const std = kaimingStd(tensor, options);
   return std === null ? tensor : normal_(tensor, 0, std, options.generator ?? null);
 }

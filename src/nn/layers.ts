@@ -1,6 +1,6 @@
 /** Activations, dropout and normalization. */
 import * as composites from "../autograd/composites-nn.ts";
-import { TypeError, ValueError } from "../tensor/errors.ts";
+import { ValueError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import * as init from "./init.ts";
 import { Module } from "./module.ts";
@@ -24,7 +24,7 @@ export class ReLU extends Module {
   inplace: boolean;
   constructor(options: boolean | InplaceOptions = false) {
     super();
-    this.inplace = typeof options === "boolean" ? options : (options.inplace ?? false);
+    this.inplace = settings<Required<InplaceOptions>>("ReLU", [options], { inplace: false }).inplace;
   }
   override forward(input: Tensor): Tensor {
     return composites.functionalRelu(input, this.inplace);
@@ -43,6 +43,10 @@ export class ReLU extends Module {
  * @torch torch.nn.Tanh
  */
 export class Tanh extends Module {
+  constructor(...none: []) {
+    super();
+    settings("Tanh", none, {});
+  }
   override forward(input: Tensor): Tensor {
     return input.tanh();
   }
@@ -57,6 +61,10 @@ export class Tanh extends Module {
  * @torch torch.nn.Sigmoid
  */
 export class Sigmoid extends Module {
+  constructor(...none: []) {
+    super();
+    settings("Sigmoid", none, {});
+  }
   override forward(input: Tensor): Tensor {
     return input.sigmoid();
   }
@@ -74,7 +82,7 @@ export class Softmax extends Module {
   dim: number | null;
   constructor(dim: number | { dim?: number | null } | null = null) {
     super();
-    this.dim = typeof dim === "object" && dim !== null ? (dim.dim ?? null) : dim;
+    this.dim = settings<{ dim: number | null }>("Softmax", [dim], { dim: null }).dim;
   }
   override forward(input: Tensor): Tensor {
     return composites.functionalSoftmax(input, this.dim, null);
@@ -98,6 +106,11 @@ export class LogSoftmax extends Softmax {
   }
 }
 
+interface LossOptions {
+  /** What becomes of the elements' losses. Default "mean". */
+  reduction?: "mean" | "sum" | "none";
+}
+
 /**
  * The squared error.
  * @example
@@ -108,9 +121,9 @@ export class LogSoftmax extends Softmax {
  */
 export class MSELoss extends Module {
   reduction: "mean" | "sum" | "none";
-  constructor(options: { reduction?: "mean" | "sum" | "none" } = {}) {
+  constructor(options: LossOptions = {}) {
     super();
-    this.reduction = options.reduction ?? "mean";
+    this.reduction = settings<Required<LossOptions>>("MSELoss", [options], { reduction: "mean" }).reduction;
   }
   override forward(input: Tensor, target: Tensor): Tensor {
     return composites.mseLoss(input, target, null, null, this.reduction, null);
@@ -131,11 +144,7 @@ export class Dropout extends Module {
   inplace: boolean;
   constructor(...options: [(number | { p?: number; inplace?: boolean })?, (boolean | InplaceOptions)?]) {
     super();
-    const o = settings<{ p: number; inplace: boolean }>("Dropout", options, ["p", "inplace"], {
-      p: 0.5,
-      inplace: false,
-    });
-    if (typeof o.p !== "number") throw new TypeError(`Dropout: p must be a number, not ${typeof o.p}`);
+    const o = settings<{ p: number; inplace: boolean }>("Dropout", options, { p: 0.5, inplace: false });
     if (!(o.p >= 0 && o.p <= 1)) {
       throw new ValueError(`dropout probability has to be between 0 and 1, but got ${o.p}`);
     }
@@ -159,6 +168,8 @@ export interface LayerNormOptions extends Placement {
   bias?: boolean;
 }
 
+type LayerNormSettings = Required<LayerNormOptions> & { normalizedShape: number | readonly number[] };
+
 const NORM = { eps: 1e-5, elementwiseAffine: true, bias: true, device: null, dtype: null };
 
 /**
@@ -181,9 +192,8 @@ export class LayerNorm extends Module {
     ...options: [(number | LayerNormOptions)?, (boolean | LayerNormOptions)?, (boolean | LayerNormOptions)?]
   ) {
     super();
-    const names = ["eps", "elementwiseAffine", "bias"] as const;
-    const o = settings<Required<LayerNormOptions>>("LayerNorm", options, names, NORM);
-    this.normalizedShape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
+    const o = settings<LayerNormSettings>("LayerNorm", [normalizedShape, ...options], NORM);
+    this.normalizedShape = typeof o.normalizedShape === "number" ? [o.normalizedShape] : [...o.normalizedShape];
     this.eps = o.eps;
     this.elementwiseAffine = o.elementwiseAffine;
     this.registerParameter("weight", o.elementwiseAffine ? newParameter(this.normalizedShape, o) : null);

@@ -29,6 +29,8 @@ export interface LinearOptions extends Placement {
   bias?: boolean;
 }
 
+type LinearSettings = Required<LinearOptions> & { inFeatures: number; outFeatures: number };
+
 const DEFAULTS = { bias: true, device: null, dtype: null };
 
 /**
@@ -49,11 +51,11 @@ export class Linear extends Module {
 
   constructor(inFeatures: number, outFeatures: number, ...options: [(boolean | LinearOptions)?, LinearOptions?]) {
     super();
-    const o = settings<Required<LinearOptions>>("Linear", options, ["bias"], DEFAULTS);
-    this.inFeatures = inFeatures;
-    this.outFeatures = outFeatures;
-    this.weight = newParameter([outFeatures, inFeatures], o);
-    if (o.bias) this.bias = newParameter([outFeatures], o);
+    const o = settings<LinearSettings>("Linear", [inFeatures, outFeatures, ...options], DEFAULTS);
+    this.inFeatures = o.inFeatures;
+    this.outFeatures = o.outFeatures;
+    this.weight = newParameter([o.outFeatures, o.inFeatures], o);
+    if (o.bias) this.bias = newParameter([o.outFeatures], o);
     else this.registerParameter("bias", null);
     this.resetParameters();
   }

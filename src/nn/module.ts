@@ -5,14 +5,13 @@
  */
 
 import { gradFnOf } from "../autograd/history.ts";
-import type { DeviceLike } from "../tensor/device.ts";
 import { bfloat16, type DType, type DTypeLike, float16, float32, float64, toDType } from "../tensor/dtype.ts";
 import { AttributeError, KeyError, NotImplementedError, TypeError, ValueError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { typeName } from "./errors.ts";
+import { typeName } from "../tensor/type-name.ts";
 import { HookList, type RemovableHandle } from "./hooks.ts";
-import { type Conversion, convertModule } from "./moving.ts";
+import { type Conversion, convertAll, convertModule, type Placement } from "./moving.ts";
 import { Parameter } from "./parameter.ts";
 import { moduleText } from "./printing.ts";
 import {
@@ -164,7 +163,7 @@ export class Module {
   }
 
   /** Adds a tensor that is state but no parameter. @torch torch.nn.Module.register_buffer */
-  registerBuffer(name: string, tensor: Tensor | null, options: { persistent?: boolean } | boolean = {}): void {
+  registerBuffer(name: string, tensor: Tensor | null, options: { persistent?: boolean } | boolean = true): void {
     adopt(this);
     requireName("buffer", name, "");
     requireFree(this, name, this._registers.buffers);
@@ -173,9 +172,8 @@ export class Module {
         `cannot assign '${typeName(tensor)}' object to buffer '${name}' (torch Tensor or None required)`,
       );
     }
-    const persistent = typeof options === "boolean" ? options : (options.persistent ?? true);
     this._registers.buffers.set(name, take(tensor));
-    if (persistent) this._registers.transient.delete(name);
+    if (options !== false) this._registers.transient.delete(name);
     else this._registers.transient.add(name);
     connect(this, name);
   }
@@ -302,8 +300,8 @@ export class Module {
   }
 
   /** Moves or casts parameters and buffers in place; a dtype leaves integer ones alone. @torch torch.nn.Module.to */
-  to(target: DTypeLike | DeviceLike | Tensor | Conversion): this {
-    return convertModule(this, target);
+  to(target: Placement | Conversion, dtype?: DTypeLike | Conversion | null, options?: Conversion): this {
+    return convertModule(this, target as Placement, { ...options, dtype: dtype as DTypeLike | null });
   }
   /** @torch torch.nn.Module.float */
   float(): this {
@@ -324,11 +322,12 @@ export class Module {
   /** Casts everything, integers too. @torch torch.nn.Module.type */
   type(dtype: DTypeLike): this {
     const d: DType = toDType(dtype);
-    return convertModule(this, { convert: (t) => t.to(d) });
+    convertAll(this, (t) => t.to(d));
+    return this;
   }
   /** @torch torch.nn.Module.cpu */
   cpu(): this {
-    return this.to({ device: "cpu" });
+    return this.to("cpu");
   }
 
   /** Parameters and persistent buffers by path. @torch torch.nn.Module.state_dict */

@@ -8,28 +8,27 @@ import { Tensor } from "../tensor/tensor.ts";
 import type { Module } from "./module.ts";
 import { Parameter } from "./parameter.ts";
 
-/** What `to` takes as options. */
+/** What `to` takes by name. */
 export interface Conversion {
   dtype?: DTypeLike | null;
   device?: DeviceLike | null;
-  /** @internal Instead of both. */
-  convert?: (t: Tensor) => Tensor;
+  /** Accepted as in torch: copies are made before the call returns. */
+  nonBlocking?: boolean;
 }
 
-function conversionOf(target: DTypeLike | DeviceLike | Tensor | Conversion): Conversion {
+/** What `to` takes in the first place. */
+export type Placement = DTypeLike | DeviceLike | Tensor | null | undefined;
+
+function conversionOf(target: Placement): Conversion {
   if (target instanceof Tensor) return { dtype: target.dtype, device: target.device };
   if (target instanceof DType) return { dtype: target };
+  if (target === null || target === undefined) return {};
   if (target instanceof Device) return { device: target };
-  if (typeof target !== "string") return target as Conversion;
   return dtypeByName(target) === undefined ? { device: target } : { dtype: target };
 }
 
-export function convertModule<M extends Module>(module: M, target: DTypeLike | DeviceLike | Tensor | Conversion): M {
-  const c = conversionOf(target);
-  if (c.convert !== undefined) {
-    convertAll(module, c.convert);
-    return module;
-  }
+export function convertModule<M extends Module>(module: M, target: Placement, named: Conversion): M {
+  const c = { ...named, ...conversionOf(target) };
   const dtype = c.dtype === undefined || c.dtype === null ? null : toDType(c.dtype);
   const device = c.device === undefined || c.device === null ? null : toDevice(c.device);
   if (dtype !== null && dtype.category < 2) {
@@ -44,7 +43,7 @@ export function convertModule<M extends Module>(module: M, target: DTypeLike | D
   return module;
 }
 
-function convertAll(module: Module, convert: (t: Tensor) => Tensor): void {
+export function convertAll(module: Module, convert: (t: Tensor) => Tensor): void {
   for (const m of module.modules()) {
     for (const [name, p] of m._parameters) {
       if (p === null) continue;

@@ -1,9 +1,10 @@
 /** Parameters: tensors that a module registers when they become its attributes. */
 
-import { RuntimeError, TypeError } from "../tensor/errors.ts";
+import { checkedArguments } from "../tensor/checks.ts";
+import { RuntimeError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { typeName } from "./errors.ts";
+import { CONSTRUCTORS } from "./signatures.ts";
 
 /**
  * A leaf that shares the tensor's bytes and wants gradients.
@@ -16,10 +17,8 @@ import { typeName } from "./errors.ts";
  * @torch torch.nn.Parameter
  */
 export class Parameter extends Tensor {
-  constructor(data: Tensor, requiresGrad = true) {
-    if (!(data instanceof Tensor)) {
-      throw new TypeError(`cannot make a Parameter of '${typeName(data)}': a Tensor is needed`);
-    }
+  constructor(data: Tensor, ...options: [(boolean | { requiresGrad?: boolean })?]) {
+    const [, requiresGrad = true] = checkedArguments("Parameter", CONSTRUCTORS.Parameter, [data, ...options]);
     if (requiresGrad && data.dtype.category < 2) {
       throw new RuntimeError("Only Tensors of floating point and complex dtype can require gradients");
     }

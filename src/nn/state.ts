@@ -5,7 +5,7 @@ import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { typeName } from "./errors.ts";
+import { typeName } from "../tensor/type-name.ts";
 import type { Module } from "./module.ts";
 import { Parameter } from "./parameter.ts";
 

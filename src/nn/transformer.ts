@@ -23,7 +23,6 @@ export interface TransformerLayerOptions extends Placement {
   bias?: boolean;
 }
 
-const NAMES = ["dimFeedforward", "dropout", "activation", "layerNormEps", "batchFirst", "normFirst", "bias"] as const;
 const DEFAULTS = {
   dimFeedforward: 2048,
   dropout: 0.1,
@@ -36,7 +35,7 @@ const DEFAULTS = {
   dtype: null,
 };
 
-type LayerSettings = Required<TransformerLayerOptions>;
+type LayerSettings = Required<TransformerLayerOptions> & { dModel: number; nhead: number };
 
 function requireActivation(activation: Activation): void {
   if (typeof activation === "string" && activation !== "relu" && activation !== "gelu") {
@@ -48,12 +47,12 @@ function later(name: string): never {
   throw new NotImplementedError(`${name}: the forward pass is not implemented yet`);
 }
 
-function attention(dModel: number, nhead: number, o: LayerSettings): MultiheadAttention {
+function attention(dModel: number, nhead: number, o: Required<TransformerLayerOptions>): MultiheadAttention {
   const { dropout, bias, batchFirst, device, dtype } = o;
   return new MultiheadAttention(dModel, nhead, { dropout, bias, batchFirst, device, dtype });
 }
 
-function norm(dModel: number, o: LayerSettings): LayerNorm {
+function norm(dModel: number, o: Required<TransformerLayerOptions>): LayerNorm {
   return new LayerNorm(dModel, { eps: o.layerNormEps, bias: o.bias, device: o.device, dtype: o.dtype });
 }
 
@@ -70,9 +69,10 @@ export class TransformerEncoderLayer extends Module {
   normFirst: boolean;
   activation: Activation;
 
-  constructor(dModel: number, nhead: number, ...options: (number | boolean | Activation | TransformerLayerOptions)[]) {
+  constructor(model: number, heads: number, ...options: (number | boolean | Activation | TransformerLayerOptions)[]) {
     super();
-    const o = settings<LayerSettings>("TransformerEncoderLayer", options, NAMES, DEFAULTS);
+    const o = settings<LayerSettings>("TransformerEncoderLayer", [model, heads, ...options], DEFAULTS);
+    const { dModel, nhead } = o;
     const linear = { bias: o.bias, device: o.device, dtype: o.dtype };
     this.self_attn = attention(dModel, nhead, o);
     this.linear1 = new Linear(dModel, o.dimFeedforward, linear);
@@ -110,9 +110,10 @@ export class TransformerDecoderLayer extends Module {
   normFirst: boolean;
   activation: Activation;
 
-  constructor(dModel: number, nhead: number, ...options: (number | boolean | Activation | TransformerLayerOptions)[]) {
+  constructor(model: number, heads: number, ...options: (number | boolean | Activation | TransformerLayerOptions)[]) {
     super();
-    const o = settings<LayerSettings>("TransformerDecoderLayer", options, NAMES, DEFAULTS);
+    const o = settings<LayerSettings>("TransformerDecoderLayer", [model, heads, ...options], DEFAULTS);
+    const { dModel, nhead } = o;
     const linear = { bias: o.bias, device: o.device, dtype: o.dtype };
     this.self_attn = attention(dModel, nhead, o);
     this.multihead_attn = attention(dModel, nhead, o);
@@ -134,6 +135,13 @@ export class TransformerDecoderLayer extends Module {
   }
 }
 
+interface StackSettings {
+  encoderLayer: Module;
+  decoderLayer: Module;
+  numLayers: number;
+  norm: Module | null;
+}
+
 function copies(layer: Module, count: number): ModuleList {
   return new ModuleList(Array.from({ length: count }, () => deepcopy(layer)));
 }
@@ -146,9 +154,10 @@ export class TransformerEncoder extends Module {
 
   constructor(encoderLayer: Module, numLayers: number, norm: Module | null = null) {
     super();
-    this.layers = copies(encoderLayer, numLayers);
-    this.numLayers = numLayers;
-    this.norm = norm;
+    const o = settings<StackSettings>("TransformerEncoder", [encoderLayer, numLayers, norm], { norm: null });
+    this.layers = copies(o.encoderLayer, o.numLayers);
+    this.numLayers = o.numLayers;
+    this.norm = o.norm;
   }
   override forward(_src: Tensor): Tensor {
     return later("TransformerEncoder");
@@ -163,9 +172,10 @@ export class TransformerDecoder extends Module {
 
   constructor(decoderLayer: Module, numLayers: number, norm: Module | null = null) {
     super();
-    this.layers = copies(decoderLayer, numLayers);
-    this.numLayers = numLayers;
-    this.norm = norm;
+    const o = settings<StackSettings>("TransformerDecoder", [decoderLayer, numLayers, norm], { norm: null });
+    this.layers = copies(o.decoderLayer, o.numLayers);
+    this.numLayers = o.numLayers;
+    this.norm = o.norm;
   }
   override forward(_tgt: Tensor, _memory: Tensor): Tensor {
     return later("TransformerDecoder");
@@ -182,21 +192,6 @@ export interface TransformerOptions extends TransformerLayerOptions {
   customDecoder?: Module | null;
 }
 
-const MODEL_NAMES = [
-  "dModel",
-  "nhead",
-  "numEncoderLayers",
-  "numDecoderLayers",
-  "dimFeedforward",
-  "dropout",
-  "activation",
-  "customEncoder",
-  "customDecoder",
-  "layerNormEps",
-  "batchFirst",
-  "normFirst",
-  "bias",
-] as const;
 const MODEL_DEFAULTS = {
   ...DEFAULTS,
   dModel: 512,
@@ -224,7 +219,7 @@ export class Transformer extends Module {
 
   constructor(...options: (number | boolean | Module | null | Activation | TransformerOptions)[]) {
     super();
-    const o = settings<Required<TransformerOptions>>("Transformer", options, MODEL_NAMES, MODEL_DEFAULTS);
+    const o = settings<Required<TransformerOptions>>("Transformer", options, MODEL_DEFAULTS);
     const { dimFeedforward, dropout, activation, layerNormEps, batchFirst, normFirst, bias, device, dtype } = o;
     const layer = { dimFeedforward, dropout, activation, layerNormEps, batchFirst, normFirst, bias, device, dtype };
     if (o.customEncoder !== null) this.encoder = o.customEncoder;

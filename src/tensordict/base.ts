@@ -1,4 +1,6 @@
 // The methods that every collection has. Their work is done by the functions of this room.
+
+import { checkOptions } from "../tensor/checks.ts";
 import type { Device, DeviceLike } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
@@ -6,7 +8,6 @@ import type { Size } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { deleteEntry, findEntry, listEntries, renameKey, requireEntry, tensorsOf } from "./access.ts";
 import { setBatch } from "./batch.ts";
-import { checkOptions } from "./checks.ts";
 import { writeIndex, writePart } from "./index-writes.ts";
 import { indexTd, isKey, isSlice } from "./indexing.ts";
 import { type EmptyOptions, emptyTd, excludeKeys, flattenKeysTd, selectKeys, unflattenKeysTd } from "./key-ops.ts";

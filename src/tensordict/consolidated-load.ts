@@ -10,17 +10,18 @@ import {
 } from "../io/python-json.ts";
 import { TensorFile } from "../io/tensor-file.ts";
 import { whileUnreplaced } from "../io/unreplaced.ts";
+import { checkCall } from "../tensor/checks.ts";
 import { CPU } from "../tensor/device.ts";
 import { type DType, dtypeByName } from "../tensor/dtype.ts";
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
 import { Size, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { fitBatch } from "./batch.ts";
-import { checkCall } from "./checks.ts";
 import { classInFile } from "./class-registry.ts";
 import { LEVEL_KEYS, MAX_DEPTH, markConsolidated, NESTED_PREFIX } from "./consolidated.ts";
 import { stackProblem } from "./convert.ts";
 import { lockTd } from "./locking.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import { make, type NewState, type Td, toNames } from "./state.ts";
 import type { Entry } from "./types.ts";
 
@@ -293,7 +294,7 @@ class Builder {
  * ```
  */
 export function fromConsolidated(filename: string): Td {
-  checkCall("fromConsolidated", [filename]);
+  checkCall("fromConsolidated", FUNCTIONS.fromConsolidated, arguments);
   return whileUnreplaced(filename, () => {
     const { root, dataBytes, path } = readStructure(filename);
     return markConsolidated(buildConsolidated(root, new TensorFile(path, dataBytes)));

@@ -5,9 +5,10 @@ import type { BackgroundOptions } from "../io/file-jobs.ts";
 import type { FileWriteOptions } from "../io/single-file.ts";
 import { loadTorch } from "../io/torch-file.ts";
 import { saveTorch, saveTorchAsync } from "../io/torch-save.ts";
-import { TypeError } from "../tensor/errors.ts";
+import { checkCall } from "../tensor/checks.ts";
 import { type LoadOptions, loadTree, loadTreeAsync } from "./memmap-load.ts";
 import type { MemmapOptions } from "./memmap-save.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import { isTensorCollection, type Td } from "./state.ts";
 
 const TORCH_FILE = /\.(pt|pth)$/i;
@@ -26,9 +27,9 @@ const OF_TENSORDICTS = /\.tdz$/i;
  * @torch torch.save, tensordict.save
  */
 export function save(value: unknown, path: string, options: MemmapOptions & FileWriteOptions = {}): void {
-  if (typeof path !== "string") throw new TypeError("save() takes a path as its second argument", { op: "save" });
+  checkCall("save", FUNCTIONS.save, arguments);
   if (isTensorCollection(value) && !TORCH_FILE.test(path)) (value as Td).save(path, options);
-  else saveTorch(value, path, options);
+  else saveTorch(value, path, ofFiles(options));
 }
 
 /**
@@ -45,9 +46,9 @@ export async function saveAsync(
   path: string,
   options: MemmapOptions & FileWriteOptions & BackgroundOptions = {},
 ): Promise<void> {
-  if (typeof path !== "string") throw new TypeError("saveAsync() takes a path as its second argument", { op: "save" });
+  checkCall("saveAsync", FUNCTIONS.saveAsync, arguments);
   if (isTensorCollection(value) && !TORCH_FILE.test(path)) await (value as Td).saveAsync(path, options);
-  else await saveTorchAsync(value, path, options);
+  else await saveTorchAsync(value, path, ofFiles(options));
 }
 
 /**
@@ -64,7 +65,7 @@ export async function saveAsync(
  */
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
 export function load(path: string, options: LoadOptions = {}): any {
-  if (typeof path !== "string") throw new TypeError("load() takes a path", { op: "load" });
+  checkCall("load", FUNCTIONS.load, arguments);
   return isTree(path) ? loadTree(path, options) : loadTorch(path);
 }
 
@@ -82,8 +83,14 @@ export async function loadAsync(
   options: LoadOptions & BackgroundOptions = {},
   // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
 ): Promise<any> {
-  if (typeof path !== "string") throw new TypeError("loadAsync() takes a path", { op: "load" });
+  checkCall("loadAsync", FUNCTIONS.loadAsync, arguments);
   return isTree(path) ? await loadTreeAsync(path, options) : loadTorch(path);
+}
+
+/** The options that single files have, too. */
+function ofFiles(options: FileWriteOptions & BackgroundOptions): FileWriteOptions & BackgroundOptions {
+  const names = ["numThreads", "fsync", "remote", "signal", "onProgress"];
+  return Object.fromEntries(Object.entries(options).filter(([name]) => names.includes(name)));
 }
 
 function isTree(path: string): boolean {

@@ -2,8 +2,8 @@
 
 import type { BackgroundOptions } from "../io/file-jobs.ts";
 import "./install-checks.ts";
+import { checkedArguments } from "../tensor/checks.ts";
 import { TensorDictBase } from "./base.ts";
-import { checkedArguments } from "./checks.ts";
 import { type LoadOptions, loadTree, loadTreeAsync } from "./memmap-load.ts";
 import { PersistentTensorDict } from "./persistent.ts";
 import { toH5Async } from "./persistent-later.ts";
@@ -78,7 +78,7 @@ export { PersistentTensorDict, TensorDict, TensorDictBase };
 /** The arguments of a function in their places. */
 // biome-ignore lint/suspicious/noExplicitAny: the signature decides their types
 function checked(op: keyof typeof FUNCTIONS, args: readonly unknown[]): any[] {
-  return checkedArguments(op, FUNCTIONS[op] as string, args);
+  return checkedArguments(op, FUNCTIONS[op], args);
 }
 
 /** Stacks without copying. @torch tensordict.lazy_stack */

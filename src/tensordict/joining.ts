@@ -1,8 +1,8 @@
 // stack and cat as users call them: of tensors, or of TensorDicts and their classes.
 import * as T from "../../generated/functional.ts";
+import { checkedArguments } from "../tensor/checks.ts";
 import { TypeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { checkedArguments } from "./checks.ts";
 import { STATICS } from "./signatures.ts";
 import { catTds, stackTds } from "./stacking.ts";
 import { isTensorCollection, type Td } from "./state.ts";
@@ -30,7 +30,7 @@ function joinTds(
   if (odd !== undefined) {
     throw new TypeError(`${op}() expects only tensordicts next to a tensordict`, { op });
   }
-  const [tds, dim = 0] = checkedArguments(op, STATICS.stack as string, [list, ...args]);
+  const [tds, dim = 0] = checkedArguments(op, STATICS.stack, [list, ...args]);
   return join(tds as readonly Td[], dim as number);
 }
 

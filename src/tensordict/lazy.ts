@@ -1,9 +1,10 @@
 // A stack that keeps its members apart: entries are stacked when they are read, and may differ in shape.
+
+import { checkedArguments } from "../tensor/checks.ts";
 import { IndexError, RuntimeError } from "../tensor/errors.ts";
 import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { TensorDictBase } from "./base.ts";
-import { checkedArguments } from "./checks.ts";
 import { keyPath, pythonString } from "./keys.ts";
 import { noNested } from "./nested.ts";
 import { denseStack, lazyStackTds } from "./stacking.ts";
@@ -52,7 +53,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
 
   constructor(members: readonly Td[], given: { stackDim?: number; stackDimName?: string | null } | null = {}) {
     const options = given ?? {};
-    checkedArguments("LazyStackedTensorDict", "members:tds | stackDim:int stackDimName:name", [members, options]);
+    checkedArguments("LazyStackedTensorDict", "members:tds | stackDim:int stackDimName:string?", [members, options]);
     const first = members[0];
     if (first === undefined) throw new RuntimeError("items cannot be empty");
     for (const [i, td] of members.entries()) {

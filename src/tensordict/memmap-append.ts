@@ -8,12 +8,13 @@ import { absolutePath } from "../io/paths.ts";
 import { toPlain } from "../io/python-json.ts";
 import { nativeBytes } from "../io/tensor-bytes.ts";
 import type { LeafNode, NestedNode, NonTensorNode, TensorDictNode, TreeNode } from "../io/tree.ts";
+import { checkCall } from "../tensor/checks.ts";
 import { ValueError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { requireFit } from "./batch.ts";
-import { checkCall } from "./checks.ts";
 import { pythonString } from "./keys.ts";
 import { pythonRepr } from "./python-repr.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import { valuesOf } from "./stacking.ts";
 import { isNonTensor, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
@@ -126,7 +127,7 @@ function checkValue(saved: NonTensorNode, rows: Entry, path: readonly string[]):
  * @torch tensordict.append_memmap
  */
 export function appendMemmap(prefix: string, rows: Td): void {
-  checkCall("appendMemmap", [prefix, rows]);
+  checkCall("appendMemmap", FUNCTIONS.appendMemmap, arguments);
   requireFit(rows);
   absolutePath(prefix);
   if (!guarded(prefix, () => statSync(prefix, { throwIfNoEntry: false })?.isDirectory())) {

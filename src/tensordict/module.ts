@@ -1,12 +1,13 @@
 // Parameters of modules as TensorDicts, and TensorDicts put into modules.
 import { Parameter } from "../nn/parameter.ts";
+import { checkCall } from "../tensor/checks.ts";
 import { KeyError, RuntimeError } from "../tensor/errors.ts";
 import { refuseOverlap } from "../tensor/modes.ts";
 import { setOwn } from "../tensor/objects.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { checkCall } from "./checks.ts";
 import { lockTd } from "./locking.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import { Collection, entriesOf, make, type Td, type Undo } from "./state.ts";
 import { remember } from "./undo.ts";
 
@@ -34,7 +35,7 @@ function read<T>(source: Slots<T>, key: string): T | undefined {
 
 /** Parameters and buffers of a module by name; modules become nested TensorDicts. @torch TensorDict.from_module */
 export function fromModule(module: ModuleLike, options: { lock?: boolean } = {}): Td {
-  checkCall("fromModule", [module, options]);
+  checkCall("fromModule", FUNCTIONS.fromModule, arguments);
   const td = collect(module);
   if (options?.lock !== false) lockTd(td);
   return td;
@@ -64,7 +65,7 @@ export interface ToModuleOptions {
  * them back. @torch TensorDict.to_module
  */
 export function toModule(td: Td, module: ModuleLike, options: ToModuleOptions = {}): Td {
-  checkCall("toModule", [td, module, options]);
+  checkCall("toModule", FUNCTIONS.toModule, arguments);
   const before = make.tensordict(new Map(), { batchSize: Size.fromList([]), device: null, names: null });
   const done: Swap[] = [];
   try {

@@ -1,9 +1,9 @@
 // Copies, casts and moves between devices.
 import * as texts from "../../generated/texts.ts";
-import { typeName } from "../nn/errors.ts";
 import { Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { DType, dtypeByName, toDType } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { typeName } from "../tensor/type-name.ts";
 import type { LazyLike } from "./lazy.ts";
 import { lockTd } from "./locking.ts";
 import { applyLeaves } from "./pointwise.ts";

@@ -1,9 +1,9 @@
 // Values that are no tensors, wrapped so that they can be entries: one for the whole batch, or one per element.
 import { type PythonJson, toPlain } from "../io/python-json.ts";
+import { checkedArguments, checkOptions } from "../tensor/checks.ts";
 import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { TensorDictBase } from "./base.ts";
-import { checkedArguments, checkOptions } from "./checks.ts";
 import { CONSTRUCTOR } from "./signatures.ts";
 import { valuesOf } from "./stacking.ts";
 import { type CollectionKind, make, type NewState, stateOf, type Td, toDeviceOrNull, toSize } from "./state.ts";

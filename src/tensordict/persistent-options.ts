@@ -1,7 +1,11 @@
 // How TensorDicts over HDF5 files are opened.
 import type { Hdf5File } from "../io/hdf5.ts";
 import type { Hdf5Layout, Hdf5Mode } from "../io/hdf5-engine.ts";
+import type { DType } from "../tensor/dtype.ts";
 import { KeyError, RuntimeError, TypeError } from "../tensor/errors.ts";
+import { numelOf } from "../tensor/size.ts";
+import { Storage } from "../tensor/storage.ts";
+import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
 import type { CollectionOptions, SizeLike } from "./types.ts";
 
 /** A group inside an open file. */
@@ -39,6 +43,18 @@ export interface FromH5Options {
   nonTensorAsStack?: boolean;
 }
 
+/** How datasets are stored. */
+export function layoutOf(options: PersistentOptions): Hdf5Layout {
+  const names = ["compression", "compressionOpts", "shuffle", "chunks", "maxShape"];
+  return Object.fromEntries(Object.entries(options).filter(([name]) => names.includes(name)));
+}
+
+/** Throws unless one of both is given. */
+export function requireOne(filename: unknown, group: unknown): void {
+  if ((filename === undefined) !== (group === undefined)) return;
+  throw new RuntimeError("Either group or filename must be provided, and not both.");
+}
+
 /** A key with a slash would become groups, and be another key when it is read. */
 export function requireNoSlash(key: string): void {
   if (!key.includes("/")) return;
@@ -57,4 +73,14 @@ export function requireObject(options: unknown): void {
 /** The error for a tensor that files cannot keep. */
 export function noGradients(): RuntimeError {
   return new RuntimeError("Cannot set a tensor that has requires_grad=True.");
+}
+
+/** Shape and dtype of a tensor without its elements: for listing and printing only. */
+export function outlineTensor(dtype: DType, shape: readonly number[]): Tensor {
+  return makeContiguous(Storage.borrow(0, numelOf(shape) * dtype.itemsize, null), shape, dtype);
+}
+
+/** A shape as Python prints it. */
+export function pythonTuple(shape: readonly number[]): string {
+  return `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;
 }

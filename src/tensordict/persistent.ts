@@ -8,19 +8,30 @@ import { nest } from "../io/hdf5-values.ts";
 import { sweepLeftovers } from "../io/leftovers.ts";
 import { absolutePath } from "../io/paths.ts";
 import { type PythonJson, toPlain } from "../io/python-json.ts";
+import { checkOptions } from "../tensor/checks.ts";
 import { CPU } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { KeyError, NotImplementedError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import { numelOf, Size, sameSizes } from "../tensor/size.ts";
-import { Storage } from "../tensor/storage.ts";
-import { makeContiguous, Tensor } from "../tensor/tensor.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import { TensorDictBase } from "./base.ts";
 import { requireFit } from "./batch.ts";
 import { isSource, startsWith } from "./convert.ts";
 import { keyPath, keyText, missingKey } from "./keys.ts";
 import { noNested } from "./nested.ts";
-import type { FromH5Options, Hdf5Group, PersistentOptions } from "./persistent-options.ts";
-import { noGradients, requireNoSlash, requireObject } from "./persistent-options.ts";
+import {
+  type FromH5Options,
+  type Hdf5Group,
+  layoutOf,
+  noGradients,
+  outlineTensor,
+  type PersistentOptions,
+  pythonTuple,
+  requireNoSlash,
+  requireObject,
+  requireOne,
+} from "./persistent-options.ts";
+import { PERSISTENT } from "./signatures.ts";
 import { valuesOf } from "./stacking.ts";
 import {
   Collection,
@@ -56,15 +67,6 @@ interface Place {
 // Tells the constructor that its argument is a level of a file that is open.
 const INNER = Symbol("inner level");
 
-/** Shape and dtype of a tensor without its elements: for listing and printing only. */
-function outlineTensor(dtype: DType, shape: readonly number[]): Tensor {
-  return makeContiguous(Storage.borrow(0, numelOf(shape) * dtype.itemsize, null), shape, dtype);
-}
-
-function pythonTuple(shape: readonly number[]): string {
-  return `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;
-}
-
 /**
  * A TensorDict over an HDF5 file. Each read of an entry gives a fresh tensor; an index reads only its part of the file.
  * What is set goes to the file, and so do methods in place. Shape operations, arithmetic and copies give an ordinary
@@ -84,16 +86,15 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
       return;
     }
     requireObject(options);
-    const { filename, group, mode = "r", batchSize, device, names, nonTensorAsStack = false, ...layout } = options;
-    if ((filename === undefined) === (group === undefined)) {
-      throw new RuntimeError("Either group or filename must be provided, and not both.");
-    }
+    checkOptions("PersistentTensorDict", PERSISTENT, options);
+    const { filename, group, mode = "r", batchSize, device, names, nonTensorAsStack = false } = options;
+    requireOne(filename, group);
     const size = toSize(batchSize);
     super({ batchSize: size, device: toDeviceOrNull(device), names: toNames(names, size.length) });
     const given: Hdf5Group | null = group instanceof Hdf5File ? { file: group } : (group ?? null);
     const file = given === null ? new Hdf5File(filename as string, mode, options.written) : given.file;
     const owner = given === null;
-    this.#place = { file, path: given?.path ?? "", owner, layout, asStack: nonTensorAsStack };
+    this.#place = { file, path: given?.path ?? "", owner, layout: layoutOf(options), asStack: nonTensorAsStack };
     try {
       if (file.kind(this.#place.path) !== "group")
         throw new KeyError(`'${this.#place.path}' is no group of ${file.path}`);

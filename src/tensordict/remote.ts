@@ -6,11 +6,12 @@ import { RemoteDirectory, remoteSubtree, writeRemoteDirectory } from "../io/remo
 import { type RemoteOptions, RemotePlace } from "../io/s3.ts";
 import { type LeafNode, leavesOf } from "../io/tree.ts";
 import { selectKeys, selectRows, type TreeKey } from "../io/tree-select.ts";
+import { checkCall } from "../tensor/checks.ts";
 import { CPU } from "../tensor/device.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
-import { checkCall } from "./checks.ts";
 import { planTree, requireSavable } from "./memmap-save.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import type { Td } from "./state.ts";
 import { buildTree, type PickleChoice } from "./tree-load.ts";
 
@@ -35,7 +36,7 @@ export interface RemoteLoadOptions extends RemoteOptions {
  * @throws FormatError when the metadata is wrong, or an object is shorter than its tensor
  */
 export async function loadRemote(url: string, options: RemoteLoadOptions = {}): Promise<Td> {
-  checkCall("loadRemote", [url, options]);
+  checkCall("loadRemote", FUNCTIONS.loadRemote, arguments);
   const { subpath, keys, rows, pickles = "refuse", ...remote } = options;
   const directory = await RemoteDirectory.open(new RemotePlace(remoteSubtree(url, subpath), remote));
   let node = readTree(directory, directory.root);
@@ -64,7 +65,7 @@ export interface RemoteSaveOptions extends RemoteOptions {
  * directory is there when it is complete; one that is written over is a mixture until then.
  */
 export async function saveRemote(td: Td, url: string, options: RemoteSaveOptions = {}): Promise<void> {
-  checkCall("saveRemote", [td, url, options]);
+  checkCall("saveRemote", FUNCTIONS.saveRemote, arguments);
   requireSavable(td);
   const { robustKey = true, ...remote } = options;
   const claims = new Claims();

@@ -15,15 +15,16 @@ import type { SafetensorsListing } from "../io/safetensors-header.ts";
 import type { FileWriteOptions } from "../io/single-file.ts";
 import { whileUnreplaced } from "../io/unreplaced.ts";
 import { requireText, requireTexts } from "../io/well-formed.ts";
+import { checkCall } from "../tensor/checks.ts";
 import { type DeviceLike, toDevice } from "../tensor/device.ts";
 import { TypeError, ValueError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { fitBatch, requireFit } from "./batch.ts";
-import { checkCall } from "./checks.ts";
 import { classInFile } from "./class-registry.ts";
 import type { LazyLike } from "./lazy.ts";
 import { noNested } from "./nested.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import { entriesOf, isNested, make, type NewState, type Td, toNames } from "./state.ts";
 import type { Entry } from "./types.ts";
 
@@ -147,7 +148,7 @@ function flatten(td: Td): Flat {
  * ```
  */
 export function toSafetensors(td: Td, path: string, options: FileWriteOptions = {}): void {
-  checkCall("toSafetensors", [td, path, options]);
+  checkCall("toSafetensors", FUNCTIONS.toSafetensors, arguments);
   const { tensors, structure } = flatten(td);
   saveSafetensors(tensors, path, { ...options, metadata: { tensordict: structure } });
 }
@@ -158,7 +159,7 @@ export async function toSafetensorsAsync(
   path: string,
   options: FileWriteOptions & BackgroundOptions = {},
 ): Promise<void> {
-  checkCall("toSafetensorsAsync", [td, path, options]);
+  checkCall("toSafetensorsAsync", FUNCTIONS.toSafetensorsAsync, arguments);
   const { tensors, structure } = flatten(td);
   await saveSafetensorsAsync(tensors, path, { ...options, metadata: { tensordict: structure } });
 }
@@ -291,7 +292,7 @@ function dotted(file: SafetensorsFile): Td {
  * @throws FormatError when the file is not what its header or its structure says
  */
 export function fromSafetensors(path: string, options: { device?: DeviceLike | null } = {}): Td {
-  checkCall("fromSafetensors", [path, options]);
+  checkCall("fromSafetensors", FUNCTIONS.fromSafetensors, arguments);
   const td = whileUnreplaced(path, () => {
     const file = new SafetensorsFile(path);
     const text = file.metadata.get("tensordict");

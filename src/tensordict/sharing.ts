@@ -1,16 +1,17 @@
 // Memory-mapped tensors and TensorDicts as plain data for Workers and child processes: references, no copies.
 import { ReferenceOpener, RemovedFiles, referenceTo, type TensorReference } from "../io/sharing.ts";
+import { checkCall } from "../tensor/checks.ts";
 import { toDevice } from "../tensor/device.ts";
 import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { fitBatch, requireFit } from "./batch.ts";
-import { checkCall } from "./checks.ts";
 import { classByName } from "./class-registry.ts";
 import { stackProblem } from "./convert.ts";
 import type { LazyLike } from "./lazy.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
 import { noNested } from "./nested.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import { valuesOf } from "./stacking.ts";
 import { entriesOf, isNested, isTensorCollection, make, type NewState, stateOf, type Td, toNames } from "./state.ts";
 import type { Entry } from "./types.ts";
@@ -56,7 +57,7 @@ function levelOf(td: Td): SharedLevel {
  * ```
  */
 export function toShared(value: Tensor | Td): Shared {
-  checkCall("toShared", [value]);
+  checkCall("toShared", FUNCTIONS.toShared, arguments);
   if (isTensorCollection(value)) requireFit(value);
   return share(value, new RemovedFiles());
 }

@@ -1,18 +1,20 @@
 // What the methods and functions of this room take, as data: `name:kind` for each argument (`?` when it may be missing,
-// `...` when it takes the rest), and after `|` the names of the options. checks.ts reads it.
+// `...` when it takes the rest), and after `|` the names of the options. src/tensor/checks.ts reads it.
+import { BACKGROUND, LAYOUT, REMOTE, WRITE } from "../io/signatures.ts";
+import "./kinds.ts";
 
 const KEYS_UPDATE = "nonBlocking:bool keysToUpdate:keys";
 const LISTING = "includeNested:bool leavesOnly:bool sort:bool";
-const BACKGROUND = "signal:any onProgress:fn";
 const MEMMAP = "copyExisting:bool numThreads:int existsok:bool robustKey:bool fsync:bool atomic:bool";
 const ARCHIVE = "archive:bool compression:any";
 const LOAD = "device:any mode:any robustKey:bool numThreads:int pickles:any";
-const LAYOUT = "compression:any compressionOpts:int shuffle:bool chunks:any maxShape:any";
-const WRITE = "numThreads:int fsync:bool remote:any";
 const STATE = "batchSize:any device:any names:names";
 
 /** Options of constructors. */
 export const CONSTRUCTOR = `${STATE} lock:bool nonBlocking:bool`;
+
+/** Options of files of HDF5. */
+export const PERSISTENT = `filename:text group:any mode:string written:text nonTensorAsStack:bool ${STATE} ${LAYOUT}`;
 
 const APPLY = "batchSize:any device:any names:names inplace:bool default:any filterEmpty:bool propagateLock:bool";
 
@@ -20,8 +22,8 @@ const APPLY = "batchSize:any device:any names:names inplace:bool default:any fil
 export const NAMED_APPLY = `${APPLY} nestedKeys:bool`;
 
 /** Methods of every collection. */
-export const METHODS: Readonly<Record<string, string>> = {
-  refineNames: "...names:name",
+export const METHODS = {
+  refineNames: "...names:string?",
   lock_: "",
   unlock_: "",
   setAt: "index:any value:value",
@@ -75,7 +77,7 @@ export const METHODS: Readonly<Record<string, string>> = {
   apply_: "fn:fn ...others:td",
   namedApply: "fn:fn options?:dict ...others:td",
   empty: `recurse?:bool | ${STATE}`,
-  toModule: "module:module | preserveModuleState:bool",
+  toModule: "module:moduleLike | preserveModuleState:bool",
   size: "dim?:int",
   dim: "",
   numel: "",
@@ -87,10 +89,10 @@ export const METHODS: Readonly<Record<string, string>> = {
   fill_: "key:key value:number",
   clamp: "min?:bound max?:bound",
   isMemmap: "",
-  memmap: `prefix?:path | ${MEMMAP} ${ARCHIVE} returnEarly:bool`,
-  memmap_: `prefix?:path | ${MEMMAP} returnEarly:bool`,
-  memmapLike: `prefix?:path | ${MEMMAP} ${ARCHIVE}`,
-  memmapAsync: `prefix:path | ${MEMMAP} ${ARCHIVE} ${BACKGROUND}`,
+  memmap: `prefix?:text? | ${MEMMAP} ${ARCHIVE} returnEarly:bool`,
+  memmap_: `prefix?:text? | ${MEMMAP} returnEarly:bool`,
+  memmapLike: `prefix?:text? | ${MEMMAP} ${ARCHIVE}`,
+  memmapAsync: `prefix:text? | ${MEMMAP} ${ARCHIVE} ${BACKGROUND}`,
   save: `prefix:text | ${MEMMAP} ${ARCHIVE}`,
   saveAsync: `prefix:text | ${MEMMAP} ${ARCHIVE} ${BACKGROUND}`,
   toH5: `filename:text | ${LAYOUT}`,
@@ -111,7 +113,7 @@ export const METHODS: Readonly<Record<string, string>> = {
 export const FORMS = { unary: "", binary: "other:operand", compare: "other:any", reduce: "dim?:int | keepdim:bool" };
 
 /** Methods of lazy stacks. */
-export const LAZY_METHODS: Readonly<Record<string, string>> = {
+export const LAZY_METHODS = {
   getRagged: "key:key | asList:bool asPaddedTensor:bool paddingValue:number",
   append: "tensordict:td",
   insert: "index:int tensordict:td",
@@ -120,14 +122,14 @@ export const LAZY_METHODS: Readonly<Record<string, string>> = {
 };
 
 /** Class methods of TensorDict. */
-export const STATICS: Readonly<Record<string, string>> = {
+export const STATICS = {
   loadMemmap: `prefix:text | ${LOAD} subpath:any out:td`,
   load: `prefix:text | ${LOAD} subpath:any out:td`,
   loadMemmapAsync: `prefix:text | ${LOAD} subpath:any out:td ${BACKGROUND}`,
   loadAsync: `prefix:text | ${LOAD} subpath:any out:td ${BACKGROUND}`,
   fromH5: "filename:text | mode:any batchSize:any batchDims:int nonTensorAsStack:bool",
   fromConsolidated: "filename:text",
-  fromModule: "module:module | lock:bool",
+  fromModule: "module:moduleLike | lock:bool",
   fromDict: `source:source batchSize?:any | ${STATE} lock:bool`,
   fromkeys: "keys:list value?:any",
   stack: "list:tds dim?:int",
@@ -136,24 +138,22 @@ export const STATICS: Readonly<Record<string, string>> = {
   cat: "list:tds dim?:int",
 };
 
-const REMOTE = "client:any concurrency:int retries:int timeout:int signal:any onProgress:fn";
-
 /** Functions. */
-export const FUNCTIONS: Readonly<Record<string, string>> = {
+export const FUNCTIONS = {
   stack: "list:tds dim?:int",
   denseStack: "list:tds dim?:int",
   cat: "list:tds dim?:int",
-  fromModule: "module:module | lock:bool",
-  toModule: "tensordict:td module:module | preserveModuleState:bool",
+  fromModule: "module:moduleLike | lock:bool",
+  toModule: "tensordict:td module:moduleLike | preserveModuleState:bool",
   loadRemote: `url:text | subpath:any keys:list rows:ints pickles:any ${REMOTE}`,
   saveRemote: `data:td url:text | robustKey:bool ${REMOTE}`,
   tensorclass: "fields:dict | pythonName:string",
   registerTensorClass: "target:fn",
   unravelKeyList: "keys:keys",
-  lazyStack: STATICS.lazyStack as string,
-  maybeDenseStack: STATICS.maybeDenseStack as string,
-  loadMemmap: STATICS.loadMemmap as string,
-  loadMemmapAsync: STATICS.loadMemmapAsync as string,
+  lazyStack: STATICS.lazyStack,
+  maybeDenseStack: STATICS.maybeDenseStack,
+  loadMemmap: STATICS.loadMemmap,
+  loadMemmapAsync: STATICS.loadMemmapAsync,
   makeTensordict: `source:source | ${STATE} lock:bool`,
   pad: "tensordict:td padSize:ints value?:number",
   padSequence: "list:tds | padDim:int paddingValue:number returnMask:bool",
@@ -164,6 +164,10 @@ export const FUNCTIONS: Readonly<Record<string, string>> = {
   fromConsolidated: "filename:text",
   toSafetensors: `data:td path:text | ${WRITE}`,
   toSafetensorsAsync: `data:td path:text | ${WRITE} ${BACKGROUND}`,
+  save: `value:any path:text | ${MEMMAP} ${ARCHIVE} ${WRITE}`,
+  saveAsync: `value:any path:text | ${MEMMAP} ${ARCHIVE} ${WRITE} ${BACKGROUND}`,
+  load: `path:text | ${LOAD} subpath:any out:td`,
+  loadAsync: `path:text | ${LOAD} subpath:any out:td ${BACKGROUND}`,
   fromSafetensors: "path:text | device:any",
   appendMemmap: "prefix:text rows:td",
   tensordict: `source?:any batchSize?:any | ${STATE} lock:bool`,

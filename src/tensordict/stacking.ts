@@ -1,9 +1,9 @@
 // Stacking and concatenating: densely, lazily, or whichever works.
 import type { PythonJson } from "../io/python-json.ts";
+import { checkedArguments } from "../tensor/checks.ts";
 import { IndexError, KeyError, RuntimeError, ValueError } from "../tensor/errors.ts";
 import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { checkedArguments } from "./checks.ts";
 import { pythonString } from "./keys.ts";
 import { catNested, noNested } from "./nested.ts";
 import { settings } from "./settings.ts";
@@ -24,8 +24,8 @@ import type { Entry } from "./types.ts";
 import { nestedValues } from "./values.ts";
 
 /** The dimension of a call, which may be named in an object. */
-function checkedDim(op: string, list: readonly Td[], dim: unknown): number {
-  return (checkedArguments(op, FUNCTIONS[op] as string, [list, dim])[1] ?? 0) as number;
+function checkedDim(op: keyof typeof FUNCTIONS, list: readonly Td[], dim: unknown): number {
+  return (checkedArguments(op, FUNCTIONS[op], [list, dim])[1] ?? 0) as number;
 }
 
 function insertDim(size: readonly number[], dim: number, n: number): Size {

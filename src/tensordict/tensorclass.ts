@@ -1,15 +1,15 @@
 // Classes with typed fields over a TensorDict: `class Point extends tensorclass({ x: Tensor, label: String }) {}`.
 
+import { checkCall, checkOptions } from "../tensor/checks.ts";
 import { KeyError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { TensorDictBase } from "./base.ts";
-import { checkCall, checkOptions } from "./checks.ts";
 import { registerClass } from "./class-registry.ts";
 import { toEntry } from "./convert.ts";
 import { lockTd } from "./locking.ts";
 import { adoptNames } from "./names.ts";
-import { CONSTRUCTOR } from "./signatures.ts";
+import { CONSTRUCTOR, FUNCTIONS } from "./signatures.ts";
 import {
   Collection,
   type CollectionKind,
@@ -174,7 +174,7 @@ function defineFields(prototype: object, fields: Fields): void {
 
 /** Makes a class with these fields; extend it. Every field may be missing. @torch tensordict.tensorclass */
 export function tensorclass<const F extends Fields>(fields: F, options: TensorClassOptions = {}): TensorClass<F> {
-  checkCall("tensorclass", [fields, options]);
+  checkCall("tensorclass", FUNCTIONS.tensorclass, arguments);
   const names = Object.keys(fields);
 
   class Generated extends TensorClassBase {
@@ -246,7 +246,7 @@ function remember(target: { name: string; _wrap: never }): void {
 
 /** Makes a class known by name, so that directories saved from it can be loaded before an object of it was made. */
 export function registerTensorClass(target: { readonly name: string }): void {
-  checkCall("registerTensorClass", [target]);
+  checkCall("registerTensorClass", FUNCTIONS.registerTensorClass, arguments);
   remember(target as never);
 }
 

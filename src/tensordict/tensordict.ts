@@ -1,8 +1,8 @@
 // The dense TensorDict: a dictionary of tensors and collections that share their leading dimensions.
 import type { BackgroundOptions } from "../io/file-jobs.ts";
+import { checkOptions } from "../tensor/checks.ts";
 import { take } from "../tensor/scope-state.ts";
 import { TensorDictBase } from "./base.ts";
-import { checkOptions } from "./checks.ts";
 import { fromConsolidated } from "./consolidated-load.ts";
 import { badSource, isSource, sourceEntries, toEntry } from "./convert.ts";
 import { badKey } from "./keys.ts";

@@ -1,11 +1,13 @@
 // Helpers around TensorDicts: expanding to the right, merging, padding.
+
+import { checkCall } from "../tensor/checks.ts";
 import { KeyError, RuntimeError, ValueError } from "../tensor/errors.ts";
 import { Size } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { findEntry } from "./access.ts";
-import { checkCall } from "./checks.ts";
 import { shallowTree } from "./key-ops.ts";
 import { noNested } from "./nested.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import { denseStack } from "./stacking.ts";
 import { entriesOf, isBranch, isNested, isNonTensor, make, stateOf, type Td } from "./state.ts";
 import { zeros } from "./tensor-ops.ts";
@@ -14,7 +16,7 @@ import { updateTd } from "./writes.ts";
 
 /** Expands a tensor by dimensions on its right until it has this shape. @torch tensordict.utils.expand_right */
 export function expandRight(t: Tensor, shape: readonly number[]): Tensor {
-  checkCall("expandRight", [t, shape]);
+  checkCall("expandRight", FUNCTIONS.expandRight, arguments);
   let out = t;
   for (let i = t.ndim; i < shape.length; i++) out = out.unsqueeze(-1);
   return out.expand([...shape]);
@@ -22,7 +24,7 @@ export function expandRight(t: Tensor, shape: readonly number[]): Tensor {
 
 /** Expands a tensor by dimensions on its right to the shape of another. @torch tensordict.utils.expand_as_right */
 export function expandAsRight(t: Tensor | Td, dest: Tensor | Td): Tensor | Td {
-  checkCall("expandAsRight", [t, dest]);
+  checkCall("expandAsRight", FUNCTIONS.expandAsRight, arguments);
   const shape = dest instanceof Tensor ? dest.shape : dest._batchSize;
   const rank = t instanceof Tensor ? t.ndim : t._batchSize.length;
   if (rank > shape.length) {
@@ -42,7 +44,7 @@ export type MergeCallback = (key: readonly string[], first: unknown, second: unk
 
 /** Merges TensorDicts; later ones win, or `callbackExist` decides. @torch tensordict.merge_tensordicts */
 export function mergeTensordicts(list: readonly Td[], options: { callbackExist?: MergeCallback } = {}): Td {
-  checkCall("mergeTensordicts", [list, options]);
+  checkCall("mergeTensordicts", FUNCTIONS.mergeTensordicts, arguments);
   const first = list[0];
   if (first === undefined || list.length < 2) {
     throw new RuntimeError(`at least 2 tensordicts must be provided, got ${list.length}`);
@@ -68,7 +70,7 @@ function mergeInto(into: Td, from: Td, prefix: readonly string[], callback: Merg
  * Pads every tensor along the batch dimensions: two numbers per dimension, before and after. @torch tensordict.pad
  */
 export function padTd(td: Td, padSize: readonly number[], value = 0): Td {
-  checkCall("pad", [td, padSize, value]);
+  checkCall("pad", FUNCTIONS.pad, arguments);
   const rank = td._batchSize.length;
   if (padSize.length > 2 * rank)
     throw new RuntimeError("The length of pad_size must be <= 2 * the number of batch dimensions");
@@ -119,7 +121,7 @@ export interface PadSequenceOptions {
 
 /** Pads TensorDicts of different lengths and stacks them. @torch tensordict.pad_sequence */
 export function padSequenceTds(list: readonly Td[], options: PadSequenceOptions = {}): Td {
-  checkCall("padSequence", [list, options]);
+  checkCall("padSequence", FUNCTIONS.padSequence, arguments);
   const first = list[0];
   if (first === undefined) throw new RuntimeError("list_of_tensordicts cannot be empty");
   const keys = new Set(first._keys());

@@ -34,8 +34,8 @@ describe("unknown options are refused", () => {
     number: 1,
     bool: true,
     text: join(folder.path, "never"),
-    path: null,
-    module: new Linear(1, 1),
+    "text?": null,
+    moduleLike: new Linear(1, 1),
     storage: ones(2).untypedStorage(),
   };
   for (const [name, signature] of Object.entries(METHODS)) {

@@ -1,5 +1,5 @@
-/** How messages of this room name values. */
-import { Tensor } from "../tensor/tensor.ts";
+/** How messages name the types of values. */
+import { Tensor } from "./tensor.ts";
 
 /** The name of a value's type as torch's messages give it. */
 export function typeName(x: unknown): string {

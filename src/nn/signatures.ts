@@ -1,0 +1,115 @@
+// What the classes and functions of this room take, as data that src/tensor/checks.ts reads. `forward` is not among
+// them: it belongs to whoever writes the module.
+import "./kinds.ts";
+
+const PLACE = "device:any dtype:any";
+const LAYER =
+  "dModel:int nhead:int dimFeedforward?:int dropout?:number activation?:activation layerNormEps?:number " +
+  `batchFirst?:bool normFirst?:bool bias?:bool | ${PLACE}`;
+const STACK = "numLayers:int norm?:module?";
+
+/** Constructors. */
+export const CONSTRUCTORS = {
+  Dropout: "p?:number inplace?:bool",
+  LayerNorm: `normalizedShape:size eps?:number elementwiseAffine?:bool bias?:bool | ${PLACE}`,
+  Linear: `inFeatures:int outFeatures:int bias?:bool | ${PLACE}`,
+  ModuleDict: "modules?:any",
+  ModuleList: "modules?:notDict",
+  MSELoss: "| reduction:string",
+  MultiheadAttention:
+    "embedDim:int numHeads:int dropout?:number bias?:bool addBiasKv?:bool addZeroAttn?:bool kdim?:int? vdim?:int? " +
+    `batchFirst?:bool | ${PLACE}`,
+  Parameter: "data:tensor requiresGrad?:bool",
+  ReLU: "inplace?:bool",
+  Sigmoid: "",
+  Softmax: "dim?:int?",
+  Tanh: "",
+  Transformer:
+    "dModel?:int nhead?:int numEncoderLayers?:int numDecoderLayers?:int dimFeedforward?:int dropout?:number " +
+    "activation?:activation customEncoder?:module? customDecoder?:module? layerNormEps?:number batchFirst?:bool " +
+    `normFirst?:bool bias?:bool | ${PLACE}`,
+  TransformerDecoder: `decoderLayer:module ${STACK}`,
+  TransformerDecoderLayer: LAYER,
+  TransformerEncoder: `encoderLayer:module ${STACK}`,
+  TransformerEncoderLayer: LAYER,
+};
+
+/** Methods of every module. */
+export const MODULE = {
+  registerParameter: "name:any param:any",
+  registerBuffer: "name:any tensor:any persistent?:bool",
+  addModule: "name:any module:any",
+  registerModule: "name:any module:any",
+  registerForwardPreHook: "hook:fn | prepend:bool",
+  registerForwardHook: "hook:fn | prepend:bool alwaysCall:bool",
+  namedModules: "prefix?:string removeDuplicate?:bool",
+  modules: "",
+  namedChildren: "",
+  children: "",
+  namedParameters: "prefix?:string recurse?:bool removeDuplicate?:bool",
+  parameters: "recurse?:bool",
+  namedBuffers: "prefix?:string recurse?:bool removeDuplicate?:bool",
+  buffers: "recurse?:bool",
+  getSubmodule: "target:string",
+  getParameter: "target:string",
+  getBuffer: "target:string",
+  apply: "fn:fn",
+  train: "mode?:notDict",
+  eval: "",
+  requiresGrad_: "requiresGrad?:bool",
+  zeroGrad: "setToNone?:bool",
+  to: "target?:placement? dtype?:dtype? | device:any nonBlocking:bool",
+  float: "",
+  double: "",
+  half: "",
+  bfloat16: "",
+  type: "dtype:any",
+  cpu: "",
+  stateDict: "| destination:dict prefix:string keepVars:bool",
+  loadStateDict: "state:any | strict:bool assign:bool",
+  extraRepr: "",
+  resetParameters: "",
+  toString: "",
+};
+
+/** Methods of containers in order. */
+export const ORDERED = {
+  at: "index:any",
+  setAt: "index:any module:any",
+  append: "module:any",
+  extend: "modules:notDict",
+  insert: "index:int module:any",
+};
+
+/** Methods of containers by name. */
+export const DICT = {
+  update: "modules:any",
+  get: "key:string",
+  set: "key:any module:any",
+  has: "key:any",
+  keys: "",
+  values: "",
+  items: "",
+};
+
+const DRAWN = "generator?:generator?";
+const KAIMING = "tensor:tensor | a:number mode:any nonlinearity:string generator:generator";
+
+/** Functions; those of `nn.init` by their own names. */
+export const FUNCTIONS = {
+  deepcopy: "module:module",
+  calculateGain: "nonlinearity:string param?:notDict",
+  calculateFanInAndFanOut: "tensor:tensor",
+  uniform_: `tensor:tensor a?:number b?:number ${DRAWN}`,
+  normal_: `tensor:tensor mean?:number std?:number ${DRAWN}`,
+  truncNormal_: `tensor:tensor mean?:number std?:number a?:number b?:number ${DRAWN}`,
+  constant_: "tensor:tensor val:notDict",
+  ones_: "tensor:tensor",
+  zeros_: "tensor:tensor",
+  eye_: "tensor:tensor",
+  dirac_: "tensor:tensor groups?:int",
+  xavierUniform_: `tensor:tensor gain?:number ${DRAWN}`,
+  xavierNormal_: `tensor:tensor gain?:number ${DRAWN}`,
+  kaimingUniform_: KAIMING,
+  kaimingNormal_: KAIMING,
+};

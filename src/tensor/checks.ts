@@ -1,0 +1,240 @@
+/**
+ * Checks arguments against signatures: `name:kind` for each argument (`?` after the name when it may be missing, before
+ * it `...` when it takes the rest), and after `|` the names of the options, `!` after those that must be there. `?`
+ * after a kind lets null through. Rooms keep their signatures as data and add the kinds of their own values.
+ */
+import * as texts from "../../generated/texts.ts";
+import { Complex, Float, Int } from "./complex.ts";
+import { TypeError } from "./errors.ts";
+import { UntypedStorage } from "./storage.ts";
+import { Tensor } from "./tensor.ts";
+import { typeName } from "./type-name.ts";
+
+interface Parameter {
+  name: string;
+  kind: string;
+  optional: boolean;
+  /** Null is of the kind, too. */
+  orNone: boolean;
+}
+
+interface Signature {
+  positional: readonly Parameter[];
+  rest: Parameter | null;
+  options: ReadonlyMap<string, Parameter>;
+  /** Options that must be there. */
+  needed: readonly string[];
+}
+
+const parsed = new Map<string, Signature>();
+
+function parse(text: string): Signature {
+  const known = parsed.get(text);
+  if (known !== undefined) return known;
+  const [before = "", after = ""] = text.split("|");
+  const words = (part: string) => part.split(" ").filter((word) => word !== "");
+  const parameter = (word: string, optional: boolean): Parameter => {
+    const [name, kind] = word.split(":") as [string, string];
+    const bare = name.replace(/^\.\.\.|[?!]$/g, "");
+    return { name: bare, kind: kind.replace("?", ""), optional, orNone: kind.endsWith("?") };
+  };
+  const [listed, rest] = [words(before), words(before).find((word) => word.startsWith("..."))];
+  const options = words(after).map((word) => parameter(word, !word.includes("!:")));
+  const signature = {
+    positional: listed.filter((word) => word !== rest).map((word) => parameter(word, word.includes("?:"))),
+    rest: rest === undefined ? null : parameter(rest, true),
+    options: new Map(options.map((one) => [one.name, one])),
+    needed: options.filter((one) => !one.optional).map((one) => one.name),
+  };
+  parsed.set(text, signature);
+  return signature;
+}
+
+/** What torch's messages call values of a kind, and which values are of it; or what throws for all others. */
+export type Kind =
+  | readonly [words: string, test: (value: unknown) => boolean]
+  | ((op: string, name: string, value: unknown) => void);
+
+/** A plain object: options, or values by name. */
+export function isDict(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+export const isNumber = (value: unknown): boolean =>
+  ["number", "bigint", "boolean"].includes(typeof value) ||
+  value instanceof Complex ||
+  value instanceof Int ||
+  value instanceof Float;
+const isInt = (value: unknown) => Number.isSafeInteger(value);
+const isInts = (value: unknown) => Array.isArray(value) && value.every(isInt);
+const isText = (value: unknown) => typeof value === "string";
+const isName = (value: unknown) => value === null || isText(value);
+
+const kinds: Record<string, Kind> = {
+  any: ["anything", () => true],
+  value: ["a value", (value) => value !== undefined],
+  int: ["int", isInt],
+  ints: ["list of ints", isInts],
+  intOrInts: ["int or list of ints", (value) => isInt(value) || isInts(value)],
+  size: ["int or list of ints", (value) => isInt(value) || isInts(value)],
+  number: ["Number", isNumber],
+  bound: ["Tensor or Number or None", (value) => value === null || value instanceof Tensor || isNumber(value)],
+  bool: ["bool", (value) => typeof value === "boolean"],
+  string: ["str", isText],
+  text: ["str", isText],
+  names: ["list of str or None", (value) => value === null || (Array.isArray(value) && value.every(isName))],
+  notDict: ["a value that is no dict", (value) => !isDict(value)],
+  list: ["list", Array.isArray],
+  strings: ["list of str", (value) => Array.isArray(value) && value.every(isText)],
+  fn: ["a function", (value) => typeof value === "function"],
+  dict: ["dict", isDict],
+  bytes: ["bytes", (value) => value instanceof Uint8Array],
+  tensor: ["Tensor", (value) => value instanceof Tensor],
+  storage: ["UntypedStorage", (value) => value instanceof UntypedStorage],
+};
+
+/** Kinds of arguments that may themselves be plain objects. */
+const objects = new Set(["any", "value", "dict"]);
+
+/** Adds the kinds of a room; values of those in `alsoObjects` may be plain objects, which then are no options. */
+export function registerKinds(table: Readonly<Record<string, Kind>>, alsoObjects: readonly string[] = []): void {
+  for (const name of Object.keys(table)) {
+    if (name in kinds) throw new Error(`the kind ${name} of arguments is there already`);
+  }
+  Object.assign(kinds, table);
+  for (const name of alsoObjects) objects.add(name);
+}
+
+function checkKind(op: string, { name, kind, orNone }: Parameter, value: unknown): void {
+  if (orNone && value === null) return;
+  const found = kinds[kind] as Kind;
+  if (typeof found === "function") {
+    found(op, name, value);
+    return;
+  }
+  const [words, test] = found;
+  if (test(value)) return;
+  throw texts.wrongArgument(op, op, name, orNone ? `${words} or None` : words, kindName(value));
+}
+
+function kindName(value: unknown): string {
+  return value === undefined ? "undefined" : Number.isNaN(value) ? "nan" : typeName(value);
+}
+
+/** The object that names options and arguments, if the last argument is one; not where an argument may be an object. */
+function optionsOf(signature: Signature, args: readonly unknown[]): Record<string, unknown> | null {
+  const last = args.at(-1);
+  if (args.length === 0 || !isDict(last)) return null;
+  const at = signature.positional[args.length - 1];
+  if (at === undefined || !objects.has(at.kind)) return last;
+  // In the place of an optional argument, an object of names that are known.
+  const names = Object.keys(last);
+  const known = (name: string) => signature.options.has(name) || signature.positional.some((one) => one.name === name);
+  return at.optional && at.kind === "any" && names.length > 0 && names.every(known) ? last : null;
+}
+
+function missing(op: string, kind: string, name: string): TypeError {
+  return new TypeError(`${op}() missing 1 required ${kind} argument: '${name}'`, { op });
+}
+
+/**
+ * The arguments of a call in their places: positional ones, those of the rest, and the options at the end.
+ * @throws TypeError for an argument that is missing, unknown, one too many, or of another kind
+ */
+export function checkedArguments(op: string, text: string, args: readonly unknown[]): unknown[] {
+  return inPlaces(op, parse(text), args, true);
+}
+
+/** The arguments of a call by their names. */
+export function namedArguments(op: string, text: string, args: readonly unknown[]): Record<string, unknown> {
+  const { positional, options } = parse(text);
+  const places = inPlaces(op, parse(text), args, true);
+  const named = options.size > 0 && places.length > positional.length ? places.pop() : {};
+  return { ...Object.fromEntries(positional.map(({ name }, i) => [name, places[i]])), ...(named as object) };
+}
+
+function inPlaces(op: string, signature: Signature, args: readonly unknown[], byName: boolean): unknown[] {
+  const { positional, rest, options, needed } = signature;
+  const given = optionsOf(signature, args);
+  const places = given === null ? args.slice() : args.slice(0, -1);
+  const named: Record<string, unknown> = {};
+  for (const name in given) {
+    const value = given[name];
+    const at = byName ? positional.findIndex((one) => one.name === name) : -1;
+    if (at >= 0 && places[at] === undefined) places[at] = value;
+    else if (byName && rest?.name === name && places.length <= positional.length) places[positional.length] = value;
+    else if (options.has(name)) named[name] = value;
+    else throw texts.unknownKeyword(op, op, name);
+  }
+  if (rest === null && places.length > positional.length) {
+    throw new TypeError(`${op}() takes at most ${positional.length} arguments but ${places.length} were given`, { op });
+  }
+  for (let i = 0; i < positional.length; i++) {
+    const [parameter, value] = [positional[i] as Parameter, places[i]];
+    if (value === undefined && parameter.optional) continue;
+    if (value === undefined && i >= places.length) throw missing(op, "positional", parameter.name);
+    checkKind(op, parameter, value);
+  }
+  for (let i = positional.length; i < places.length; i++) checkKind(op, rest as Parameter, places[i]);
+  for (const name in named) {
+    if (named[name] !== undefined && named[name] !== null) {
+      checkKind(op, options.get(name) as Parameter, named[name]);
+    }
+  }
+  for (const name of needed) {
+    if (named[name] === undefined || named[name] === null) throw missing(op, "keyword-only", name);
+  }
+  if (given !== null && options.size > 0) {
+    while (rest === null && places.length < positional.length) places.push(undefined);
+    places.push(named);
+  }
+  return places;
+}
+
+/**
+ * Checks a call whose arguments stay as they are: none is given by its name but the options. What a function does not
+ * take is let through unless it is an object of options, so that `map` may call it.
+ */
+export function checkCall(op: string, text: string, args: ArrayLike<unknown>): void {
+  const signature = parse(text);
+  const given = Array.prototype.slice.call(args);
+  const most = signature.positional.length + (signature.options.size > 0 ? 1 : 0);
+  inPlaces(op, signature, given.length <= most || isDict(given[most]) ? given : given.slice(0, most), false);
+}
+
+/** Checks the options of a constructor or a function; undefined and null are none. */
+export function checkOptions(op: string, spec: string, options: unknown): void {
+  if (options === undefined || options === null) return;
+  if (!isDict(options)) {
+    throw new TypeError(`${op}() takes a trailing options object, not ${kindName(options)}`, { op });
+  }
+  checkedArguments(op, `| ${spec}`, [options]);
+}
+
+type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+/** Gives methods of a prototype or class their checks; those that are asynchronous reject. */
+export function installChecks(
+  target: object,
+  table: Readonly<Record<string, string>>,
+  guard: (op: string, values: readonly unknown[], run: () => unknown) => unknown = (_op, _values, run) => run(),
+): void {
+  for (const [name, text] of Object.entries(table)) {
+    const own = Object.getOwnPropertyDescriptor(target, name);
+    if (typeof own?.value !== "function") continue;
+    const method = own.value as Method;
+    const checked: Method = function (...args) {
+      return guard(name, [this, ...args], () => method.apply(this, checkedArguments(name, text, args)));
+    };
+    const later: Method = async function (...args) {
+      return await checked.apply(this, args);
+    };
+    const value = name.endsWith("Async") || method instanceof AsyncFunction ? later : checked;
+    Object.defineProperty(value, "name", { value: name });
+    Object.defineProperty(target, name, { ...own, value });
+  }
+}
+
+const AsyncFunction = (async () => {}).constructor as FunctionConstructor;

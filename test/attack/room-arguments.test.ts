@@ -1,0 +1,320 @@
+// Every public function, class and method of nn and io, with arguments that are wrong one at a time: missing ones,
+// unknown options and values of other kinds. What is thrown is ours and says which argument it means.
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as Z from "../../src/index.ts";
+import * as IO from "../../src/io/signatures.ts";
+import * as NN from "../../src/nn/signatures.ts";
+import { ZensorError } from "../../src/tensor/errors.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "zensor-attack-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+type Call = (...args: unknown[]) => unknown;
+type Table = Readonly<Record<string, string>>;
+
+const file = (name: string) => join(folder, name);
+const linear = () => new Z.nn.Linear(2, 2);
+const state = () => new Z.io.StateDict({ a: 1 });
+Z.io.saveSafetensors({ a: Z.ones(2) }, file("a.safetensors"));
+Z.io.saveNpz(file("a.npz"), { a: Z.ones(2) });
+const snapshot = Z.io.Snapshot.take({ path: file("snapshot"), appState: { state: state() } });
+
+/** A value of each kind that is right, so that one wrong argument is the only one. */
+const RIGHT: Readonly<Record<string, () => unknown>> = {
+  any: () => Z.ones(2, 2),
+  h5wasm: () => null,
+  int: () => 2,
+  ints: () => [2],
+  size: () => 2,
+  number: () => 0.5,
+  bool: () => true,
+  notDict: () => true,
+  string: () => "relu",
+  text: () => file("scratch"),
+  list: () => [1],
+  strings: () => ["a"],
+  fn: () => () => undefined,
+  dict: () => ({}),
+  bytes: () => new Uint8Array([0x80, 4, 0x5d, 0x4b, 1, 0x61, 0x2e]),
+  tensor: () => Z.ones(2, 2, 2),
+  named: () => ({ a: Z.ones(2) }),
+  namedOrList: () => [Z.ones(2)],
+  saved: () => ({ state: state() }),
+  restored: () => ({ state: state() }),
+  module: linear,
+  activation: () => "relu",
+  generator: () => new Z.Generator(),
+  placement: () => "cpu",
+  dtype: () => "float32",
+};
+
+/** Values that some kinds refuse. */
+const WRONG: readonly unknown[] = [
+  null,
+  Number.NaN,
+  1.5,
+  "text",
+  true,
+  [1.5],
+  Symbol("s"),
+  new Date(0),
+  { unknown: 1 },
+];
+
+interface Target {
+  name: string;
+  signature: string | undefined;
+  call: Call;
+}
+
+const hasAsync = (name: string) => /Async$|^async/.test(name);
+
+/** The functions of a namespace that is exported. */
+function functionsOf(room: string, namespace: object, table: Table): Target[] {
+  return Object.entries(namespace)
+    .filter(([, value]) => typeof value === "function" && !isClass(value))
+    .map(([name, value]) => ({ name: `${room}.${name}`, signature: table[name], call: value as Call }));
+}
+
+const isClass = (value: unknown) => typeof value === "function" && /^class\b/.test(String(value));
+
+function classesOf(namespace: object): [string, new (...args: never[]) => object][] {
+  const isError = (value: object) => Object.prototype.isPrototypeOf.call(Error, value);
+  return Object.entries(namespace).filter(([, value]) => isClass(value) && !isError(value)) as never;
+}
+
+/** Constructors; those of base classes count for classes that have none. */
+function constructorsOf(namespace: object, table: Table, none: readonly string[]): Target[] {
+  return classesOf(namespace)
+    .filter(([name]) => !none.includes(name))
+    .map(([name, made]) => {
+      let at: { name: string } = made;
+      while (!(at.name in table) && at !== Function.prototype) at = Object.getPrototypeOf(at);
+      return { name: `new ${name}`, signature: table[at.name], call: (...args) => new made(...(args as never[])) };
+    });
+}
+
+/** Methods and class methods, except those of tensors and functions. */
+function methodsOf(
+  receiver: object,
+  signatureOf: (method: string, owner: string) => string | undefined,
+  from: object = Object.getPrototypeOf(receiver),
+): Target[] {
+  const found: Target[] = [];
+  const done = new Set(["constructor", "forward"]);
+  for (let at = from; ![Function.prototype, Object.prototype].includes(at); at = Object.getPrototypeOf(at)) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at))) {
+      if (typeof value !== "function" || name.startsWith("_") || done.has(name) || isClass(value)) continue;
+      done.add(name);
+      const owner = typeof at === "function" ? at.name : at.constructor.name;
+      const call: Call = (...args) => (value as Call).apply(receiver, args);
+      found.push({ name: `${owner}.${name}`, signature: signatureOf(name, owner), call });
+    }
+  }
+  return found;
+}
+
+interface Parameters {
+  required: string[];
+  all: [name: string, kind: string][];
+  needed: Record<string, unknown>;
+}
+
+function parse(signature: string): Parameters {
+  const [before = "", after = ""] = signature.split("|");
+  const words = (part: string) => part.split(" ").filter((word) => word !== "");
+  const listed = words(before).filter((word) => !word.startsWith("..."));
+  const pairs = listed.map((word) => word.split(":") as [string, string]);
+  const needed = words(after).filter((word) => word.includes("!:"));
+  return {
+    required: pairs.filter(([name]) => !name.endsWith("?")).map(([, kind]) => kind),
+    all: pairs.map(([name, kind]) => [name.replace("?", ""), kind]),
+    needed: Object.fromEntries(
+      needed.map((word) => word.split("!:")).map(([name, kind]) => [name, value(kind as string)]),
+    ),
+  };
+}
+
+const value = (kind: string) => (RIGHT[kind.replace("?", "")] as () => unknown)();
+
+/** What a call ends with; a promise's error is no error of the call itself. */
+async function outcome(target: Target, args: readonly unknown[]): Promise<unknown> {
+  let result: unknown;
+  try {
+    result = target.call(...args);
+  } catch (error) {
+    return hasAsync(target.name.split(".").at(-1) as string) ? new Error(`threw at once: ${error}`) : error;
+  }
+  try {
+    await result;
+  } catch (error) {
+    return error;
+  }
+  return null;
+}
+
+const text = (error: unknown) => (error === null ? "nothing" : `${(error as Error).name}: ${(error as Error).message}`);
+
+/** Everything that is wrong about the refusals of a function. */
+async function problemsOf(target: Target): Promise<string[]> {
+  const { name, signature } = target;
+  if (signature === undefined) return [`${name} has no signature`];
+  const { required, all, needed } = parse(signature);
+  const right = () => required.map(value);
+  const found: string[] = [];
+  const refuse = async (what: string, args: readonly unknown[], words: RegExp) => {
+    const error = await outcome(target, args);
+    if (!(error instanceof ZensorError && words.test(error.message))) found.push(`${name}, ${what}: ${text(error)}`);
+  };
+  const unknown = { ...needed, unknownOption: 1 };
+  if (!["new StateDict", "new ModuleDict"].includes(name))
+    await refuse(
+      "unknown option",
+      [...right(), unknown],
+      /got an unexpected keyword argument 'unknownOption'|must be the module/,
+    );
+  if (required.length > 0) await refuse("missing", right().slice(0, -1), /missing 1 required .*'|must be/);
+  for (const key of Object.keys(needed)) {
+    await refuse(`${key} missing`, [{ ...needed, [key]: undefined }], new RegExp(`missing 1 required .*'${key}'`));
+  }
+  for (const i of required.keys()) {
+    for (const wrong of WRONG) {
+      const args = right();
+      args[i] = wrong;
+      const error = await outcome(target, args);
+      if (error !== null && !(error instanceof ZensorError))
+        found.push(`${name}, ${String(wrong)} at ${i}: ${text(error)}`);
+      const kind = all[i]?.[1] as string;
+      if (kind === "int" && wrong !== null && !(error instanceof ZensorError))
+        found.push(`${name}: takes ${String(wrong)}`);
+    }
+  }
+  return found;
+}
+
+async function expectNone(targets: readonly Target[], least: number): Promise<void> {
+  expect(targets.length).toBeGreaterThanOrEqual(least);
+  const found: string[] = [];
+  for (const target of targets) found.push(...(await problemsOf(target)));
+  expect(found).toEqual([]);
+}
+
+describe("nn", () => {
+  const room = Z.nn as object;
+  test("functions", () => expectNone(functionsOf("nn", room, NN.FUNCTIONS), 1));
+  test("nn.init", () => expectNone(functionsOf("init", Z.nn.init, NN.FUNCTIONS), 14));
+  test("constructors", () => {
+    // What Sequential and Identity take is any number of anything; what a module of the user's takes is not known here.
+    return expectNone(constructorsOf(room, NN.CONSTRUCTORS, ["Module", "Sequential", "Identity"]), 14);
+  });
+  test("methods", async () => {
+    const layer = () => new Z.nn.TransformerEncoderLayer(4, 2, 4);
+    const decoder = () => new Z.nn.TransformerDecoderLayer(4, 2, 4);
+    const modules: Record<string, () => object> = {
+      Dropout: () => new Z.nn.Dropout(),
+      Identity: () => new Z.nn.Identity(),
+      LayerNorm: () => new Z.nn.LayerNorm(2),
+      Linear: linear,
+      LogSoftmax: () => new Z.nn.LogSoftmax(0),
+      Module: () => new Z.nn.Module(),
+      ModuleDict: () => new Z.nn.ModuleDict({ a: linear() }),
+      ModuleList: () => new Z.nn.ModuleList([linear()]),
+      MSELoss: () => new Z.nn.MSELoss(),
+      MultiheadAttention: () => new Z.nn.MultiheadAttention(4, 2),
+      ReLU: () => new Z.nn.ReLU(),
+      Sequential: () => new Z.nn.Sequential(linear()),
+      Sigmoid: () => new Z.nn.Sigmoid(),
+      Softmax: () => new Z.nn.Softmax(0),
+      Tanh: () => new Z.nn.Tanh(),
+      Transformer: () => new Z.nn.Transformer(4, 2, 1, 1, 4),
+      TransformerDecoder: () => new Z.nn.TransformerDecoder(decoder(), 1),
+      TransformerDecoderLayer: decoder,
+      TransformerEncoder: () => new Z.nn.TransformerEncoder(layer(), 1),
+      TransformerEncoderLayer: layer,
+    };
+    const named = classesOf(room).map(([name]) => name);
+    expect(named.filter((name) => name !== "Parameter").sort()).toEqual(Object.keys(modules).sort());
+    const table: Table = { ...NN.MODULE, ...NN.ORDERED };
+    const ofDict: Table = { ...NN.MODULE, ...NN.DICT };
+    for (const make of Object.values(modules)) {
+      const receiver = make();
+      const signatures = receiver instanceof Z.nn.ModuleDict ? ofDict : table;
+      await expectNone(
+        methodsOf(receiver, (name) => signatures[name]),
+        30,
+      );
+    }
+  });
+  test("nn.functional", async () => {
+    const found: string[] = [];
+    for (const [name, call] of Object.entries(Z.F)) {
+      for (const args of [
+        [{ unknownOption: 1 }],
+        [Z.ones(2), { unknownOption: 1 }],
+        [],
+        [Symbol("s")],
+        [new Date(0)],
+      ]) {
+        const error = await outcome({ name, signature: "", call: call as Call }, args);
+        if (!(error instanceof ZensorError)) found.push(`${name}(${args.map(String)}): ${text(error)}`);
+      }
+    }
+    expect(found).toEqual([]);
+  });
+});
+
+/** What has no tensors. */
+const withoutFile = (prototype: object) =>
+  Object.assign(Object.create(prototype), { path: "a path", header: { entries: new Map() } });
+
+describe("io", () => {
+  test("functions", () => expectNone(functionsOf("io", Z.io, IO.FUNCTIONS), 23));
+  test("functions for archives, of io and of tensordict", () => {
+    const { packMemmap, refreshArchiveChecksums, unpackMemmap, isMemmapArchive } = Z;
+    const all = { packMemmap, refreshArchiveChecksums, unpackMemmap, isMemmapArchive };
+    return expectNone(functionsOf("", all, IO.FUNCTIONS), 4);
+  });
+  // Those of the others are not public.
+  const inner = ["Hdf5Opaque", "PendingSnapshot", "RemoteSafetensors"];
+  test("constructors", () => expectNone(constructorsOf(Z.io, IO.CONSTRUCTORS, inner), 5));
+  test("class methods", () => {
+    const statics = IO.STATICS as Readonly<Record<string, Table>>;
+    const targets = classesOf(Z.io).flatMap(([, made]) =>
+      methodsOf(made, (name, owner) => statics[owner]?.[name], made),
+    );
+    return expectNone(targets, 3);
+  });
+  test("methods", async () => {
+    const tables = IO.METHODS as Readonly<Record<string, Table>>;
+    const signatureOf = (name: string, owner: string) => tables[owner]?.[name];
+    const pending = await Z.io.Snapshot.asyncTake({ path: file("later"), appState: { state: state() } });
+    const receivers: object[] = [
+      state(),
+      snapshot,
+      pending,
+      new Z.io.SafetensorsFile(file("a.safetensors")),
+      withoutFile(Z.io.RemoteSafetensors.prototype),
+      withoutFile(Z.io.GgufFile.prototype),
+      new Z.io.Hdf5Opaque("a type", "a path"),
+      ...(Z.io.hdf5Engine() === null ? [] : [new Z.io.Hdf5File(file("a.h5"), "w")]),
+    ];
+    const known = receivers.map(
+      (one) => (Object.hasOwn(one, "constructor") ? one : Object.getPrototypeOf(one)).constructor,
+    );
+    const all = classesOf(Z.io).filter(([name]) => name !== "Hdf5File" || Z.io.hdf5Engine() !== null);
+    expect(all.filter(([, made]) => !known.includes(made)).map(([name]) => name)).toEqual([]);
+    for (const receiver of receivers) await expectNone(methodsOf(receiver, signatureOf), 1);
+  });
+});
+
+test("saving and loading whatever there is", async () => {
+  const unknown = { unknownOption: 1 } as never;
+  const refused = "got an unexpected keyword argument 'unknownOption'";
+  expect(() => Z.save({}, file("a.pt"), unknown)).toThrow(refused);
+  expect(() => Z.load(file("a.pt"), unknown)).toThrow(refused);
+  expect(Z.saveAsync({}, file("a.pt"), unknown)).rejects.toThrow(refused);
+  expect(Z.loadAsync(file("a.pt"), unknown)).rejects.toThrow(refused);
+});
