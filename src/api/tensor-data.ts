@@ -3,7 +3,7 @@
 import * as texts from "../../generated/texts.ts";
 import { empty } from "../dispatch/allocate.ts";
 import { cast, clone } from "../dispatch/copy.ts";
-import { dataDtype, onMeta } from "../dispatch/factories.ts";
+import { dataDtype, factoryDevice } from "../dispatch/factories.ts";
 import { promoteTypes } from "../dispatch/promotion.ts";
 import { Complex, isScalar, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
@@ -114,16 +114,16 @@ function build(op: string, data: unknown, wanted: Wanted): Tensor {
   if (ArrayBuffer.isView(data)) return finish(fromView(op, data, wanted), wanted.requiresGrad);
   const shape = shapeOf(data);
   const dtype = wanted.dtype ?? inferDtype(data, 0) ?? getDefaultDtype();
-  const t = empty(shape, dtype, onMeta(wanted.device, op));
+  const t = empty(shape, dtype, factoryDevice(wanted.device, op));
   const leaves: unknown[] = [];
   gather(data, shape, 0, dtype, leaves);
-  if (t._storage.kind !== "meta") storeLeaves(t._storage.ptr, dtype, leaves);
+  if (t._storage.device.computes) storeLeaves(t._storage.ptr, dtype, leaves);
   return finish(t, wanted.requiresGrad);
 }
 
-function copyOf(t: Tensor, dtype: DType, device: Device | null): Tensor {
-  const place = device ?? t.device;
-  if (onMeta(place, "tensor")) return empty(t._shape, dtype, true);
+function copyOf(t: Tensor, dtype: DType, wanted: Device | null): Tensor {
+  const device = factoryDevice(wanted ?? t.device, "tensor");
+  if (!device.computes) return empty(t._shape, dtype, device);
   return dtype === t.dtype ? clone(t) : cast(t, dtype);
 }
 
@@ -304,7 +304,8 @@ function fromView(op: string, array: ArrayBufferView, wanted: Wanted): Tensor {
   const own = dtypeOfArray(array) ?? cannotInfer(array);
   const view = array as NodeJS.TypedArray;
   const dtype = wanted.dtype ?? own;
-  if (onMeta(wanted.device, op)) return empty([view.length], dtype, true);
+  const device = factoryDevice(wanted.device, op);
+  if (!device.computes) return empty([view.length], dtype, device);
   const t = empty([view.length], own);
   writeBytes(t._storage.ptr, view);
   return dtype === own ? t : cast(t, dtype);

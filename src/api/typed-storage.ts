@@ -81,7 +81,7 @@ export class TypedStorage {
   }
   /** One line for each element, as Python writes it. */
   private texts(): string[] {
-    if (this.bytes.kind === "meta") return [" ..."];
+    if (!this.bytes.device.computes) return [" ..."];
     const d = this.dtype;
     const t = this.whole();
     if (d.category === 1) return d.itemsize === 8 ? wordTexts(t) : flatValues(t).map(String);

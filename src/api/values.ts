@@ -47,7 +47,7 @@ export function item(t: Tensor): Value {
   if (t._numel !== 1) {
     throw new RuntimeError(`a Tensor with ${t._numel} elements cannot be converted to Scalar`, { op: "item" });
   }
-  if (t._storage.kind === "meta") {
+  if (!t._storage.device.computes) {
     throw new RuntimeError("Tensor.item() cannot be called on meta tensors", { op: "item" });
   }
   const value = valueAt(t._address(), t.dtype, t._bits, "item");
@@ -58,7 +58,7 @@ export function item(t: Tensor): Value {
 
 /** The one element as a bigint, exactly. Floats are cut towards zero. */
 export function bigint(t: Tensor): bigint {
-  if (isWide(t.dtype) && t._numel === 1 && t._storage.kind !== "meta") {
+  if (isWide(t.dtype) && t._numel === 1 && t._storage.device.computes) {
     return readWord(t._address(), t.dtype.isSigned);
   }
   const x = item(t);
@@ -75,7 +75,7 @@ export function plain(t: Tensor): Tensor {
 
 /** All elements in row-major order. */
 export function flatValues(t: Tensor, op = "tolist"): Value[] {
-  if (t._storage.kind === "meta") {
+  if (!t._storage.device.computes) {
     throw texts.copyFromMeta(op);
   }
   const n = t._numel;
@@ -174,7 +174,7 @@ export function typedArray(t: Tensor): NodeJS.TypedArray {
       { op },
     );
   }
-  if (t._storage.kind === "meta") throw texts.copyFromMeta(op);
+  if (!t._storage.device.computes) throw texts.copyFromMeta(op);
   if (!t._contiguous) throw new RuntimeError("typedArray(): the tensor must be contiguous; call contiguous()", { op });
   if (t._bits !== 0) {
     throw new RuntimeError("typedArray(): resolve the conjugate or negative bit first, with resolveConj()", { op });

@@ -360,5 +360,5 @@ function setData(t: Tensor, value: Tensor): void {
   t._bits = value._bits;
   setGeometry(t, value._shape, value._strides, value._offset);
   const node = t._extra?.accumulate as Node | null | undefined;
-  if (node) node.outputs = [{ shape: t._shape, dtype: t.dtype, meta: t._storage.kind === "meta" }];
+  if (node) node.outputs = [{ shape: t._shape, dtype: t.dtype, device: t._storage.device }];
 }

@@ -1,5 +1,7 @@
 /** Where a tensor stands in the graph: its node, its edge, and the nodes of views that were written to. */
+
 import { gradModes, requiresGrad } from "../dispatch/mode.ts";
+import type { Device } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { CREATION_DEFAULT, CREATION_NO_GRAD, extraOf, type GradientNode, type Tensor } from "../tensor/tensor.ts";
@@ -78,8 +80,8 @@ export function checkCreation(view: Tensor, modified: string): void {
   throw new RuntimeError(`${first} ${then}`, { code: how === CREATION_NO_GRAD ? "no_grad_view" : "multi_output_view" });
 }
 
-export function metaOf(t: Tensor): { shape: readonly number[]; dtype: DType; meta: boolean } {
-  return { shape: t._shape, dtype: t.dtype, meta: t._storage.kind === "meta" };
+export function metaOf(t: Tensor): { shape: readonly number[]; dtype: DType; device: Device } {
+  return { shape: t._shape, dtype: t.dtype, device: t._storage.device };
 }
 
 /** Where this tensor's gradient flows, or null when it needs none. */

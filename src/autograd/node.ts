@@ -1,4 +1,5 @@
 /** Nodes of the backward graph. */
+import type { Device } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import type { GradientNode, Tensor } from "../tensor/tensor.ts";
@@ -10,7 +11,7 @@ export type Gradients = (Tensor | null)[];
 export interface OutputMeta {
   readonly shape: readonly number[];
   readonly dtype: DType;
-  readonly meta: boolean;
+  readonly device: Device;
 }
 
 /** Where a gradient flows: an input of an earlier node. */

@@ -58,7 +58,7 @@ export class CopySlices extends Node {
     const parts = this.inner.apply([slice.clone()]);
     const first = parts[0] ?? null;
     if (first === null) slice.zero_();
-    else slice.copy_(F.conform(first, { shape: slice._shape, dtype: slice.dtype, meta: false }));
+    else slice.copy_(F.conform(first, { shape: slice._shape, dtype: slice.dtype, device: slice.device }));
     const out: Gradients = [this.needs(0) ? whole : null];
     for (let i = 1; i < this.next.length; i++) out.push(parts[i] ?? null);
     return out;

@@ -1,10 +1,13 @@
 /** New tensors, and the layout that results get. */
+
 import * as texts from "../../generated/texts.ts";
+import { CPU, type Device } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { contiguousStrides, listText, numelOf } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
 import { isContiguousGeometry, makeStrided, Tensor, VersionCounter } from "../tensor/tensor.ts";
+import { backendOf } from "./backend.ts";
 
 export { pressure, relieve } from "../ffi/memory.ts";
 
@@ -18,22 +21,22 @@ function bytesFor(numel: number, dtype: DType): number {
   return n;
 }
 
-function storageFor(numel: number, dtype: DType, meta: boolean): Storage {
+function storageFor(numel: number, dtype: DType, device: Device): Storage {
   const n = bytesFor(numel, dtype);
-  return meta ? Storage.meta(n) : Storage.allocate(n);
+  return device === CPU ? Storage.allocate(n) : backendOf(device).allocate(n, device);
 }
 
 /** An uninitialised row-major tensor. */
-export function empty(shape: readonly number[], dtype: DType, meta = false): Tensor {
+export function empty(shape: readonly number[], dtype: DType, device = CPU): Tensor {
   const numel = numelOf(shape);
   const strides = contiguousStrides(shape);
-  return new Tensor(storageFor(numel, dtype, meta), 0, shape, strides, dtype, numel, true, new VersionCounter());
+  return new Tensor(storageFor(numel, dtype, device), 0, shape, strides, dtype, numel, true, new VersionCounter());
 }
 
 /** An uninitialised tensor with the shape and the dense strides of another. */
-export function emptyWith(shape: readonly number[], strides: readonly number[], dtype: DType, meta = false): Tensor {
+export function emptyWith(shape: readonly number[], strides: readonly number[], dtype: DType, device = CPU): Tensor {
   const numel = numelOf(shape);
-  return makeStrided(storageFor(numel, dtype, meta), 0, shape, strides, dtype);
+  return makeStrided(storageFor(numel, dtype, device), 0, shape, strides, dtype);
 }
 
 /** True when the elements fill a block without gaps or overlaps, in some order of dimensions. */
@@ -58,8 +61,8 @@ export function preservedStrides(t: Tensor): readonly number[] {
 
 /** An uninitialised tensor with the strides of a copy of another. */
 export function emptyCopy(t: Tensor, dtype: DType = t.dtype): Tensor {
-  if (!t._contiguous) return emptyWith(t._shape, preservedStrides(t), dtype, t._storage.kind === "meta");
-  const storage = storageFor(t._numel, dtype, t._storage.kind === "meta");
+  if (!t._contiguous) return emptyWith(t._shape, preservedStrides(t), dtype, t._storage.device);
+  const storage = storageFor(t._numel, dtype, t._storage.device);
   return new Tensor(storage, 0, t._shape, t._strides, dtype, t._numel, true, new VersionCounter());
 }
 
@@ -67,16 +70,16 @@ export function emptyCopy(t: Tensor, dtype: DType = t.dtype): Tensor {
 export function emptyLike(t: Tensor, dtype: DType = t.dtype): Tensor {
   if (t._contiguous) {
     const numel = t._numel;
-    const storage = storageFor(numel, dtype, t._storage.kind === "meta");
+    const storage = storageFor(numel, dtype, t._storage.device);
     return new Tensor(storage, 0, t._shape, contiguousOf(t), dtype, numel, true, new VersionCounter());
   }
-  return emptyWith(t._shape, preservedStrides(t), dtype, t._storage.kind === "meta");
+  return emptyWith(t._shape, preservedStrides(t), dtype, t._storage.device);
 }
 
 /** The same where a number is the other operand: torch sorts the dimensions then. */
 export function emptyBeside(t: Tensor, dtype: DType): Tensor {
   if (isCanonical(t)) return emptyCopy(t, dtype);
-  return emptyWith(t._shape, strideOrder(t._shape, [t]), dtype, t._storage.kind === "meta");
+  return emptyWith(t._shape, strideOrder(t._shape, [t]), dtype, t._storage.device);
 }
 
 /** Row-major, also where sizes of one leave the strides open. */

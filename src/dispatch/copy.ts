@@ -6,11 +6,13 @@ import * as frame from "../ffi/frame.ts";
 import { addressOf, copyBytes } from "../ffi/memory.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import { Complex, scalarKind, scalarValue } from "../tensor/complex.ts";
+import { CPU } from "../tensor/device.ts";
 import { type DType, int64 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes, empty, emptyCopy, emptyWith } from "./allocate.ts";
+import { backendOf, hasWork } from "./backend.ts";
 import { channelsLast, channelsLast3d, contiguousFormat, type MemoryFormat, preserveFormat } from "./memory-format.ts";
 import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 
@@ -22,8 +24,10 @@ function conversionType(from: DType, to: DType): DType {
 
 /** dst[...] = src, broadcasting; no autograd, no version bump. */
 export function copyInto(dst: Tensor, src: Tensor, op = "copy_"): Tensor {
-  if (dst._storage.kind === "meta") return dst;
-  if (src._storage.kind === "meta") throw texts.copyFromMeta(op);
+  if (dst._storage.device !== CPU || src._storage.device !== CPU) {
+    backendOf(dst._storage.device === CPU ? src._storage.device : dst._storage.device).copy(dst, src, op);
+    return dst;
+  }
   if (sameElements(dst, src)) return dst;
   requireNoInternalOverlap(dst, op);
   requireNoPartialOverlap(dst, src, op);
@@ -50,7 +54,7 @@ export function transfer(dst: Tensor, src: Tensor): void {
     frame.begin(2, dst.dtype.compute);
     frame.operand(0, dst._address(), dst.dtype.id, dst._shape, dst._strides, 0);
     frame.broadcastOperand(1, src._address(), src.dtype.id, src._shape, src._strides, dst._shape.length, 0);
-    K.copy_copy.run("copy_", dst.dtype.scalarType);
+    K.copy_copy.run(dst._storage.device, "copy_", dst.dtype.scalarType);
     return;
   }
   if (src.dtype.category === 3 && dst.dtype.category < 3 && dst.dtype.category > 0) {
@@ -60,7 +64,7 @@ export function transfer(dst: Tensor, src: Tensor): void {
   frame.begin(2, compute.compute);
   frame.operand(0, dst._address(), dst.dtype.id, dst._shape, dst._strides, dst._bits);
   frame.broadcastOperand(1, src._address(), src.dtype.id, src._shape, src._strides, dst._shape.length, src._bits);
-  K.unary_convert.run("copy_", compute.scalarType);
+  K.unary_convert.run(dst._storage.device, "copy_", compute.scalarType);
 }
 
 /** Refuses a source that does not broadcast to the destination. */
@@ -79,7 +83,7 @@ export function requireExpandable(src: readonly number[], dst: readonly number[]
 /** A fresh tensor with the same elements; the layout is kept unless a format says otherwise. */
 export function clone(t: Tensor, format: MemoryFormat | null = null): Tensor {
   const r = emptyInFormat(t, t.dtype, format ?? preserveFormat);
-  if (r._storage.kind !== "meta") {
+  if (r._storage.device.computes) {
     if (t._bits === 0) transfer(r, t);
     else resolve(r, t);
   }
@@ -91,15 +95,15 @@ function resolve(dst: Tensor, src: Tensor): void {
   frame.begin(2, dst.dtype.compute);
   frame.operand(0, dst._address(), dst.dtype.id, dst._shape, dst._strides, 0);
   frame.broadcastOperand(1, src._address(), src.dtype.id, src._shape, src._strides, dst._shape.length, src._bits);
-  K.unary_convert.run("clone", dst.dtype.scalarType);
+  K.unary_convert.run(dst._storage.device, "clone", dst.dtype.scalarType);
 }
 
 /** An uninitialised tensor of a shape like `t`'s in a memory format. */
 export function emptyInFormat(t: Tensor, dtype: DType, format: MemoryFormat): Tensor {
   if (format === preserveFormat) return emptyCopy(t, dtype);
-  const meta = t._storage.kind === "meta";
+  const { device } = t._storage;
   const strides = formatStrides(t._shape, format);
-  return strides === null ? empty(t._shape, dtype, meta) : emptyWith(t._shape, strides, dtype, meta);
+  return strides === null ? empty(t._shape, dtype, device) : emptyWith(t._shape, strides, dtype, device);
 }
 
 /** Strides of a shape in a memory format; null for row-major. */
@@ -148,7 +152,7 @@ export function isContiguousIn(t: Tensor, format: MemoryFormat): boolean {
 /** The same elements in another dtype, in a fresh tensor. */
 export function cast(t: Tensor, dtype: DType, format: MemoryFormat | null = null): Tensor {
   const r = emptyInFormat(t, dtype, format ?? preserveFormat);
-  if (r._storage.kind !== "meta") transfer(r, t);
+  if (r._storage.device.computes) transfer(r, t);
   return r;
 }
 
@@ -165,7 +169,7 @@ export function denseAs(t: Tensor, dtype: DType): Tensor {
 
 /** Sets every element to a number that was checked to fit. */
 export function fill(t: Tensor, value: Scalar): Tensor {
-  if (t._numel === 0 || t._storage.kind === "meta") return t;
+  if (!hasWork(t)) return t;
   const v = scalarValue(value);
   frame.begin(2, t.dtype.compute);
   frame.operand(0, t._address(), t.dtype.id, t._shape, t._strides, t._bits);
@@ -177,7 +181,7 @@ export function fill(t: Tensor, value: Scalar): Tensor {
   } else {
     frame.broadcastOperand(1, frame.scratchFloat(1, Number(v)), 9, [], [], rank, 0);
   }
-  K.unary_convert.run("fill_", t.dtype.scalarType);
+  K.unary_convert.run(t._storage.device, "fill_", t.dtype.scalarType);
   return t;
 }
 

@@ -14,17 +14,17 @@ import { prepareOut } from "./out.ts";
 
 type Out = Tensor | undefined;
 
-/** True for shapes without bytes; other devices than the CPU have factories of their own. */
-export function onMeta(device: Device | null, op: string): boolean {
-  if (device === null || device === CPU) return false;
-  if (device === META) return true;
+/** Where a factory makes its result. */
+export function factoryDevice(device: Device | null, op: string): Device {
+  if (device === null) return CPU;
+  if (device === CPU || device === META) return device;
   throw new NotImplementedError(`${op}: create the tensor on the CPU and move it with to('${device}')`, { op });
 }
 
 /** `out`, checked and resized, or a fresh tensor. */
 export function target(op: string, size: readonly number[], dtype: DType, device: Device | null, out: Out): Tensor {
   checkSizes(size, op);
-  if (out === undefined) return emptyOf(size, dtype, onMeta(device, op));
+  if (out === undefined) return emptyOf(size, dtype, factoryDevice(device, op));
   prepareOut(out, size);
   return out;
 }
@@ -84,7 +84,7 @@ export function empty(
   if (format === preserveFormat) throw new RuntimeError("unsupported memory format Preserve", { op: "empty" });
   checkSizes(size, "empty");
   const strides = formatStrides(size, format) as readonly number[];
-  if (out === undefined) return emptyWith(size, strides, d, onMeta(device, "empty"));
+  if (out === undefined) return emptyWith(size, strides, d, factoryDevice(device, "empty"));
   prepareOut(out, size, () => strides);
   return out;
 }
@@ -112,7 +112,7 @@ export function emptyStrided(
   const d = dtype ?? getDefaultDtype();
   if (!(last * d.itemsize < 2 ** 47)) overflowed(size, stride, op);
   const elements = size.includes(0) ? 0 : last + 1;
-  const block = emptyOf([elements], d, onMeta(device, op));
+  const block = emptyOf([elements], d, factoryDevice(device, op));
   return makeStrided(block._storage, 0, size, stride, d);
 }
 
@@ -156,7 +156,7 @@ export function emptyPermuted(
   layout.forEach((d, i) => {
     strides[d] = dense[i] as number;
   });
-  return emptyWith(size, strides, dtype ?? getDefaultDtype(), onMeta(device, op));
+  return emptyWith(size, strides, dtype ?? getDefaultDtype(), factoryDevice(device, op));
 }
 
 /** The dtype of data that is one number: plain numbers are of the default dtype whatever their value. */
@@ -181,7 +181,7 @@ export function full(
 }
 
 export function scalarTensor(value: Scalar, dtype: DType | null, device: Device | null): Tensor {
-  const t = emptyOf([], dtype ?? getDefaultDtype(), onMeta(device, "scalar_tensor"));
+  const t = emptyOf([], dtype ?? getDefaultDtype(), factoryDevice(device, "scalar_tensor"));
   checkFits(value, t.dtype);
   return fill(t, value);
 }
@@ -194,11 +194,11 @@ export function emptyLike(
   _rg = false,
   format: MemoryFormat | null = null,
 ): Tensor {
-  const meta = device === null ? self._storage.kind === "meta" : onMeta(device, "empty_like");
+  const on = device === null ? self._storage.device : factoryDevice(device, "empty_like");
   const strides =
     format === null || format === preserveFormat ? preservedStrides(self) : formatStrides(self._shape, format);
   const d = dtype ?? self.dtype;
-  return strides === null ? emptyOf(self._shape, d, meta) : emptyWith(self._shape, strides, d, meta);
+  return strides === null ? emptyOf(self._shape, d, on) : emptyWith(self._shape, strides, d, on);
 }
 
 export function zerosLike(
@@ -241,7 +241,7 @@ function placeOf(self: Tensor, device: Device | null): Device {
 
 export function newEmpty(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null): Tensor {
   checkSizes(size, "new_empty");
-  return emptyOf(size, dtype ?? self.dtype, onMeta(placeOf(self, device), "new_empty"));
+  return emptyOf(size, dtype ?? self.dtype, factoryDevice(placeOf(self, device), "new_empty"));
 }
 
 export function newEmptyStrided(

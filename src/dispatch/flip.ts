@@ -5,6 +5,7 @@ import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { emptyCopy } from "./allocate.ts";
+import { hasWork } from "./backend.ts";
 import { clone } from "./copy.ts";
 
 function marked(self: Tensor, dims: readonly number[]): boolean[] {
@@ -21,7 +22,7 @@ export function flip(source: Tensor, dims: readonly number[]): Tensor {
   const flags = marked(source, dims);
   const self = source._bits === 0 ? source : clone(source);
   const out = emptyCopy(self);
-  if (self._storage.kind === "meta" || self._numel === 0) return out;
+  if (!hasWork(self)) return out;
   let start = self._address();
   const strides = self._strides.map((s, d) => {
     if (!flags[d]) return s;
@@ -31,6 +32,6 @@ export function flip(source: Tensor, dims: readonly number[]): Tensor {
   frame.begin(2, self.dtype.compute);
   frame.operand(0, out._address(), out.dtype.id, out._shape, out._strides, 0);
   frame.operand(1, start, self.dtype.id, self._shape, strides, 0);
-  K.copy_copy.run("flip");
+  K.copy_copy.run(out._storage.device, "flip");
   return out;
 }

@@ -68,7 +68,7 @@ export class Generator {
     frame.begin(1, 0);
     frame.operand(0, frame.scratchInt(0, word), INT64, [], [], 0);
     frame.attr(0, this._address);
-    K.random_seed.run("manualSeed");
+    K.random_seed.run(CPU, "manualSeed");
   }
 
   /** Starts the stream of a seed; only its low 32 bits matter. @torch torch.Generator.manual_seed */
@@ -86,7 +86,7 @@ export class Generator {
     frame.begin(1, 0);
     frame.operand(0, address, INT64, [], [], 0);
     frame.attr(0, this._address);
-    K.random_initial_seed.run("initialSeed");
+    K.random_initial_seed.run(CPU, "initialSeed");
     return plainSeed(readWord(address, false));
   }
 
@@ -103,7 +103,7 @@ export class Generator {
     frame.begin(1, 0);
     frame.operand(0, state._address(), uint8.id, state._shape, state._strides, 0);
     frame.attr(0, this._address);
-    K.random_get_state.run("getState");
+    K.random_get_state.run(CPU, "getState");
     return state;
   }
 
@@ -127,7 +127,7 @@ export class Generator {
     frame.begin(1, 0);
     frame.operand(0, dense._address(), uint8.id, [STATE_BYTES], [1], 0);
     frame.attr(0, this._address);
-    if (K.random_set_state.call(frame.frameAddress()) !== STATUS.ok) {
+    if (K.random_set_state.launch(CPU) !== STATUS.ok) {
       throw new RuntimeError("Invalid mt19937 state", { op });
     }
     return this;

@@ -112,10 +112,10 @@ function plan(self: Tensor, indices: Indices): Plan {
 
 /** A fresh tensor in the layout that torch's iterator would give: that of the indexed tensor, then of the indices. */
 function resultOf(self: Tensor, p: Plan): Tensor {
-  const meta = self._storage.kind === "meta";
-  if (p.rowMajor) return empty(p.shape, self.dtype, meta);
+  const { device } = self._storage;
+  if (p.rowMajor) return empty(p.shape, self.dtype, device);
   const like = [p.strides, p.positions].map((s) => asView(self, p.shape, s, self._offset));
-  return emptyWith(p.shape, strideOrder(p.shape, like), self.dtype, meta);
+  return emptyWith(p.shape, strideOrder(p.shape, like), self.dtype, device);
 }
 
 /** self[indices], where null takes a whole dimension. */

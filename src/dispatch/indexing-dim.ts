@@ -62,7 +62,7 @@ export function indexSelect(self: Tensor, dim: number, index: Tensor, out?: Tens
   const s = along(source, d, index, false, outsideSelf);
   const shape = self._shape.length === 0 ? [] : s.shape;
   if (out !== undefined) prepareOut(out, shape);
-  const target = out === undefined || out._bits !== 0 ? empty(shape, self.dtype, self._storage.kind === "meta") : out;
+  const target = out === undefined || out._bits !== 0 ? empty(shape, self.dtype, self._storage.device) : out;
   const flat = shape.length === s.shape.length ? target : asView(target, [1], [1], target._offset);
   read(flat, source, s, op);
   if (out !== undefined && target !== out) copy.transfer(out, target);
@@ -326,7 +326,7 @@ export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
     prepareOut(out, index._shape);
   }
   const direct = out === undefined || (out._contiguous && out._bits === 0);
-  const target = direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.kind === "meta");
+  const target = direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.device);
   const source = copy.denseOf(self);
   read(asView(target, [index._numel], [1], target._offset), source, flat(source, index), op);
   if (out !== undefined && target !== out) copy.transfer(out, target);

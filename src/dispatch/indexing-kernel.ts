@@ -1,9 +1,11 @@
 /** The native calls that read and write elements at positions given by index tensors. See zig/src/cpu/index.zig. */
+
 import { STATUS } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import * as frame from "../ffi/frame.ts";
 import { contiguousStrides } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { hasWork } from "./backend.ts";
 import * as copy from "./copy.ts";
 import { throwStatus } from "./kernel.ts";
 import { asView } from "./views.ts";
@@ -64,21 +66,21 @@ function check(status: number, op: string, path: string, s: Selection): void {
 
 /** out = self[selection]; `out` has the selection's shape. */
 export function read(out: Tensor, self: Tensor, s: Selection, op: string): void {
-  if (out._numel === 0 || out._storage.kind === "meta") return;
+  if (!hasWork(out)) return;
   writeFrame(out, out._strides, self, s);
-  check(K.index_get.call(frame.frameAddress()), op, K.index_get.path, s);
+  check(K.index_get.launch(out._storage.device), op, K.index_get.path, s);
 }
 
 /** self[selection] = source, or combined with it; the source broadcasts and has no flag bits. */
 export function write(self: Tensor, source: Tensor, s: Selection, mode: number, op: string): void {
-  if (self._storage.kind === "meta") return;
+  if (!self._storage.device.computes) return;
   let numel = 1;
   for (const n of s.shape) numel *= n;
   if (numel === 0) return;
   const dense = source._contiguous && source._bits === 0 ? source : copy.denseOf(source);
   writeFrame(dense, broadcastStrides(dense, s.shape), self, s);
   frame.attr(1, mode);
-  check(K.index_put.call(frame.frameAddress()), op, K.index_put.path, s);
+  check(K.index_put.launch(self._storage.device), op, K.index_put.path, s);
 }
 
 function broadcastStrides(t: Tensor, shape: readonly number[]): readonly number[] {

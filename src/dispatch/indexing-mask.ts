@@ -9,6 +9,7 @@ import { RuntimeError, warn } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes, empty, emptyWith } from "./allocate.ts";
+import { hasWork } from "./backend.ts";
 import * as copy from "./copy.ts";
 import { checkFits } from "./fits.ts";
 import { contiguousFormat } from "./memory-format.ts";
@@ -65,7 +66,7 @@ export function maskedFillTensor(
     );
   }
   requireBoolMask(mask);
-  if (value.dtype !== self.dtype && value._storage.kind !== "meta") checkFits(value.item(), self.dtype);
+  if (value.dtype !== self.dtype && value._storage.device.computes) checkFits(value.item(), self.dtype);
   const fits = value.dtype === self.dtype ? value : copy.cast(value, self.dtype);
   // The value may be an element of the tensor that is written.
   const apart = inplace && fits._storage === self._storage ? copy.clone(fits) : fits;
@@ -75,7 +76,7 @@ export function maskedFillTensor(
 function fillWhere(self: Tensor, mask: Tensor, value: Tensor, inplace: boolean): Tensor {
   if (!inplace) {
     const shape = broadcastShapes(mask._shape, self._shape, "masked_fill");
-    return run(empty(shape, self.dtype, self._storage.kind === "meta"), self, mask, value);
+    return run(empty(shape, self.dtype, self._storage.device), self, mask, value);
   }
   const lead = mask._shape.length - self._shape.length;
   const fits = lead <= 0 && mask._shape.every((n, d) => n === 1 || n === self._shape[d - lead]);
@@ -106,7 +107,7 @@ function fillRepeated(self: Tensor, mask: Tensor, value: Tensor): void {
 }
 
 function run(target: Tensor, self: Tensor, mask: Tensor, value: Tensor): Tensor {
-  if (target._storage.kind === "meta" || target._numel === 0) return target;
+  if (!hasWork(target)) return target;
   const rank = target._shape.length;
   const c = self.dtype.compute;
   frame.begin(4, c);
@@ -116,7 +117,7 @@ function run(target: Tensor, self: Tensor, mask: Tensor, value: Tensor): Tensor 
   frame.broadcastOperand(3, self._address(), self.dtype.id, self._shape, self._strides, rank, self._bits);
   // Elements that are written several times are read again after each write.
   if (target === self && mayOverlap(self)) frame.oneByOne();
-  K.ternary_where.run("masked_fill", self.dtype.scalarType);
+  K.ternary_where.run(target._storage.device, "masked_fill", self.dtype.scalarType);
   return target;
 }
 
@@ -130,14 +131,13 @@ function countTrue(mask: Tensor): number {
   if (mask._numel === 0) return 0;
   frame.begin(1, mask.dtype.compute);
   frame.operand(0, mask._address(), mask.dtype.id, mask._shape, mask._strides, 0);
-  K.index_mask_count.run("count_nonzero");
+  K.index_mask_count.run(mask._storage.device, "count_nonzero");
   return frame.detail(0);
 }
 
-const isMeta = (t: Tensor): boolean => t._storage.kind === "meta";
-
 function requireData(t: Tensor, op: string): void {
-  if (isMeta(t)) refuse(`${op}: the result's size depends on the data, which meta tensors do not have`, op);
+  if (!t._storage.device.computes)
+    refuse(`${op}: the result's size depends on the data, which meta tensors do not have`, op);
 }
 
 /** Coordinates of the nonzero elements: int64 of shape [count, rank], column by column in memory as torch has it. */
@@ -163,7 +163,7 @@ export function nonzero(self: Tensor, out?: Tensor): Tensor {
     frame.begin(2, int64.compute);
     frame.operand(0, target._address(), int64.id, target._shape, target._strides, 0);
     frame.operand(1, mask._address(), mask.dtype.id, mask._shape, mask._strides, 0);
-    K.index_mask_nonzero.run("nonzero");
+    K.index_mask_nonzero.run(target._storage.device, "nonzero");
   }
   return target;
 }
@@ -198,7 +198,7 @@ export function maskedSelect(self: Tensor, mask: Tensor, out?: Tensor): Tensor {
     frame.operand(0, target._address(), target.dtype.id, target._shape, target._strides, 0);
     frame.operand(1, source._address(), source.dtype.id, shape, source._strides, 0);
     frame.operand(2, bytes._address(), bytes.dtype.id, shape, bytes._strides, 0);
-    K.index_mask_select.run(op);
+    K.index_mask_select.run(target._storage.device, op);
   }
   if (out !== undefined && !direct) copy.transfer(out, target);
   return out ?? target;
@@ -229,7 +229,7 @@ export function maskedScatter(
     requireNoOverlap(self, source, op);
     requireNoPartialOverlap(self, mask, op);
   }
-  if (isMeta(self)) return inplace ? self : empty(shape, self.dtype, true);
+  if (!self._storage.device.computes) return inplace ? self : empty(shape, self.dtype, self._storage.device);
   const bytes = maskBytes(expanded(mask, shape));
   const values = copy.denseOf(source);
   if (countTrue(bytes) > values._numel) refuse("Number of elements of source < number of ones in mask", op);
@@ -240,7 +240,7 @@ export function maskedScatter(
     frame.operand(0, target._address(), target.dtype.id, shape, target._strides, 0);
     frame.operand(1, bytes._address(), bytes.dtype.id, shape, bytes._strides, 0);
     frame.operand(2, values._address(), values.dtype.id, values._shape, values._strides, 0);
-    K.index_mask_scatter.run(op);
+    K.index_mask_scatter.run(target._storage.device, op);
   }
   if (inplace && !direct) copy.transfer(self, target);
   return inplace ? self : target;

@@ -61,7 +61,7 @@ export function gather(self: Tensor, dim: number, index: Tensor, _sparseGrad: bo
     requireNoPartialOverlap(out, index, op);
   }
   const direct = out === undefined || out._bits === 0;
-  const target = direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.kind === "meta");
+  const target = direct && out !== undefined ? out : empty(index._shape, self.dtype, self._storage.device);
   if (index._numel === 0) return out ?? target;
   const source = self._bits === 0 ? self : copy.clone(self);
   const s = lanes(source, d, index, op);

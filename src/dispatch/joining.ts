@@ -1,14 +1,17 @@
 /** Operators that put tensors together or repeat them. */
+
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import { contiguousStrides, listText, numelOf, sameSizes } from "../tensor/size.ts";
 import { makeStrided, type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { checkSizes, empty, emptyWith } from "./allocate.ts";
+import { hasWork } from "./backend.ts";
 import * as copy from "./copy.ts";
 import { contiguousFormat, type MemoryFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap, requireNoOverlap } from "./overlap.ts";
 import { canCast, resultType } from "./promotion.ts";
+import { commonDevice } from "./same-device.ts";
 import { viewStrides } from "./view-geometry.ts";
 import { asView } from "./views.ts";
 
@@ -50,10 +53,10 @@ function commonFormat(tensors: readonly Tensor[]): MemoryFormat | null {
 }
 
 function freshFor(shape: readonly number[], dtype: DType, tensors: readonly Tensor[]): Tensor {
-  const meta = tensors.some((t) => t._storage.kind === "meta");
+  const device = commonDevice(tensors);
   const format = commonFormat(tensors);
   const strides = format === null ? null : copy.formatStrides(shape, format);
-  return strides === null ? empty(shape, dtype, meta) : emptyWith(shape, strides, dtype, meta);
+  return strides === null ? empty(shape, dtype, device) : emptyWith(shape, strides, dtype, device);
 }
 
 /** `whole`: the tensor itself is refused among the parts, even without elements. */
@@ -90,7 +93,7 @@ export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tens
   shape[d] = total;
   if (out !== undefined) outFor(out, shape, dtype, tensors, true);
   const target = out ?? freshFor(shape, dtype, tensors);
-  if (target._storage.kind !== "meta") fillParts(target, tensors, d);
+  if (target._storage.device.computes) fillParts(target, tensors, d);
   return target;
 }
 
@@ -102,7 +105,7 @@ function sameDtype(tensors: readonly Tensor[]): DType | null {
 
 function nothing(tensors: readonly Tensor[], dim: number, dtype: DType, out?: Tensor): Tensor {
   wrapDim(dim, 1);
-  if (out === undefined) return empty([0], dtype, (tensors[0] as Tensor)._storage.kind === "meta");
+  if (out === undefined) return empty([0], dtype, (tensors[0] as Tensor)._storage.device);
   outFor(out, [0], dtype, tensors, false);
   return out;
 }
@@ -127,13 +130,13 @@ function region(t: Tensor, shape: readonly number[], strides: readonly number[],
 
 /** As torch has it: the tensors joined along the dimension in their common format, which is then split in two. */
 function freshStack(size: readonly number[], d: number, dtype: DType, tensors: readonly Tensor[]): Tensor {
-  const meta = tensors.some((t) => t._storage.kind === "meta");
+  const device = commonDevice(tensors);
   const format = d < size.length - 1 ? commonFormat(tensors) : null;
-  if (format === null) return empty(size, dtype, meta);
+  if (format === null) return empty(size, dtype, device);
   const joined = [...size.slice(0, d), (size[d] as number) * (size[d + 1] as number), ...size.slice(d + 2)];
   const strides = copy.formatStrides(joined, format) as readonly number[];
   const split = viewStrides({ _shape: joined, _strides: strides, _numel: numelOf(joined) }, size);
-  return emptyWith(size, split as readonly number[], dtype, meta);
+  return emptyWith(size, split as readonly number[], dtype, device);
 }
 
 /** Tensors of one shape one after another along a new dimension. */
@@ -155,7 +158,7 @@ export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Te
   const dtype = sameDtype(tensors) ?? resultType(tensors);
   if (out !== undefined) outFor(out, size, dtype, tensors, false);
   const target = out ?? freshStack(size, d, dtype, tensors);
-  if (target._storage.kind === "meta") return target;
+  if (!target._storage.device.computes) return target;
   const strides = target._strides.filter((_, k) => k !== d);
   const step = target._strides[d] as number;
   tensors.forEach((t, i) => {
@@ -175,8 +178,8 @@ export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
   const strides = repeats.map((_, d) => (d < lead ? 0 : (self._strides[d - lead] as number)));
   const shape = own.map((n, d) => n * (repeats[d] as number));
   checkSizes(shape, op);
-  const target = empty(shape, self.dtype, self._storage.kind === "meta");
-  if (target._numel === 0 || target._storage.kind === "meta") return target;
+  const target = empty(shape, self.dtype, self._storage.device);
+  if (!hasWork(target)) return target;
   // Both sides seen with two dimensions for each: which repetition, and the place in it.
   const paired: number[] = [];
   const from: number[] = [];
@@ -210,8 +213,8 @@ function copyPaired(target: Tensor, self: Tensor, shape: readonly number[], stri
 export function repeatEach(self: Tensor, count: number, d: number): Tensor {
   const shape = self._shape.slice();
   shape[d] = (shape[d] as number) * count;
-  const target = empty(shape, self.dtype, self._storage.kind === "meta");
-  if (target._numel === 0 || target._storage.kind === "meta") return target;
+  const target = empty(shape, self.dtype, self._storage.device);
+  if (!hasWork(target)) return target;
   const paired = [...self._shape.slice(0, d + 1), count, ...self._shape.slice(d + 1)];
   const strides = [...self._strides.slice(0, d + 1), 0, ...self._strides.slice(d + 1)];
   copyPaired(target, self, paired, strides);

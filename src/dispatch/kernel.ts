@@ -3,8 +3,10 @@
 import { STATUS } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import { detail, frameAddress } from "../ffi/frame.ts";
+import { CPU, type Device } from "../tensor/device.ts";
 import { IndexError, OutOfMemoryError, RuntimeError } from "../tensor/errors.ts";
 import { fileFault } from "../tensor/values.ts";
+import { backendOf } from "./backend.ts";
 
 export class Kernel {
   /** `family.name` */
@@ -28,9 +30,14 @@ export class Kernel {
     this.fastMask = fastMask;
   }
 
-  /** Runs on the frame that was written; a status other than ok throws. */
-  run(op: string, scalarType = ""): void {
-    const status = this.call(frameAddress());
+  /** Runs on the frame that was written, where its operands are; gives the status. */
+  launch(device: Device): number {
+    return device === CPU ? this.call(frameAddress()) : backendOf(device).launch(this, device);
+  }
+
+  /** The same; a status other than ok throws. */
+  run(device: Device, op: string, scalarType = ""): void {
+    const status = this.launch(device);
     if (status !== 0) throwStatus(status, op, this.path, scalarType);
   }
 }

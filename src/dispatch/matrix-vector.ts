@@ -73,7 +73,7 @@ export function addmv(
 }
 
 function scalarTarget(self: Tensor, out: Tensor | undefined, op: string): Tensor {
-  if (out === undefined) return empty([], self.dtype, self._storage.kind === "meta");
+  if (out === undefined) return empty([], self.dtype, self._storage.device);
   if (out.dtype !== self.dtype) {
     throw new RuntimeError(`result dtype ${out.dtype.scalarType} does not match input dtype ${self.dtype.scalarType}`, {
       op,
@@ -110,7 +110,7 @@ function vectorProduct(a: Tensor, b: Tensor, conjugate: boolean, out: Tensor | u
   const c = scalarTarget(a, out, op);
   requireVectors(a, b, op);
   if (REFUSED.has(a.dtype.name)) refuse(DOT.kernelName, a.dtype);
-  if (a._numel === 0) return c._storage.kind === "meta" ? c : fill(c, 0);
+  if (a._numel === 0) return fill(c, 0);
   let left = a;
   if (conjugate && a.dtype.category === 3) {
     left = alias(a);

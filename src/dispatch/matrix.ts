@@ -9,6 +9,7 @@ import { IndexError, RuntimeError } from "../tensor/errors.ts";
 import { contiguousStrides, listText, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
+import { hasWork } from "./backend.ts";
 import { cast, clone, copyInto, fill, transfer } from "./copy.ts";
 import { checkFactor } from "./fits.ts";
 import { prepareOut, setGeometry } from "./out.ts";
@@ -33,7 +34,7 @@ export function target(
   inplace: boolean,
   op: string,
 ): Tensor {
-  if (out === undefined) return empty(shape, like.dtype, like._storage.kind === "meta");
+  if (out === undefined) return empty(shape, like.dtype, like._storage.device);
   if (inplace) {
     if (!sameSizes(out._shape, shape)) {
       throw new RuntimeError(
@@ -77,7 +78,7 @@ function run(c: Tensor, lc: Layout, a: Tensor, la: Layout, b: Tensor, lb: Layout
   frame.operand(2, b._address(), d.id, lb.shape, lb.strides, 0);
   setFactor(0, alpha, d);
   setFactor(2, beta, d);
-  K.matmul_gemm.run("mm", d.scalarType);
+  K.matmul_gemm.run(c._storage.device, "mm", d.scalarType);
 }
 
 /** Without conjugate and negative bits. */
@@ -119,7 +120,7 @@ export function multiply(
   beta: Scalar,
   alpha: Scalar,
 ): Tensor {
-  if (c._numel === 0 || c._storage.kind === "meta") return c;
+  if (!hasWork(c)) return c;
   const start = self !== null && !isZero(beta) ? self : null;
   if (inner === 0) return scaleOnly(c, start, beta);
   if (UNSUPPORTED.has(c.dtype.name)) return unusual(p, c, a, b, inner, start, beta, alpha);
@@ -364,15 +365,15 @@ function addInTurn(c: Tensor, batch1: Tensor, batch2: Tensor, self: Tensor, beta
 
 /** A dense copy with dimensions in another order, read as a matrix. */
 function sequence(t: Tensor, sizes: readonly number[], order: readonly number[], matrix: readonly number[]): Tensor {
-  const r = empty(matrix, t.dtype, t._storage.kind === "meta");
-  if (r._numel === 0 || r._storage.kind === "meta") return r;
-  const whole = empty(sizes, t.dtype);
+  const r = empty(matrix, t.dtype, t._storage.device);
+  if (!hasWork(r)) return r;
+  const whole = empty(sizes, t.dtype, t._storage.device);
   const permuted = plain(t);
   frame.begin(2, t.dtype.compute);
   frame.operand(0, whole._address(), t.dtype.id, sizes, whole._strides, 0);
   const strides = order.map((d) => permuted._strides[d] as number);
   frame.operand(1, permuted._address(), t.dtype.id, sizes, strides, 0);
-  K.copy_copy.run("addbmm", t.dtype.scalarType);
+  K.copy_copy.run(whole._storage.device, "addbmm", t.dtype.scalarType);
   whole._shape = r._shape;
   whole._strides = r._strides;
   return whole;

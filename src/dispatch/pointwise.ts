@@ -3,6 +3,7 @@
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
+import { CPU } from "../tensor/device.ts";
 import { bool, type DType, int32, toReal } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
@@ -17,6 +18,7 @@ import {
   isDense,
   strideOrder,
 } from "./allocate.ts";
+import { hasWork } from "./backend.ts";
 import { formatStrides, isContiguousIn, transfer } from "./copy.ts";
 import { checkFactor } from "./fits.ts";
 import { type Kernel, throwStatus } from "./kernel.ts";
@@ -26,6 +28,7 @@ import { prepareOut } from "./out.ts";
 import { mayOverlap, requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { requireCast, resultType, resultType2, toFloating } from "./promotion.ts";
 import { type Refusal, refuseCompute, refuseOperands } from "./refusals.ts";
+import { commonDevice } from "./same-device.ts";
 
 export type Operand = Tensor | Scalar;
 
@@ -75,7 +78,7 @@ export function unary(p: Pointwise, a: Tensor, out?: Tensor, inplace = false): T
   const k = p.kernel;
   if (out === undefined && k.fast !== null && plain(a, k)) {
     const compute = p.rule.compute(a.dtype);
-    if (compute === a.dtype && a._storage.kind !== "meta") {
+    if (compute === a.dtype && a._storage.device === CPU) {
       const r = emptyLike(a, p.rule.result(compute));
       if (a._numel > 0) {
         const status = k.fast(a.dtype.compute, r._address(), a._address(), a._numel);
@@ -85,7 +88,7 @@ export function unary(p: Pointwise, a: Tensor, out?: Tensor, inplace = false): T
     }
   } else if (out === a && inplace && k.fast !== null && plain(a, k) && a._numel > 0) {
     const compute = p.rule.compute(a.dtype);
-    if (compute === a.dtype && p.rule.result(compute) === a.dtype && a._storage.kind !== "meta") {
+    if (compute === a.dtype && p.rule.result(compute) === a.dtype && a._storage.device === CPU) {
       const status = k.fast(a.dtype.compute, a._address(), a._address(), a._numel);
       if (status !== 0) throwStatus(status, p.name, k.path, compute.scalarType);
       return a;
@@ -106,7 +109,7 @@ export function binary(p: Pointwise, a: Operand, b: Operand, out?: Tensor, inpla
     (a._shape === b._shape || sameSizes(a._shape, b._shape))
   ) {
     const dtype = a.dtype;
-    if (p.rule.compute(dtype) === dtype && a._storage.kind !== "meta") {
+    if (p.rule.compute(dtype) === dtype && a._storage.device === CPU) {
       if (out === undefined) {
         const r = emptyLike(a, p.rule.result(dtype));
         quick(p, r, a, b);
@@ -130,7 +133,7 @@ export function binary(p: Pointwise, a: Operand, b: Operand, out?: Tensor, inpla
 /** `tensor op number` where the number does not change the dtype; null when that is not so. */
 function withNumber(p: Pointwise, a: Tensor, b: Scalar, out: Tensor | undefined): Tensor | null {
   const d = a.dtype;
-  if (typeof b !== "number" || !plain(a, p.kernel) || a._storage.kind === "meta") return null;
+  if (typeof b !== "number" || !plain(a, p.kernel) || a._storage.device !== CPU) return null;
   const integral = Number.isSafeInteger(b) && !Object.is(b, -0);
   if (d.category !== 2 && !(d.category === 1 && integral)) return null;
   if (p.rule.compute(d) !== d) return null;
@@ -164,7 +167,7 @@ function withElement(p: Pointwise, a: Tensor, b: Tensor): Tensor | null {
   const second = b._numel === 1 && b._shape.length <= a._shape.length;
   if (!second && !(a._numel === 1 && a._shape.length <= b._shape.length)) return null;
   const many = second ? a : b;
-  if (many._numel === 0 || a._storage.kind === "meta" || b._storage.kind === "meta") return null;
+  if (many._numel === 0 || a._storage.device !== CPU || b._storage.device !== CPU) return null;
   const alike = a._numel === b._numel && a._shape.length === b._shape.length;
   const r = alike ? emptyLike(many, p.rule.result(d)) : emptyBeside(many, p.rule.result(d));
   const code = d.compute | (second ? SECOND_IS_NUMBER : FIRST_IS_NUMBER);
@@ -181,20 +184,20 @@ function broadcasting(p: Pointwise, a: Tensor, b: Tensor): Tensor {
   if (!compute.native && a.dtype !== b.dtype) return general(p, [a, b]);
   const result = p.rule.result(compute);
   const shape = sameSizes(a._shape, b._shape) ? a._shape : broadcastShapes(a._shape, b._shape, p.name);
-  const meta = a._storage.kind === "meta" || b._storage.kind === "meta";
+  const device = a._storage.device === b._storage.device ? a._storage.device : commonDevice([a, b]);
   let r: Tensor;
-  if (isCanonical(a) && isCanonical(b)) r = empty(shape, result, meta);
+  if (isCanonical(a) && isCanonical(b)) r = empty(shape, result, device);
   else {
     const strides = layoutOf([a, b], shape);
-    r = strides === null ? empty(shape, result, meta) : emptyWith(shape, strides, result, meta);
+    r = strides === null ? empty(shape, result, device) : emptyWith(shape, strides, result, device);
   }
-  if (meta || r._numel === 0) return r;
+  if (!hasWork(r)) return r;
   const rank = shape.length;
   frame.begin(3, compute.compute);
   frame.operand(0, r._address(), result.id, shape, r._strides, 0);
   frame.broadcastOperand(1, a._address(), a.dtype.id, a._shape, a._strides, rank, a._bits);
   frame.broadcastOperand(2, b._address(), b.dtype.id, b._shape, b._strides, rank, b._bits);
-  p.kernel.run(p.name, compute.scalarType);
+  p.kernel.run(r._storage.device, p.name, compute.scalarType);
   return r;
 }
 
@@ -229,7 +232,7 @@ export function general(
   const result = p.rule.result(compute);
   const shape = commonShape(operands, p.name);
   const target = targetFor(p, operands, shape, result, out, inplace);
-  if (target._storage.kind === "meta") return target;
+  if (!target._storage.device.computes) return target;
   if (p.refuses) refuseCompute(p.refuses, compute, p.name);
   check?.();
   if (target._numel === 0) return target;
@@ -314,9 +317,9 @@ export function layoutOf(
 }
 
 function freshResult(tensors: readonly Tensor[], shape: readonly number[], dtype: DType, numbers: boolean): Tensor {
-  const meta = tensors.some((t) => t._storage.kind === "meta");
+  const device = commonDevice(tensors);
   const strides = layoutOf(tensors, shape, numbers);
-  return strides === null ? empty(shape, dtype, meta) : emptyWith(shape, strides, dtype, meta);
+  return strides === null ? empty(shape, dtype, device) : emptyWith(shape, strides, dtype, device);
 }
 
 function launch(
@@ -341,7 +344,7 @@ function launch(
   }
   if (!target._contiguous && operands.includes(target) && mayOverlap(target)) frame.oneByOne();
   setAttrs?.(compute);
-  p.kernel.run(p.name, compute.scalarType);
+  p.kernel.run(target._storage.device, p.name, compute.scalarType);
 }
 
 const FLOAT64 = 9;

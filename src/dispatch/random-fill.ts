@@ -8,6 +8,7 @@ import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex
 import { bfloat16, type DType, float16, float32, float64, toReal } from "../tensor/dtype.ts";
 import { RuntimeError, warn } from "../tensor/errors.ts";
 import { isContiguousGeometry, type Tensor } from "../tensor/tensor.ts";
+import { hasWork } from "./backend.ts";
 import { shortNumber } from "./fits.ts";
 import { defaultGenerator, type Generator } from "./generator.ts";
 import type { Kernel } from "./kernel.ts";
@@ -35,7 +36,7 @@ export function notImplemented(kernel: string, d: DType, op: string): never {
 /** True when there is something to write; refuses outputs that repeat elements. */
 function writable(t: Tensor, op: string): boolean {
   requireNoInternalOverlap(t, op);
-  return t._numel > 0 && t._storage.kind !== "meta";
+  return hasWork(t);
 }
 
 /** Starts the call: operand 0 is the output, the parts of complex elements as reals. */
@@ -59,7 +60,7 @@ function run(kernel: Kernel, op: string, t: Tensor, generator: Generator | null,
   frame.attr(1, a);
   frame.attr(2, b);
   frame.attr(3, c);
-  kernel.run(op, t.dtype.scalarType);
+  kernel.run(t._storage.device, op, t.dtype.scalarType);
   return t;
 }
 
@@ -187,7 +188,7 @@ export function bernoulliEach(t: Tensor, p: Tensor, generator: Generator | null)
   if (!isReal(p.dtype)) notImplemented("bernoulli_tensor_cpu_p_", p.dtype, op);
   begin(2, t, generator);
   frame.broadcastOperand(1, p._address(), p.dtype.id, p._shape, p._strides, t._shape.length, 0);
-  const status = K.random_bernoulli_each.call(frame.frameAddress());
+  const status = K.random_bernoulli_each.launch(t._storage.device);
   if (status === STATUS.invalid_distribution) {
     throw new RuntimeError(
       "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, " +
@@ -303,7 +304,7 @@ function fillRange(t: Tensor, from: bigint, range: bigint, generator: Generator 
   begin(3, t, generator);
   frame.operand(1, frame.scratchInt(0, BigInt.asIntN(64, from)), 5, [], [], 0);
   frame.operand(2, frame.scratchInt(1, BigInt.asIntN(64, range)), 5, [], [], 0);
-  K.random_from_to.run(op, t.dtype.scalarType);
+  K.random_from_to.run(t._storage.device, op, t.dtype.scalarType);
   return t;
 }
 
@@ -349,5 +350,5 @@ export function randomAny(t: Tensor, generator: Generator | null): Tensor {
 
 /** A permutation into a dense tensor. */
 export function permutation(t: Tensor, generator: Generator | null): Tensor {
-  return t._numel > 0 && t._storage.kind !== "meta" ? run(K.random_randperm, "randperm", t, generator) : t;
+  return hasWork(t) ? run(K.random_randperm, "randperm", t, generator) : t;
 }

@@ -11,8 +11,9 @@ import { RuntimeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { readNumbers } from "../tensor/values.ts";
 import { broadcastShapes, empty } from "./allocate.ts";
+import { hasWork } from "./backend.ts";
 import { denseAs, denseOf, transfer } from "./copy.ts";
-import { emptyLike, onMeta, outDtype, target } from "./factories.ts";
+import { emptyLike, factoryDevice, outDtype, target } from "./factories.ts";
 import { checkFits } from "./fits.ts";
 import type { Generator } from "./generator.ts";
 import type { MemoryFormat } from "./memory-format.ts";
@@ -83,7 +84,7 @@ export function bernoulliP(self: Tensor, p: number, generator: Source): Tensor {
 
 /** A row-major tensor of the same shape, dtype and device. */
 function sameShape(self: Tensor): Tensor {
-  return empty(self._shape, self.dtype, self._storage.kind === "meta");
+  return empty(self._shape, self.dtype, self._storage.device);
 }
 
 type Fill = (t: Tensor, generator: Source) => Tensor;
@@ -189,7 +190,7 @@ export function randperm(
   if (d === bool || d.category === 3 || (d.itemsize === 1 && d.category === 2)) fills.notImplemented(op, d, op);
   checkPermutationFits(n, d);
   const t = target(op, [n], d, device, out);
-  if (t._contiguous || t._storage.kind === "meta") return fills.permutation(t, generator);
+  if (t._contiguous || !t._storage.device.computes) return fills.permutation(t, generator);
   transfer(t, fills.permutation(empty([n], d), generator));
   return t;
 }
@@ -209,7 +210,7 @@ const ADD = { name: "add", kernel: K.binary_add, rule: RULES.arith };
 /** A tensor of the broadcast shape that holds standard normal numbers. */
 function standard(shape: readonly number[], like: Tensor, std: number, generator: Source, out: Out): Tensor {
   if (out !== undefined) prepareOut(out, shape);
-  return fills.normal(out ?? empty(shape, like.dtype, like._storage.kind === "meta"), 0, std, generator, "normal");
+  return fills.normal(out ?? empty(shape, like.dtype, like._storage.device), 0, std, generator, "normal");
 }
 
 export function normalTensorFloat(mean: Tensor, std: number, generator: Source, out?: Out): Tensor {
@@ -237,7 +238,7 @@ export function normalTensorTensor(mean: Tensor, std: Tensor, generator: Source,
 function checkDeviations(std: Tensor): void {
   const op = "normal";
   if (std.dtype.category === 3) throw new RuntimeError("normal expects standard deviation to be non-complex", { op });
-  if (std._storage.kind === "meta" || std._numel === 0) return;
+  if (!hasWork(std)) return;
   const dense = denseOf(std);
   const values = readNumbers(dense._address(), std.dtype.id, std._numel, 1);
   for (let i = 0; i < std._numel; i++) {
@@ -283,10 +284,10 @@ export function multinomial(self: Tensor, samples: number, replacement: boolean,
   const rows = rank === 1 ? 1 : (self._shape[0] as number);
   const n = self._shape[rank - 1] as number;
   const shape = rank === 1 ? [samples] : [rows, samples];
-  const meta = self._storage.kind === "meta";
+  const { device } = self._storage;
   if (out !== undefined) prepareOut(out, shape);
-  const t = out ?? empty(shape, int64, onMeta(meta ? self.device : null, "multinomial"));
-  if (meta || rows === 0) return t;
+  const t = out ?? empty(shape, int64, device);
+  if (!hasWork(t)) return t;
   const wide = self.dtype === float64 ? float64 : float32;
   const dense = t._contiguous ? t : empty(shape, int64);
   if (!replacement || samples === 1) withoutReplacement(self, wide, rows, n, samples, generator, dense);
@@ -323,7 +324,7 @@ function withReplacement(
   const sums = empty([n], wide);
   sampleFrame(weights, sums, rows, n, samples, to);
   fills.useGenerator(generator);
-  const status = K.random_multinomial.call(frame.frameAddress());
+  const status = K.random_multinomial.launch(self._storage.device);
   if (status === STATUS.invalid_distribution) {
     throw new RuntimeError(`invalid multinomial distribution (${WRONG_WEIGHTS[detail(0)]})`, { op: "multinomial" });
   }
@@ -346,7 +347,7 @@ function withoutReplacement(
   const scores = denseAs(q, wide);
   const room = empty([n], int64);
   sampleFrame(scores, room, rows, n, samples, to);
-  K.random_largest.run("multinomial");
+  K.random_largest.run(self._storage.device, "multinomial");
 }
 
 const DIV = { name: "div", kernel: K.binary_div, rule: RULES.float };

@@ -10,8 +10,9 @@ import { RuntimeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { STAGE_SIZE, stage, writeNumbers } from "../tensor/values.ts";
 import { empty as emptyOf } from "./allocate.ts";
+import { hasWork } from "./backend.ts";
 import { transfer } from "./copy.ts";
-import { onMeta, outDtype, target } from "./factories.ts";
+import { factoryDevice, outDtype, target } from "./factories.ts";
 import { canCast } from "./promotion.ts";
 
 type Out = Tensor | undefined;
@@ -43,8 +44,8 @@ function triangle(
     throw texts.notImplementedFor(op, op, d.scalarType);
   }
   const n = Number(count);
-  const t = emptyOf([2, n], d, onMeta(device, op));
-  if (t._storage.kind === "meta" || n === 0) return t;
+  const t = emptyOf([2, n], d, factoryDevice(device, op));
+  if (!hasWork(t)) return t;
   const values = 2 * n <= STAGE_SIZE ? stage : new Float64Array(2 * n);
   let at = 0;
   for (let r = from; r < to; r++) {
@@ -110,7 +111,7 @@ export function arangeFrom(
     throw texts.notImplementedFor(op, "arange_cpu", d.scalarType);
   }
   const t = target(op, [n], d, device, out);
-  if (n === 0 || t._storage.kind === "meta") return t;
+  if (!hasWork(t)) return t;
   const dense = t._contiguous ? t : emptyOf([n], d);
   frame.begin(3, d.compute);
   frame.operand(0, dense._address(), d.id, dense._shape, dense._strides, 0);
@@ -121,7 +122,7 @@ export function arangeFrom(
     frame.operand(1, frame.scratchFloat(0, scalarToNumber(start)), 9, [], [], 0);
     frame.operand(2, frame.scratchFloat(1, scalarToNumber(step)), 9, [], [], 0);
   }
-  K.range_arange.run(op, d.scalarType);
+  K.range_arange.run(t._storage.device, op, d.scalarType);
   if (dense !== t) transfer(t, dense);
   return t;
 }
@@ -235,7 +236,7 @@ export function logspace(
 /** Fills with evenly spaced numbers, or with `base` to the power of them when it is not 0. */
 function spread(op: string, t: Tensor, start: Bound, end: Bound, base: number): Tensor {
   const n = t._numel;
-  if (n === 0 || t._storage.kind === "meta") return t;
+  if (!hasWork(t)) return t;
   const a = boundOf(start);
   const b = boundOf(end);
   const dense = t._contiguous ? t : emptyOf([n], t.dtype);
@@ -248,7 +249,7 @@ function spread(op: string, t: Tensor, start: Bound, end: Bound, base: number): 
   frame.operand(2, frame.scratchFloat(1, ...to), 11, [], [], 0);
   frame.attr(0, base === 0 ? 0 : 1);
   frame.attr(1, base);
-  K.range_spaced.run(op, t.dtype.scalarType);
+  K.range_spaced.run(t._storage.device, op, t.dtype.scalarType);
   if (dense !== t) transfer(t, dense);
   return t;
 }

@@ -22,7 +22,7 @@ const EQ: Pointwise = { name: "isclose", kernel: K.binary_eq, rule: RULES.compar
 
 /** Same shape and equal elements; NaN equals nothing. */
 export function equal(self: Tensor, other: Tensor): boolean {
-  if (self._storage.kind === "meta" || other._storage.kind === "meta") {
+  if (!self._storage.device.computes || !other._storage.device.computes) {
     throw new NotImplementedError("equal(): meta tensors have no elements to compare", { op: "equal" });
   }
   if (!sameSizes(self._shape, other._shape)) return false;
@@ -32,7 +32,7 @@ export function equal(self: Tensor, other: Tensor): boolean {
   frame.begin(2, promoteTypes(a.dtype, b.dtype).compute);
   frame.operand(0, a._address(), a.dtype.id, a._shape, a._strides, 0);
   frame.operand(1, b._address(), b.dtype.id, b._shape, b._strides, 0);
-  K.reduce_equal.run("equal", a.dtype.scalarType);
+  K.reduce_equal.run(a._storage.device, "equal", a.dtype.scalarType);
   return frame.detail(0) !== 0;
 }
 

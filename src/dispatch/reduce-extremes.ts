@@ -6,6 +6,7 @@ import { bool, type DType, int64 } from "../tensor/dtype.ts";
 import { IndexError, NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
+import { hasWork } from "./backend.ts";
 import { denseOf, fill } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
 import { refuseComplexGradient } from "./mode.ts";
@@ -182,7 +183,7 @@ function argExtreme(
   // A line of one element is not looked at, whatever its dtype.
   if (dim !== null && rank > 0 && self._shape[mask.indexOf(true)] === 1) return fill(indices, 0);
   refuseExtreme(self.dtype, `${op}_cpu`);
-  if (indices._storage.kind === "meta" || indices._numel === 0) return indices;
+  if (!hasWork(indices)) return indices;
   const values = empty(indices._shape, self.dtype);
   // The position among all elements is counted in row-major order.
   reduceInto(k, op, dim === null ? denseOf(self) : self, mask, [values, indices], self.dtype, []);

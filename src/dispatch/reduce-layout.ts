@@ -1,10 +1,13 @@
 /** What all reductions share: which dimensions go, what shape and place the result has, and the call itself. */
+
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
+import { CPU } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
+import { hasWork } from "./backend.ts";
 import { transfer } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
 import { prepareOut } from "./out.ts";
@@ -17,7 +20,7 @@ const ONE: readonly number[] = [1];
 
 /** Contiguous, plain and in memory: one native call on all elements does it. */
 export function direct(t: Tensor): boolean {
-  return t._contiguous && t._bits === 0 && t._storage.kind !== "meta";
+  return t._contiguous && t._bits === 0 && t._storage.device === CPU;
 }
 
 /** The 8-bit floats, which no reduction takes. */
@@ -55,7 +58,7 @@ export function resultFor(
   out: Tensor | undefined,
   op: string,
 ): Tensor {
-  if (out === undefined) return empty(shape, dtype, self._storage.kind === "meta");
+  if (out === undefined) return empty(shape, dtype, self._storage.device);
   prepareOut(out, shape);
   requireNoInternalOverlap(out, op);
   return out;
@@ -106,7 +109,7 @@ export function reduceAll(k: Kernel, op: string, self: Tensor, out: Tensor, comp
   const divides = !Number.isNaN(divisor);
   frame.attr(0, divides ? 1 : 0);
   if (divides) frame.attr(1, divisor);
-  k.run(op, out.dtype.scalarType);
+  k.run(out._storage.device, op, out.dtype.scalarType);
 }
 
 /** Reduces the marked dimensions of `self` into results of the reduced shape. */
@@ -120,13 +123,13 @@ export function reduceInto(
   attributes: Attributes,
 ): void {
   const first = outs[0] as Tensor;
-  if (first._storage.kind === "meta" || first._numel === 0) return;
+  if (!hasWork(first)) return;
   const targets = outs.map((o) => (writable(o, self) ? o : empty(o._shape, o.dtype)));
   frame.begin(outs.length + 1, compute.compute);
   targets.forEach((t, i) => reducedOperand(i, t, self._shape, mask));
   frame.operand(outs.length, self._address(), self.dtype.id, self._shape, self._strides, self._bits);
   for (let i = 0; i < attributes.length; i++) frame.attr(i, attributes[i] as number);
-  k.run(op, compute.scalarType);
+  k.run(first._storage.device, op, compute.scalarType);
   outs.forEach((o, i) => {
     if (targets[i] !== o) transfer(o, targets[i] as Tensor);
   });

@@ -1,10 +1,12 @@
 /** Variance, standard deviation, and both with the mean. */
+
 import { K } from "../../generated/kernels.ts";
 import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
 import { float64, toReal } from "../tensor/dtype.ts";
 import { NotImplementedError, warn } from "../tensor/errors.ts";
 import { makeStrided, type Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
+import { hasWork } from "./backend.ts";
 import { transfer } from "./copy.ts";
 import { type Named, named } from "./named.ts";
 import { binary, RULES, unary } from "./pointwise.ts";
@@ -82,7 +84,7 @@ function variance(
   if (out !== undefined) requireCast(result, out.dtype);
   const mask = reducedDims(dim, self._shape.length, op);
   const target = resultFor(self, reducedShape(self._shape, mask, keepdim), out?.dtype ?? result, out, op);
-  if (target._storage.kind === "meta" || target._numel === 0) return target;
+  if (!hasWork(target)) return target;
   const divisor = divisorOf(op, self, mask, correction);
   const root = op === "std";
   if (self.dtype.category === 3) complexVariance(op, self, mask, divisor, root, target);
@@ -133,13 +135,13 @@ function withMean<const N extends readonly [string, string]>(
   const target = resultFor(self, shape, toReal(self.dtype), undefined, op);
   if (self.dtype.category === 3) {
     const mean = meanDims(self, dim, keepdim, null);
-    if (target._storage.kind !== "meta" && target._numel > 0) {
+    if (hasWork(target)) {
       complexVariance(op, self, mask, divisorOf(op, self, mask, correction), root, target);
     }
     return named(op, names, [target, mean]);
   }
   const mean = resultFor(self, shape, self.dtype, undefined, op);
-  if (target._storage.kind !== "meta" && target._numel > 0) {
+  if (hasWork(target)) {
     realMoments(op, self, mask, divisorOf(op, self, mask, correction), root, target, mean);
   }
   return named(op, names, [target, mean]);

@@ -8,6 +8,7 @@ import { RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
+import { hasWork } from "./backend.ts";
 import { cast, transfer } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
 import { requireNoInternalOverlap } from "./overlap.ts";
@@ -39,7 +40,7 @@ function running(
   }
   if (inplace) requireNoInternalOverlap(self, op);
   const target = inplace ? self : resultFor(self, self._shape, result, out, op);
-  if (target._storage.kind === "meta" || target._numel === 0) return target;
+  if (!hasWork(target)) return target;
   // Elements are converted to the result's dtype before they are added.
   const narrows = self.dtype.category > result.category || self.dtype.category === 2;
   const source = self.dtype !== result && narrows ? cast(self, result) : self;
@@ -53,7 +54,7 @@ function running(
   frame.operand(0, to._address(), to.dtype.id, to._shape, to._strides, 0);
   frame.operand(1, source._address(), source.dtype.id, source._shape, source._strides, source._bits);
   frame.attr(0, at);
-  k.run(op, result.scalarType);
+  k.run(to._storage.device, op, result.scalarType);
   if (to !== target) transfer(target, to);
   return target;
 }

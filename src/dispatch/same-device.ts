@@ -15,7 +15,7 @@ function tensorsOf(operands: Operands): Tensor[] {
 }
 
 /** The device of the first operand that is no number, of numbers alone the CPU. */
-function commonDevice(tensors: readonly Tensor[]): Device {
+export function commonDevice(tensors: readonly Tensor[]): Device {
   return tensors.find((t) => !standsForNumber(t))?.device ?? CPU;
 }
 

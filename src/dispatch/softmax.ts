@@ -6,6 +6,7 @@ import * as frame from "../ffi/frame.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
+import { hasWork } from "./backend.ts";
 import { copyInto, denseOf } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
 import { requireExact } from "./matrix.ts";
@@ -31,21 +32,21 @@ function launch(kernel: Kernel, target: Tensor, sources: readonly Tensor[], dim:
     frame.operand(i + 1, t._address(), t.dtype.id, t._shape, t._strides, 0);
   }
   frame.attr(0, dim);
-  kernel.run(name, r.dtype.scalarType);
+  kernel.run(r._storage.device, name, r.dtype.scalarType);
   return dense ? target : copyInto(target, r);
 }
 
 function forward(kernel: Kernel, name: string, self: Tensor, dim: number, out: Tensor | undefined): Tensor {
   const d = wrapDim(dim, self._shape.length, name);
   let r: Tensor;
-  if (out === undefined) r = empty(self._shape, self.dtype, self._storage.kind === "meta");
+  if (out === undefined) r = empty(self._shape, self.dtype, self._storage.device);
   else {
     requireExact(out, self.dtype, name);
     prepareOut(out, self._shape);
     requireNoInternalOverlap(out, name);
     r = out;
   }
-  if (r._numel === 0 || r._storage.kind === "meta") {
+  if (!hasWork(r)) {
     if (out === undefined) refuseComplexGradient(self, `_${name}`);
     return r;
   }
@@ -63,8 +64,8 @@ export function logSoftmax(self: Tensor, dim: number, out: Tensor | undefined): 
 
 function backward(kernel: Kernel, name: string, grad: Tensor, result: Tensor, dim: number): Tensor {
   const d = wrapDim(dim, grad._shape.length, name);
-  const r = empty(grad._shape, grad.dtype, grad._storage.kind === "meta");
-  if (r._numel === 0 || r._storage.kind === "meta") return r;
+  const r = empty(grad._shape, grad.dtype, grad._storage.device);
+  if (!hasWork(r)) return r;
   return launch(kernel, r, [grad, result], d, name);
 }
 

@@ -8,6 +8,7 @@ import { NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.t
 import { contiguousStrides } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty, emptyWith, preservedStrides } from "./allocate.ts";
+import { hasWork } from "./backend.ts";
 import { denseOf, transfer } from "./copy.ts";
 import type { Kernel } from "./kernel.ts";
 import { type Named, named } from "./named.ts";
@@ -27,8 +28,8 @@ function targets(
   out: readonly Tensor[] | undefined,
 ): [Tensor, Tensor] {
   if (out === undefined) {
-    const meta = self._storage.kind === "meta";
-    return [emptyWith(shape, strides, self.dtype, meta), emptyWith(shape, strides, int64, meta)];
+    const { device } = self._storage;
+    return [emptyWith(shape, strides, self.dtype, device), emptyWith(shape, strides, int64, device)];
   }
   const [values, indices] = out as [Tensor, Tensor];
   requireOutDtype(values, self.dtype);
@@ -43,7 +44,7 @@ function targets(
 /** Runs a kernel on lines along `dim`; `attributes` follow the dimension. */
 function launch(k: Kernel, op: string, self: Tensor, dim: number, outs: readonly Tensor[], attributes: number[]): void {
   const first = outs[0] as Tensor;
-  if (first._storage.kind === "meta" || first._numel === 0) return;
+  if (!hasWork(first)) return;
   const source = self._bits === 0 ? self : denseOf(self);
   const to = outs.map((o) => (writable(o, source) ? o : empty(o._shape, o.dtype)));
   // A 0-dim tensor is one line of one element.
@@ -58,7 +59,7 @@ function launch(k: Kernel, op: string, self: Tensor, dim: number, outs: readonly
   attributes.forEach((a, i) => {
     frame.attr(i + 1, a);
   });
-  k.run(op, self.dtype.scalarType);
+  k.run(first._storage.device, op, self.dtype.scalarType);
   outs.forEach((o, i) => {
     if (to[i] !== o) transfer(o, to[i] as Tensor);
   });

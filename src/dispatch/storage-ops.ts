@@ -1,4 +1,5 @@
 /** Operators that write whole tensors or change what a tensor is made of. */
+
 import type { Scalar } from "../tensor/complex.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
@@ -6,6 +7,7 @@ import { contiguousStrides, listText, sameSizes } from "../tensor/size.ts";
 import { type Storage, UntypedStorage } from "../tensor/storage.ts";
 import { bytesNeeded, type Tensor } from "../tensor/tensor.ts";
 import { checkSizes, emptyCopy } from "./allocate.ts";
+import { hasWork } from "./backend.ts";
 import * as copies from "./copy.ts";
 import { checkFits } from "./fits.ts";
 import type { MemoryFormat } from "./memory-format.ts";
@@ -18,7 +20,7 @@ export function copy(self: Tensor, src: Tensor, _nonBlocking: boolean): Tensor {
   requireNoInternalOverlap(self, "copy_");
   requireNoPartialOverlap(self, src, "copy_");
   copies.requireExpandable(src._shape, self._shape);
-  if (self._storage.kind !== "meta") copies.copyInto(self, src);
+  copies.copyInto(self, src);
   return self;
 }
 
@@ -35,7 +37,7 @@ export function fillTensor(self: Tensor, value: Tensor, _out: Tensor | undefined
   }
   if (inplace) requireNoInternalOverlap(self, "fill_");
   const target = inplace ? self : emptyCopy(self);
-  if (target._numel === 0 || target._storage.kind === "meta") return target;
+  if (!hasWork(target)) return target;
   // The value may be an element of the tensor itself.
   copies.transfer(target, copies.clone(value));
   return target;

@@ -27,5 +27,5 @@ export function settings<T extends object>(
 export function newParameter(shape: readonly number[], where: Placement): Parameter {
   const dtype = where.dtype === undefined || where.dtype === null ? getDefaultDtype() : toDType(where.dtype);
   const device = where.device === undefined || where.device === null ? null : toDevice(where.device);
-  return new Parameter(empty(shape, dtype, device?.type === "meta"));
+  return new Parameter(empty(shape, dtype, device ?? undefined));
 }

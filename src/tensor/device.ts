@@ -5,9 +5,12 @@ import { RuntimeError } from "./errors.ts";
 export class Device {
   readonly type: "cpu" | "cuda" | "meta";
   readonly index: number | null;
+  /** @internal Whether tensors have bytes here. Without, results are decided and nothing is computed. */
+  readonly computes: boolean;
   constructor(type: "cpu" | "cuda" | "meta", index: number | null) {
     this.type = type;
     this.index = index;
+    this.computes = type !== "meta";
   }
   toString(): string {
     return this.index === null ? this.type : `${this.type}:${this.index}`;

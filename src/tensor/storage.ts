@@ -27,7 +27,7 @@ function reaches(buffer: ArrayBuffer, offset: number, nbytes: number): boolean {
 }
 
 /** Who owns the bytes. */
-export type StorageKind = "tiny" | "heap" | "mapped" | "borrowed" | "meta";
+export type StorageKind = "tiny" | "heap" | "mapped" | "borrowed" | "none";
 
 /**
  * A block of bytes. `ptr` is the one place that knows where they are: a tiny block moves once, when it is
@@ -36,6 +36,7 @@ export type StorageKind = "tiny" | "heap" | "mapped" | "borrowed" | "meta";
 export class Storage {
   /** Where the bytes are; read through `ptr`, or after a look at `watched`. */
   address: number;
+  readonly device: Device;
   /** True when a use of the bytes may have to be refused: `look` tells. */
   watched: boolean;
   nbytes: number;
@@ -49,14 +50,15 @@ export class Storage {
   /** What made this storage, when it is more than memory (the file of a mapping). */
   source: object | null = null;
 
-  constructor(ptr: number, nbytes: number, anchor: Anchor, kind: StorageKind) {
+  constructor(ptr: number, nbytes: number, anchor: Anchor, kind: StorageKind, device = CPU) {
     this.address = ptr;
-    this.watched = kind === "meta";
+    this.device = device;
+    this.watched = kind === "none";
     this.nbytes = nbytes;
     this.capacity = nbytes;
     this.anchor = anchor;
     this.kind = kind;
-    this.resizable = kind === "tiny" || kind === "heap" || kind === "meta";
+    this.resizable = kind === "tiny" || kind === "heap" || kind === "none";
   }
 
   /** Fresh bytes, not cleared unless they are tiny. */
@@ -108,11 +110,7 @@ export class Storage {
   /** A size without bytes. */
   static meta(nbytes: number): Storage {
     devices.several = true;
-    return new Storage(0, nbytes, null, "meta");
-  }
-
-  get device(): Device {
-    return this.kind === "meta" ? META : CPU;
+    return new Storage(0, nbytes, null, "none", META);
   }
 
   /** Address of the first byte, for the next native call only. */
@@ -123,7 +121,7 @@ export class Storage {
 
   /** Before the first `end` bytes are used: throws when they are not there. */
   look(end: number): void {
-    if (this.kind === "meta") throw texts.copyFromMeta(undefined);
+    if (this.kind === "none") throw texts.copyFromMeta(undefined);
     if (this.kind === "borrowed" && this.anchor instanceof Storage) {
       this.anchor.look(this.offset + this.nbytes);
       this.address = this.anchor.address + this.offset;
@@ -154,7 +152,7 @@ export class Storage {
     if (nbytes === this.nbytes) return;
     // From now on every use is compared with the size.
     if (nbytes < this.nbytes) this.watched = true;
-    if (this.kind === "meta" || (nbytes > 0 && nbytes <= this.capacity)) {
+    if (this.kind === "none" || (nbytes > 0 && nbytes <= this.capacity)) {
       this.nbytes = nbytes;
       return;
     }
@@ -296,7 +294,7 @@ export class UntypedStorage {
     return this.storage.device;
   }
   private get hasBytes(): boolean {
-    return this.storage.kind !== "meta";
+    return this.storage.device.type === "cpu";
   }
   private byte(index: number): number {
     if (!this.hasBytes) throw new NotImplementedError("Not available for 'meta' device type");

@@ -225,13 +225,13 @@ export class Tensor {
     return "torch.strided";
   }
   get isCpu(): boolean {
-    return this._storage.kind !== "meta";
+    return this._storage.device.type === "cpu";
   }
   get isCuda(): boolean {
-    return false;
+    return this._storage.device.type === "cuda";
   }
   get isMeta(): boolean {
-    return this._storage.kind === "meta";
+    return this._storage.device.type === "meta";
   }
   isFloatingPoint(): boolean {
     return this.dtype.category === 2;

@@ -1,0 +1,57 @@
+/** What the kinds of devices do for tensors: bytes for results, kernels, copies from and to others. */
+import * as texts from "../../generated/texts.ts";
+import { frameAddress } from "../ffi/frame.ts";
+import { CPU, type Device, META } from "../tensor/device.ts";
+import { RuntimeError } from "../tensor/errors.ts";
+import { Storage } from "../tensor/storage.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+/** A kernel as a device sees it. */
+export interface Launchable {
+  /** `family.name` */
+  readonly path: string;
+  /** The call on the CPU, which reads the frame. */
+  readonly call: (frame: number) => number;
+}
+
+/** One kind of device. The cuda room installs its own. */
+export interface Backend {
+  /** Fresh bytes, not cleared. */
+  allocate(nbytes: number, device: Device): Storage;
+  /** Runs a kernel on the frame that was written; gives its status. */
+  launch(kernel: Launchable, device: Device): number;
+  /** dst[...] = src where at least one of them is on this kind of device, and the other perhaps on the CPU. */
+  copy(dst: Tensor, src: Tensor, op: string): void;
+}
+
+const cpu: Backend = {
+  allocate: (nbytes) => Storage.allocate(nbytes),
+  launch: (kernel) => kernel.call(frameAddress()),
+  copy() {
+    throw new RuntimeError("copies on the CPU are kernels");
+  },
+};
+
+/** Shapes without bytes: whoever has work for a kernel looked at `hasWork` before. */
+const meta: Backend = {
+  allocate: (nbytes) => Storage.meta(nbytes),
+  launch(kernel) {
+    throw new RuntimeError(`${kernel.path} was launched on the meta device`);
+  },
+  copy(dst, _src, op) {
+    if (dst._storage.device !== META) throw texts.copyFromMeta(op);
+  },
+};
+
+export const backends: { cpu: Backend; meta: Backend; cuda: Backend | null } = { cpu, meta, cuda: null };
+
+export function backendOf(device: Device): Backend {
+  const found = backends[device.type];
+  if (found === null) throw new RuntimeError("zensor was loaded without its CUDA support", { code: "cuda" });
+  return found;
+}
+
+/** False where nothing remains to be computed: no elements, or a device that has shapes only. */
+export function hasWork(t: Tensor): boolean {
+  return t._numel > 0 && t._storage.device.computes;
+}
