@@ -155,33 +155,50 @@ function params(op: Op, withOut: boolean): string {
 
 const INDEX_ROLES = ["Tensor|Index", "Tensor?[]"];
 
-/** The check that operands lie on one device; nothing where there is one operand only. */
-function sameDevice(op: Op, written: "out" | "self" | null): string[] {
-  if (op.anyDevice || (op.kind !== "op" && op.kind !== "pointwise")) return [];
+/** Places of the operands whose devices are compared; null where there is one operand only. */
+function devicePlaces(op: Op, written: "out" | "self" | null): string {
+  if (op.anyDevice || (op.kind !== "op" && op.kind !== "pointwise")) return "null";
   const tensors = op.args.filter(isTensorArg);
-  const indices = tensors.filter((a) => INDEX_ROLES.includes(a.role)).map((a) => a.name);
-  const operands = tensors.filter((a) => !INDEX_ROLES.includes(a.role)).map((a) => a.name);
-  const results: string[] = [];
-  if (written === "self") results.push(operands.shift() as string);
-  if (written === "out") results.push("out");
-  const lists = tensors.some((a) => a.role === "TensorList");
-  if (!lists && operands.length + results.length + indices.length < 2) return [];
+  const placeOf = (a: Arg): number => op.args.indexOf(a);
+  const indices = tensors.filter((a) => INDEX_ROLES.includes(a.role)).map(placeOf);
+  const operands = tensors.filter((a) => !INDEX_ROLES.includes(a.role)).map(placeOf);
   // The first operand of an in-place form is a number for the others when it is a single element, but is written.
-  const read = written === "self" ? [...results, ...operands] : operands;
-  const args = [`"${op.publicName}"`, `[${read.join(", ")}]`];
-  if (results.length + indices.length > 0) args.push(`[${results.join(", ")}]`);
-  if (indices.length > 0) args.push(`[${indices.join(", ")}]`);
-  return [`  if (devices.several) requireSameDevice(${args.join(", ")});`];
+  const results = written === "self" ? operands.slice(0, 1) : written === "out" ? [op.args.length] : [];
+  const lists = tensors.some((a) => a.role === "TensorList");
+  const many = operands.length + indices.length + (written === "out" ? 1 : 0) > 1;
+  return lists || many ? JSON.stringify([operands, results, indices]) : "null";
+}
+
+/** The constant that describes a form, and the statement with which it begins. */
+function seam(op: Op, form: "plain" | "inplace"): { constant: string; statement: string } {
+  const withOut = form === "plain" && has(op, "out");
+  const suffix = form === "inplace" ? "_" : "";
+  const names = [...op.args.map((a) => a.name), ...(withOut ? ["out"] : [])];
+  const devices = devicePlaces(op, form === "inplace" ? "self" : withOut ? "out" : null);
+  const fields = [
+    `name: "${op.name}${suffix}"`,
+    `publicName: "${op.publicName}"`,
+    `overload: "${op.overload ?? ""}"`,
+    `kind: "${op.kind}"`,
+    `run: ${op.fn}${suffix}`,
+    `args: ${JSON.stringify(names)}`,
+    `devices: ${devices}`,
+  ];
+  const type = form === "inplace" ? "Tensor" : resultType(op);
+  return {
+    constant: `const O_${op.fn}${suffix}: $A.Operator = { ${fields.join(", ")} };`,
+    statement:
+      `  if ($A.attention.bits !== 0) { const r = $A.attend(O_${op.fn}${suffix}, [${names.join(", ")}]); ` +
+      `if (r !== $A.PROCEED) return r as ${type}; }`,
+  };
 }
 
 function emitPlain(op: Op, plan: NodePlan | null): string[] {
   const withOut = has(op, "out");
   const outName = withOut ? "out" : "undefined";
   const type = resultType(op);
-  const lines = [
-    `export function ${op.fn}(${params(op, withOut)}): ${type} {`,
-    ...sameDevice(op, withOut ? "out" : null),
-  ];
+  const { constant, statement } = seam(op, "plain");
+  const lines = [constant, `export function ${op.fn}(${params(op, withOut)}): ${type} {`, statement];
   const inputs = op.args.filter(isTensorArg).map((a) => a.name);
   if (withOut && op.kind !== "composite") {
     lines.push("  if (out !== undefined) {");
@@ -192,7 +209,6 @@ function emitPlain(op: Op, plan: NodePlan | null): string[] {
     lines.push(`    return $T.finishOut(${forward(op, "out", false)}, out) as ${type};`, "  }");
   }
   const call = forward(op, op.kind === "composite" ? outName : "undefined", false);
-  if (op.kind !== "composite" && op.kind !== "view") lines.push("  if (pressure.due) relieve();");
   if (plan === null) {
     const leaf = op.kind === "factory" && op.args.some((a) => a.name === "requiresGrad");
     lines.push(leaf ? `  return $T.leaf(${call}, requiresGrad);` : `  return ${call};`);
@@ -212,7 +228,8 @@ function emitPlain(op: Op, plan: NodePlan | null): string[] {
 function emitInplace(op: Op, plan: NodePlan | null): string[] {
   const self = (op.args[0] as Arg).name;
   const list = params(op, false).replace(/^(\w+): [^,]+/, "$1: Tensor");
-  const lines = [`export function ${op.fn}_(${list}): Tensor {`, ...sameDevice(op, "self")];
+  const { constant, statement } = seam(op, "inplace");
+  const lines = [constant, `export function ${op.fn}_(${list}): Tensor {`, statement];
   const geometryOnly = op.kind === "view";
   if (op.kind === "composite") {
     lines.push(
@@ -310,8 +327,7 @@ export function emitOps(model: Model): string {
     'import * as $S from "../src/autograd/saved.ts";',
     'import * as $T from "../src/autograd/tracking.ts";',
     ...[...modules].sort().map((m) => `import * as $${m} from "../src/dispatch/${m.replaceAll("_", "-")}.ts";`),
-    'import { pressure, relieve } from "../src/dispatch/allocate.ts";',
-    'import { devices, requireSameDevice } from "../src/dispatch/same-device.ts";',
+    'import * as $A from "../src/dispatch/seam.ts";',
     'import { gradMode, requiresGrad } from "../src/dispatch/mode.ts";',
     'import type { Named } from "../src/dispatch/named.ts";',
     'import type { Generator } from "../src/dispatch/generator.ts";',

@@ -6,6 +6,7 @@ import * as copy from "../dispatch/copy.ts";
 import { checkFits } from "../dispatch/fits.ts";
 import { indexFromList, valuesFromList } from "../dispatch/indexing-lists.ts";
 import { gradMode, requiresGrad } from "../dispatch/mode.ts";
+import { attention } from "../dispatch/seam.ts";
 import * as views from "../dispatch/views.ts";
 import { Complex, Int, isScalar, type Scalar, scalarValue } from "../tensor/complex.ts";
 import { bool, int64, uint8 } from "../tensor/dtype.ts";
@@ -36,7 +37,10 @@ export type IndexPart = number | bigint | string | boolean | null | Slice | Tens
 /** A part after text, markers and arrays were read. */
 type Part = TextPart | boolean | Tensor;
 
-const tracked = (t: Tensor): boolean => gradMode.enabled && requiresGrad(t);
+const recorded = (t: Tensor): boolean => gradMode.enabled && requiresGrad(t);
+
+/** Whether operators have to be called: somebody looks at them, or the gradient needs them. */
+const tracked = (t: Tensor): boolean => attention.bits !== 0 || recorded(t);
 
 /** The position that an index into a dimension of `n` means; -1 when there is none. */
 function place(i: number, n: number): number {
@@ -197,7 +201,7 @@ class Walk {
 
   constructor(
     private readonly self: Tensor,
-    private readonly recorded: boolean,
+    private readonly through: boolean,
   ) {
     this.current = self;
     this.shape = self._shape.slice();
@@ -237,7 +241,7 @@ class Walk {
     const p = place(i, n);
     if (p < 0) badPlace(null, i, at, n);
     this.changed = true;
-    if (this.recorded) this.current = O.select(this.current, d, p);
+    if (this.through) this.current = O.select(this.current, d, p);
     this.offset += p * (this.strides[d] as number);
     this.shape.splice(d, 1);
     this.strides.splice(d, 1);
@@ -251,7 +255,7 @@ class Walk {
     const to = Math.max(from, s.stop === null ? n : clampTo(s.stop, n));
     if (isWhole(s, n)) return;
     this.changed = true;
-    if (this.recorded) this.current = O.slice(this.current, d, from, to, step);
+    if (this.through) this.current = O.slice(this.current, d, from, to, step);
     const stride = this.strides[d] as number;
     this.offset += from * stride;
     this.shape[d] = Math.ceil((to - from) / step);
@@ -261,7 +265,7 @@ class Walk {
   private unsqueeze(): void {
     const d = this.dim++;
     this.changed = true;
-    if (this.recorded) this.current = O.unsqueeze(this.current, d);
+    if (this.through) this.current = O.unsqueeze(this.current, d);
     const stride = d < this.shape.length ? (this.shape[d] as number) * (this.strides[d] as number) : 1;
     this.shape.splice(d, 0, 1);
     this.strides.splice(d, 0, stride);
@@ -281,7 +285,7 @@ class Walk {
   /** The view that the basic parts make; the tensor itself when they change nothing. */
   finish(): Tensor {
     if (!this.changed) return this.self;
-    if (this.recorded) return this.current;
+    if (this.through) return this.current;
     return views.asView(this.self, this.shape, this.strides, this.offset);
   }
 }
@@ -290,15 +294,15 @@ class Walk {
 export function setAt(t: Tensor, index: unknown, value: unknown): Tensor {
   const given = Array.isArray(index) ? index : [index];
   const source = valueOf(value, t);
-  const recording = gradMode.enabled && (requiresGrad(t) || (source instanceof Tensor && requiresGrad(source)));
+  const recording = recorded(t) || (source instanceof Tensor && recorded(source));
   const parts = partsOf(given);
   if (parts.length === 1 && parts[0] === false) return t;
-  const walk = new Walk(t, recording && requiresGrad(t));
+  const walk = new Walk(t, tracked(t));
   walk.all(parts.length === 1 && parts[0] === true ? [null] : parts);
   const view = walk.finish();
   if (walk.indices.length > 0) putValues(view, walk.indices, source, recording);
-  else if (source instanceof Tensor) copyTo(view, source, recording);
-  else if (recording) O.fill_(view, source);
+  else if (source instanceof Tensor) copyTo(view, source, recording || attention.bits !== 0);
+  else if (recording || attention.bits !== 0) O.fill_(view, source);
   else {
     checkFits(source, view.dtype);
     copy.fill(view, source);

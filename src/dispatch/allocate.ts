@@ -9,8 +9,6 @@ import { Storage } from "../tensor/storage.ts";
 import { isContiguousGeometry, makeStrided, Tensor, VersionCounter } from "../tensor/tensor.ts";
 import { backendOf } from "./backend.ts";
 
-export { pressure, relieve } from "../ffi/memory.ts";
-
 const MAX_BYTES = 2 ** 47;
 
 function bytesFor(numel: number, dtype: DType): number {

@@ -3,8 +3,6 @@ import * as texts from "../../generated/texts.ts";
 import { CPU, type Device } from "../tensor/device.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
-export { devices } from "../tensor/device.ts";
-
 type Operands = readonly unknown[];
 
 /** Single elements on the CPU stand for numbers: kernels of every device take them. */

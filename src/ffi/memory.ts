@@ -1,6 +1,8 @@
 /** Native bytes: allocation whose lifetime the collector knows, and direct reads and writes. */
+
 import { read, toArrayBuffer } from "bun:ffi";
 import { edenGC, fullGC } from "bun:jsc";
+import { attention, MEMORY } from "./attention.ts";
 import { addressOf, native } from "./library.ts";
 
 /** An object whose reachability keeps bytes alive. */
@@ -46,7 +48,6 @@ const OLD_BYTES = 128 * 2 ** 20;
  * Whether a collection is worth its time. Operators look before they begin: from within one, the collector would find
  * what its frames hold of the last call's result, take it for alive and keep it until the next full collection.
  */
-export const pressure = { due: false };
 
 let young = 0;
 let patience = YOUNG_BYTES;
@@ -60,7 +61,7 @@ let nextFull = 0;
  * often, and full collections may take a twentieth of the time at most while memory grows slowly.
  */
 function collect(): void {
-  pressure.due = false;
+  attention.bits &= ~MEMORY;
   edenGC();
   let live = native.zs_live_bytes();
   if (live > oldLimit) {
@@ -96,7 +97,7 @@ export function allocateBlock(nbytes: number): number {
     // Code that allocates without operators sees to it here.
     if (young > 2 * patience) relieve();
     young += nbytes;
-    if (young > patience) pressure.due = true;
+    if (young > patience) attention.bits |= MEMORY;
   }
   let address = native.zs_alloc(nbytes);
   if (address === 0) {

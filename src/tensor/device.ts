@@ -30,9 +30,6 @@ export class Device {
 export const CPU = new Device("cpu", null);
 export const META = new Device("meta", null);
 
-/** Whether there have been tensors on another device than the CPU: until then nobody has to look. */
-export const devices = { several: false };
-
 export type DeviceLike = Device | string;
 
 /** Checks a device before it is used; installed by the cuda room. */

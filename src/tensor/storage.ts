@@ -1,5 +1,6 @@
 /** Untyped bytes shared by a tensor and its views. */
 import * as texts from "../../generated/texts.ts";
+import { attention, DEVICES } from "../ffi/attention.ts";
 import {
   type Anchor,
   addressOf,
@@ -17,7 +18,7 @@ import {
   TINY_BYTES,
   windowOn,
 } from "../ffi/memory.ts";
-import { CPU, type Device, devices, META } from "./device.ts";
+import { CPU, type Device, META } from "./device.ts";
 import { DisposedError, IndexError, NotImplementedError, OutOfMemoryError, RuntimeError, TypeError } from "./errors.ts";
 import { checkFile } from "./values.ts";
 
@@ -27,7 +28,7 @@ function reaches(buffer: ArrayBuffer, offset: number, nbytes: number): boolean {
 }
 
 /** Who owns the bytes. */
-export type StorageKind = "tiny" | "heap" | "mapped" | "borrowed" | "none";
+export type StorageKind = "tiny" | "heap" | "mapped" | "borrowed" | "none" | "freed";
 
 /**
  * A block of bytes. `ptr` is the one place that knows where they are: a tiny block moves once, when it is
@@ -42,7 +43,6 @@ export class Storage {
   nbytes: number;
   anchor: Anchor;
   kind: StorageKind;
-  resizable: boolean;
   /** Tensors, saved tensors, gradients and dictionary entries that hold these bytes. */
   claims = 0;
   /** Bytes that the block has room for. */
@@ -58,7 +58,6 @@ export class Storage {
     this.capacity = nbytes;
     this.anchor = anchor;
     this.kind = kind;
-    this.resizable = kind === "tiny" || kind === "heap" || kind === "none";
   }
 
   /** Fresh bytes, not cleared unless they are tiny. */
@@ -109,7 +108,7 @@ export class Storage {
 
   /** A size without bytes. */
   static meta(nbytes: number): Storage {
-    devices.several = true;
+    attention.bits |= DEVICES;
     return new Storage(0, nbytes, null, "none", META);
   }
 
@@ -117,6 +116,10 @@ export class Storage {
   get ptr(): number {
     if (this.watched) this.look(0);
     return this.address;
+  }
+
+  get resizable(): boolean {
+    return this.kind === "tiny" || this.kind === "heap" || this.kind === "none";
   }
 
   /** Before the first `end` bytes are used: throws when they are not there. */
@@ -244,11 +247,10 @@ export class Storage {
     this.nbytes = 0;
     this.capacity = 0;
     this.address = 0;
-    this.resizable = false;
     if (this.watched && this.kind === "borrowed" && anchor instanceof Storage) anchor.release();
     if (this.kind === "heap") returnBlock(anchor, capacity);
     else if (this.kind === "mapped") releaseAnchor(anchor);
-    this.kind = "tiny";
+    this.kind = "freed";
   }
 }
 

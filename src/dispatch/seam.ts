@@ -1,0 +1,118 @@
+/**
+ * The one place through which every call of an operator passes when somebody asked for it: collections of memory, the
+ * check that operands are on one device, and whoever takes calls (a profiler, shapes without bytes).
+ */
+import { attention, DEVICES, MEMORY, TAKERS } from "../ffi/attention.ts";
+import { relieve } from "../ffi/memory.ts";
+import { type ModeGuard, requireSync, requireSyncResult } from "../tensor/modes.ts";
+import { requireSameDevice } from "./same-device.ts";
+
+export { attention } from "../ffi/attention.ts";
+
+export type OperatorKind = "pointwise" | "view" | "op" | "composite" | "factory";
+
+/** One form of an operator overload, as the generator describes it. */
+export interface Operator {
+  /** torch's name: `add`, `add_`. */
+  readonly name: string;
+  /** The name in JavaScript, which errors carry. */
+  readonly publicName: string;
+  /** torch's overload name, empty for the first. */
+  readonly overload: string;
+  readonly kind: OperatorKind;
+  /** Calls it with all arguments in their places. */
+  // biome-ignore lint/suspicious/noExplicitAny: each operator has its own arguments
+  readonly run: (...args: any[]) => unknown;
+  /** Names of the arguments; the last one is `out` where there is that form. */
+  readonly args: readonly string[];
+  /** Places of operands that must be on one device, of what is written, of indices; null where nobody looks. */
+  readonly devices: readonly [read: readonly number[], written: readonly number[], indices: readonly number[]] | null;
+}
+
+/** Who takes calls. */
+export interface Taker {
+  /** True for one that only looks: it also sees the operators that an operator calls. */
+  readonly observes: boolean;
+  /** Answers a call; `next` leaves it to the others, and in the end to the operator. */
+  take(operator: Operator, args: readonly unknown[], next: (args?: readonly unknown[]) => unknown): unknown;
+}
+
+/** What `attend` gives when the operator is to do its work itself. */
+export const PROCEED: unique symbol = Symbol("proceed");
+
+const takers: Taker[] = [];
+/** How many of the takers, from the first, are asked. */
+let level = 0;
+/** Set for the call that a taker passes on: how many of them it still has to pass. */
+let passing = -1;
+
+function setLevel(n: number): void {
+  level = n;
+  attention.bits = n > 0 ? attention.bits | TAKERS : attention.bits & ~TAKERS;
+}
+
+/** Called by every operator before anything else while `attention.bits` is not 0. */
+export function attend(operator: Operator, args: readonly unknown[]): unknown {
+  if (attention.bits & TAKERS) {
+    const at = passing >= 0 ? passing : level;
+    passing = -1;
+    if (at > 0) return ask(at, operator, args);
+  }
+  if (attention.bits & DEVICES && operator.devices !== null) checkDevices(operator, args);
+  // Views make no bytes.
+  if (attention.bits & MEMORY && operator.kind !== "view") relieve();
+  return PROCEED;
+}
+
+function checkDevices({ publicName, devices }: Operator, args: readonly unknown[]): void {
+  const [read, written, indices] = devices as NonNullable<Operator["devices"]>;
+  const those = (places: readonly number[]): unknown[] => places.map((i) => args[i]);
+  requireSameDevice(publicName, those(read), those(written), those(indices));
+}
+
+function ask(at: number, operator: Operator, args: readonly unknown[]): unknown {
+  const taker = takers[at - 1] as Taker;
+  if (taker.observes) {
+    return taker.take(operator, args, (changed = args) => {
+      passing = at - 1;
+      try {
+        return operator.run(...changed);
+      } finally {
+        passing = -1;
+      }
+    });
+  }
+  const before = level;
+  setLevel(at - 1);
+  try {
+    return taker.take(operator, args, (changed = args) => operator.run(...changed));
+  } finally {
+    setLevel(before);
+  }
+}
+
+/** Lets `taker` take the calls of all operators that `body` calls. */
+export function taking<R>(taker: Taker, name: string, body: () => R): R {
+  requireSync(body, name);
+  const guard = hold(taker);
+  let result: R;
+  try {
+    result = body();
+  } finally {
+    guard[Symbol.dispose]();
+  }
+  return requireSyncResult(result, name);
+}
+
+function hold(taker: Taker): ModeGuard {
+  const before = level;
+  takers.length = before;
+  takers.push(taker);
+  setLevel(before + 1);
+  return {
+    [Symbol.dispose]() {
+      takers.length = before;
+      setLevel(before);
+    },
+  };
+}
