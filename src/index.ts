@@ -18,6 +18,7 @@ export {
   setRngState,
 } from "./api/generator.ts";
 export { type IndexPart, Slice, slice } from "./api/indexing.ts";
+export { inferMeta } from "./api/infer.ts";
 export { float, int } from "./api/numbers.ts";
 export { print } from "./api/print.ts";
 export { getPrintoptions, type PrintOptions, type PrintSettings, setPrintoptions } from "./api/printing.ts";
@@ -48,6 +49,7 @@ export * as io from "./io/index.ts";
 export { loadSafetensors, saveSafetensors, saveSafetensorsAsync } from "./io/safetensors.ts";
 export { functional as F } from "./nn/functional.ts";
 export * as nn from "./nn/index.ts";
+export * as profiler from "./profiler/index.ts";
 export { Complex, type Float, type Int, type Scalar } from "./tensor/complex.ts";
 export { Device, type DeviceLike, toDevice as device } from "./tensor/device.ts";
 export {

@@ -13,7 +13,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ["autograd"],
   ["generated"],
   ["formulas"],
-  ["api", "nn", "optim", "tensordict", "io", "cuda", "distributed"],
+  ["api", "nn", "optim", "tensordict", "io", "cuda", "distributed", "profiler"],
   ["install"],
   ["index"],
   ["cli"],
@@ -26,6 +26,7 @@ const SIBLINGS: Record<string, readonly string[]> = {
   optim: ["api", "nn"],
   io: ["api"],
   distributed: ["api", "io", "tensordict"],
+  profiler: ["io"],
 };
 
 /** The rooms that may call native code by themselves: all others call operators. */

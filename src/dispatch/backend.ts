@@ -1,7 +1,7 @@
 /** What the kinds of devices do for tensors: bytes for results, kernels, copies from and to others. */
 import * as texts from "../../generated/texts.ts";
 import { frameAddress } from "../ffi/frame.ts";
-import { CPU, type Device, META } from "../tensor/device.ts";
+import { type Device, META } from "../tensor/device.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";

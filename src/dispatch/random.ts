@@ -13,7 +13,7 @@ import { readNumbers } from "../tensor/values.ts";
 import { broadcastShapes, empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
 import { denseAs, denseOf, transfer } from "./copy.ts";
-import { emptyLike, factoryDevice, outDtype, target } from "./factories.ts";
+import { emptyLike, outDtype, target } from "./factories.ts";
 import { checkFits } from "./fits.ts";
 import type { Generator } from "./generator.ts";
 import type { MemoryFormat } from "./memory-format.ts";
