@@ -2,7 +2,7 @@
 
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
-import { broadcastShapes } from "../dispatch/allocate.ts";
+import { broadcastShapes, empty } from "../dispatch/allocate.ts";
 import { indexVector } from "../dispatch/indexing-lists.ts";
 import { int64, uint8 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
@@ -139,6 +139,12 @@ function repeatedPositions(repeats: Tensor, outputSize: number | null): Tensor {
   }
   if (repeats.dtype.category !== 1 || (!repeats.dtype.isSigned && repeats.dtype !== uint8)) {
     throw texts.notImplementedFor(op, "repeat_interleave_cpu", repeats.dtype.scalarType);
+  }
+  if (!repeats.device.computes) {
+    if (outputSize === null) {
+      throw new RuntimeError("cannot repeat_interleave a meta tensor without output_size", { op });
+    }
+    return empty([outputSize], int64, repeats.device);
   }
   const counts = repeats.tolist() as number[];
   let total = 0;

@@ -3,6 +3,7 @@ import * as O from "../../generated/ops.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { resolveSize, viewStrides } from "../dispatch/view-geometry.ts";
 import * as views from "../dispatch/views.ts";
+import { CPU } from "../tensor/device.ts";
 import { IndexError, RuntimeError, TypeError, warn } from "../tensor/errors.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import { CONJ, NEG, type Tensor, wrapDim } from "../tensor/tensor.ts";
@@ -163,6 +164,11 @@ export function tensorSplitAt(self: Tensor, indices: readonly number[], dim: num
 
 export function tensorSplitBy(self: Tensor, by: Tensor, dim: number): Tensor[] {
   requireDims(self);
+  if (by.device !== CPU) {
+    throw new RuntimeError(
+      `tensor_split expected tensor_indices_or_sections to be on cpu, but it's on ${by.device.toString()}`,
+    );
+  }
   if (by.dtype.name !== "int64") {
     throw new RuntimeError(
       `tensor_split expected tensor_indices_or_sections to have dtype of long, but got ${by.dtype.scalarType}`,

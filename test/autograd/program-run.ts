@@ -123,7 +123,7 @@ class Runner {
       case "f":
         return list(a.fn(s.f)(...args));
       case "p":
-        return [s.f === "T" ? first.T : a.property(first, camel(s.f))];
+        return [s.f === "T" ? first.T : a.property(first, camel(s.f))()];
       case "get":
         return [first.at(...rest[0])];
       case "set":

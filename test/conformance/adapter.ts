@@ -159,7 +159,7 @@ export class Adapter {
   /** A copy of a storage's bytes; none of a storage without bytes. */
   bytesOf(storage: unknown): Uint8Array {
     const s = storage as { ptr: number; nbytes: number; kind: string };
-    if (s.kind === "meta") return new Uint8Array(0);
+    if (s.kind === "none") return new Uint8Array(0);
     const words = new Float64Array((s.nbytes + 7) >> 3);
     if (s.nbytes > 0) this.memory.copyBytes(this.memory.addressOf(words), s.ptr, s.nbytes);
     return new Uint8Array(words.buffer, 0, s.nbytes);
