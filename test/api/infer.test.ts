@@ -1,3 +1,4 @@
+// Functions run without computation: what they say about shapes, and that nothing with bytes changes.
 import { expect, test } from "bun:test";
 import { arange, cat, inferMeta, nn, ones, type Tensor, tensor, zeros } from "../../src/index.ts";
 

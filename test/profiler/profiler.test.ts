@@ -1,3 +1,4 @@
+// What a profile records of the calls of operators, its table and its trace.
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
