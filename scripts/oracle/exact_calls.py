@@ -34,7 +34,7 @@ def powers(call):
                 call("pow", "m", values(dtype).requires_grad_(), e, fma=fma)
                 if not isinstance(e, complex) or dtype.is_complex:
                     call("pow", "i", values(dtype), e, fma=fma)
-                call("pow", "f", values(dtype), e, fma=fma, out=torch.empty(64 // dtype.itemsize, dtype=dtype if e != 2 + 0j else None))
+                call("pow", "f", values(dtype), e, fma=fma, out=torch.zeros(64 // dtype.itemsize, dtype=dtype if e != 2 + 0j else None))
             if not dtype.is_complex:
                 call("pow", "m", torch.tensor(SPECIAL).to(dtype), e)
         call("square", "m", values(dtype).requires_grad_())
@@ -118,7 +118,7 @@ def short_operands(call):
         call("repeat_interleave", "f", values(torch.float32, 3), torch.tensor([1, 0, 3]).to(dtype))
         for op in ("cumsum", "cumprod"):
             call(op, "i", values(dtype, 4), 0)
-            call(op, "f", values(dtype, 4), 0, out=torch.empty(6, dtype=dtype))
+            call(op, "f", values(dtype, 4), 0, out=torch.zeros(6, dtype=dtype))
 
 
 def numbers_first(call):
@@ -192,7 +192,7 @@ def refusals(call):
             for form in "im":
                 call("masked_scatter", form, torch.zeros(shape), torch.ones(mask, dtype=torch.bool), torch.arange(6.0))
     for shape in ((0,), (0, 3)):
-        out = torch.empty(shape)
+        out = torch.zeros(shape)
         call("cat", "f", [out, torch.ones(2, *shape[1:])], out=out)
         call("cat", "f", [out], out=out)
     out = torch.empty(0)
@@ -272,4 +272,77 @@ def one_layout(call, x):
         call("put", "m", x, torch.tensor([0]), torch.tensor([1.0]))
 
 
-SECTIONS = [powers, multiples, short_operands, numbers_first, gradients, refusals, layouts]
+def other_names(call):
+    """Second names of operators, in the forms that torch has of them."""
+    x, y = leaf(2, 3), leaf(2, 3)
+    whole = torch.tensor([[1, -2], [3, 4]])
+    for op in ("greater", "greater_equal", "less", "less_equal", "not_equal"):
+        call(op, "f", x, y)
+        call(op, "m", x, 0.5)
+        call(op, "i", whole.clone(), 1)
+    for op in ("concat", "concatenate"):
+        call(op, "f", [x, y], 1)
+        call(op, "f", [whole, whole.double()])
+    call("row_stack", "f", [x, y.detach()])
+    call("clip", "m", x, -1, 1)
+    call("clip", "f", whole, whole.t(), None)
+    call("clip", "i", whole.clone(), 0)
+    call("negative", "m", x)
+    call("negative", "i", whole.clone())
+    call("ger", "f", leaf(2), leaf(3))
+    call("moveaxis", "f", counted(2, 3, 4), 0, 2)
+    call("moveaxis", "m", counted(2, 3, 4), [0, 1], [-1, 0])
+    call("swapdims", "f", x, 0, 1)
+    call("swapdims", "m", counted(2, 3, 4), -1, 0)
+    # The arc tangents of these quotients are the same number in every implementation.
+    call("arctan2", "f", torch.tensor([0.0, 0.0, -0.0]), torch.tensor([1.0, -1.0, 1.0]))
+    call("arctan2", "m", torch.tensor([[0.0], [-0.0]]).requires_grad_(), torch.ones(2))
+    call("arctan2", "i", torch.zeros(2, dtype=torch.float64), torch.tensor([2, 3]))
+
+
+def members(call):
+    """Questions to a tensor, and conversions that keep or change a dtype."""
+    for x in (leaf(2, 3), counted(2, 3).t(), torch.zeros(0, 3), torch.arange(6).view(2, 3)[:, ::2], torch.tensor(True)):
+        call("is_contiguous", "m", x)
+        call("is_set_to", "m", x, x)
+        call("is_set_to", "m", x, x.detach().clone())
+        call("cpu", "m", x)
+        call("cdouble", "m", x)
+        call("type", "m", x, torch.float64)
+        call("type_as", "m", x, torch.zeros(1, dtype=torch.int32))
+        call("type_as", "m", x, x)
+    wide = counted(2, 3, 2, 2).contiguous(memory_format=torch.channels_last)
+    call("is_contiguous", "m", wide)
+    call("is_contiguous", "m", wide, memory_format=torch.channels_last)
+    call("is_set_to", "m", wide, wide.detach())
+    for x in (torch.zeros(2), torch.zeros(2, 3), torch.zeros(0)):
+        call("set", "i", x, counted(3, 2))
+        call("set", "i", x.clone(), counted(3, 2).t())
+        call("set", "i", x.clone())
+        call("set", "i", x.clone(), torch.ones(2, dtype=torch.int64))
+    for op in ("tril_indices", "triu_indices"):
+        for args in ((3, 3), (2, 4, 1), (4, 2, -1), (0, 3), (3, 3, 5)):
+            call(op, "f", *args)
+        call(op, "f", 3, 2, dtype=torch.int32)
+        call(op, "f", -1, 2)
+
+
+def of_equal_numbers(call):
+    """Equal numbers in powers of two have the same share, however they are added up."""
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        for shape, dim in (((2, 4), 1), ((4, 3), 0), ((8,), -1), ((1, 2, 3), 1)):
+            x = torch.full(shape, 1.5, dtype=dtype, requires_grad=True)
+            call("nn.functional.softmax", "f", x, dim)
+            call("nn.functional.softmin", "f", x, dim)
+            call("nn.functional.softmax", "f", torch.zeros(shape, dtype=torch.int64), dim, dtype=dtype)
+            call("nn.functional.softmax", "f", torch.tensor([[-INF, 2.0, 2.0, -INF]], dtype=dtype), dim % 2)
+        # Of one number the logarithm of the share is zero; infinities have none.
+        for x in (leaf(3, 1), leaf(1), torch.tensor([[INF], [-INF], [NAN]]), leaf(0, 2)):
+            call("nn.functional.log_softmax", "f", x, -1)
+            call("nn.functional.log_softmax", "f", x, -1, dtype=dtype)
+    call("nn.functional.softmax", "f", leaf(2, 2), 2)
+    call("nn.functional.log_softmax", "f", leaf(2, 2), -3)
+
+
+SECTIONS = [powers, multiples, short_operands, numbers_first, gradients, refusals, layouts, other_names, members,
+            of_equal_numbers]

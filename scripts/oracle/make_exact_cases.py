@@ -1,6 +1,6 @@
 """Writes calls whose results are torch's bit for bit, in torch's layout, sharing what torch shares.
 
-    python make_exact_cases.py OUT_FILE
+    ATEN_CPU_CAPABILITY=avx2 python make_exact_cases.py OUT_FILE
 
 The lines are those of make_random_cases.py with `exact`, and `fma` where torch's own result needs a fused product: the
 test leaves those out on processors without one. tests: test/ops/exact-cases.test.ts.

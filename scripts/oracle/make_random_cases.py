@@ -43,17 +43,15 @@ def storage_of(t):
     return torch.empty(0, dtype=t.dtype).set_(t.untyped_storage())
 
 
-def snapshot(case, tensors, t):
+def snapshot(storages, t):
     """A result: a plain value, or a tensor with the operand whose storage it shares."""
     if not isinstance(t, torch.Tensor):
         return {"v": number(t)} if isinstance(t, (bool, int, float, complex)) else {"v": str(t)}
     ptr = t.untyped_storage().data_ptr()
     owner = -1
     if t.numel() > 0:
-        for k, x in enumerate(tensors):
-            if x.numel() > 0 and x.untyped_storage().data_ptr() == ptr:
-                owner = case["T"][k][1]
-                break
+        # An operand may have been resized: only its storage knows.
+        owner = next((k for k, s in enumerate(storages) if s.untyped_storage().data_ptr() == ptr), -1)
     r = {"dt": CODE[t.dtype], "sh": list(t.shape), "st": list(t.stride()), "x": flat(t), "a": owner}
     if owner >= 0:
         r["off"] = t.storage_offset()
@@ -112,7 +110,7 @@ def answer(case):
     results = list(r) if isinstance(r, (tuple, list)) else [r]
     if case["op"] == "topk":
         results = results[:1]  # the order of equal elements is open
-    case["out"] = [snapshot(case, tensors, t) for t in results]
+    case["out"] = [snapshot(storages, t) for t in results]
     case["post"] = {}
     for k, s in enumerate(storages):
         same = torch.equal(s.view(torch.uint8), before[k].view(torch.uint8)) if s.numel() else True

@@ -2,7 +2,7 @@
 
     python select_small_cases.py CASE_DIR OUT_DIR
 
-For every op it takes the smallest cases (one with gradients, one of another dtype, one error case) and from every
+For every operator of generated/ops.json it takes the smallest cases (one with gradients, one of another dtype, one error case) and from every
 extra family a spread. The result has the same format (index.jsonl, blob.bin) and stays within a few hundred KB.
 """
 import json
@@ -11,19 +11,18 @@ import sys
 
 PER_FAMILY = {"promo": 96, "index": 44, "prog": 48, "repr": 20, "rng": 28}
 MAX_BYTES = 3000
-OPS = """
-zeros ones full empty arange linspace eye randn randint zeros_like ones_like full_like empty_like rand_like randn_like
-new_zeros new_ones new_full new_empty empty_strided scalar_tensor bernoulli normal multinomial tril_indices uniform
-exponential view reshape view_as reshape_as as_strided expand expand_as t transpose permute movedim squeeze unsqueeze
-select narrow slice diagonal unbind split split_with_sizes chunk tensor_split unfold flatten unflatten T mT
-broadcast_to view_as_real view_as_complex real imag ravel clone contiguous zero_ resize_ resize_as_ to item index_put
-index_select gather scatter scatter_add masked_fill masked_select where nonzero cat stack abs neg exp log sqrt tanh
-sigmoid sin isnan logical_not clamp add sub mul div floor_divide remainder fmod pow maximum eq ne lt le gt ge
-logical_and logical_or bitwise_and atan2 copysign rsub lerp addcmul sum mean prod max min amax argmax all any var
-cumsum equal allclose matmul mm bmm addmm dot sort topk softmax fill nn.functional.linear nn.functional.relu
-nn.functional.mse_loss __radd__ __rsub__ __rmul__ __rdiv__ __rmod__ __rpow__ __rmatmul__ __rand__ __ror__ __rxor__
-bool byte double float half int long cfloat
-""".split()
+OPERATORS = os.path.join(os.path.dirname(__file__), "../../generated/ops.json")
+
+
+def ours():
+    """torch's names of the public operators, those of conversions and of Python's operators included."""
+    names = set("item double float half int long bool byte chalf cfloat".split())
+    with open(OPERATORS) as f:
+        for op in json.load(f):
+            if not op["internal"]:
+                space = "nn.functional." if op["key"].startswith("nn.functional.") else ""
+                names.add(space + op["key"][len(space):].split(".")[0].rstrip("_"))
+    return names
 
 
 def family(case):
@@ -54,9 +53,11 @@ def spread(cases, count):
 
 
 def choose(cases):
-    chosen = []
-    for op in OPS:
-        chosen += pick_op([c for c in cases if c["op"] == op and "fam" not in c])
+    chosen, names = [], ours()
+    plain = [c for c in cases if "fam" not in c]
+    for op in dict.fromkeys(c["op"] for c in plain):
+        if op.rstrip("_") in names or op.startswith("__"):
+            chosen += pick_op([c for c in plain if c["op"] == op])
     for fam, count in PER_FAMILY.items():
         chosen += spread([c for c in cases if c.get("fam") == fam and c["op"] != "nn_init"], count)
     return chosen
