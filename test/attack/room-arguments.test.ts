@@ -10,7 +10,13 @@ import * as NN from "../../src/nn/signatures.ts";
 import { ZensorError } from "../../src/tensor/errors.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "zensor-attack-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const before = process.cwd();
+// Some wrong arguments are names of files.
+process.chdir(folder);
+afterAll(() => {
+  process.chdir(before);
+  rmSync(folder, { recursive: true, force: true });
+});
 
 type Call = (...args: unknown[]) => unknown;
 type Table = Readonly<Record<string, string>>;
