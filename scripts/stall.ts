@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { arange, io, TensorDict, tensordict } from "../src/index.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
-import type { Td } from "../src/tensordict/state.ts";
+import type { Td } from "../src/tensordict/core/state.ts";
 
 const MIB = 2 ** 20;
 const ROUNDS = 3;

@@ -44,9 +44,9 @@ export {
 } from "./dispatch/memory-format.ts";
 export type { Named } from "./dispatch/named.ts";
 export { canCast, promoteTypes, resultTypeOf as resultType } from "./dispatch/promotion.ts";
-export { directoryTree, printDirectoryTree } from "./io/directory-tree.ts";
+export { directoryTree, printDirectoryTree } from "./io/disk/directory-tree.ts";
 export * as io from "./io/index.ts";
-export { loadSafetensors, saveSafetensors, saveSafetensorsAsync } from "./io/safetensors.ts";
+export { loadSafetensors, saveSafetensors, saveSafetensorsAsync } from "./io/safetensors/safetensors.ts";
 export { functional as F } from "./nn/functional.ts";
 export * as nn from "./nn/index.ts";
 export * as profiler from "./profiler/index.ts";
@@ -81,7 +81,8 @@ export type { ModeGuard } from "./tensor/modes.ts";
 export { Size } from "./tensor/size.ts";
 export { UntypedStorage } from "./tensor/storage.ts";
 export { type BackwardOptions, type GradientNode, type HookHandle, type NestedList, Tensor } from "./tensor/tensor.ts";
-export { load, loadAsync, save, saveAsync } from "./tensordict/files.ts";
+export * as nested from "./tensordict/classes/nested-api.ts";
+export { load, loadAsync, save, saveAsync } from "./tensordict/disk/files.ts";
 export * as tensordict from "./tensordict/index.ts";
 export {
   appendMemmap,
@@ -115,5 +116,4 @@ export {
   toShared,
   unpackMemmap,
 } from "./tensordict/index.ts";
-export { cat, stack } from "./tensordict/joining.ts";
-export * as nested from "./tensordict/nested-api.ts";
+export { cat, stack } from "./tensordict/ops/joining.ts";

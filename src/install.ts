@@ -8,9 +8,9 @@ import * as composites from "./autograd/composites.ts";
 import * as formulas from "./autograd/formulas.ts";
 import * as registry from "./autograd/registry.ts";
 import { installCudaCheck } from "./cuda/check.ts";
-import { torchClasses } from "./io/torch-classes.ts";
+import { torchClasses } from "./io/torch/torch-classes.ts";
 import { late, Tensor } from "./tensor/tensor.ts";
-import { torchBridge } from "./tensordict/torch-objects.ts";
+import { torchBridge } from "./tensordict/disk/torch-objects.ts";
 
 Object.assign(registry.composites, composites);
 Object.assign(registry.formulas, formulas);

@@ -19,14 +19,14 @@ import {
   TensorDict,
   tensorclass,
 } from "../../src/index.ts";
-import { type PythonJson, parsePythonJson, pythonJsonStringify } from "../../src/io/python-json.ts";
-import { nativeBytes } from "../../src/io/tensor-bytes.ts";
-import { loadTorch } from "../../src/io/torch-file.ts";
-import { saveTorch } from "../../src/io/torch-save.ts";
+import { type PythonJson, parsePythonJson, pythonJsonStringify } from "../../src/io/base/python-json.ts";
+import { nativeBytes } from "../../src/io/disk/tensor-bytes.ts";
+import { loadTorch } from "../../src/io/torch/torch-file.ts";
+import { saveTorch } from "../../src/io/torch/torch-save.ts";
 import { writeBytes } from "../../src/tensor/values.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { fromSafetensors, registerTensorClass, toSafetensors } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { zeros } from "../../src/tensordict/tensor-ops.ts";
 
 class Point extends tensorclass({ x: Tensor, y: Tensor, label: String }, { pythonName: "exchange_classes.Point" }) {}
 class Node extends tensorclass({ value: Tensor, next: () => Node as never }, { pythonName: "exchange_classes.Node" }) {}

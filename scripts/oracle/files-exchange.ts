@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { windowOn } from "../../src/ffi/memory.ts";
 import * as io from "../../src/io/index.ts";
 import "../../src/install.ts";
-import { parsePythonJson, pythonJsonStringify, toPlain } from "../../src/io/python-json.ts";
-import { nativeBytes } from "../../src/io/tensor-bytes.ts";
+import { parsePythonJson, pythonJsonStringify, toPlain } from "../../src/io/base/python-json.ts";
+import { nativeBytes } from "../../src/io/disk/tensor-bytes.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
 import { writeBytes } from "../../src/tensor/values.ts";
-import { zeros } from "../../src/tensordict/tensor-ops.ts";
+import { zeros } from "../../src/tensordict/core/tensor-ops.ts";
 
 /** A value in words: bytes as hexadecimal digits, numbers and texts as Python's JSON. */
 type Value =

@@ -8,9 +8,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { windowOn } from "../../src/ffi/memory.ts";
 import { arange, io, NonTensorData, NonTensorStack, Tensor, TensorDict, tensordict, zeros } from "../../src/index.ts";
-import { nativeBytes } from "../../src/io/tensor-bytes.ts";
+import { nativeBytes } from "../../src/io/disk/tensor-bytes.ts";
 import { writeBytes } from "../../src/tensor/values.ts";
-import type { Td } from "../../src/tensordict/state.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 
 type Tree =
   | { k: "tensor"; dtype: string; shape: number[]; hex: string }

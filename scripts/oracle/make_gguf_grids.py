@@ -1,4 +1,4 @@
-"""Writes src/io/gguf-grids.ts: the code books of GGUF's types below four bits, as the gguf package has them.
+"""Writes src/io/gguf/gguf-grids.ts: the code books of GGUF's types below four bits, as the gguf package has them.
 
 An entry is one 16-bit number, the index of each of its elements' levels in 16 / elements bits, the first lowest.
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from gguf import quants
 
-OUT = Path(__file__).parents[2] / "src" / "io" / "gguf-grids.ts"
+OUT = Path(__file__).parents[2] / "src" / "io" / "gguf" / "gguf-grids.ts"
 NAMES = {"IQ1_S": "IQ1", "IQ2_XXS": "IQ2_XXS", "IQ2_XS": "IQ2_XS", "IQ2_S": "IQ2_S", "IQ3_XXS": "IQ3_XXS", "IQ3_S": "IQ3_S"}
 HEAD = """// Made by scripts/oracle/make_gguf_grids.py from the gguf package; not to be edited.
 

@@ -6,9 +6,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { windowOn } from "../../src/ffi/memory.ts";
 import { NestedTensor, Tensor, TensorDict } from "../../src/index.ts";
-import { nativeBytes } from "../../src/io/tensor-bytes.ts";
+import { nativeBytes } from "../../src/io/disk/tensor-bytes.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import type { Entry } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 import { build, type Tree } from "../../test/tensordict/nested-trees.ts";
 
 function describe(entry: Entry): unknown {

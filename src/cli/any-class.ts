@@ -1,8 +1,9 @@
 // Tensorclasses of programs that are not there: the command line only needs their names and fields.
-import { acceptUnknownClasses } from "../tensordict/class-registry.ts";
-import type { NewState, Td } from "../tensordict/state.ts";
-import { TensorClassBase } from "../tensordict/tensorclass.ts";
-import type { Entry } from "../tensordict/types.ts";
+
+import { TensorClassBase } from "../tensordict/classes/tensorclass.ts";
+import { acceptUnknownClasses } from "../tensordict/core/class-registry.ts";
+import type { NewState, Td } from "../tensordict/core/state.ts";
+import type { Entry } from "../tensordict/core/types.ts";
 
 class AnyClass extends TensorClassBase {
   constructor(

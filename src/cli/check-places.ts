@@ -1,15 +1,15 @@
 // Checks of formats that consist of files: whether every file is there, has the bytes it should have, and belongs.
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { boxVolume, fillExactly } from "../io/boxes.ts";
-import { FormatError, guarded } from "../io/errors.ts";
-import { MemmapArchive } from "../io/memmap-archive.ts";
-import { readDirectory, readTree } from "../io/memmap-read.ts";
-import { sizesPath } from "../io/nested-read.ts";
-import { Snapshot } from "../io/snapshot.ts";
-import { type ManifestEntry, METADATA_FILE, type Piece, type TensorEntry } from "../io/snapshot-manifest.ts";
-import { loadTorch } from "../io/torch-file.ts";
-import type { TreeNode } from "../io/tree.ts";
+import { boxVolume, fillExactly } from "../io/base/boxes.ts";
+import { FormatError, guarded } from "../io/base/errors.ts";
+import { MemmapArchive } from "../io/memmap/memmap-archive.ts";
+import { readDirectory, readTree } from "../io/memmap/memmap-read.ts";
+import { sizesPath } from "../io/memmap/nested-read.ts";
+import type { TreeNode } from "../io/memmap/tree.ts";
+import { Snapshot } from "../io/snapshot/snapshot.ts";
+import { type ManifestEntry, METADATA_FILE, type Piece, type TensorEntry } from "../io/snapshot/snapshot-manifest.ts";
+import { loadTorch } from "../io/torch/torch-file.ts";
 import type { Report } from "./report.ts";
 
 const MAX_DEPTH = 256;

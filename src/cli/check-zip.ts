@@ -1,9 +1,9 @@
 // Checks of ZIP archives: the checksum of every entry, in parts, and bytes that belong to nothing.
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { FileRanges } from "../io/file-ranges.ts";
-import { readZip, type ZipEntry, type ZipFile } from "../io/zip.ts";
-import { zlib } from "../io/zlib.ts";
+import { FileRanges } from "../io/disk/file-ranges.ts";
+import { readZip, type ZipEntry, type ZipFile } from "../io/zip/zip.ts";
+import { zlib } from "../io/zip/zlib.ts";
 import { pause } from "./lifetime.ts";
 import type { Report } from "./report.ts";
 

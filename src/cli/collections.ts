@@ -1,11 +1,11 @@
 // What the commands work with: any format as a TensorDict whose bytes are read when they are used.
 import "../install.ts";
-import type { GgufFile } from "../io/gguf.ts";
-import { isPlainObject } from "../io/python-json.ts";
+import { isPlainObject } from "../io/base/python-json.ts";
+import type { GgufFile } from "../io/gguf/gguf.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import type { Td } from "../tensordict/core/state.ts";
+import type { SafetensorsSource } from "../tensordict/disk/safetensors.ts";
 import { NonTensorData, TensorDict } from "../tensordict/index.ts";
-import type { SafetensorsSource } from "../tensordict/safetensors.ts";
-import type { Td } from "../tensordict/state.ts";
 import { openAnyClass } from "./any-class.ts";
 import type { FormatName } from "./formats.ts";
 import { METADATA } from "./losses.ts";
@@ -39,7 +39,7 @@ export async function fromSafetensors(file: SafetensorsSource): Promise<Opened> 
   const flat = text === undefined;
   const td = flat
     ? fromValues(new Map(file.keys().map((name) => [name, file.tensor(name)])), file.path)
-    : (await import("../tensordict/safetensors.ts")).structuredSafetensors(file, text);
+    : (await import("../tensordict/disk/safetensors.ts")).structuredSafetensors(file, text);
   const others = Object.keys(strings);
   // The structure may have taken the place of the strings beside it.
   const told = td._kind === "tensordict" && td._own(METADATA) === undefined;
@@ -49,7 +49,7 @@ export async function fromSafetensors(file: SafetensorsSource): Promise<Opened> 
 }
 
 async function openSafetensors(path: string): Promise<Opened> {
-  const { SafetensorsFile } = await import("../io/safetensors.ts");
+  const { SafetensorsFile } = await import("../io/safetensors/safetensors.ts");
   return await fromSafetensors(new SafetensorsFile(path));
 }
 
@@ -74,7 +74,7 @@ export function isHeaderArray(array: Tensor): boolean {
 }
 
 async function openNpz(path: string): Promise<PythonTree> {
-  const { loadNpz } = await import("../io/npz.ts");
+  const { loadNpz } = await import("../io/numpy/npz.ts");
   const arrays = loadNpz(path);
   const kept = arrays[METADATA];
   const header = kept === undefined ? null : headerIn(kept);
@@ -95,7 +95,7 @@ async function openHdf5(path: string): Promise<Td> {
 }
 
 async function openSnapshot(path: string): Promise<Opened> {
-  const { Snapshot } = await import("../io/snapshot.ts");
+  const { Snapshot } = await import("../io/snapshot/snapshot.ts");
   const snapshot = new Snapshot(path);
   const names = [...snapshot.manifest.keys()].filter((name) => name.split("/").length === 2);
   const roots = [...new Set(names.map((name) => name.slice(name.indexOf("/") + 1)))];
@@ -144,11 +144,11 @@ async function openWhole(
     case "consolidated":
       return withoutStructure(TensorDict.fromConsolidated(path) as unknown as Td, path);
     case "pt":
-      return fromPython((await import("../io/torch-file.ts")).loadExactly(path), path);
+      return fromPython((await import("../io/torch/torch-file.ts")).loadExactly(path), path);
     case "npz":
       return await openNpz(path);
     case "npy":
-      return fromPython((await import("../io/npy.ts")).loadNpy(path), path);
+      return fromPython((await import("../io/numpy/npy.ts")).loadNpy(path), path);
     case "hdf5":
       return withoutStructure(await openHdf5(path), path);
   }
@@ -157,7 +157,7 @@ async function openWhole(
 /** Opens a file or a directory. Bytes are mapped where the format allows it. */
 export async function openCollection(path: string, format: FormatName): Promise<Opened> {
   using _ = openAnyClass();
-  if (format === "gguf") return openGguf((await import("../io/gguf.ts")).loadGguf(path));
+  if (format === "gguf") return openGguf((await import("../io/gguf/gguf.ts")).loadGguf(path));
   if (format === "torchsnapshot") return await openSnapshot(path);
   if (format === "safetensors") return await openSafetensors(path);
   return { ...(await openWhole(path, format)), lost: [] };

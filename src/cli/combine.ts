@@ -1,18 +1,18 @@
 // Several collections as one. Tensors of a union stay where they are; what is stacked or concatenated is described
 // first and copied piece by piece.
 import { closeSync, openSync, writeSync } from "node:fs";
-import { guarded } from "../io/errors.ts";
-import type { BackgroundOptions } from "../io/file-jobs.ts";
-import { isPlainObject, pythonJsonStringify } from "../io/python-json.ts";
-import { nativeBytes } from "../io/tensor-bytes.ts";
-import { windows } from "../io/zip-write.ts";
+import { guarded } from "../io/base/errors.ts";
+import { isPlainObject, pythonJsonStringify } from "../io/base/python-json.ts";
+import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
+import { nativeBytes } from "../io/disk/tensor-bytes.ts";
+import { windows } from "../io/zip/zip-write.ts";
 import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { entriesOf, isNested, make, stateOf, type Td } from "../tensordict/core/state.ts";
+import { zeros } from "../tensordict/core/tensor-ops.ts";
+import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
-import { stackOfValues } from "../tensordict/stacking.ts";
-import { entriesOf, isNested, make, stateOf, type Td } from "../tensordict/state.ts";
-import { zeros } from "../tensordict/tensor-ops.ts";
-import type { Entry } from "../tensordict/types.ts";
+import { stackOfValues } from "../tensordict/ops/stacking.ts";
 import type { Opened } from "./collections.ts";
 import { CliError } from "./errors.ts";
 import { METADATA, SEPARATOR } from "./losses.ts";

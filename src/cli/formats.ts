@@ -1,7 +1,7 @@
 // The formats of the command line: how each is recognised, opened and written.
 import { existsSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
-import { FileRanges } from "../io/file-ranges.ts";
+import { FileRanges } from "../io/disk/file-ranges.ts";
 import { CliError } from "./errors.ts";
 
 /** A format that files and directories have. */
@@ -82,7 +82,7 @@ export async function formatOf(path: string): Promise<FormatName> {
   if (first.startsWith("\x93NUMPY")) return "npy";
   if (first.startsWith("\x89HDF\r\n\x1a\n")) return "hdf5";
   if (first.startsWith("PK\x03\x04")) {
-    const { readZip } = await import("../io/zip.ts");
+    const { readZip } = await import("../io/zip/zip.ts");
     const { entries } = readZip(path);
     if (entries.has("meta.json")) return "tdz";
     return [...entries.keys()].some((name) => name.endsWith(".npy")) ? "npz" : "pt";

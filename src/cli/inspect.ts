@@ -1,9 +1,9 @@
 // `zensor inspect`: the tensors of a file or a directory of any format, without reading their bytes.
-import { type PythonJson, pythonJsonStringify, toPlain } from "../io/python-json.ts";
+import { type PythonJson, pythonJsonStringify, toPlain } from "../io/base/python-json.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import type { LazyLike } from "../tensordict/classes/lazy.ts";
+import { isNested, shapeOf, type Td } from "../tensordict/core/state.ts";
 import { isNonTensor } from "../tensordict/index.ts";
-import type { LazyLike } from "../tensordict/lazy.ts";
-import { isNested, shapeOf, type Td } from "../tensordict/state.ts";
 import { FORMATS, type FormatName } from "./formats.ts";
 
 import { say } from "./output.ts";

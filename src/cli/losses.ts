@@ -1,19 +1,19 @@
 // What a format has no room for: found before anything is written, and left out where the user agrees.
-import { keyProblem } from "../io/keys.ts";
-import { LOST_KEYS } from "../io/memmap-meta.ts";
-import { isPlainObject, isPythonJson } from "../io/python-json.ts";
-import { attributesOf } from "../io/python-origin.ts";
-import { safetensorsCode } from "../io/safetensors-header.ts";
-import { escapeComponent } from "../io/snapshot-manifest.ts";
-import { entryNameProblem } from "../io/zip-directory.ts";
+import { keyProblem } from "../io/base/keys.ts";
+import { isPlainObject, isPythonJson } from "../io/base/python-json.ts";
+import { attributesOf } from "../io/base/python-origin.ts";
+import { LOST_KEYS } from "../io/memmap/memmap-meta.ts";
+import { safetensorsCode } from "../io/safetensors/safetensors-header.ts";
+import { escapeComponent } from "../io/snapshot/snapshot-manifest.ts";
+import { entryNameProblem } from "../io/zip/zip-directory.ts";
 import { Float } from "../tensor/complex.ts";
 import { SCALAR_SIZE, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import type { LazyLike } from "../tensordict/classes/lazy.ts";
+import type { NestedTensor } from "../tensordict/core/nested.ts";
+import { entriesOf, isNested, make, type NewState, stateOf, type Td } from "../tensordict/core/state.ts";
+import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";
-import type { LazyLike } from "../tensordict/lazy.ts";
-import type { NestedTensor } from "../tensordict/nested.ts";
-import { entriesOf, isNested, make, type NewState, stateOf, type Td } from "../tensordict/state.ts";
-import type { Entry } from "../tensordict/types.ts";
 import { CliError } from "./errors.ts";
 import { FORMATS, type FormatName } from "./formats.ts";
 

@@ -1,6 +1,6 @@
 // `zensor merge`: several sources into one: their entries together, or the same entries stacked or one after the other.
 import { rmSync } from "node:fs";
-import { isRemote } from "../io/s3.ts";
+import { isRemote } from "../io/store/s3.ts";
 import { combine, union } from "./combine.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { temporaryFor } from "./lifetime.ts";

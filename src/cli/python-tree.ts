@@ -1,13 +1,14 @@
 // What Python programs save, as the one collection that every format can hold, and a tree that tells what each level of
 // it was: a dictionary of any kind of keys, a list, a tuple. Levels hold tensors; everything else is a value.
-import { inFile } from "../io/plain-pickle.ts";
-import { isPlainObject, type PythonJson, pythonJsonStringify, toPlain } from "../io/python-json.ts";
-import { asInPython } from "../io/python-origin.ts";
+
+import { isPlainObject, type PythonJson, pythonJsonStringify, toPlain } from "../io/base/python-json.ts";
+import { asInPython } from "../io/base/python-origin.ts";
+import { inFile } from "../io/pickle/plain-pickle.ts";
 import { SCALAR_SIZE } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { entriesOf, isNested, make, type NewState, type Td } from "../tensordict/core/state.ts";
+import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor, isTensorCollection } from "../tensordict/index.ts";
-import { entriesOf, isNested, make, type NewState, type Td } from "../tensordict/state.ts";
-import type { Entry } from "../tensordict/types.ts";
 import { CliError } from "./errors.ts";
 import { ALONE, METADATA, SEPARATOR, standsBeside } from "./losses.ts";
 import {

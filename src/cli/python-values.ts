@@ -1,7 +1,7 @@
 // Values of Python's that are no tensors, as JSON that every format understands, and beside it what JSON does not tell:
 // that a list was a tuple, a text bytes, and which keys were numbers.
-import { FormatError } from "../io/errors.ts";
-import { isPlainObject, type PythonJson, pythonFloatRepr, pythonJsonStringify } from "../io/python-json.ts";
+import { FormatError } from "../io/base/errors.ts";
+import { isPlainObject, type PythonJson, pythonFloatRepr, pythonJsonStringify } from "../io/base/python-json.ts";
 import {
   asInPython,
   attributesOf,
@@ -11,9 +11,9 @@ import {
   keyInPython,
   noteByteArray,
   noteDict,
-} from "../io/python-origin.ts";
-import { isConstantName, TorchConstant, TorchDevice } from "../io/torch-constants.ts";
-import { deviceNamed } from "../io/torch-values.ts";
+} from "../io/base/python-origin.ts";
+import { isConstantName, TorchConstant, TorchDevice } from "../io/torch/torch-constants.ts";
+import { deviceNamed } from "../io/torch/torch-values.ts";
 import { Complex, Float, Int } from "../tensor/complex.ts";
 import { Device } from "../tensor/device.ts";
 import { DType, dtypeByName } from "../tensor/dtype.ts";

@@ -2,10 +2,10 @@
 // format has a direct way (see remote.ts).
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { FileNotFoundError, FormatError, guarded } from "../io/errors.ts";
-import { download, requireRoom, upload } from "../io/remote-file.ts";
-import { RemotePlace, together } from "../io/s3.ts";
-import { METADATA_FILE } from "../io/snapshot-manifest.ts";
+import { FileNotFoundError, FormatError, guarded } from "../io/base/errors.ts";
+import { METADATA_FILE } from "../io/snapshot/snapshot-manifest.ts";
+import { download, requireRoom, upload } from "../io/store/remote-file.ts";
+import { RemotePlace, together } from "../io/store/s3.ts";
 import { type FormatName, formatByEnding, formatNamed, formatOf, hasDirectWay } from "./formats.ts";
 import { interruption, temporaryFor } from "./lifetime.ts";
 import { inMebibytes, progressBar } from "./progress.ts";

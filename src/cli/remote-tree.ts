@@ -1,6 +1,6 @@
 // The objects below a place in an S3 store as directories and files.
-import type { DirectoryEntry } from "../io/directory-tree.ts";
-import { RemotePlace } from "../io/s3.ts";
+import type { DirectoryEntry } from "../io/disk/directory-tree.ts";
+import { RemotePlace } from "../io/store/s3.ts";
 import { CliError } from "./errors.ts";
 import { interruption } from "./lifetime.ts";
 

@@ -1,23 +1,23 @@
 // Directories and safetensors files in S3 stores. Headers and metadata are read first; of the tensors only the bytes
 // that are asked for are transferred.
-import { FormatError } from "../io/errors.ts";
-import type { BackgroundOptions } from "../io/file-jobs.ts";
-import { readTree } from "../io/memmap-read.ts";
-import { RemoteDirectory } from "../io/remote-directory.ts";
-import { RemoteSafetensors } from "../io/remote-safetensors.ts";
-import { RemotePlace, together } from "../io/s3.ts";
-import { SafetensorsListing } from "../io/safetensors-header.ts";
-import { type LeafNode, leavesOf, type TreeNode } from "../io/tree.ts";
+import { FormatError } from "../io/base/errors.ts";
+import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
+import { readTree } from "../io/memmap/memmap-read.ts";
+import { RemoteDirectory } from "../io/memmap/remote-directory.ts";
+import { type LeafNode, leavesOf, type TreeNode } from "../io/memmap/tree.ts";
+import { RemoteSafetensors } from "../io/safetensors/remote-safetensors.ts";
+import { SafetensorsListing } from "../io/safetensors/safetensors-header.ts";
+import { RemotePlace, together } from "../io/store/s3.ts";
 import { CPU } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
+import type { LazyLike } from "../tensordict/classes/lazy.ts";
+import { entriesOf, isNested, make, stateOf, type Td } from "../tensordict/core/state.ts";
+import type { Entry } from "../tensordict/core/types.ts";
+import { saveRemote } from "../tensordict/disk/remote.ts";
+import { buildTree } from "../tensordict/disk/tree-load.ts";
 import { isNonTensor } from "../tensordict/index.ts";
-import type { LazyLike } from "../tensordict/lazy.ts";
-import { saveRemote } from "../tensordict/remote.ts";
-import { entriesOf, isNested, make, stateOf, type Td } from "../tensordict/state.ts";
-import { buildTree } from "../tensordict/tree-load.ts";
-import type { Entry } from "../tensordict/types.ts";
 import { openAnyClass } from "./any-class.ts";
 import { fromSafetensors } from "./collections.ts";
 import { CliError } from "./errors.ts";

@@ -1,13 +1,13 @@
 // Parts of a collection: some of its entries, and some rows of them. Nothing is read: tensors become views.
-import { fileBehind } from "../io/mapping.ts";
+import { fileBehind } from "../io/disk/mapping.ts";
 import { Size } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
+import type { LazyLike } from "../tensordict/classes/lazy.ts";
+import { isNested, make, outlineOf, stateOf, type Td } from "../tensordict/core/state.ts";
+import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";
-import type { LazyLike } from "../tensordict/lazy.ts";
-import { stackOfValues } from "../tensordict/stacking.ts";
-import { isNested, make, outlineOf, stateOf, type Td } from "../tensordict/state.ts";
-import type { Entry } from "../tensordict/types.ts";
+import { stackOfValues } from "../tensordict/ops/stacking.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { SEPARATOR } from "./losses.ts";
 

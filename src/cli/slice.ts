@@ -1,7 +1,8 @@
 // `zensor slice`: some entries or some rows of a file or a directory, in any format that can be written. Only what is
 // wanted is read.
+
+import type { Td } from "../tensordict/core/state.ts";
 import { TensorDict } from "../tensordict/index.ts";
-import type { Td } from "../tensordict/state.ts";
 import type { Opened } from "./collections.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { SEPARATOR } from "./losses.ts";

@@ -1,5 +1,5 @@
 // What a command reads: a place and its format, opened.
-import { isRemote } from "../io/s3.ts";
+import { isRemote } from "../io/store/s3.ts";
 import { type Opened, openCollection } from "./collections.ts";
 import { type FormatName, formatNamed, formatOf } from "./formats.ts";
 import { recoded } from "./python-tree.ts";

@@ -1,11 +1,11 @@
 // The structure of what a Python program saved, as one text among the strings of a header: formats that know tensors by
 // name alone keep with it what levels and values were, and the values that they have no place for themselves.
-import { FormatError } from "../io/errors.ts";
-import { inFile } from "../io/plain-pickle.ts";
-import { isPlainObject, type PythonJson, parsePythonJson, pythonJsonStringify } from "../io/python-json.ts";
+import { FormatError } from "../io/base/errors.ts";
+import { isPlainObject, type PythonJson, parsePythonJson, pythonJsonStringify } from "../io/base/python-json.ts";
+import { inFile } from "../io/pickle/plain-pickle.ts";
+import { entriesOf, make, outlineOf, type Td } from "../tensordict/core/state.ts";
+import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
-import { entriesOf, make, outlineOf, type Td } from "../tensordict/state.ts";
-import type { Entry } from "../tensordict/types.ts";
 import { CliError } from "./errors.ts";
 import { METADATA, SEPARATOR } from "./losses.ts";
 import { isPlainLevel, NO_STATE, nestedAtDots, type PythonTree, unnested, valueEntry } from "./python-tree.ts";

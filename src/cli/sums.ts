@@ -1,21 +1,22 @@
 // Checksums of tensors by name, whatever format they are in: SHA-256 of their elements, row by row, little-endian.
-import { replaceText } from "../io/durable.ts";
-import { FormatError } from "../io/errors.ts";
-import { FileRanges } from "../io/file-ranges.ts";
-import type { Hdf5File } from "../io/hdf5.ts";
-import { arrayIn } from "../io/npy.ts";
-import { type NpyHeader, readNpyHeader } from "../io/npy-header.ts";
-import { parsePythonJsonObject } from "../io/python-json.ts";
-import { readSmallFile } from "../io/small-file.ts";
-import { nativeBytes } from "../io/tensor-bytes.ts";
-import { readZip, type ZipEntry } from "../io/zip.ts";
-import { windows } from "../io/zip-write.ts";
+
+import { FormatError } from "../io/base/errors.ts";
+import { parsePythonJsonObject } from "../io/base/python-json.ts";
+import { replaceText } from "../io/disk/durable.ts";
+import { FileRanges } from "../io/disk/file-ranges.ts";
+import { readSmallFile } from "../io/disk/small-file.ts";
+import { nativeBytes } from "../io/disk/tensor-bytes.ts";
+import type { Hdf5File } from "../io/hdf5/hdf5.ts";
+import { arrayIn } from "../io/numpy/npy.ts";
+import { type NpyHeader, readNpyHeader } from "../io/numpy/npy-header.ts";
+import { readZip, type ZipEntry } from "../io/zip/zip.ts";
+import { windows } from "../io/zip/zip-write.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import type { LazyLike } from "../tensordict/classes/lazy.ts";
+import { entriesOf, isNested, type Td } from "../tensordict/core/state.ts";
+import { zeros } from "../tensordict/core/tensor-ops.ts";
 import { isNonTensor } from "../tensordict/index.ts";
-import type { LazyLike } from "../tensordict/lazy.ts";
-import { entriesOf, isNested, type Td } from "../tensordict/state.ts";
-import { zeros } from "../tensordict/tensor-ops.ts";
 import { isHeaderArray } from "./collections.ts";
 import { pause } from "./lifetime.ts";
 import { METADATA, SEPARATOR, standsBeside } from "./losses.ts";

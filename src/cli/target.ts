@@ -3,12 +3,12 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { styleText } from "node:util";
-import { discardPath, replaceDurably, temporaryBeside } from "../io/durable.ts";
-import type { BackgroundOptions } from "../io/file-jobs.ts";
-import { isInside, realPlace } from "../io/paths.ts";
-import { isRemote } from "../io/s3.ts";
-import { copyMappedFiles } from "../io/tensor-bytes.ts";
-import type { Td } from "../tensordict/state.ts";
+import { isInside, realPlace } from "../io/base/paths.ts";
+import { discardPath, replaceDurably, temporaryBeside } from "../io/disk/durable.ts";
+import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
+import { copyMappedFiles } from "../io/disk/tensor-bytes.ts";
+import { isRemote } from "../io/store/s3.ts";
+import type { Td } from "../tensordict/core/state.ts";
 import type { Opened } from "./collections.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { FORMATS, type FormatName, formatNamed, hasDirectWay, targetFormat } from "./formats.ts";

@@ -1,7 +1,7 @@
 // `zensor tree`: the files of a directory, on this machine or in a store.
 import { statSync } from "node:fs";
-import { directoryEntries, directoryTree, entriesTree } from "../io/directory-tree.ts";
-import { isRemote } from "../io/s3.ts";
+import { directoryEntries, directoryTree, entriesTree } from "../io/disk/directory-tree.ts";
+import { isRemote } from "../io/store/s3.ts";
 import { CliError } from "./errors.ts";
 import { say } from "./output.ts";
 import { countOption } from "./text.ts";

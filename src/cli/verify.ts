@@ -1,11 +1,11 @@
 // `zensor verify`: whether a file or a directory is whole: its structure, its checksums where the format has some, and
 // those of a file that was written before. Nothing larger than a part is in memory, except what is compressed.
 import { isAbsolute, relative, resolve } from "node:path";
-import { FormatError } from "../io/errors.ts";
-import { isRemote } from "../io/s3.ts";
-import { copyMappedFiles } from "../io/tensor-bytes.ts";
+import { FormatError } from "../io/base/errors.ts";
+import { copyMappedFiles } from "../io/disk/tensor-bytes.ts";
+import { isRemote } from "../io/store/s3.ts";
+import type { Td } from "../tensordict/core/state.ts";
 import { TensorDict } from "../tensordict/index.ts";
-import type { Td } from "../tensordict/state.ts";
 import { openAnyClass } from "./any-class.ts";
 import { checkArchive, checkDirectory, checkObjects, checkSnapshot } from "./check-places.ts";
 import { checkZip } from "./check-zip.ts";
@@ -57,7 +57,7 @@ async function checkArchiveFile(path: string, format: FormatName, report: Report
 }
 
 async function isLegacy(path: string): Promise<boolean> {
-  const { FileRanges } = await import("../io/file-ranges.ts");
+  const { FileRanges } = await import("../io/disk/file-ranges.ts");
   return FileRanges.with(path, (file) => file.size > 0 && file.read(0, 1)[0] !== 0x50);
 }
 
@@ -122,7 +122,7 @@ async function checkTensors(path: string, format: FormatName, options: VerifyOpt
   const wantsSums = options.sums !== undefined || options.writeSums !== undefined;
   const use = (tensors: Iterable<Parts>) => useSums(path, tensors, options, report);
   if (format === "hdf5") {
-    const { Hdf5File } = await import("../io/hdf5.ts");
+    const { Hdf5File } = await import("../io/hdf5/hdf5.ts");
     using file = new Hdf5File(path, "r");
     const tensors = [...hdf5Tensors(file, report)];
     // The library compares the checksums of chunks when it reads them.
@@ -133,7 +133,7 @@ async function checkTensors(path: string, format: FormatName, options: VerifyOpt
   if (format === "torchsnapshot" && !wantsSums) return;
   if (format === "pt" && !wantsSums) {
     // Files of other things than tensors by name are whole, too.
-    (await import("../io/torch-file.ts")).loadTorch(path);
+    (await import("../io/torch/torch-file.ts")).loadTorch(path);
     return;
   }
   if (format === "npz") {

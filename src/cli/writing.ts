@@ -2,13 +2,13 @@
 import { mkdirSync, renameSync } from "node:fs";
 import { dirname } from "node:path";
 import { fromTypedArray } from "../api/tensor-data.ts";
-import { guarded } from "../io/errors.ts";
-import type { BackgroundOptions } from "../io/file-jobs.ts";
-import { isRemote } from "../io/s3.ts";
+import { guarded } from "../io/base/errors.ts";
+import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
+import { isRemote } from "../io/store/s3.ts";
 import { Float } from "../tensor/complex.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { entriesOf, type Td } from "../tensordict/core/state.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
-import { entriesOf, type Td } from "../tensordict/state.ts";
 import { openAnyClass } from "./any-class.ts";
 import { CliError } from "./errors.ts";
 import type { FormatName } from "./formats.ts";
@@ -62,13 +62,13 @@ async function writeSafetensors(td: Td, path: string, options: WriteOptions): Pr
     const { toSafetensorsAsync } = await import("../tensordict/index.ts");
     return await toSafetensorsAsync(td, path, { ...options });
   }
-  const { saveSafetensorsAsync } = await import("../io/safetensors.ts");
+  const { saveSafetensorsAsync } = await import("../io/safetensors/safetensors.ts");
   const { tensors, metadata } = flat(td);
   await saveSafetensorsAsync(tensors, path, { ...options, metadata });
 }
 
 async function writeTorch({ td, tree }: Written, path: string, options: WriteOptions): Promise<void> {
-  const { saveTorchAsync } = await import("../io/torch-save.ts");
+  const { saveTorchAsync } = await import("../io/torch/torch-save.ts");
   if (tree !== null) return await saveTorchAsync(decodePython(td, tree, path), path, { ...options });
   if (isStructured(td)) return await saveTorchAsync(td, path, { ...options });
   const { tensors, metadata } = flat(td);
@@ -77,7 +77,7 @@ async function writeTorch({ td, tree }: Written, path: string, options: WriteOpt
 }
 
 async function writeNpz(td: Td, path: string, options: WriteOptions): Promise<void> {
-  const { saveNpzAsync } = await import("../io/npz.ts");
+  const { saveNpzAsync } = await import("../io/numpy/npz.ts");
   const { tensors, metadata } = flat(td);
   const text = metadataText(metadata);
   if (text !== null) tensors.set(METADATA, fromTypedArray(new TextEncoder().encode(text)));
@@ -87,7 +87,7 @@ async function writeNpz(td: Td, path: string, options: WriteOptions): Promise<vo
 }
 
 async function writeNpy(td: Td, path: string, options: WriteOptions): Promise<void> {
-  const { saveNpyAsync } = await import("../io/npy.ts");
+  const { saveNpyAsync } = await import("../io/numpy/npy.ts");
   const [tensor] = flat(td).tensors.values();
   await saveNpyAsync(`${path}.npy`, tensor as Tensor, { ...options });
   renameSync(`${path}.npy`, path);
@@ -103,7 +103,7 @@ async function writeHdf5(td: Td, path: string, { onProgress, signal }: WriteOpti
 }
 
 async function writeSnapshot(td: Td, path: string, options: WriteOptions): Promise<void> {
-  const { Snapshot, StateDict } = await import("../io/snapshot.ts");
+  const { Snapshot, StateDict } = await import("../io/snapshot/snapshot.ts");
   const { tensors, metadata, values } = flat(td);
   const state: Record<string, unknown> = Object.fromEntries([...tensors, ...values]);
   if (metadata !== null) state[METADATA] = metadata;

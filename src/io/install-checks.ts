@@ -1,12 +1,12 @@
 // Puts the checks of arguments before the methods of this room's classes.
 import { installChecks } from "../tensor/checks.ts";
-import { GgufFile } from "./gguf.ts";
-import { Hdf5File, Hdf5Opaque } from "./hdf5.ts";
-import { RemoteSafetensors } from "./remote-safetensors.ts";
-import { SafetensorsFile } from "./safetensors.ts";
-import { SafetensorsListing } from "./safetensors-header.ts";
-import { METHODS, STATICS } from "./signatures.ts";
-import { PendingSnapshot, Snapshot, StateDict } from "./snapshot.ts";
+import { METHODS, STATICS } from "./base/signatures.ts";
+import { GgufFile } from "./gguf/gguf.ts";
+import { Hdf5File, Hdf5Opaque } from "./hdf5/hdf5.ts";
+import { RemoteSafetensors } from "./safetensors/remote-safetensors.ts";
+import { SafetensorsFile } from "./safetensors/safetensors.ts";
+import { SafetensorsListing } from "./safetensors/safetensors-header.ts";
+import { PendingSnapshot, Snapshot, StateDict } from "./snapshot/snapshot.ts";
 
 const classes = {
   GgufFile,

@@ -1,7 +1,7 @@
 /** A profile in the trace format of Chrome, as torch writes it. */
 import { threadId } from "node:worker_threads";
-import { replaceText } from "../io/durable.ts";
-import { absolutePath } from "../io/paths.ts";
+import { absolutePath } from "../io/base/paths.ts";
+import { replaceText } from "../io/disk/durable.ts";
 import type { ProfilerEvent } from "./recorder.ts";
 
 /** Complete events, times in microseconds. */

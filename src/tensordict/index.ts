@@ -1,43 +1,34 @@
 // The TensorDict room: what other rooms and programs use of it.
 
-import type { BackgroundOptions } from "../io/file-jobs.ts";
+import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
 import "./install-checks.ts";
 import { checkedArguments } from "../tensor/checks.ts";
-import { TensorDictBase } from "./base.ts";
-import { type LoadOptions, loadTree, loadTreeAsync } from "./memmap-load.ts";
-import { PersistentTensorDict } from "./persistent.ts";
-import { toH5Async } from "./persistent-later.ts";
-import { FUNCTIONS } from "./signatures.ts";
-import { lazyStackTds, maybeDenseStackTds } from "./stacking.ts";
-import type { Td } from "./state.ts";
-import { loader } from "./state.ts";
-import { TensorDict } from "./tensordict.ts";
-import type { CollectionOptions, Schema } from "./types.ts";
+import { TensorDictBase } from "./classes/base.ts";
+import { PersistentTensorDict } from "./classes/persistent.ts";
+import { toH5Async } from "./classes/persistent-later.ts";
+import { TensorDict } from "./classes/tensordict.ts";
+import { FUNCTIONS } from "./core/signatures.ts";
+import type { Td } from "./core/state.ts";
+import { loader } from "./core/state.ts";
+import type { CollectionOptions, Schema } from "./core/types.ts";
+import { type LoadOptions, loadTree, loadTreeAsync } from "./disk/memmap-load.ts";
+import { lazyStackTds, maybeDenseStackTds } from "./ops/stacking.ts";
 
-export { type PackOptions, packMemmap, refreshArchiveChecksums, unpackMemmap } from "../io/archive-tools.ts";
-export { type ArchiveCompression, isMemmapArchive } from "../io/memmap-archive.ts";
-export type { ConsolidateOptions } from "./consolidated.ts";
-export { fromConsolidated } from "./consolidated-load.ts";
-export { type EarlyOptions, TensorDictFuture } from "./disk-methods.ts";
-export { InplaceWriteError, KeyThroughLeafError, unravelKey, unravelKeyList } from "./keys.ts";
-export { LazyStackedTensorDict } from "./lazy.ts";
+export { type PackOptions, packMemmap, refreshArchiveChecksums, unpackMemmap } from "../io/memmap/archive-tools.ts";
+export { type ArchiveCompression, isMemmapArchive } from "../io/memmap/memmap-archive.ts";
+export { type EarlyOptions, TensorDictFuture } from "./classes/disk-methods.ts";
+export { LazyStackedTensorDict } from "./classes/lazy.ts";
+export { MetaData, NonTensorData, NonTensorStack } from "./classes/non-tensor.ts";
 export {
-  type FromTensorOptions,
-  type MappedOptions,
-  /** Older name of MemoryMappedTensor. */
-  MemoryMappedTensor as MemmapTensor,
-  MemoryMappedTensor,
-} from "./mapped-tensor.ts";
-export { appendMemmap } from "./memmap-append.ts";
-export type { LoadOptions } from "./memmap-load.ts";
-export type { MemmapOptions } from "./memmap-save.ts";
-export { fromModule, type ModuleLike, toModule } from "./module.ts";
-export { NestedTensor } from "./nested.ts";
-export { MetaData, NonTensorData, NonTensorStack } from "./non-tensor.ts";
-export type { FromH5Options, Hdf5Group, PersistentOptions } from "./persistent-options.ts";
-export type { ApplyOptions } from "./pointwise.ts";
-export { loadRemote, type RemoteLoadOptions, type RemoteSaveOptions, saveRemote } from "./remote.ts";
-export { fromSafetensors, toSafetensors, toSafetensorsAsync } from "./safetensors.ts";
+  type Fields,
+  isTensorclass,
+  registerTensorClass,
+  type TensorClass,
+  TensorClassBase,
+  tensorclass,
+} from "./classes/tensorclass.ts";
+export { InplaceWriteError, KeyThroughLeafError, unravelKey, unravelKeyList } from "./core/keys.ts";
+export { NestedTensor } from "./core/nested.ts";
 export {
   getDefaultsToNull,
   getTensorDictPrintoptions,
@@ -49,20 +40,8 @@ export {
   setLazyLegacy,
   setListToStack,
   setTensorDictPrintoptions,
-} from "./settings.ts";
-export { fromShared, type Shared, toShared } from "./sharing.ts";
-export { catTds as cat, denseStack, stackTds as stack } from "./stacking.ts";
-export { isNonTensor, isTensorCollection } from "./state.ts";
-export type { LoadStateOptions, StateDictOptions, TensorState } from "./state-dict.ts";
-export {
-  type Fields,
-  isTensorclass,
-  registerTensorClass,
-  type TensorClass,
-  TensorClassBase,
-  tensorclass,
-} from "./tensorclass.ts";
-export { type PickleChoice, PickledData, PythonClass } from "./tree-load.ts";
+} from "./core/settings.ts";
+export { isNonTensor, isTensorCollection } from "./core/state.ts";
 export type {
   CollectionOptions,
   Entry,
@@ -72,7 +51,28 @@ export type {
   SizeLike,
   Stored,
   StoredAll,
-} from "./types.ts";
+} from "./core/types.ts";
+export type { ConsolidateOptions } from "./disk/consolidated.ts";
+export { fromConsolidated } from "./disk/consolidated-load.ts";
+export {
+  type FromTensorOptions,
+  type MappedOptions,
+  /** Older name of MemoryMappedTensor. */
+  MemoryMappedTensor as MemmapTensor,
+  MemoryMappedTensor,
+} from "./disk/mapped-tensor.ts";
+export { appendMemmap } from "./disk/memmap-append.ts";
+export type { LoadOptions } from "./disk/memmap-load.ts";
+export type { MemmapOptions } from "./disk/memmap-save.ts";
+export type { FromH5Options, Hdf5Group, PersistentOptions } from "./disk/persistent-options.ts";
+export { loadRemote, type RemoteLoadOptions, type RemoteSaveOptions, saveRemote } from "./disk/remote.ts";
+export { fromSafetensors, toSafetensors, toSafetensorsAsync } from "./disk/safetensors.ts";
+export { fromShared, type Shared, toShared } from "./disk/sharing.ts";
+export { type PickleChoice, PickledData, PythonClass } from "./disk/tree-load.ts";
+export { fromModule, type ModuleLike, toModule } from "./ops/module.ts";
+export type { ApplyOptions } from "./ops/pointwise.ts";
+export { catTds as cat, denseStack, stackTds as stack } from "./ops/stacking.ts";
+export type { LoadStateOptions, StateDictOptions, TensorState } from "./ops/state-dict.ts";
 export { PersistentTensorDict, TensorDict, TensorDictBase };
 
 /** The arguments of a function in their places. */
@@ -130,4 +130,4 @@ export {
   type PadSequenceOptions,
   padSequenceTds as padSequence,
   padTd as pad,
-} from "./utils.ts";
+} from "./ops/utils.ts";

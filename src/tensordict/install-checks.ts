@@ -1,14 +1,14 @@
 // Puts the checks of arguments before the methods of all collections.
 
 import { installChecks } from "../tensor/checks.ts";
-import { TensorDictBase } from "./base.ts";
-import { DiskMethods } from "./disk-methods.ts";
-import { LazyStackedTensorDict } from "./lazy.ts";
-import { BINARY, COMPARE, MathMethods, REDUCE, SIMPLE } from "./math-methods.ts";
-import { PersistentTensorDict } from "./persistent.ts";
-import { FORMS, LAZY_METHODS, METHODS, STATICS } from "./signatures.ts";
-import { TensorDict } from "./tensordict.ts";
-import { guarded } from "./too-deep.ts";
+import { TensorDictBase } from "./classes/base.ts";
+import { DiskMethods } from "./classes/disk-methods.ts";
+import { LazyStackedTensorDict } from "./classes/lazy.ts";
+import { BINARY, COMPARE, MathMethods, REDUCE, SIMPLE } from "./classes/math-methods.ts";
+import { PersistentTensorDict } from "./classes/persistent.ts";
+import { TensorDict } from "./classes/tensordict.ts";
+import { FORMS, LAZY_METHODS, METHODS, STATICS } from "./core/signatures.ts";
+import { guarded } from "./core/too-deep.ts";
 
 const forms = (names: readonly string[], form: string) => Object.fromEntries(names.map((name) => [name, form]));
 const ALL = {

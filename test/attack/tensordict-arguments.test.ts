@@ -9,7 +9,7 @@ import { ones, zeros } from "../../generated/functional.ts";
 import * as Z from "../../src/index.ts";
 import { ZensorError } from "../../src/tensor/errors.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
-import type { Td } from "../../src/tensordict/state.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 
 const T = Z.tensordict;
 const folder = mkdtempSync(join(tmpdir(), "zensor-attack-"));

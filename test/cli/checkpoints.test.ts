@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findHdf5 } from "../../src/ffi/hdf5.ts";
 import { float, fromTypedArray, ones } from "../../src/index.ts";
-import { loadNpz, saveNpz } from "../../src/io/npz.ts";
-import { saveSafetensors } from "../../src/io/safetensors.ts";
-import { FileWrite } from "../../src/io/single-file.ts";
-import { loadExactly } from "../../src/io/torch-file.ts";
-import { saveTorch } from "../../src/io/torch-save.ts";
-import { zipPieces } from "../../src/io/zip-write.ts";
+import { loadNpz, saveNpz } from "../../src/io/numpy/npz.ts";
+import { saveSafetensors } from "../../src/io/safetensors/safetensors.ts";
+import { FileWrite } from "../../src/io/store/single-file.ts";
+import { loadExactly } from "../../src/io/torch/torch-file.ts";
+import { saveTorch } from "../../src/io/torch/torch-save.ts";
+import { zipPieces } from "../../src/io/zip/zip-write.ts";
 import { equalText, pythonText } from "../io/python-text.ts";
 import { zensor } from "./run.ts";
 

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findHdf5 } from "../../src/ffi/hdf5.ts";
 import { arange, lazyStack, ones, randn } from "../../src/index.ts";
-import { saveSafetensors } from "../../src/io/safetensors.ts";
+import { saveSafetensors } from "../../src/io/safetensors/safetensors.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 import "../../src/install.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "zensor-cli-"));

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findHdf5 } from "../../src/ffi/hdf5.ts";
 import { arange, float, nn, ones, tensor } from "../../src/index.ts";
-import { saveNpz } from "../../src/io/npz.ts";
-import { SafetensorsFile, saveSafetensors } from "../../src/io/safetensors.ts";
-import { saveTorch } from "../../src/io/torch-save.ts";
+import { saveNpz } from "../../src/io/numpy/npz.ts";
+import { SafetensorsFile, saveSafetensors } from "../../src/io/safetensors/safetensors.ts";
+import { saveTorch } from "../../src/io/torch/torch-save.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
 import {
   lazyStack,

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { arange, manualSeed, ones, randn, zeros } from "../../src/index.ts";
-import { loadSafetensors, SafetensorsFile, saveSafetensors } from "../../src/io/safetensors.ts";
+import { loadSafetensors, SafetensorsFile, saveSafetensors } from "../../src/io/safetensors/safetensors.ts";
 import { cat, lazyStack, NonTensorData, NonTensorStack, stack, TensorDict } from "../../src/tensordict/index.ts";
 import { zensor } from "./run.ts";
 

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FORMATS, type FormatName } from "../../src/cli/formats.ts";
 import { arange, ones } from "../../src/index.ts";
-import { hdf5Engine } from "../../src/io/hdf5.ts";
-import { loadNpy, saveNpy } from "../../src/io/npy.ts";
+import { hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
+import { loadNpy, saveNpy } from "../../src/io/numpy/npy.ts";
 import { NonTensorData, TensorDict } from "../../src/tensordict/index.ts";
 import { zensor } from "./run.ts";
 

@@ -5,9 +5,9 @@ import { copyFileSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FORMATS, type FormatName } from "../../src/cli/formats.ts";
-import { hdf5Engine } from "../../src/io/hdf5.ts";
+import { hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 import { zensor } from "./run.ts";
 
 const room = mkdtempSync(join(tmpdir(), "zensor-pairs-"));

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { arange, ones, randn } from "../../src/index.ts";
-import { saveSafetensors } from "../../src/io/safetensors.ts";
+import { saveSafetensors } from "../../src/io/safetensors/safetensors.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";
 import { HostileStore } from "../fuzz/hostile-store.ts";
 import { describeWithStore } from "../io/s3-server.ts";

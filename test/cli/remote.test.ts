@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { arange, ones, randn, zeros } from "../../src/index.ts";
-import { saveSafetensors } from "../../src/io/safetensors.ts";
+import { saveSafetensors } from "../../src/io/safetensors/safetensors.ts";
 import { lazyStack, NonTensorData, TensorDict } from "../../src/tensordict/index.ts";
 import { describeWithStore } from "../io/s3-server.ts";
 import { program, started, zensor } from "./run.ts";

@@ -3,7 +3,7 @@ import { spyOn } from "bun:test";
 import { join } from "node:path";
 import { main } from "../../src/cli/main.ts";
 import { output } from "../../src/cli/output.ts";
-import { copyMappedFiles } from "../../src/io/tensor-bytes.ts";
+import { copyMappedFiles } from "../../src/io/disk/tensor-bytes.ts";
 
 /** What a command printed and ended with. */
 export interface Done {

@@ -1,7 +1,7 @@
 // What scenarios share: running all writers, and noting what is not as it should be.
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { OSError } from "../../src/io/errors.ts";
+import { OSError } from "../../src/io/base/errors.ts";
 import { WRITERS, type Writer } from "./writers.ts";
 
 /** By writer. */

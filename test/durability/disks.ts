@@ -2,8 +2,8 @@
 // gives what misbehaved: no text, no problem.
 import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, statfsSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 import {
   checkError,
   Findings,

@@ -1,14 +1,14 @@
 // Mappings on full disks, additions to what is saved, limits of the process, and saving without end.
 import { closeSync, existsSync, openSync, rmSync, statfsSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { hdf5Engine } from "../../src/io/hdf5.ts";
-import { mapFile } from "../../src/io/mapping.ts";
-import { loadNpz, saveNpz } from "../../src/io/npz.ts";
-import { Snapshot, StateDict } from "../../src/io/snapshot.ts";
+import { mapFile } from "../../src/io/disk/mapping.ts";
+import { hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
+import { loadNpz, saveNpz } from "../../src/io/numpy/npz.ts";
+import { Snapshot, StateDict } from "../../src/io/snapshot/snapshot.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { appendMemmap, fromConsolidated, MemoryMappedTensor, TensorDict } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { zeros } from "../../src/tensordict/tensor-ops.ts";
 import {
   checkError,
   Findings,

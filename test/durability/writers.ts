@@ -3,18 +3,18 @@ import "../../src/install.ts";
 import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { convert } from "../../src/cli/convert.ts";
-import { hdf5Engine } from "../../src/io/hdf5.ts";
-import { loadNpy, saveNpy, saveNpyAsync } from "../../src/io/npy.ts";
-import { loadNpz, saveNpz, saveNpzAsync } from "../../src/io/npz.ts";
-import { loadSafetensors, saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors.ts";
-import { Snapshot, StateDict } from "../../src/io/snapshot.ts";
-import { copyMappedFiles } from "../../src/io/tensor-bytes.ts";
-import { loadTorch } from "../../src/io/torch-file.ts";
-import { saveTorch, saveTorchAsync } from "../../src/io/torch-save.ts";
+import { copyMappedFiles } from "../../src/io/disk/tensor-bytes.ts";
+import { hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
+import { loadNpy, saveNpy, saveNpyAsync } from "../../src/io/numpy/npy.ts";
+import { loadNpz, saveNpz, saveNpzAsync } from "../../src/io/numpy/npz.ts";
+import { loadSafetensors, saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors/safetensors.ts";
+import { Snapshot, StateDict } from "../../src/io/snapshot/snapshot.ts";
+import { loadTorch } from "../../src/io/torch/torch-file.ts";
+import { saveTorch, saveTorchAsync } from "../../src/io/torch/torch-save.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { fromConsolidated, fromSafetensors, TensorDict, toSafetensors } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { zeros } from "../../src/tensordict/tensor-ops.ts";
 
 /** Where something is written, and how much. */
 export interface Version {

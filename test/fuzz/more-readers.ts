@@ -3,6 +3,7 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs
 import { dirname, join } from "node:path";
 import { MemoryMappedTensor } from "../../src/index.ts";
 import { RemoteSafetensors, saveSafetensors } from "../../src/io/index.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import {
   appendMemmap,
   fromShared,
@@ -13,7 +14,6 @@ import {
   toShared,
   unpackMemmap,
 } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 import { Point } from "../tensordict/classes.ts";
 import type { Choices } from "./choices.ts";
 import type { Files } from "./damage.ts";

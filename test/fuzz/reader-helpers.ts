@@ -3,9 +3,9 @@ import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DType } from "../../src/tensor/dtype.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { tensor } from "../../src/tensordict/core/tensor-ops.ts";
 import { isTensorCollection, lazyStack, TensorDict } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { tensor } from "../../src/tensordict/tensor-ops.ts";
 import type { Choices } from "./choices.ts";
 import type { Container, Files } from "./damage.ts";
 

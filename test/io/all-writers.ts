@@ -1,15 +1,15 @@
 // Every function that writes a file or a directory, in one table: a tree goes in, and comes back.
 import "../../src/install.ts";
-import { hdf5Engine } from "../../src/io/hdf5.ts";
-import { loadNpz, saveNpz, saveNpzAsync } from "../../src/io/npz.ts";
-import { loadSafetensors, saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors.ts";
-import { Snapshot, StateDict } from "../../src/io/snapshot.ts";
-import { loadTorch } from "../../src/io/torch-file.ts";
-import { saveTorch, saveTorchAsync } from "../../src/io/torch-save.ts";
+import { hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
+import { loadNpz, saveNpz, saveNpzAsync } from "../../src/io/numpy/npz.ts";
+import { loadSafetensors, saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors/safetensors.ts";
+import { Snapshot, StateDict } from "../../src/io/snapshot/snapshot.ts";
+import { loadTorch } from "../../src/io/torch/torch-file.ts";
+import { saveTorch, saveTorchAsync } from "../../src/io/torch/torch-save.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { toSafetensorsAsync } from "../../src/tensordict/disk/safetensors.ts";
 import { fromConsolidated, fromSafetensors, TensorDict, toSafetensors } from "../../src/tensordict/index.ts";
-import { toSafetensorsAsync } from "../../src/tensordict/safetensors.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 
 /** Values by key, nested in objects without a prototype. */
 export type Tree = { [key: string]: unknown };

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FormatError, OSError } from "../../src/io/errors.ts";
+import { FormatError, OSError } from "../../src/io/base/errors.ts";
 
 /** The bytes of fixture files by name. */
 export function decoded(files: Record<string, string>): Map<string, Buffer> {

@@ -5,12 +5,12 @@ import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { addressOf, native } from "../../src/ffi/library.ts";
-import { FileNotFoundError, OSError } from "../../src/io/errors.ts";
-import { FileJobs, JobFlag, writing } from "../../src/io/file-jobs.ts";
-import { anonymousStorage, mapFile, mapFiles, mappedFileOf, sparseFile } from "../../src/io/mapping.ts";
+import { FileNotFoundError, OSError } from "../../src/io/base/errors.ts";
+import { FileJobs, JobFlag, writing } from "../../src/io/disk/file-jobs.ts";
+import { anonymousStorage, mapFile, mapFiles, mappedFileOf, sparseFile } from "../../src/io/disk/mapping.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import { zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { MemoryMappedTensor } from "../../src/tensordict/index.ts";
-import { zeros } from "../../src/tensordict/tensor-ops.ts";
 
 let dir: string;
 beforeAll(() => {

@@ -4,8 +4,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FileNotFoundError, FormatError } from "../../src/io/errors.ts";
-import { GgufFile, loadGguf } from "../../src/io/gguf.ts";
+import { FileNotFoundError, FormatError } from "../../src/io/base/errors.ts";
+import { GgufFile, loadGguf } from "../../src/io/gguf/gguf.ts";
 
 const fixtures = join(import.meta.dir, "../fixtures/gguf");
 const all = join(fixtures, "all.gguf");

@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { arange } from "../../generated/functional.ts";
 import { findHdf5, type Hdf5Library, identifiersInUse } from "../../src/ffi/hdf5.ts";
-import { FileNotFoundError, FormatError, OSError } from "../../src/io/errors.ts";
-import { Hdf5File, type Hdf5Opaque, hdf5Engine } from "../../src/io/hdf5.ts";
+import { FileNotFoundError, FormatError, OSError } from "../../src/io/base/errors.ts";
+import { Hdf5File, type Hdf5Opaque, hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 
 const engine = hdf5Engine();
 const reason = engine === null ? " (skipped: libhdf5 is not installed here)" : "";
@@ -327,7 +327,7 @@ describe.skipIf(engine === null)(`opening${reason}`, () => {
     const path = fresh();
     using mine = new Hdf5File(path, "w");
     mine.put("a", arange(2));
-    const program = `import { Hdf5File } from ${JSON.stringify(join(import.meta.dir, "../../src/io/hdf5.ts"))};
+    const program = `import { Hdf5File } from ${JSON.stringify(join(import.meta.dir, "../../src/io/hdf5/hdf5.ts"))};
       try { new Hdf5File(${JSON.stringify(path)}, "r+"); console.log("opened"); }
       catch (error) { console.log(error.name, error.errno, error.message.includes("unable to lock file")); }`;
     const { stdout, stderr } = Bun.spawnSync([process.execPath, "-e", program], {
@@ -339,7 +339,7 @@ describe.skipIf(engine === null)(`opening${reason}`, () => {
 });
 
 test("a missing library is one clear error", () => {
-  const module = JSON.stringify(join(import.meta.dir, "../../src/io/hdf5.ts"));
+  const module = JSON.stringify(join(import.meta.dir, "../../src/io/hdf5/hdf5.ts"));
   const program = `import { Hdf5File, hdf5Engine } from ${module};
     console.log(hdf5Engine());
     try { new Hdf5File("x.h5"); } catch (error) { console.log(error.name, error.code, error.message); }`;
@@ -356,7 +356,7 @@ describe.skipIf(engine === null || process.platform !== "linux")(`leaks${reason}
     cpSync(join(FIXTURES, "h5py.h5"), path);
     const program = `import { leastGrowth } from ${JSON.stringify(join(import.meta.dir, "../tensordict/helpers.ts"))};
       import { arange } from ${JSON.stringify(join(import.meta.dir, "../../src/index.ts"))};
-      import { Hdf5File } from ${JSON.stringify(join(import.meta.dir, "../../src/io/hdf5.ts"))};
+      import { Hdf5File } from ${JSON.stringify(join(import.meta.dir, "../../src/io/hdf5/hdf5.ts"))};
       const rounds = () => {
         for (let i = 0; i < 1000; i++) {
           using file = new Hdf5File(${JSON.stringify(path)}, "r+");

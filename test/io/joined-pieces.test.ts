@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { arange, type Tensor } from "../../src/index.ts";
-import type { Piece } from "../../src/io/pieces.ts";
-import { FileWrite } from "../../src/io/single-file.ts";
-import { nativeBytes } from "../../src/io/tensor-bytes.ts";
+import type { Piece } from "../../src/io/disk/pieces.ts";
+import { nativeBytes } from "../../src/io/disk/tensor-bytes.ts";
+import { FileWrite } from "../../src/io/store/single-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "zensor-joined-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

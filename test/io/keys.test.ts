@@ -1,6 +1,6 @@
 // Keys as file names.
 import { describe, expect, test } from "bun:test";
-import { decodeKey, encodeKey, isSafeRawName, keyProblem } from "../../src/io/keys.ts";
+import { decodeKey, encodeKey, isSafeRawName, keyProblem } from "../../src/io/base/keys.ts";
 
 const CASES: [string, string][] = [
   ["a", "a"],

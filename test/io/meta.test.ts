@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { io, loadMemmap, MemoryMappedTensor, ones, type Tensor, TensorDict, zeros } from "../../src/index.ts";
-import { hdf5Engine } from "../../src/io/hdf5.ts";
+import { hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
 
 const room = mkdtempSync(join(tmpdir(), "zensor-meta-"));
 afterAll(() => rmSync(room, { recursive: true, force: true }));

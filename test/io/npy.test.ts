@@ -3,13 +3,13 @@ import "../../src/index.ts";
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { FileNotFoundError, FormatError } from "../../src/io/errors.ts";
-import { loadNpy, saveNpy } from "../../src/io/npy.ts";
-import { loadNpz, saveNpz } from "../../src/io/npz.ts";
-import { zipPieces } from "../../src/io/zip-write.ts";
+import { FileNotFoundError, FormatError } from "../../src/io/base/errors.ts";
+import { loadNpy, saveNpy } from "../../src/io/numpy/npy.ts";
+import { loadNpz, saveNpz } from "../../src/io/numpy/npz.ts";
+import { zipPieces } from "../../src/io/zip/zip-write.ts";
 import { type DType, dtypeByName } from "../../src/tensor/dtype.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import fixtures from "../fixtures/archives/numpy.json" with { type: "json" };
 import { decoded, flipped, roomFor, survives } from "./archive-files.ts";
 

@@ -3,8 +3,8 @@ import "../../src/install.ts";
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { FormatError } from "../../src/io/errors.ts";
-import { readPlainPickle } from "../../src/io/plain-pickle.ts";
+import { FormatError } from "../../src/io/base/errors.ts";
+import { readPlainPickle } from "../../src/io/pickle/plain-pickle.ts";
 import { Complex } from "../../src/tensor/complex.ts";
 
 const written = JSON.parse(readFileSync(join(import.meta.dir, "../fixtures/torch/pickles.json"), "utf8")) as Record<

@@ -9,7 +9,7 @@ import {
   pythonFloatRepr,
   pythonJsonStringify,
   toPlain,
-} from "../../src/io/python-json.ts";
+} from "../../src/io/base/python-json.ts";
 import { Float, Int } from "../../src/tensor/complex.ts";
 
 describe("floats print as Python's repr", () => {

@@ -1,8 +1,8 @@
 // Values of .pt files as texts in which every type of Python can be seen: those of scripts/oracle/make_checkpoints.py.
 import { createHash } from "node:crypto";
-import { pythonFloatRepr, pythonJsonString } from "../../src/io/python-json.ts";
-import { asInPython, attributesOf, dictClassOf, isByteArray, keyInPython } from "../../src/io/python-origin.ts";
-import { TorchConstant, TorchDevice } from "../../src/io/torch-constants.ts";
+import { pythonFloatRepr, pythonJsonString } from "../../src/io/base/python-json.ts";
+import { asInPython, attributesOf, dictClassOf, isByteArray, keyInPython } from "../../src/io/base/python-origin.ts";
+import { TorchConstant, TorchDevice } from "../../src/io/torch/torch-constants.ts";
 import { Parameter } from "../../src/nn/parameter.ts";
 import { Complex, Float, Int } from "../../src/tensor/complex.ts";
 import { Device } from "../../src/tensor/device.ts";

@@ -5,10 +5,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randn, type Tensor } from "../../src/index.ts";
-import { download, upload } from "../../src/io/remote-file.ts";
-import { type RemoteOptions, RemotePlace } from "../../src/io/s3.ts";
-import { loadTorch } from "../../src/io/torch-file.ts";
-import { saveTorch } from "../../src/io/torch-save.ts";
+import { download, upload } from "../../src/io/store/remote-file.ts";
+import { type RemoteOptions, RemotePlace } from "../../src/io/store/s3.ts";
+import { loadTorch } from "../../src/io/torch/torch-file.ts";
+import { saveTorch } from "../../src/io/torch/torch-save.ts";
 import { describeWithStore } from "./s3-server.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "zensor-remote-"));

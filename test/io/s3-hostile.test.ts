@@ -2,9 +2,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { FormatError, OSError } from "../../src/io/errors.ts";
-import { download } from "../../src/io/remote-file.ts";
-import { RemotePlace } from "../../src/io/s3.ts";
+import { FormatError, OSError } from "../../src/io/base/errors.ts";
+import { download } from "../../src/io/store/remote-file.ts";
+import { RemotePlace } from "../../src/io/store/s3.ts";
 import { HostileStore, type Lie } from "../fuzz/hostile-store.ts";
 import { roomFor } from "./archive-files.ts";
 

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { S3Client } from "bun";
-import type { RemoteOptions } from "../../src/io/s3.ts";
+import type { RemoteOptions } from "../../src/io/store/s3.ts";
 
 const installed = join(import.meta.dir, "..", "..", ".cache", "engines", "moto", "bin", "moto_server");
 const program = process.env.ZENSOR_MOTO ?? (existsSync(installed) ? installed : null);

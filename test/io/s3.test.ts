@@ -3,11 +3,11 @@ import "../../src/install.ts";
 import { beforeAll, describe, expect, test } from "bun:test";
 import { S3Client } from "bun";
 import { arange, ones, randn, type Tensor, TensorDict, zeros } from "../../src/index.ts";
-import { RemoteSafetensors } from "../../src/io/remote-safetensors.ts";
-import { isRemote, type RemoteOptions, RemotePlace } from "../../src/io/s3.ts";
-import { saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors.ts";
+import { RemoteSafetensors } from "../../src/io/safetensors/remote-safetensors.ts";
+import { saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors/safetensors.ts";
+import { isRemote, type RemoteOptions, RemotePlace } from "../../src/io/store/s3.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import { toSafetensorsAsync } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 import { describeWithStore } from "./s3-server.ts";
 
 describe("places", () => {

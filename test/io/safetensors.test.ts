@@ -13,12 +13,17 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FormatError } from "../../src/io/errors.ts";
-import { loadSafetensors, SafetensorsFile, saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors.ts";
-import { layoutOrder, writeHeader } from "../../src/io/safetensors-header.ts";
+import { FormatError } from "../../src/io/base/errors.ts";
+import {
+  loadSafetensors,
+  SafetensorsFile,
+  saveSafetensors,
+  saveSafetensorsAsync,
+} from "../../src/io/safetensors/safetensors.ts";
+import { layoutOrder, writeHeader } from "../../src/io/safetensors/safetensors-header.ts";
 import { type DType, dtypeByName } from "../../src/tensor/dtype.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "zensor-st-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

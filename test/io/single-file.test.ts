@@ -4,9 +4,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ones, type Tensor } from "../../src/index.ts";
-import type { Piece } from "../../src/io/pieces.ts";
-import { FileWrite } from "../../src/io/single-file.ts";
-import { nativeBytes } from "../../src/io/tensor-bytes.ts";
+import type { Piece } from "../../src/io/disk/pieces.ts";
+import { nativeBytes } from "../../src/io/disk/tensor-bytes.ts";
+import { FileWrite } from "../../src/io/store/single-file.ts";
 import { leastGrowth, temporaryDirectory } from "../tensordict/helpers.ts";
 
 const room = temporaryDirectory();

@@ -3,7 +3,7 @@
 import "../../src/install.ts";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Snapshot, StateDict } from "../../src/io/snapshot.ts";
+import { Snapshot, StateDict } from "../../src/io/snapshot/snapshot.ts";
 import { MemoryMappedTensor } from "../../src/tensordict/index.ts";
 
 const [path, budget] = process.argv.slice(2) as [string, string];

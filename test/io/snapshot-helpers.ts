@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Tensor } from "../../src/tensor/tensor.ts";
-import { tensor } from "../../src/tensordict/tensor-ops.ts";
+import { tensor } from "../../src/tensordict/core/tensor-ops.ts";
 import examples from "../fixtures/tensordict/snapshots.json" with { type: "json" };
 
 /** A folder for one test file; call `remove` at the end. */

@@ -3,10 +3,10 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import "../../src/install.ts";
-import { Snapshot } from "../../src/io/snapshot.ts";
+import { Snapshot } from "../../src/io/snapshot/snapshot.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 import { Room } from "./snapshot-helpers.ts";
 
 const room = new Room();

@@ -3,10 +3,10 @@ import "../../src/install.ts";
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Snapshot, StateDict } from "../../src/io/snapshot.ts";
+import { Snapshot, StateDict } from "../../src/io/snapshot/snapshot.ts";
 import { Complex } from "../../src/tensor/complex.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { filesBelow, nativeGrowth, temporaryDirectory } from "../tensordict/helpers.ts";
 
 const room = temporaryDirectory();

@@ -3,11 +3,11 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import "../../src/install.ts";
-import { Snapshot, StateDict } from "../../src/io/snapshot.ts";
+import { Snapshot, StateDict } from "../../src/io/snapshot/snapshot.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { MemoryMappedTensor, TensorDict } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 import { filesBelow } from "../tensordict/helpers.ts";
 import { counting, Room } from "./snapshot-helpers.ts";
 

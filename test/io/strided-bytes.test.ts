@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { native } from "../../src/ffi/library.ts";
 import { addressOf } from "../../src/ffi/memory.ts";
 import { arange, type Tensor, TensorDict, viewAsComplex, zeros } from "../../src/index.ts";
-import { FileJobs, JobFlag } from "../../src/io/file-jobs.ts";
-import { Slices } from "../../src/io/slices.ts";
-import { gather, gatheredWindows, gatherLater, type StridedBytes } from "../../src/io/strided-bytes.ts";
-import { bytesToWrite, nativeBytes } from "../../src/io/tensor-bytes.ts";
-import type { Td } from "../../src/tensordict/state.ts";
+import { Slices } from "../../src/io/base/slices.ts";
+import { FileJobs, JobFlag } from "../../src/io/disk/file-jobs.ts";
+import { gather, gatheredWindows, gatherLater, type StridedBytes } from "../../src/io/disk/strided-bytes.ts";
+import { bytesToWrite, nativeBytes } from "../../src/io/disk/tensor-bytes.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import { temporaryDirectory } from "../tensordict/helpers.ts";
 
 const MIB = 2 ** 20;

@@ -5,8 +5,8 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { native } from "../../src/ffi/library.ts";
 import { arange, type Tensor, TensorDict } from "../../src/index.ts";
-import type { BackgroundOptions } from "../../src/io/file-jobs.ts";
-import type { Td } from "../../src/tensordict/state.ts";
+import type { BackgroundOptions } from "../../src/io/disk/file-jobs.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 
 const [method, folder] = process.argv.slice(2) as [string, string];
 const MIB = 2 ** 20;

@@ -2,12 +2,12 @@
 // elements.
 import "../../src/install.ts";
 import { writeSync } from "node:fs";
-import { saveNpy } from "../../src/io/npy.ts";
-import { saveNpz } from "../../src/io/npz.ts";
-import { saveSafetensors } from "../../src/io/safetensors.ts";
-import { saveTorch } from "../../src/io/torch-save.ts";
+import { saveNpy } from "../../src/io/numpy/npy.ts";
+import { saveNpz } from "../../src/io/numpy/npz.ts";
+import { saveSafetensors } from "../../src/io/safetensors/safetensors.ts";
+import { saveTorch } from "../../src/io/torch/torch-save.ts";
+import { zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";
-import { zeros } from "../../src/tensordict/tensor-ops.ts";
 
 const [folder, format] = process.argv.slice(2) as [string, string];
 const path = `${folder}/saved.${format}`;

@@ -5,12 +5,12 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { crc32, deflateRawSync } from "node:zlib";
-import { FormatError, OSError } from "../../src/io/errors.ts";
-import { FileWrite } from "../../src/io/single-file.ts";
-import { nativeBytes } from "../../src/io/tensor-bytes.ts";
-import { readZip, type ZipFile } from "../../src/io/zip.ts";
-import { crcOf, type ZipWriteEntry, type ZipWriteOptions, zipPieces } from "../../src/io/zip-write.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
+import { FormatError, OSError } from "../../src/io/base/errors.ts";
+import { nativeBytes } from "../../src/io/disk/tensor-bytes.ts";
+import { FileWrite } from "../../src/io/store/single-file.ts";
+import { readZip, type ZipFile } from "../../src/io/zip/zip.ts";
+import { crcOf, type ZipWriteEntry, type ZipWriteOptions, zipPieces } from "../../src/io/zip/zip-write.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import fixtures from "../fixtures/archives/zip.json" with { type: "json" };
 import { decoded, flipped, roomFor, survives } from "./archive-files.ts";
 

@@ -18,7 +18,7 @@ import {
   lazyLegacy,
   setLazyLegacy,
   setTensorDictPrintoptions,
-} from "../../src/tensordict/settings.ts";
+} from "../../src/tensordict/core/settings.ts";
 
 afterEach(() => {
   expect(isGradEnabled()).toBe(true);

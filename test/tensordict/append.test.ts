@@ -16,9 +16,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { appendMemmap, NonTensorStack, TensorDict } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 import { Point } from "./classes.ts";
 import { filesBelow, temporaryDirectory } from "./helpers.ts";
 

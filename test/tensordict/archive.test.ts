@@ -4,10 +4,12 @@ import "../../src/index.ts";
 import { afterAll, afterEach, describe, expect, setSystemTime, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { FileNotFoundError, FormatError, OSError } from "../../src/io/errors.ts";
-import { readZip } from "../../src/io/zip.ts";
-import { zipPieces } from "../../src/io/zip-write.ts";
+import { FileNotFoundError, FormatError, OSError } from "../../src/io/base/errors.ts";
+import { readZip } from "../../src/io/zip/zip.ts";
+import { zipPieces } from "../../src/io/zip/zip-write.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import {
   isMemmapArchive,
   loadMemmap,
@@ -17,8 +19,6 @@ import {
   TensorDict,
   unpackMemmap,
 } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 import fixtures from "../fixtures/archives/zip.json" with { type: "json" };
 import { decoded, flipped, roomFor, survives } from "../io/archive-files.ts";
 import "./classes.ts";

@@ -1,8 +1,8 @@
 // Saves one directory again and again with `atomic`, until it is killed. Version n holds n in all its parts.
 import "../../src/install.ts";
 import { writeSync } from "node:fs";
+import { zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";
-import { zeros } from "../../src/tensordict/tensor-ops.ts";
 
 const [target, first] = process.argv.slice(2) as [string, string];
 writeSync(1, "ready\n");

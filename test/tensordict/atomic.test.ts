@@ -13,11 +13,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { AtomicDirectory, abandonedSaves } from "../../src/io/atomic-directory.ts";
+import { AtomicDirectory, abandonedSaves } from "../../src/io/disk/atomic-directory.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { MemoryMappedTensor, TensorDict } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 import { filesBelow, temporaryDirectory } from "./helpers.ts";
 
 const room = temporaryDirectory();

@@ -3,8 +3,10 @@ import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readPlainPickle } from "../../src/io/plain-pickle.ts";
-import { loadTorch } from "../../src/io/torch-file.ts";
+import { readPlainPickle } from "../../src/io/pickle/plain-pickle.ts";
+import { loadTorch } from "../../src/io/torch/torch-file.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import {
   fromConsolidated,
   fromSafetensors,
@@ -14,8 +16,6 @@ import {
   TensorDict,
   toSafetensors,
 } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 import { temporaryDirectory } from "./helpers.ts";
 
 const room = temporaryDirectory();

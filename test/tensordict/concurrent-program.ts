@@ -2,9 +2,9 @@
 // and looks whether what it gets back is what it wrote.
 import "../../src/install.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { appendMemmap, TensorDict } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { zeros } from "../../src/tensordict/tensor-ops.ts";
 
 export interface Order {
   way: string;

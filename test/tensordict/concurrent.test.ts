@@ -4,11 +4,11 @@ import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { DirectoryLock } from "../../src/io/directory-lock.ts";
-import { hdf5Engine } from "../../src/io/hdf5.ts";
+import { DirectoryLock } from "../../src/io/disk/directory-lock.ts";
+import { hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import { appendMemmap, fromConsolidated, TensorDict } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 import { type Order, rowsOf } from "./concurrent-program.ts";
 import { temporaryDirectory } from "./helpers.ts";
 
@@ -114,7 +114,7 @@ describe("the lock on a directory", () => {
     rowsOf(1, 2).memmap(path);
     const sign = join(room.fresh(), "sign");
     const holding = (more: string) => `
-      import { DirectoryLock } from ${JSON.stringify(join(import.meta.dir, "../../src/io/directory-lock.ts"))};
+      import { DirectoryLock } from ${JSON.stringify(join(import.meta.dir, "../../src/io/disk/directory-lock.ts"))};
       import { writeFileSync } from "node:fs";
       globalThis.held = DirectoryLock.take(${JSON.stringify(path)});
       ${more}

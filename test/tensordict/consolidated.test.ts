@@ -4,9 +4,11 @@ import "../../src/index.ts";
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { FileNotFoundError, FormatError } from "../../src/io/errors.ts";
+import { FileNotFoundError, FormatError } from "../../src/io/base/errors.ts";
 import { RuntimeError } from "../../src/tensor/errors.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import {
   fromConsolidated,
   LazyStackedTensorDict,
@@ -14,8 +16,6 @@ import {
   NonTensorStack,
   TensorDict,
 } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 import fixtures from "../fixtures/archives/consolidated.json" with { type: "json" };
 import { decoded, flipped, roomFor, survives } from "../io/archive-files.ts";
 import "./classes.ts";

@@ -3,9 +3,9 @@ import "../../src/install.ts";
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { arange, ones, type Tensor, TensorDict } from "../../src/index.ts";
-import { copyMappedFiles } from "../../src/io/tensor-bytes.ts";
+import { copyMappedFiles } from "../../src/io/disk/tensor-bytes.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import { fromSafetensors, loadMemmap, toSafetensors } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 import { leastGrowth, temporaryDirectory } from "./helpers.ts";
 
 const room = temporaryDirectory();

@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { native } from "../../src/ffi/library.ts";
 import { peek } from "../../src/ffi/memory.ts";
-import { encodeKey } from "../../src/io/keys.ts";
-import { parsePythonJsonObject } from "../../src/io/python-json.ts";
-import { nativeBytes } from "../../src/io/tensor-bytes.ts";
+import { encodeKey } from "../../src/io/base/keys.ts";
+import { parsePythonJsonObject } from "../../src/io/base/python-json.ts";
+import { nativeBytes } from "../../src/io/disk/tensor-bytes.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
-import { pythonRepr } from "../../src/tensordict/python-repr.ts";
-import { isBranch, isNested, type Td } from "../../src/tensordict/state.ts";
-import type { Entry } from "../../src/tensordict/types.ts";
+import { pythonRepr } from "../../src/tensordict/core/python-repr.ts";
+import { isBranch, isNested, type Td } from "../../src/tensordict/core/state.ts";
+import type { Entry } from "../../src/tensordict/core/types.ts";
 import examples from "../fixtures/tensordict/examples.json" with { type: "json" };
 
 /** Content of an example, as Python described it. */

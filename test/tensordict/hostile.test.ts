@@ -13,9 +13,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { arange } from "../../src/index.ts";
-import { FileNotFoundError } from "../../src/io/errors.ts";
+import { FileNotFoundError } from "../../src/io/base/errors.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import { lazyStack, MemoryMappedTensor, TensorDict } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 import { filesBelow, temporaryDirectory, unpack } from "./helpers.ts";
 
 const room = temporaryDirectory();

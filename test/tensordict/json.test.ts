@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { ones, zeros } from "../../generated/functional.ts";
 import { TypeError as TypeErrorOfZensor } from "../../src/tensor/errors.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import {
   fromShared,
   lazyStack,
@@ -13,7 +14,6 @@ import {
   tensorclass,
   toShared,
 } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 
 class JsonPoint extends tensorclass({ a: Tensor, s: String }) {}
 

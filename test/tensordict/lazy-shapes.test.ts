@@ -4,8 +4,8 @@ import { describe, expect, test } from "bun:test";
 import { arange, zeros } from "../../generated/functional.ts";
 import { tensor } from "../../src/api/tensor-data.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import { lazyStack, TensorDict, tensorclass } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 
 class StackedPair extends tensorclass({ a: Tensor, s: String }) {}
 

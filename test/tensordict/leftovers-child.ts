@@ -1,9 +1,9 @@
 // Saves to one place again and again in one way, until it is killed.
 import "../../src/install.ts";
 import { writeSync } from "node:fs";
-import { saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors.ts";
+import { saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors/safetensors.ts";
+import { zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";
-import { zeros } from "../../src/tensordict/tensor-ops.ts";
 
 const [target, way] = process.argv.slice(2) as [string, string];
 const td = new TensorDict({ a: zeros([1024, 1024]), b: zeros([1024, 1024]) }, []);

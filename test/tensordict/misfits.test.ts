@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { arange, ones, zeros } from "../../generated/functional.ts";
 import { loadTorch, saveTorch } from "../../src/io/index.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import {
   appendMemmap,
   fromConsolidated,
@@ -16,7 +17,6 @@ import {
   toSafetensors,
   toSafetensorsAsync,
 } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 import { temporaryDirectory } from "./helpers.ts";
 
 const folder = temporaryDirectory();

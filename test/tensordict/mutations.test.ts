@@ -13,12 +13,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, relative } from "node:path";
-import { loadSafetensors, saveSafetensors } from "../../src/io/safetensors.ts";
+import { loadSafetensors, saveSafetensors } from "../../src/io/safetensors/safetensors.ts";
 import { ZensorError } from "../../src/tensor/errors.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { TensorDict } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 import "./classes.ts";
 import { describeEntry, filesBelow, temporaryDirectory, unpack } from "./helpers.ts";
 

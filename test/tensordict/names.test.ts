@@ -2,9 +2,9 @@
 import "../../src/install.ts";
 import { expect, test } from "bun:test";
 import { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { LazyStackedTensorDict, TensorDict, tensorclass } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { zeros } from "../../src/tensordict/tensor-ops.ts";
 
 class P extends tensorclass({ x: Tensor }) {}
 const td = (batchSize: number[], names: (string | null)[] | null = null, entries: object = {}) =>

@@ -1,8 +1,8 @@
 // Descriptions of TensorDicts with nested tensors, as scripts/oracle/nested_exchange.py writes them.
 import { nested, type Tensor, TensorDict, zeros } from "../../src/index.ts";
 import { writeBytes } from "../../src/tensor/values.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import type { Entry } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 
 /** A tensor and its bytes. */
 export type Leaf = { k: "tensor"; dtype: string; shape: number[]; hex: string };

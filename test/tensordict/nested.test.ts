@@ -16,7 +16,8 @@ import {
   tensor,
   zeros,
 } from "../../src/index.ts";
-import { FileNotFoundError, FormatError } from "../../src/io/errors.ts";
+import { FileNotFoundError, FormatError } from "../../src/io/base/errors.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import {
   appendMemmap,
   isTensorCollection,
@@ -26,7 +27,6 @@ import {
   toSafetensors,
   toShared,
 } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 import fixtures from "../fixtures/tensordict/nested.json" with { type: "json" };
 import { describeEntry, filesBelow, inFileOrder, temporaryDirectory } from "./helpers.ts";
 import { build, type Leaf, type Tree } from "./nested-trees.ts";

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { ones, zeros } from "../../generated/functional.ts";
 import { Linear } from "../../src/nn/index.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
+import { METHODS } from "../../src/tensordict/core/signatures.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import * as T from "../../src/tensordict/index.ts";
-import { METHODS } from "../../src/tensordict/signatures.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 import { temporaryDirectory } from "./helpers.ts";
 
 const folder = temporaryDirectory();

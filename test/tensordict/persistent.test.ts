@@ -5,8 +5,10 @@ import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { arange, ones, zeros } from "../../generated/functional.ts";
 import { findHdf5, type Hdf5Library, identifiersInUse } from "../../src/ffi/hdf5.ts";
-import { Hdf5File, hdf5Engine } from "../../src/io/hdf5.ts";
+import { Hdf5File, hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { tensor } from "../../src/tensordict/core/tensor-ops.ts";
 import {
   isTensorclass,
   lazyStack,
@@ -16,8 +18,6 @@ import {
   setTensorDictPrintoptions,
   TensorDict,
 } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { tensor } from "../../src/tensordict/tensor-ops.ts";
 import { temporaryDirectory } from "./helpers.ts";
 
 const engine = hdf5Engine();

@@ -4,8 +4,8 @@ import { describe, expect, test } from "bun:test";
 import { arange, ones, zeros } from "../../generated/functional.ts";
 import { tensor } from "../../src/api/tensor-data.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import { lazyStack, TensorDict } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 
 const make = (fields: Record<string, unknown>, size: number[], names?: string[]) =>
   new TensorDict(fields, size, names === undefined ? {} : { names }) as unknown as Td;

@@ -4,6 +4,7 @@ import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { arange, nn, ones, Tensor, zeros } from "../../src/index.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import {
   MemoryMappedTensor,
   MetaData,
@@ -13,7 +14,6 @@ import {
   TensorDict,
   tensorclass,
 } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 import texts from "../fixtures/tensordict/printed.json" with { type: "json" };
 import { temporaryDirectory } from "./helpers.ts";
 

@@ -2,6 +2,8 @@
 import "../../src/install.ts";
 import { expect, test } from "bun:test";
 import { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import {
   LazyStackedTensorDict,
   MetaData,
@@ -10,8 +12,6 @@ import {
   TensorDict,
   tensorclass,
 } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 
 class P extends tensorclass({ x: Tensor, label: String, y: Tensor }) {}
 

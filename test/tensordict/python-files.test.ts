@@ -4,8 +4,8 @@ import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import { type LoadOptions, PythonClass, setTensorDictPrintoptions, TensorDict } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 import "./classes.ts";
 import {
   describeEntry,

@@ -15,10 +15,10 @@ import {
   TensorDict,
   zeros,
 } from "../../src/index.ts";
-import { type RemoteOptions, RemotePlace } from "../../src/io/s3.ts";
+import { type RemoteOptions, RemotePlace } from "../../src/io/store/s3.ts";
 import { Tensor as TensorClass } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import { registerTensorClass, tensorclass } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 import { describeWithStore } from "../io/s3-server.ts";
 import { temporaryDirectory } from "./helpers.ts";
 

@@ -4,9 +4,10 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { arange, float, ones, tensor, zeros } from "../../src/index.ts";
-import { saveSafetensors } from "../../src/io/safetensors.ts";
+import { saveSafetensors } from "../../src/io/safetensors/safetensors.ts";
 import { RuntimeError } from "../../src/tensor/errors.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import {
   fromSafetensors,
   lazyStack,
@@ -18,7 +19,6 @@ import {
   toSafetensors,
   toSafetensorsAsync,
 } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 
 import { temporaryDirectory } from "./helpers.ts";
 

@@ -5,8 +5,8 @@ import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { native } from "../../src/ffi/library.ts";
 import { arange, fromShared, lazyStack, ones, type Tensor, TensorDict, toShared } from "../../src/index.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import { MemoryMappedTensor, type Shared } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 import { temporaryDirectory } from "./helpers.ts";
 
 const room = temporaryDirectory();

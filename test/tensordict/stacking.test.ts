@@ -2,6 +2,8 @@
 import "../../src/install.ts";
 import { describe, expect, test } from "bun:test";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import {
   LazyStackedTensorDict,
   lazyLegacy,
@@ -10,8 +12,6 @@ import {
   stack as stackTds,
   TensorDict,
 } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 
 const make = (x: number, size = 3) => new TensorDict({ a: zeros([size]).add(x), n: { z: x } }) as unknown as Td;
 

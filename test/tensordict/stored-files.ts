@@ -4,11 +4,11 @@ import "../../src/install.ts";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as io from "../../src/io/index.ts";
-import type { SnapshotWriteOptions } from "../../src/io/snapshot-write.ts";
+import type { SnapshotWriteOptions } from "../../src/io/snapshot/snapshot-write.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { tensor } from "../../src/tensordict/core/tensor-ops.ts";
 import { lazyStack, NonTensorData, packMemmap, TensorDict, toSafetensors } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { tensor } from "../../src/tensordict/tensor-ops.ts";
 
 const DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64".split(" ");
 /** What NumPy has as well. */

@@ -3,11 +3,11 @@ import "../../src/install.ts";
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadTorch } from "../../src/io/torch-file.ts";
-import { saveTorch } from "../../src/io/torch-save.ts";
+import { loadTorch } from "../../src/io/torch/torch-file.ts";
+import { saveTorch } from "../../src/io/torch/torch-save.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { lazyStack, loadMemmap, loadMemmapAsync, TensorDict } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 import { Point } from "./classes.ts";
 import { filesBelow, temporaryDirectory } from "./helpers.ts";
 

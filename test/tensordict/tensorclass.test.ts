@@ -3,9 +3,9 @@ import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { isTensorclass, TensorDict, tensorclass } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 import { temporaryDirectory } from "./helpers.ts";
 
 const room = temporaryDirectory();

@@ -3,6 +3,8 @@ import "../../src/install.ts";
 import { describe, expect, test } from "bun:test";
 import { slice } from "../../src/api/indexing-parse.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
+import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import {
   isNonTensor,
   isTensorCollection,
@@ -13,8 +15,6 @@ import {
   TensorDict,
   unravelKey,
 } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
-import { tensor, zeros } from "../../src/tensordict/tensor-ops.ts";
 
 const arange = (n: number) => tensor(Array.from({ length: n }, (_, i) => i));
 const sample = () => new TensorDict({ a: arange(6).view(2, 3), n: { b: tensor([1, 1]) } }, [2]);

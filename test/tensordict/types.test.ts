@@ -2,8 +2,8 @@
 import "../../src/install.ts";
 import { expect, test } from "bun:test";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import { zeros } from "../../src/tensordict/core/tensor-ops.ts";
 import { type NonTensorData, TensorDict } from "../../src/tensordict/index.ts";
-import { zeros } from "../../src/tensordict/tensor-ops.ts";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 function same<A, B>(..._proof: Equal<A, B> extends true ? [] : [never]): void {}

@@ -5,8 +5,8 @@ import { arange, ones, zeros } from "../../generated/functional.ts";
 import { tensor } from "../../src/api/tensor-data.ts";
 import { Linear, Parameter } from "../../src/nn/index.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import type { Td } from "../../src/tensordict/core/state.ts";
 import { lazyStack, TensorDict } from "../../src/tensordict/index.ts";
-import type { Td } from "../../src/tensordict/state.ts";
 
 function sample(): Td {
   return new TensorDict({ a: arange(6).to("float32").reshape(2, 3), n: { b: ones(2, 3, 2) } }, [2, 3]) as unknown as Td;

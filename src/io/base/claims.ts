@@ -1,0 +1,27 @@
+// Bytes that are written later: until then they stay, whoever disposes their tensors or resizes their storages.
+import { type Anchor, releaseAnchor } from "../../ffi/memory.ts";
+import { DISPOSED, type Storage } from "../../tensor/storage.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+
+/** Claims on the storages behind bytes to be written. */
+export class Claims {
+  private readonly storages: Storage[] = [];
+  private readonly owners: Anchor[] = [];
+
+  /** Takes one where the bytes are a tensor's: these are `TensorBytes` and `StridedBytes`. */
+  add(data: object | null): void {
+    if (data === null) return;
+    const tensor = "strided" in data ? data.strided : "keep" in data ? data.keep : null;
+    // What is disposed already was claimed by the one who planned.
+    if (!(tensor instanceof Tensor) || tensor._storage === DISPOSED) return;
+    tensor._storage.claim();
+    this.storages.push(tensor._storage);
+    this.owners.push(tensor._storage.own());
+  }
+
+  /** Gives all of them back. */
+  release(): void {
+    for (const storage of this.storages.splice(0)) storage.release();
+    for (const owner of this.owners.splice(0)) releaseAnchor(owner);
+  }
+}

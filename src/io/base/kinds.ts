@@ -1,0 +1,23 @@
+// Kinds of arguments that only this room has.
+import { isDict, registerKinds } from "../../tensor/checks.ts";
+
+function haveMethods(value: unknown, names: readonly string[]): boolean {
+  const has = (one: unknown, name: string) => typeof (one as Record<string, unknown> | null)?.[name] === "function";
+  return isDict(value) && Object.values(value).every((one) => names.every((name) => has(one, name)));
+}
+
+const isNamed = (value: unknown) => isDict(value) || value instanceof Map;
+
+registerKinds(
+  {
+    h5wasm: ["the module h5wasm", (value) => typeof value === "object" && "File" in (value as object)],
+    named: ["dict of Tensors", isNamed],
+    namedOrList: ["dict or list of Tensors", (value) => isNamed(value) || Array.isArray(value)],
+    saved: ["dict of objects with stateDict()", (value) => haveMethods(value, ["stateDict"])],
+    restored: [
+      "dict of objects with stateDict() and loadStateDict()",
+      (value) => haveMethods(value, ["stateDict", "loadStateDict"]),
+    ],
+  },
+  ["h5wasm", "named", "namedOrList", "saved", "restored"],
+);

@@ -1,0 +1,138 @@
+// Names of unfinished files and directories. Each one tells the process and the thread that write it, so that the next
+// save to the same place removes what a process left that was killed, or a Worker that was terminated.
+import { lstatSync, promises, readdirSync, readlinkSync, rmSync } from "node:fs";
+import { hostname } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import { threadLives, threadNumber } from "../../ffi/threads.ts";
+
+/** A directory is listed again after this many milliseconds, */
+const LISTED_FOR = 1000;
+/** or this many times the time that took, so that many saves into a large directory do not list it each time. */
+const LISTING_SHARE = 20;
+/** Bytes of a target's own name up to which it is a part of the unfinished one's: names end at 255 bytes. */
+const LONGEST_NAME = 200;
+const WHAT = "(?:tmp|new|old)";
+/** A process, and a thread of it. */
+export const WRITER = "[1-9][0-9]{0,9}(?:t[0-9]{1,9})?";
+/** What follows on the name: what it is, the machine, the writer, and a random part. */
+const ENDING = new RegExp(`\\.${WHAT}-([a-z0-9]{1,13})-(${WRITER})-[a-z0-9]{1,10}$`);
+
+/** A short text for a longer one. */
+export function shortHash(text: string): string {
+  return Bun.hash(text).toString(36);
+}
+
+/** The unfinished directory inside of its target, and endings of unfinished names. */
+const UNFINISHED = new RegExp(
+  `/\\.zensor${ENDING.source.slice(0, -1)}(?![a-z0-9])|${ENDING.source.slice(0, -1)}(?![a-z0-9])`,
+  "g",
+);
+
+/** A text with paths in or of unfinished work, as they will be: what errors tell about. */
+export function finishedPath(text: string): string {
+  return text.replace(UNFINISHED, "");
+}
+
+let mark: string | undefined;
+/** Stands for this machine and, in a container, for that: the number of a process says nothing elsewhere. */
+export function hostMark(): string {
+  mark ??= shortHash(`${hostname()} ${processNamespace()}`);
+  return mark;
+}
+
+function processNamespace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    return "";
+  }
+}
+
+function stem(path: string): string {
+  const name = basename(path);
+  return Buffer.byteLength(name) <= LONGEST_NAME ? name : `.zensor-${shortHash(name)}`;
+}
+
+/** A name beside a path that nothing has yet. */
+export function temporaryBeside(path: string, what: "tmp" | "new" | "old" = "tmp"): string {
+  const target = resolve(path);
+  const random = Math.random().toString(36).slice(2, 10);
+  return join(dirname(target), `${stem(target)}.${what}-${hostMark()}-${writerMark()}-${random}`);
+}
+
+/** This thread, as names of unfinished work tell it. */
+export function writerMark(): string {
+  return `${process.pid}t${threadNumber()}`;
+}
+
+/** Whether the writer that a name tells has ended: a process of this machine, or a thread of this one. */
+export function hasEnded(writer: string): boolean {
+  const [pid, thread] = writer.split("t").map(Number) as [number, number?];
+  if (pid === process.pid) return thread !== undefined && thread !== 0 && !threadLives(thread);
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as { code?: string }).code === "ESRCH";
+  }
+}
+
+/** The names in a directory; none where it cannot be read. */
+export function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+let listed = { directory: "", names: [] as string[], until: 0 };
+
+/** The names of unfinished work in a directory. */
+function unfinishedIn(directory: string): string[] {
+  const start = performance.now();
+  if (listed.directory !== directory || start >= listed.until) {
+    const names = namesIn(directory).filter((name) => ENDING.test(name));
+    const end = performance.now();
+    listed = { directory, names, until: end + Math.max(LISTED_FOR, LISTING_SHARE * (end - start)) };
+  }
+  return listed.names;
+}
+
+/** Files and directories that processes which have ended left beside a target, links never. */
+export function leftoversOf(path: string): string[] {
+  const target = resolve(path);
+  const [directory, begin] = [dirname(target), stem(target)];
+  return unfinishedIn(directory)
+    .filter((name) => {
+      const [ending, machine, writer] = ENDING.exec(name) ?? [];
+      return name === begin + ending && machine === hostMark() && writer !== undefined && hasEnded(writer);
+    })
+    .map((name) => join(directory, name))
+    .filter(isPlain);
+}
+
+function isPlain(path: string): boolean {
+  try {
+    const stat = lstatSync(path);
+    return stat.isFile() || stat.isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** Removes them. What cannot be removed stays: the save that asks for it is done. */
+export function sweepLeftovers(path: string, left: readonly string[] = leftoversOf(path)): void {
+  for (const each of left) {
+    try {
+      rmSync(each, { recursive: true, force: true });
+    } catch {
+      // Somebody else's, or a file system that takes no more changes.
+    }
+  }
+}
+
+/** The same while the program goes on: giving back the pages of large files takes a while. */
+export async function sweepLeftoversLater(path: string, left: readonly string[] = leftoversOf(path)): Promise<void> {
+  for (const each of left) await promises.rm(each, { recursive: true, force: true }).catch(() => {});
+}

@@ -1,0 +1,169 @@
+// Directories written whole: beside the target under another name, with which they trade places when every byte is on
+// the disk. Whoever opens the target finds the old directory or the new one.
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { RuntimeError } from "../../tensor/errors.ts";
+import { guarded, OSError } from "../base/errors.ts";
+import {
+  hasEnded,
+  hostMark,
+  leftoversOf,
+  namesIn,
+  shortHash,
+  sweepLeftovers,
+  sweepLeftoversLater,
+  WRITER,
+  writerMark,
+} from "../base/leftovers.ts";
+import { asSaid, rememberPath } from "../base/paths.ts";
+import { DirectoryLock } from "./directory-lock.ts";
+import {
+  discardPath,
+  discardPathLater,
+  realTarget,
+  requireDescriptor,
+  syncDirectories,
+  syncDirectoriesLater,
+  syncUpward,
+  syncUpwardLater,
+  tookName,
+  tradePlaces,
+} from "./durable.ts";
+
+const MARK = ".tdtmp-";
+const WORK = new RegExp(`^(${WRITER})-[a-z0-9]+$`);
+
+/** What the working directories for one target begin with, when they were made on this machine. */
+function workPrefix(target: string): string {
+  return `${MARK}${shortHash(basename(target))}-${hostMark()}-`;
+}
+
+/** Working directories that processes left behind beside a target when they ended in the middle of a save. */
+export function abandonedSaves(target: string): string[] {
+  const path = realTarget(target);
+  const prefix = workPrefix(path);
+  return namesIn(dirname(path))
+    .filter((name) => {
+      if (!name.startsWith(prefix)) return false;
+      const writer = WORK.exec(name.slice(prefix.length))?.[1];
+      return writer !== undefined && hasEnded(writer);
+    })
+    .map((name) => join(dirname(path), name));
+}
+
+/** How a directory is replaced. */
+export interface ReplaceOptions {
+  /** False: a target that is not empty is an error. */
+  existsok?: boolean;
+  /** Lets two directories trade names; false where that cannot be done. */
+  exchange?: (a: string, b: string) => boolean;
+}
+
+/** A directory that takes the place of another one in one step. */
+export class AtomicDirectory {
+  /** What will be replaced. */
+  readonly target: string;
+  /** Where the new directory is written. */
+  readonly path: string;
+  private readonly work: string;
+  /** The outermost directory that was made for the target to lie in. */
+  private outermost: string | undefined;
+
+  constructor(
+    target: string,
+    private readonly options: ReplaceOptions = {},
+  ) {
+    this.target = realTarget(target);
+    const name = `${workPrefix(this.target)}${writerMark()}-${Math.random().toString(36).slice(2, 12)}`;
+    this.work = join(dirname(this.target), name);
+    this.path = join(this.work, "new");
+    for (const path of [this.work, this.path]) rememberPath(path, asSaid(target));
+  }
+
+  /** Makes the empty new directory, after a check that the target may be replaced. */
+  begin(): void {
+    this.check();
+    const parent = dirname(this.target);
+    requireDescriptor(this.target);
+    this.outermost = guarded(parent, () => mkdirSync(parent, { recursive: true }));
+    guarded(this.work, () => mkdirSync(this.work));
+    guarded(this.path, () => mkdirSync(this.path));
+  }
+
+  /** Puts the new directory in place. All its files must be on the disk. */
+  commit(): void {
+    this.check();
+    this.takeOver();
+    syncDirectories(this.path);
+    let done = false;
+    while (!done) {
+      // Whoever writes in the old directory, or appends to it, ends before.
+      using _ = DirectoryLock.take(this.target);
+      done = this.trade();
+    }
+    syncUpward(dirname(this.target), this.outermost);
+    rmSync(this.work, { recursive: true, force: true });
+    // Only now: such a directory may hold the last whole content where names cannot be exchanged.
+    sweepLeftovers(this.target, [...abandonedSaves(this.target), ...leftoversOf(this.target)]);
+  }
+
+  /** The same while the program goes on: a disk takes its time, and so does giving back the pages of old files. */
+  async commitLater(signal?: AbortSignal): Promise<void> {
+    this.check();
+    this.takeOver();
+    await syncDirectoriesLater(this.path);
+    signal?.throwIfAborted();
+    let done = false;
+    while (!done) {
+      using _ = await DirectoryLock.takeLater(this.target, signal);
+      done = this.trade();
+    }
+    await syncUpwardLater(dirname(this.target), this.outermost);
+    await this.abandonLater();
+    await sweepLeftoversLater(this.target, [...abandonedSaves(this.target), ...leftoversOf(this.target)]);
+  }
+
+  private takeOver(): void {
+    const old = statSync(this.target, { throwIfNoEntry: false });
+    if (old !== undefined) guarded(this.path, () => chmodSync(this.path, old.mode & 0o7777));
+  }
+
+  /** False when another one has taken the name meanwhile, which nothing had before. */
+  private trade(): boolean {
+    const { target, path } = this;
+    this.check();
+    if (statSync(target, { throwIfNoEntry: false }) === undefined) return tookName(path, target);
+    tradePlaces(path, target, join(this.work, "old"), this.options.exchange);
+    return true;
+  }
+
+  /** Removes what was written so far. */
+  abandon(): void {
+    discardPath(this.work);
+  }
+
+  /** The same while the program goes on. */
+  async abandonLater(): Promise<void> {
+    await discardPathLater(this.work);
+  }
+
+  private check(): void {
+    const { target } = this;
+    const stat = guarded(target, () => lstatSync(target, { throwIfNoEntry: false }));
+    if (stat === undefined) return;
+    if (!stat.isDirectory())
+      throw new OSError(`${target} exists and is not a directory.`, { path: target, errno: 20, code: "ENOTDIR" });
+    if (guarded(target, () => readdirSync(target)).length === 0) return;
+    if (this.options.existsok === false) {
+      throw new OSError(`${target} is not empty and existsok=False.`, { path: target, errno: 17, code: "EEXIST" });
+    }
+    if (!existsSync(join(target, "meta.json"))) {
+      throw new RuntimeError(
+        asSaid(
+          `Refusing to replace ${target} with atomic=True: it is not empty and holds no saved tensordict ` +
+            "(no meta.json).",
+        ),
+      );
+    }
+  }
+}

@@ -1,0 +1,243 @@
+// Putting finished files in place, so that a reader finds the old content or the new one, whole.
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  promises,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, parse, resolve } from "node:path";
+import { exchangeNames } from "../../ffi/system.ts";
+import { guarded, guardedLater, OSError } from "../base/errors.ts";
+import { sweepLeftovers, temporaryBeside } from "../base/leftovers.ts";
+import { asSaid, rememberPath } from "../base/paths.ts";
+
+export { temporaryBeside } from "../base/leftovers.ts";
+
+/**
+ * Throws when no more file can be opened: what makes directories has to know before, since without one they could not
+ * be removed again.
+ */
+export function requireDescriptor(path: string): void {
+  if (process.platform === "win32") return;
+  closeSync(guarded(path, () => openSync(parse(resolve(path)).root, "r")));
+}
+
+/** What a target is a link to, since the link stays; otherwise the target itself. */
+export function realTarget(target: string): string {
+  const path = resolve(target);
+  const link = guarded(path, () => lstatSync(path, { throwIfNoEntry: false }))?.isSymbolicLink() ?? false;
+  if (!link) return path;
+  const real = guarded(path, () => realpathSync(path));
+  rememberPath(real, asSaid(path));
+  return real;
+}
+
+/** Removes what a failed save began. The error that is on its way matters more than one of this. */
+export function discardPath(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    try {
+      removeTree(path);
+    } catch {
+      // A file system that takes no changes has nothing of it.
+    }
+  }
+}
+
+/** Removes empty directories from `path` up to `outermost`. */
+export function discardEmpty(path: string, outermost: string): void {
+  try {
+    for (let at = path; at.length >= outermost.length; at = dirname(at)) rmdirSync(at);
+  } catch {
+    // Somebody else uses it.
+  }
+}
+
+/** The same beside the program: giving back the pages of large files takes a while. */
+export async function discardPathLater(path: string): Promise<void> {
+  await promises.rm(path, { recursive: true, force: true }).catch(() => discardPath(path));
+}
+
+/** With one open directory at a time, where there is not one more. */
+function removeTree(path: string): void {
+  if (lstatSync(path).isDirectory()) {
+    for (const name of readdirSync(path)) removeTree(join(path, name));
+    rmdirSync(path);
+  } else unlinkSync(path);
+}
+
+/** A device, a named pipe or a socket is not replaced by a file, whoever may do so: others need it. */
+function requirePlain(path: string): void {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined || stat.isFile() || stat.isDirectory()) return;
+  throw new OSError(`${path} is not a regular file`, { path, code: "not_a_file" });
+}
+
+/** Gives a finished file the name of the old one. */
+export function replaceFile(made: string, path: string): void {
+  guarded(path, () => requirePlain(path));
+  guarded(path, () => renameSync(made, path));
+}
+
+/** Gives a directory a name that nothing has. False when something has it by now. */
+export function tookName(made: string, path: string): boolean {
+  try {
+    replaceFile(made, path);
+    return true;
+  } catch (error) {
+    if (existsSync(path) && ["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes((error as OSError).code)) return false;
+    throw error;
+  }
+}
+
+/**
+ * Writes a small file beside `path` and gives it that name: who reads meanwhile finds the old text or the new one.
+ * @param sync wait until the disk has the new text before it takes the name
+ */
+export function replaceText(path: string, text: string, sync = false): void {
+  const made = temporaryBeside(path);
+  try {
+    guarded(made, () => writeFileSync(made, text, { flag: "wx" }));
+    if (sync) syncPath(made);
+    replaceFile(made, path);
+  } catch (error) {
+    discardPath(made);
+    throw error;
+  }
+}
+
+/** Waits until the disk has a file, or the names in a directory. */
+export function syncPath(path: string): void {
+  if (process.platform === "win32") return;
+  const fd = guarded(path, () => openSync(path, "r"));
+  try {
+    guarded(path, () => fsyncSync(fd));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** `syncPath` beside the program: a disk may take a second. */
+export async function syncPathLater(path: string): Promise<void> {
+  if (process.platform === "win32") return;
+  await guardedLater(path, async () => {
+    const file = await promises.open(path, "r");
+    try {
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  });
+}
+
+/** `replaceFile` beside the program: giving back the pages of a large old file takes a while. */
+export async function replaceFileLater(made: string, path: string): Promise<void> {
+  guarded(path, () => requirePlain(path));
+  await guardedLater(path, () => promises.rename(made, path));
+}
+
+/** Waits until the disk has the names in a directory and, where directories were made for it, theirs. */
+export function syncUpward(path: string, outermost: string | undefined): void {
+  for (const directory of upward(path, outermost)) syncPath(directory);
+}
+
+/** `syncUpward` beside the program. */
+export async function syncUpwardLater(path: string, outermost: string | undefined): Promise<void> {
+  for (const directory of upward(path, outermost)) await syncPathLater(directory);
+}
+
+function* upward(path: string, outermost: string | undefined): Generator<string> {
+  for (let at = path; ; at = dirname(at)) {
+    yield at;
+    if (outermost === undefined || at === dirname(outermost) || at === dirname(at)) return;
+  }
+}
+
+/** Waits until the disk has the names in a directory and in all directories below it. */
+export function syncDirectories(path: string): void {
+  for (const entry of guarded(path, () => readdirSync(path, { withFileTypes: true }))) {
+    if (entry.isDirectory()) syncDirectories(join(path, entry.name));
+  }
+  syncPath(path);
+}
+
+/** `syncDirectories` beside the program. */
+export async function syncDirectoriesLater(path: string): Promise<void> {
+  for (const entry of await guardedLater(path, () => promises.readdir(path, { withFileTypes: true }))) {
+    if (entry.isDirectory()) await syncDirectoriesLater(join(path, entry.name));
+  }
+  await syncPathLater(path);
+}
+
+const turns = new Map<string, Promise<unknown>>();
+
+/** Runs work for a path when all that was asked for earlier is done: of two saves to one place the last one stays. */
+export async function inTurn<T>(path: string, work: () => Promise<T>): Promise<T> {
+  const before = turns.get(path);
+  const mine = (async () => {
+    await before?.catch(() => {});
+    return await work();
+  })();
+  turns.set(path, mine);
+  try {
+    return await mine;
+  } finally {
+    if (turns.get(path) === mine) turns.delete(path);
+  }
+}
+
+/** Waits until the disk has a file, or a directory with everything in it. */
+function syncTree(path: string): void {
+  if (lstatSync(path).isDirectory()) {
+    for (const name of guarded(path, () => readdirSync(path))) syncTree(join(path, name));
+  }
+  syncPath(path);
+}
+
+/**
+ * Gives what is at `made` the name `target`, which has something already. Where names can be exchanged a reader finds
+ * the old one or the new one; elsewhere nothing has the name for a moment. Returns where the old one is then.
+ * @param aside where it is put when names cannot be exchanged
+ */
+export function tradePlaces(made: string, target: string, aside: string, exchange = exchangeNames): string {
+  guarded(target, () => requirePlain(target));
+  if (exchange(made, target)) return made;
+  guarded(target, () => renameSync(target, aside));
+  try {
+    replaceFile(made, target);
+  } catch (error) {
+    renameSync(aside, target);
+    throw error;
+  }
+  return aside;
+}
+
+/**
+ * Puts a finished file or directory in place of whatever has the name, when every byte of it is on the disk (see
+ * `tradePlaces`).
+ */
+export function replaceDurably(made: string, path: string): void {
+  const target = resolve(path);
+  syncTree(made);
+  const old = guarded(target, () => lstatSync(target, { throwIfNoEntry: false }));
+  if (old === undefined || (old.isFile() && !statSync(made).isDirectory())) replaceFile(made, target);
+  else {
+    const aside = tradePlaces(made, target, temporaryBeside(target, "old"));
+    // Before the old one goes, the disk has the new one under the name.
+    syncPath(dirname(target));
+    rmSync(aside, { recursive: true, force: true });
+  }
+  syncPath(dirname(target));
+  sweepLeftovers(target);
+}

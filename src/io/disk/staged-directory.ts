@@ -1,0 +1,108 @@
+// Directories whose files are written aside and moved to their places when all of them are complete: what stops the
+// save before leaves the old files as they were, and files that the save does not name stay.
+import { lstatSync, mkdirSync, promises, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { guarded, guardedLater } from "../base/errors.ts";
+import { sweepLeftoversLater } from "../base/leftovers.ts";
+import { Slices } from "../base/slices.ts";
+import { checkPlace, makeDirectory } from "./directory-checks.ts";
+import { DirectoryLock } from "./directory-lock.ts";
+import {
+  discardPathLater,
+  replaceFileLater,
+  requireDescriptor,
+  syncDirectoriesLater,
+  syncUpwardLater,
+  temporaryBeside,
+  tookName,
+} from "./durable.ts";
+
+/** What the unfinished one is called inside of its target. */
+const INSIDE = ".zensor";
+
+/** How files get their places. */
+export interface CommitOptions {
+  /** Wait for the disk. */
+  sync: boolean;
+  /** Throws for what is in the way; runs before the first change. */
+  check?: () => void;
+  /** Runs last, before somebody else may write there. */
+  done?: () => Promise<void>;
+  /** Ends the waiting for others. */
+  signal?: AbortSignal;
+}
+
+/** A directory that is filled aside. */
+export class StagedDirectory {
+  /** Where it is filled: inside of the target if there is one, so that both are on one file system. */
+  readonly path: string;
+  private begun = false;
+  /** The outermost directory that was made for it to lie in. */
+  private outermost: string | undefined;
+
+  constructor(readonly target: string) {
+    const there = guarded(target, () => statSync(target, { throwIfNoEntry: false })?.isDirectory()) === true;
+    this.path = there ? temporaryBeside(join(target, INSIDE)) : temporaryBeside(target);
+  }
+
+  /** Makes it. */
+  begin(): void {
+    const parent = dirname(this.path);
+    requireDescriptor(this.target);
+    this.outermost = guarded(parent, () => mkdirSync(parent, { recursive: true }));
+    guarded(this.path, () => mkdirSync(this.path));
+    this.begun = true;
+  }
+
+  /**
+   * Moves everything to its place, in the order of `files`, when no other save is at work there.
+   * @param directories those below the target, outer ones first; files and directories are named as they are staged
+   */
+  async commit(directories: readonly string[], files: readonly string[], options: CommitOptions): Promise<void> {
+    const { target, path } = this;
+    const { sync, check, done, signal } = options;
+    // What has a name on the disk has its content there.
+    if (sync) await syncDirectoriesLater(path);
+    for (;;) {
+      using _ = await DirectoryLock.takeLater(target, signal);
+      check?.();
+      if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) {
+        await this.moveInto(directories, files, sync);
+        await done?.();
+        break;
+      }
+      if (tookName(path, target)) break;
+    }
+    this.begun = false;
+    for (const each of [join(target, INSIDE), target]) await sweepLeftoversLater(each);
+    if (!sync) return;
+    await syncDirectoriesLater(target);
+    await syncUpwardLater(dirname(resolve(target)), this.outermost);
+  }
+
+  private async moveInto(directories: readonly string[], files: readonly string[], sync: boolean): Promise<void> {
+    const { target, path } = this;
+    const slices = new Slices();
+    checkPlace(target, true);
+    for (const directory of directories) {
+      makeDirectory(this.place(directory));
+      if (slices.over) await slices.pause();
+    }
+    for (const [i, file] of files.entries()) {
+      // The last one tells of the others.
+      if (sync && i === files.length - 1) await syncDirectoriesLater(target);
+      await replaceFileLater(file, this.place(file));
+    }
+    await guardedLater(path, () => promises.rm(path, { recursive: true, force: true }));
+  }
+
+  /** Where a staged path belongs. */
+  place(path: string): string {
+    return this.target + path.slice(this.path.length);
+  }
+
+  /** Removes what was staged. */
+  async abandon(): Promise<void> {
+    if (this.begun) await discardPathLater(this.path);
+  }
+}

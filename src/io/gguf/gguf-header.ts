@@ -1,0 +1,259 @@
+// The header of a GGUF file: metadata and the places of tensors, checked against the length of the file.
+import { FormatError } from "../base/errors.ts";
+import { GGUF_TYPES, type GgufType } from "./gguf-types.ts";
+
+/** Bytes of a header that are read at most: vocabularies take some millions. */
+export const MAX_HEADER_BYTES = 512 * 1024 * 1024;
+const MAGIC = 0x46554747;
+const MAX_DIMS = 8;
+const MAX_DEPTH = 4;
+const MAX_ALIGNMENT = 1 << 20;
+const DEFAULT_ALIGNMENT = 32;
+/** Least bytes of a key with its value, and of a tensor's description. */
+const LEAST_PAIR = 8 + 4 + 1;
+const LEAST_TENSOR = 8 + 4 + 4 + 8;
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Numbers of one type. */
+export type GgufNumbers =
+  | Uint8Array
+  | Int8Array
+  | Uint16Array
+  | Int16Array
+  | Uint32Array
+  | Int32Array
+  | Float32Array
+  | Float64Array
+  | BigUint64Array
+  | BigInt64Array;
+
+/** A value of the metadata. Arrays of numbers are typed arrays; integers that no number holds exactly are bigints. */
+export type GgufValue = number | bigint | boolean | string | GgufNumbers | GgufValue[];
+
+/** What a file says about one tensor. */
+export interface GgufEntry {
+  readonly name: string;
+  readonly type: GgufType;
+  /** Sizes as torch has them: the last dimension is the one without gaps. */
+  readonly shape: readonly number[];
+  readonly nbytes: number;
+  /** Where in the file its bytes begin. */
+  readonly offset: number;
+}
+
+/** What the header says. */
+export interface GgufHeader {
+  readonly version: number;
+  readonly alignment: number;
+  readonly metadata: ReadonlyMap<string, GgufValue>;
+  readonly entries: ReadonlyMap<string, GgufEntry>;
+}
+
+/** The part of the file that was read ends inside of the header. */
+export class UnfinishedHeader extends FormatError {}
+
+const NUMBERS = [
+  Uint8Array,
+  Int8Array,
+  Uint16Array,
+  Int16Array,
+  Uint32Array,
+  Int32Array,
+  Float32Array,
+  null,
+  null,
+  null,
+  BigUint64Array,
+  BigInt64Array,
+  Float64Array,
+] as const;
+const BOOL = 7;
+const STRING = 8;
+const ARRAY = 9;
+
+function exact(value: bigint): number | bigint {
+  const small = Number(value);
+  return Number.isSafeInteger(small) ? small : value;
+}
+
+/** The first bytes of a file, read field by field. */
+class HeaderReader {
+  at = 0;
+  private readonly view: DataView;
+
+  constructor(
+    private readonly bytes: Uint8Array,
+    /** Bytes of the whole file. */
+    readonly size: number,
+    readonly path: string,
+  ) {
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  fail(message: string): never {
+    throw new FormatError(message, this.path);
+  }
+
+  private take(nbytes: number): number {
+    const from = this.at;
+    if (nbytes > this.size - from) this.fail("the file ends inside its header");
+    if (nbytes > this.bytes.length - from) throw new UnfinishedHeader("the header is too long", this.path);
+    this.at = from + nbytes;
+    return from;
+  }
+
+  u32(): number {
+    return this.view.getUint32(this.take(4), true);
+  }
+
+  /** A count of things of which each takes at least `least` bytes of the rest of the file. */
+  count(least: number, what: string): number {
+    const value = this.view.getBigUint64(this.take(8), true);
+    if (value > BigInt(this.size - this.at) / BigInt(least)) this.fail(`${value} ${what} do not fit into the file`);
+    return Number(value);
+  }
+
+  size64(what: string): number {
+    const value = this.view.getBigUint64(this.take(8), true);
+    return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : this.fail(`${what} of ${value}`);
+  }
+
+  text(): string {
+    const length = this.count(1, "bytes of text");
+    const from = this.take(length);
+    try {
+      return UTF8.decode(this.bytes.subarray(from, from + length));
+    } catch (error) {
+      throw new FormatError(`a text at ${from} is not UTF-8`, this.path, error);
+    }
+  }
+
+  value(type: number, depth = 0): GgufValue {
+    const { view } = this;
+    switch (type) {
+      case 0:
+        return view.getUint8(this.take(1));
+      case 1:
+        return view.getInt8(this.take(1));
+      case 2:
+        return view.getUint16(this.take(2), true);
+      case 3:
+        return view.getInt16(this.take(2), true);
+      case 4:
+        return this.u32();
+      case 5:
+        return view.getInt32(this.take(4), true);
+      case 6:
+        return view.getFloat32(this.take(4), true);
+      case BOOL:
+        return this.bool();
+      case STRING:
+        return this.text();
+      case ARRAY:
+        return this.array(depth + 1);
+      case 10:
+        return exact(view.getBigUint64(this.take(8), true));
+      case 11:
+        return exact(view.getBigInt64(this.take(8), true));
+      case 12:
+        return view.getFloat64(this.take(8), true);
+    }
+    return this.fail(`value type ${type} is not known`);
+  }
+
+  private bool(): boolean {
+    const byte = this.bytes[this.take(1)] as number;
+    return byte > 1 ? this.fail(`a boolean that is ${byte}`) : byte === 1;
+  }
+
+  private array(depth: number): GgufValue {
+    if (depth > MAX_DEPTH) this.fail("arrays are nested too deeply");
+    const type = this.u32();
+    const Numbers = NUMBERS[type] ?? null;
+    if (Numbers !== null) {
+      const count = this.count(Numbers.BYTES_PER_ELEMENT, "numbers");
+      const from = this.take(count * Numbers.BYTES_PER_ELEMENT);
+      return new Numbers(this.bytes.slice(from, this.at).buffer);
+    }
+    if (type !== BOOL && type !== STRING && type !== ARRAY) this.fail(`value type ${type} is not known`);
+    const count = this.count(type === BOOL ? 1 : type === STRING ? 8 : 12, "values");
+    const items: GgufValue[] = [];
+    for (let i = 0; i < count; i++) items.push(this.value(type, depth));
+    return items;
+  }
+}
+
+function readMetadata(reader: HeaderReader, count: number): Map<string, GgufValue> {
+  const metadata = new Map<string, GgufValue>();
+  for (let i = 0; i < count; i++) {
+    const key = reader.text();
+    if (metadata.has(key)) reader.fail(`the key ${JSON.stringify(key)} occurs twice`);
+    metadata.set(key, reader.value(reader.u32()));
+  }
+  return metadata;
+}
+
+function alignmentOf(reader: HeaderReader, metadata: ReadonlyMap<string, GgufValue>): number {
+  const value = metadata.get("general.alignment") ?? DEFAULT_ALIGNMENT;
+  const fits = typeof value === "number" && Number.isInteger(value) && value > 0 && value <= MAX_ALIGNMENT;
+  if (!fits || (value & (value - 1)) !== 0) return reader.fail(`an alignment of ${String(value)}`);
+  return value;
+}
+
+/** A tensor's description; its offset counts from where data begins. */
+function readEntry(reader: HeaderReader): GgufEntry {
+  const name = reader.text();
+  const fail = (what: string): never => reader.fail(`tensor ${JSON.stringify(name.slice(0, 100))}: ${what}`);
+  const rank = reader.u32();
+  if (rank > MAX_DIMS) fail(`${rank} dimensions`);
+  const shape: number[] = [];
+  // Files name the dimension without gaps first.
+  for (let i = 0; i < rank; i++) shape.unshift(reader.size64("a dimension"));
+  const id = reader.u32();
+  const type = GGUF_TYPES.get(id);
+  if (type === undefined) return fail(`type ${id} is not known`);
+  const numel = shape.reduce((product, n) => product * n, 1);
+  if ((shape.at(-1) ?? 1) % type.blockSize !== 0)
+    fail(`rows of ${shape.at(-1) ?? 1} do not fill blocks of ${type.name}`);
+  const nbytes = (numel / type.blockSize) * type.blockBytes;
+  if (!Number.isSafeInteger(numel) || !Number.isSafeInteger(nbytes)) fail("it is too large");
+  return { name, type, shape, nbytes, offset: reader.size64("an offset") };
+}
+
+/** Entries with their places in the file: inside of it, aligned, apart from each other. */
+function placeEntries(reader: HeaderReader, found: readonly GgufEntry[], alignment: number): Map<string, GgufEntry> {
+  const start = Math.ceil(reader.at / alignment) * alignment;
+  const entries = new Map<string, GgufEntry>();
+  for (const entry of found) {
+    const offset = start + entry.offset;
+    const fail = (what: string): never => reader.fail(`tensor ${JSON.stringify(entry.name.slice(0, 100))}: ${what}`);
+    if (entries.has(entry.name)) fail("its name occurs twice");
+    if (entry.offset % alignment !== 0) fail(`its offset ${entry.offset} is no multiple of ${alignment}`);
+    if (offset + entry.nbytes > reader.size) fail(`its ${entry.nbytes} bytes reach beyond the file`);
+    entries.set(entry.name, { ...entry, offset });
+  }
+  let end = 0;
+  for (const entry of [...entries.values()].filter((one) => one.nbytes > 0).sort((a, b) => a.offset - b.offset)) {
+    if (entry.offset < end) reader.fail(`tensor ${JSON.stringify(entry.name.slice(0, 100))} overlaps another one`);
+    end = entry.offset + entry.nbytes;
+  }
+  return entries;
+}
+
+/** Reads a header from the first bytes of a file of `size` bytes. Throws `UnfinishedHeader` when these are too few. */
+export function readGgufHeader(bytes: Uint8Array, size: number, path: string): GgufHeader {
+  const reader = new HeaderReader(bytes, size, path);
+  if (size < 24 || reader.u32() !== MAGIC) throw new FormatError("this is no GGUF file", path);
+  const version = reader.u32();
+  if (version !== 2 && version !== 3) {
+    if ((version & 0xffff) === 0) reader.fail("GGUF files of the other byte order cannot be read");
+    reader.fail(`version ${version} of GGUF is not known`);
+  }
+  const tensors = reader.count(LEAST_TENSOR, "tensors");
+  const pairs = reader.count(LEAST_PAIR, "values");
+  const metadata = readMetadata(reader, pairs);
+  const found: GgufEntry[] = [];
+  for (let i = 0; i < tensors; i++) found.push(readEntry(reader));
+  const alignment = alignmentOf(reader, metadata);
+  return { version, alignment, metadata, entries: placeEntries(reader, found, alignment) };
+}

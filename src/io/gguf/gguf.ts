@@ -1,0 +1,113 @@
+// GGUF files: metadata, and tensors as views of one mapping.
+
+import { checkCall } from "../../tensor/checks.ts";
+import { float32, uint8 } from "../../tensor/dtype.ts";
+import { Storage } from "../../tensor/storage.ts";
+import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
+import { FormatError } from "../base/errors.ts";
+import { CONSTRUCTORS, FUNCTIONS } from "../base/signatures.ts";
+import { FileRanges } from "../disk/file-ranges.ts";
+import { TensorFile } from "../disk/tensor-file.ts";
+import { whileUnreplaced } from "../disk/unreplaced.ts";
+import { canExpand, expandBlocks } from "./gguf-blocks.ts";
+import {
+  type GgufEntry,
+  type GgufHeader,
+  type GgufValue,
+  MAX_HEADER_BYTES,
+  readGgufHeader,
+  UnfinishedHeader,
+} from "./gguf-header.ts";
+
+/** What is read of a file at first. */
+const FIRST_BYTES = 256 * 1024;
+
+function readHeader(path: string): { header: GgufHeader; path: string } {
+  return FileRanges.with(path, (file) => {
+    const all = Math.min(file.size, MAX_HEADER_BYTES);
+    for (let length = FIRST_BYTES; ; length *= 4) {
+      const bytes = file.read(0, Math.min(length, all));
+      try {
+        return { header: readGgufHeader(bytes, file.size, file.path), path: file.path };
+      } catch (error) {
+        if (!(error instanceof UnfinishedHeader) || bytes.length === all) throw error;
+      }
+    }
+  });
+}
+
+/** An open GGUF file whose tensors are made when they are asked for; their bytes are read when they are used. */
+export class GgufFile {
+  readonly path: string;
+  readonly header: GgufHeader;
+  private readonly file: TensorFile;
+
+  constructor(path: string) {
+    checkCall("GgufFile", CONSTRUCTORS.GgufFile, arguments);
+    const { identity, ...found } = whileUnreplaced(path, (identity) => ({ identity, ...readHeader(path) }));
+    this.path = found.path;
+    this.header = found.header;
+    let end = 0;
+    for (const entry of this.header.entries.values()) end = Math.max(end, entry.offset + entry.nbytes);
+    this.file = new TensorFile(this.path, end, "c", { identity });
+  }
+
+  /** What the file says about itself, by key. */
+  get metadata(): ReadonlyMap<string, GgufValue> {
+    return this.header.metadata;
+  }
+
+  /** Names of tensors, in the order of the file. */
+  keys(): string[] {
+    return [...this.header.entries.keys()];
+  }
+
+  /** Type, shape and size of one tensor. */
+  entry(name: string): GgufEntry {
+    const entry = this.header.entries.get(name);
+    if (entry === undefined) throw new FormatError(`no tensor named ${JSON.stringify(name)}`, this.path);
+    return entry;
+  }
+
+  /** One tensor. Of a quantized one the blocks as they are: uint8, with the bytes of a row as the last dimension. */
+  tensor(name: string): Tensor {
+    const { type, shape, offset } = this.entry(name);
+    if (type.dtype !== null) return this.file.tensor(type.dtype, shape, offset);
+    const row = ((shape.at(-1) as number) / type.blockSize) * type.blockBytes;
+    return this.file.tensor(uint8, [...shape.slice(0, -1), row], offset);
+  }
+
+  /**
+   * One tensor as float32; of a quantized one what its blocks stand for.
+   * @throws FormatError for Q1_0, Q8_1 and Q8_K, which the gguf package does not expand either
+   */
+  dequantize(name: string): Tensor {
+    const { type, shape, offset, nbytes } = this.entry(name);
+    if (type.dtype !== null) return this.tensor(name).to(float32);
+    if (!canExpand(type))
+      throw new FormatError(`tensor ${JSON.stringify(name)}: ${type.name} is not expanded`, this.path);
+    if (nbytes === 0) return makeContiguous(Storage.allocate(0), shape, float32);
+    const address = this.file.address(offset, nbytes);
+    const made = makeContiguous(expandBlocks(type, address, nbytes / type.blockBytes), shape, float32);
+    // The mapping must not go before the blocks are read.
+    this.file.anchor();
+    return made;
+  }
+
+  /** All tensors by name, as `tensor` gives them. */
+  get tensors(): Record<string, Tensor> {
+    const result: Record<string, Tensor> = Object.create(null);
+    for (const name of this.keys()) result[name] = this.tensor(name);
+    return result;
+  }
+}
+
+/**
+ * Opens a GGUF file (version 2 or 3). Its metadata is read at once, tensors when they are used.
+ * @throws FormatError when the file is damaged or none
+ * @torch gguf.GGUFReader
+ */
+export function loadGguf(path: string): GgufFile {
+  checkCall("loadGguf", FUNCTIONS.loadGguf, arguments);
+  return new GgufFile(path);
+}

@@ -1,0 +1,436 @@
+// Open HDF5 files in the C library. Elements go straight to and from the memory of tensors.
+import { type Hdf5Library, type Hid, hdf5Error } from "../../ffi/hdf5.ts";
+import { addressOf, textAt } from "../../ffi/library.ts";
+import { bool, type DType, int64 } from "../../tensor/dtype.ts";
+import { KeyError } from "../../tensor/errors.ts";
+import { numelOf } from "../../tensor/size.ts";
+import { FormatError, OSError, systemError } from "../base/errors.ts";
+import type { Hdf5Attribute, Hdf5Handle, Hdf5Info, Hdf5Selection, Hdf5Storage } from "./hdf5-engine.ts";
+import { pieces } from "./hdf5-selection.ts";
+import { cText, describeType, Identifiers, opaqueType, textType, typeOf } from "./hdf5-types.ts";
+
+const SPACE_SCALAR = 0;
+const SPACE_NULL = 2;
+const LAYOUT_COMPACT = 0;
+const LAYOUT_CHUNKED = 2;
+const LAYOUT_VIRTUAL = 3;
+const IS_GROUP = 2;
+const IS_DATASET = 5;
+const LINK_HARD = 0;
+const LINK_SOFT = 1;
+const UTF8 = 1;
+const UNDEFINED_ADDRESS = 2n ** 64n - 1n;
+const MAX_RANK = 32;
+const MAX_LINKS = 16;
+const MAX_NAME = 64 * 1024;
+/** Texts are read in pieces of so many. */
+const TEXTS_AT_ONCE = 1024;
+/** Texts that share their bytes in the file may take so much more memory than the file has. */
+const TEXT_ALLOWANCE = 64 * 2 ** 20;
+
+function words(values: readonly (number | null)[]): BigUint64Array {
+  return BigUint64Array.from(values, (n) => (n === null ? UNDEFINED_ADDRESS : BigInt(n)));
+}
+
+/** The error for the call that failed last: of the system where it has a number, of the file otherwise. */
+export function failureOf(library: Hdf5Library, path: string): Error {
+  const text = hdf5Error(library);
+  const errno = /errno = (\d+)/.exec(text);
+  if (errno !== null) {
+    const known = systemError(Number(errno[1]), path);
+    // Another program has locked the file: the system's words for that say nothing.
+    if (known.code === "EAGAIN") return new OSError(`${path}: ${text}`, { errno: known.errno, path, code: "EAGAIN" });
+    return known;
+  }
+  return new FormatError(text, path);
+}
+
+const forgotten = new FinalizationRegistry<{ library: Hdf5Library; id: Hid }>(({ library, id }) => {
+  library.call.H5Fclose(id);
+});
+
+/** An open file. */
+export class NativeHandle implements Hdf5Handle {
+  #open = true;
+  constructor(
+    private readonly library: Hdf5Library,
+    private readonly path: string,
+    private readonly id: Hid,
+  ) {
+    forgotten.register(this, { library, id }, this);
+  }
+
+  #ids(): Identifiers {
+    return new Identifiers(this.library, () => failureOf(this.library, this.path));
+  }
+
+  // ---- paths
+
+  #linkType(path: string): { type: number; size: number } {
+    const { optional } = this.library;
+    const info = new BigUint64Array(8);
+    const get = optional.H5Lget_info2 ?? optional.H5Lget_info;
+    if (get === undefined) throw new OSError(`${this.library.name} lacks H5Lget_info`, { path: this.path });
+    if (get(this.id, cText(path), info, 0n) < 0) throw failureOf(this.library, this.path);
+    return { type: Number((info[0] as bigint) & 0xffffffffn), size: Number(info[3]) };
+  }
+
+  #softTarget(path: string, size: number): string {
+    if (!(size > 0 && size <= MAX_NAME)) throw new FormatError(`the link ${path} is ${size} bytes long`, this.path);
+    const bytes = new Uint8Array(size + 1);
+    if (this.library.call.H5Lget_val(this.id, cText(path), bytes, size, 0n) < 0)
+      throw failureOf(this.library, this.path);
+    return Buffer.from(bytes.subarray(0, bytes.indexOf(0))).toString("utf8");
+  }
+
+  /**
+   * The path without symbolic links; null when something on it is missing. Links into other files are refused, or
+   * counted among what is missing when `lenient`.
+   */
+  #real(path: string, lenient = false): string | null {
+    const rest = path.split("/").filter((part) => part !== "");
+    let at = "";
+    let links = 0;
+    while (rest.length > 0) {
+      const next = `${at}/${rest.shift()}`;
+      const there = this.library.call.H5Lexists(this.id, cText(next), 0n);
+      if (there < 0) throw failureOf(this.library, this.path);
+      if (there === 0) return null;
+      const { type, size } = this.#linkType(next);
+      if (type === LINK_HARD) at = next;
+      else if (type === LINK_SOFT && ++links <= MAX_LINKS) {
+        const target = this.#softTarget(next, size);
+        rest.unshift(...target.split("/").filter((part) => part !== "" && part !== "."));
+        if (target.startsWith("/")) at = "";
+      } else {
+        if (lenient) return null;
+        const problem =
+          type === LINK_SOFT ? "is a circle of links" : "is a link into another file, which is not followed";
+        throw new FormatError(`${next} ${problem}`, this.path);
+      }
+      if (rest.length > 0 && this.#typeAt(at) !== IS_GROUP) return null;
+    }
+    return at;
+  }
+
+  #typeAt(path: string): number {
+    if (path === "") return IS_GROUP;
+    using ids = this.#ids();
+    return this.library.call.H5Iget_type(ids.keep(this.library.call.H5Oopen(this.id, cText(path), 0n)));
+  }
+
+  #existing(path: string): Uint8Array {
+    const real = this.#real(path);
+    if (real === null) throw new KeyError(`'${path}' is not in ${this.path}`);
+    return cText(real === "" ? "/" : real);
+  }
+
+  size(): number {
+    using ids = this.#ids();
+    return this.#fileSize(ids);
+  }
+
+  kind(path: string): "group" | "dataset" | null {
+    const real = this.#real(path, true);
+    if (real === null) return null;
+    const type = this.#typeAt(real);
+    return type === IS_GROUP ? "group" : type === IS_DATASET ? "dataset" : null;
+  }
+
+  names(group: string): string[] {
+    const { call } = this.library;
+    using ids = this.#ids();
+    const id = ids.keep(call.H5Gopen2(this.id, this.#existing(group), 0n));
+    const info = new BigUint64Array(8);
+    ids.check(call.H5Gget_info(id, info));
+    const count = Number(info[1]);
+    const names: string[] = [];
+    let room = new Uint8Array(256);
+    for (let i = 0; i < count; i++) {
+      // The index of names is the order in which h5py lists them.
+      let length = Number(call.H5Lget_name_by_idx(id, cText("."), 0, 0, i, room, room.length, 0n));
+      if (length < 0) throw ids.failure();
+      if (length > MAX_NAME) throw new FormatError(`a name of ${length} bytes`, this.path);
+      if (length >= room.length) {
+        room = new Uint8Array(length + 1);
+        length = Number(call.H5Lget_name_by_idx(id, cText("."), 0, 0, i, room, room.length, 0n));
+        if (length < 0 || length >= room.length) throw ids.failure();
+      }
+      names.push(Buffer.from(room.subarray(0, length)).toString("utf8"));
+    }
+    return names.filter((name) => this.kind(`${group}/${name}`) !== null);
+  }
+
+  // ---- datasets
+
+  #dataset(ids: Identifiers, path: string): Hid {
+    return ids.keep(this.library.call.H5Dopen2(this.id, this.#existing(path), 0n));
+  }
+
+  #fileSize(ids: Identifiers): number {
+    const size = new BigUint64Array(1);
+    ids.check(this.library.call.H5Fget_filesize(this.id, size));
+    return Number(size[0]);
+  }
+
+  #shape(ids: Identifiers, space: Hid, path: string): { shape: number[]; maxShape: (number | null)[] } {
+    const { call } = this.library;
+    const kind = ids.check(call.H5Sget_simple_extent_type(space));
+    if (kind === SPACE_NULL) throw new FormatError(`${path} has no shape`, this.path);
+    const rank = ids.check(call.H5Sget_simple_extent_ndims(space));
+    if (rank > MAX_RANK) throw new FormatError(`${path} has ${rank} dimensions`, this.path);
+    const [now, most] = [new BigUint64Array(rank), new BigUint64Array(rank)];
+    if (rank > 0) ids.check(call.H5Sget_simple_extent_dims(space, now, most));
+    const shape = [...now].map(Number);
+    if (!Number.isSafeInteger(numelOf(shape.map((n) => Math.max(n, 1))))) {
+      throw new FormatError(`${path} says that its shape is [${shape.join(", ")}]`, this.path);
+    }
+    return { shape, maxShape: [...most].map((n) => (n === UNDEFINED_ADDRESS ? null : Number(n))) };
+  }
+
+  describe(path: string): Hdf5Info {
+    const { call } = this.library;
+    using ids = this.#ids();
+    const set = this.#dataset(ids, path);
+    const type = ids.keep(call.H5Dget_type(set));
+    const { shape, maxShape } = this.#shape(ids, ids.keep(call.H5Dget_space(set)), path);
+    const info = describeType(ids, type);
+    const list = ids.keep(call.H5Dget_create_plist(set));
+    const layout = ids.check(call.H5Pget_layout(list));
+    if (layout === LAYOUT_VIRTUAL || call.H5Pget_external_count(list) > 0) {
+      throw new FormatError(`${path} keeps its elements in other files, which are not read`, this.path);
+    }
+    let chunks: number[] | null = null;
+    if (layout === LAYOUT_CHUNKED) {
+      const sizes = new BigUint64Array(shape.length);
+      ids.check(call.H5Pget_chunk(list, shape.length, sizes));
+      chunks = [...sizes].map(Number);
+    } else {
+      const offset = call.H5Dget_offset(set);
+      const nbytes = numelOf(shape) * Number(call.H5Tget_size(type));
+      const size = this.#fileSize(ids);
+      if (offset !== UNDEFINED_ADDRESS && Number(offset) + nbytes > size) {
+        throw new FormatError(`${path} of ${nbytes} bytes does not fit into the ${size} bytes of the file`, this.path);
+      }
+      const stored = Number(call.H5Dget_storage_size(set));
+      // Nothing is stored of a dataset that was never written, unless it lies in its own description.
+      if (stored < nbytes && (stored !== 0 || layout === LAYOUT_COMPACT)) {
+        throw new FormatError(`${path} of ${nbytes} bytes has ${stored} bytes in the file`, this.path);
+      }
+    }
+    return { ...info, shape, maxShape, chunks };
+  }
+
+  #spaces(ids: Identifiers, set: Hid, selection: Hdf5Selection | null): { memory: Hid; file: Hid } {
+    if (selection === null) return { memory: 0n, file: 0n };
+    const { call } = this.library;
+    const file = ids.keep(call.H5Dget_space(set));
+    const { start, step, count } = selection;
+    if (start.length > 0) {
+      ids.check(call.H5Sselect_hyperslab(file, 0, words(start), words(step), words(count), null));
+    }
+    return { memory: this.#space(ids, count, null), file };
+  }
+
+  #space(ids: Identifiers, shape: readonly number[], maxShape: readonly (number | null)[] | null): Hid {
+    const { call } = this.library;
+    if (shape.length === 0) return ids.keep(call.H5Screate(SPACE_SCALAR));
+    return ids.keep(call.H5Screate_simple(shape.length, words(shape), maxShape === null ? null : words(maxShape)));
+  }
+
+  read(path: string, info: Hdf5Info, selection: Hdf5Selection | null, address: number): void {
+    using ids = this.#ids();
+    const set = this.#dataset(ids, path);
+    const { memory, file } = this.#spaces(ids, set, selection);
+    ids.check(this.library.call.H5Dread(set, typeOf(ids, info.dtype as DType), memory, file, 0n, address));
+  }
+
+  write(path: string, info: Hdf5Info, selection: Hdf5Selection | null, address: number): void {
+    using ids = this.#ids();
+    const set = this.#dataset(ids, path);
+    const { memory, file } = this.#spaces(ids, set, selection);
+    ids.check(this.library.call.H5Dwrite(set, typeOf(ids, info.dtype as DType), memory, file, 0n, address));
+  }
+
+  #linkList(ids: Identifiers): Hid {
+    const { call, id } = this.library;
+    const list = ids.keep(call.H5Pcreate(id.H5P_CLS_LINK_CREATE_ID));
+    ids.check(call.H5Pset_create_intermediate_group(list, 1));
+    ids.check(call.H5Pset_char_encoding(list, UTF8));
+    return list;
+  }
+
+  #make(ids: Identifiers, path: string, type: Hid, shape: readonly number[], storage: Hdf5Storage | null): Hid {
+    const { call, id } = this.library;
+    const space = this.#space(ids, shape, storage?.maxShape ?? null);
+    let list: Hid = 0n;
+    if (storage !== null && storage.chunks !== null) {
+      list = ids.keep(call.H5Pcreate(id.H5P_CLS_DATASET_CREATE_ID));
+      ids.check(call.H5Pset_chunk(list, storage.chunks.length, words(storage.chunks)));
+      if (storage.shuffle) ids.check(call.H5Pset_shuffle(list));
+      if (storage.gzip !== null) ids.check(call.H5Pset_deflate(list, storage.gzip));
+    }
+    return ids.keep(call.H5Dcreate2(this.id, cText(path), type, space, this.#linkList(ids), list, 0n));
+  }
+
+  create(path: string, dtype: DType, shape: readonly number[], storage: Hdf5Storage): void {
+    using ids = this.#ids();
+    this.#make(ids, path, typeOf(ids, dtype), shape, storage);
+  }
+
+  // ---- texts and bytes
+
+  readTexts(path: string, info: Hdf5Info): string[] {
+    using ids = this.#ids();
+    const set = this.#dataset(ids, path);
+    const type = ids.keep(this.library.call.H5Dget_type(set));
+    const variable = ids.check(this.library.call.H5Tis_variable_str(type)) > 0;
+    const limit = this.#fileSize(ids) + TEXT_ALLOWANCE;
+    if (!variable) return this.#fixedTexts(ids, set, type, numelOf(info.shape), limit);
+    const texts: string[] = [];
+    let taken = 0;
+    for (const selection of pieces(info.shape, TEXTS_AT_ONCE)) {
+      using some = this.#ids();
+      const { memory, file } = this.#spaces(some, set, selection);
+      for (const text of this.#variableTexts(type, memory, file, set, numelOf(selection.count))) {
+        taken += text.length;
+        if (taken > limit) throw new FormatError(`the texts of ${path} take more memory than the file`, this.path);
+        texts.push(text);
+      }
+    }
+    return texts;
+  }
+
+  #variableTexts(type: Hid, memory: Hid, file: Hid, set: Hid, count: number): string[] {
+    const { call } = this.library;
+    const pointers = new BigUint64Array(count);
+    if (call.H5Dread(set, type, memory, file, 0n, pointers) < 0) throw failureOf(this.library, this.path);
+    const texts = [...pointers].map((at) => (at === 0n ? "" : textAt(Number(at))));
+    call.H5Dvlen_reclaim(type, memory, 0n, pointers);
+    return texts;
+  }
+
+  #fixedTexts(ids: Identifiers, set: Hid, type: Hid, count: number, limit: number): string[] {
+    const size = Number(this.library.call.H5Tget_size(type));
+    if (!(count * size <= limit)) throw new FormatError(`texts of ${count} times ${size} bytes`, this.path);
+    const bytes = Buffer.alloc(count * size + 1);
+    ids.check(this.library.call.H5Dread(set, type, 0n, 0n, 0n, bytes));
+    return Array.from({ length: count }, (_, i) => {
+      const one = bytes.subarray(i * size, (i + 1) * size);
+      const end = one.indexOf(0);
+      return one.subarray(0, end < 0 ? size : end).toString("utf8");
+    });
+  }
+
+  createTexts(path: string, shape: readonly number[], texts: readonly string[]): void {
+    using ids = this.#ids();
+    const type = textType(ids);
+    const set = this.#make(ids, path, type, shape, null);
+    if (texts.length === 0) return;
+    const bytes = texts.map((text) => cText(text));
+    const start = [0];
+    for (const one of bytes) start.push((start.at(-1) as number) + one.length);
+    const block = Buffer.concat(bytes);
+    const base = addressOf(block);
+    const pointers = BigUint64Array.from(bytes, (_, i) => BigInt(base + (start[i] as number)));
+    ids.check(this.library.call.H5Dwrite(set, type, 0n, 0n, 0n, pointers));
+    // The block is used up to here: the collector may not take it during the call.
+    block.fill(0, 0, 1);
+  }
+
+  readOpaque(path: string, info: Hdf5Info): Uint8Array {
+    using ids = this.#ids();
+    const set = this.#dataset(ids, path);
+    const type = ids.keep(this.library.call.H5Dget_type(set));
+    const nbytes = numelOf(info.shape) * Number(this.library.call.H5Tget_size(type));
+    const limit = this.#fileSize(ids) + TEXT_ALLOWANCE;
+    if (!(nbytes <= limit)) throw new FormatError(`${path} takes ${nbytes} bytes`, this.path);
+    const bytes = new Uint8Array(nbytes + 1);
+    ids.check(this.library.call.H5Dread(set, type, 0n, 0n, 0n, bytes));
+    return bytes.subarray(0, nbytes);
+  }
+
+  createOpaque(path: string, shape: readonly number[], tag: string, itemsize: number, bytes: Uint8Array): void {
+    using ids = this.#ids();
+    const type = opaqueType(ids, itemsize, tag);
+    const set = this.#make(ids, path, type, shape, null);
+    if (bytes.length > 0) ids.check(this.library.call.H5Dwrite(set, type, 0n, 0n, 0n, bytes));
+  }
+
+  // ---- attributes
+
+  attribute(path: string, name: string): number[] | null {
+    const { call } = this.library;
+    using ids = this.#ids();
+    const set = this.#dataset(ids, path);
+    if (ids.check(call.H5Aexists(set, cText(name))) === 0) return null;
+    const attribute = ids.keep(call.H5Aopen(set, cText(name), 0n));
+    const { shape } = this.#shape(ids, ids.keep(call.H5Aget_space(attribute)), `${path}: ${name}`);
+    const { dtype } = describeType(ids, ids.keep(call.H5Aget_type(attribute)));
+    const count = numelOf(shape);
+    if (dtype === null || dtype.category > 1 || count > MAX_RANK) return null;
+    if (dtype.name === "bool") {
+      const value = new Uint8Array(Math.max(count, 1));
+      ids.check(call.H5Aread(attribute, typeOf(ids, dtype), value));
+      return [...value.subarray(0, count)];
+    }
+    const values = new BigInt64Array(Math.max(count, 1));
+    ids.check(call.H5Aread(attribute, typeOf(ids, int64), values));
+    return [...values.subarray(0, count)].map(Number);
+  }
+
+  setAttribute(path: string, name: string, value: Hdf5Attribute): void {
+    const { call } = this.library;
+    using ids = this.#ids();
+    const set = this.#dataset(ids, path);
+    const list = typeof value === "boolean" ? null : value;
+    const type = list === null ? typeOf(ids, bool) : typeOf(ids, int64);
+    const space = this.#space(ids, list === null ? [] : [list.length], null);
+    const attribute = ids.keep(call.H5Acreate2(set, cText(name), type, space, 0n, 0n));
+    const bytes = list === null ? new Uint8Array([value === true ? 1 : 0]) : BigInt64Array.from(list, BigInt);
+    ids.check(call.H5Awrite(attribute, type, bytes));
+  }
+
+  // ---- structure
+
+  createGroup(path: string): void {
+    using ids = this.#ids();
+    ids.keep(this.library.call.H5Gcreate2(this.id, cText(path), this.#linkList(ids), 0n, 0n));
+  }
+
+  /** The entry itself, not what a link points to. */
+  #linkAt(path: string): Uint8Array {
+    const cut = path.lastIndexOf("/");
+    const parent = this.#real(path.slice(0, Math.max(cut, 0)));
+    return cText(`${parent ?? ""}/${path.slice(cut + 1)}`);
+  }
+
+  requireRemoval(): void {}
+
+  remove(path: string): void {
+    using ids = this.#ids();
+    ids.check(this.library.call.H5Ldelete(this.id, this.#linkAt(path), 0n));
+  }
+
+  move(from: string, to: string): void {
+    using ids = this.#ids();
+    const source = this.#linkAt(from);
+    ids.check(this.library.call.H5Lmove(this.id, source, this.id, cText(to), this.#linkList(ids), 0n));
+  }
+
+  extend(path: string, shape: readonly number[]): void {
+    using ids = this.#ids();
+    ids.check(this.library.call.H5Dset_extent(this.#dataset(ids, path), words(shape)));
+  }
+
+  flush(): void {
+    if (this.library.call.H5Fflush(this.id, 1) < 0) throw failureOf(this.library, this.path);
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    forgotten.unregister(this);
+    if (this.library.call.H5Fclose(this.id) < 0) throw failureOf(this.library, this.path);
+  }
+}

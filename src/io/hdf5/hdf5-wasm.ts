@@ -1,0 +1,321 @@
+// HDF5 files without the C library: the npm package h5wasm, where the program has installed it. It does less, and says
+// so: no deleting or moving, no float16, complex or new bool datasets, no parts beyond what fits into its 2 GiB.
+import { closeSync, existsSync, fstatSync, openSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { copyBytes, windowOn } from "../../ffi/memory.ts";
+import { type DType, dtypeByName } from "../../tensor/dtype.ts";
+import { KeyError, NotImplementedError } from "../../tensor/errors.ts";
+import { numelOf } from "../../tensor/size.ts";
+import { addressOf } from "../../tensor/values.ts";
+import { FormatError, guarded, systemError } from "../base/errors.ts";
+import type {
+  Hdf5Attribute,
+  Hdf5Engine,
+  Hdf5Handle,
+  Hdf5Info,
+  Hdf5Mode,
+  Hdf5Selection,
+  Hdf5Storage,
+} from "./hdf5-engine.ts";
+
+/** What of the package is used here. */
+interface Metadata {
+  type: number;
+  size: number;
+  signed: boolean;
+  littleEndian: boolean;
+  vlen: boolean;
+  shape: number[] | null;
+  maxshape: (number | null)[] | null;
+  chunks: number[] | null;
+  enum_type?: { members: Record<string, number> };
+  virtual_sources?: unknown[];
+}
+interface Entity {
+  type?: string;
+  metadata: Metadata;
+  attrs: Record<string, { value: unknown }>;
+  keys(): string[];
+  get(name: string): Entity | null;
+  get_link(path: string): string | null;
+  get_external_link(path: string): { filename?: string };
+  slice(ranges: number[][]): unknown;
+  write_slice(ranges: number[][], data: NodeJS.TypedArray): void;
+  value: unknown;
+  resize(shape: number[]): number;
+  create_group(name: string): Entity;
+  create_dataset(options: Record<string, unknown>): Entity;
+  create_attribute(name: string, data: unknown, shape: number[] | null, dtype: string): void;
+}
+interface WasmFile extends Entity {
+  flush(): void;
+  close(): number;
+}
+interface Package {
+  ready: Promise<{ activate_throwing_error_handler?(): void }>;
+  File: new (path: string, mode: string) => WasmFile;
+}
+
+const INTEGER = 0;
+const FLOAT = 1;
+const STRING = 3;
+const ENUM = 8;
+/** The package copies through its own memory. */
+const MOST_BYTES = 2 ** 30;
+
+/** The package's letters for dtypes, and the arrays it takes and gives. */
+const KINDS = {
+  int8: ["<b", Int8Array],
+  uint8: ["<B", Uint8Array],
+  int16: ["<h", Int16Array],
+  uint16: ["<H", Uint16Array],
+  int32: ["<i", Int32Array],
+  uint32: ["<I", Uint32Array],
+  int64: ["<q", BigInt64Array],
+  uint64: ["<Q", BigUint64Array],
+  float32: ["<f", Float32Array],
+  float64: ["<d", Float64Array],
+} as const;
+type Known = keyof typeof KINDS;
+
+function cannot(what: string): NotImplementedError {
+  return new NotImplementedError(
+    `h5wasm cannot ${what}. Install the HDF5 library (apt-get install libhdf5-103-1, brew install hdf5), or name its ` +
+      "file in ZENSOR_HDF5.",
+  );
+}
+
+function nameOf({ type, size, signed, enum_type: names }: Metadata): string | null {
+  if (type === INTEGER) return `${signed ? "int" : "uint"}${8 * size}`;
+  if (type === FLOAT) return `float${8 * size}`;
+  const members = Object.entries(names?.members ?? {});
+  const isBool = members.length === 2 && names?.members.FALSE === 0 && names.members.TRUE === 1;
+  return type === ENUM && size === 1 && isBool ? "bool" : null;
+}
+
+class WasmHandle implements Hdf5Handle {
+  /** Of the file itself: its path may be another's by now. */
+  private readonly descriptor: number;
+
+  constructor(
+    private readonly path: string,
+    private readonly file: WasmFile,
+  ) {
+    this.descriptor = openSync(path, "r");
+  }
+
+  #guarded<T>(run: () => T): T {
+    try {
+      return run();
+    } catch (error) {
+      if (error instanceof KeyError || error instanceof NotImplementedError || error instanceof FormatError)
+        throw error;
+      throw new FormatError(error instanceof Error ? error.message : String(error), this.path, error);
+    }
+  }
+
+  /** Links are not followed: the package does not tell whether they end in this file. */
+  #find(path: string): Entity | null {
+    let at: Entity = this.file;
+    let full = "";
+    for (const part of path.split("/").filter((one) => one !== "")) {
+      full += `/${part}`;
+      if (at.type !== "Group" || !at.keys().includes(part)) return null;
+      if (this.file.get_link(full) || this.file.get_external_link(full).filename !== undefined) return null;
+      const next = at.get(part);
+      if (next === null || (next.type !== "Group" && next.type !== "Dataset")) return null;
+      at = next;
+    }
+    return at;
+  }
+
+  #entity(path: string): Entity {
+    const found = this.#guarded(() => this.#find(path));
+    if (found === null) throw new KeyError(`'${path}' is not in ${this.path}`);
+    return found;
+  }
+
+  names(group: string): string[] {
+    const names = this.#guarded(() => this.#entity(group).keys().sort());
+    return names.filter((name) => this.kind(`${group}/${name}`) !== null);
+  }
+  size(): number {
+    return guarded(this.path, () => fstatSync(this.descriptor)).size;
+  }
+  kind(path: string): "group" | "dataset" | null {
+    const found = this.#guarded(() => this.#find(path));
+    return found === null ? null : found.type === "Group" ? "group" : "dataset";
+  }
+
+  describe(path: string): Hdf5Info {
+    const metadata = this.#guarded(() => this.#entity(path).metadata);
+    const { shape, maxshape, chunks, type, virtual_sources: sources } = metadata;
+    if (shape === null) throw new FormatError(`${path} has no shape`, this.path);
+    if (sources !== undefined) throw new FormatError(`${path} keeps its elements in other files`, this.path);
+    const name = nameOf(metadata);
+    const dtype = name === null ? undefined : dtypeByName(name);
+    const other = dtype !== undefined ? null : ({ kind: type === STRING ? "text" : "unknown" } as const);
+    const common = { shape, maxShape: maxshape ?? shape, chunks, typeName: `class ${type}` };
+    return { ...common, dtype: dtype ?? null, other };
+  }
+
+  #array(info: Hdf5Info): (typeof KINDS)[Known] {
+    const { name } = info.dtype as DType;
+    const known = name === "bool" ? KINDS.int8 : KINDS[name as Known];
+    if (known === undefined) throw cannot(`read or write ${name}`);
+    return known;
+  }
+
+  #ranges({ shape }: Hdf5Info, selection: Hdf5Selection | null): number[][] {
+    if (selection === null) return shape.map((n) => [0, n]);
+    const { start, step, count } = selection;
+    return start.map((from, i) => {
+      const [by, n] = [step[i] as number, count[i] as number];
+      return [from, from + (n - 1) * by + 1, by];
+    });
+  }
+
+  read(path: string, info: Hdf5Info, selection: Hdf5Selection | null, address: number, nbytes: number): void {
+    const [, Kind] = this.#array(info);
+    if (nbytes > MOST_BYTES) throw cannot(`read ${nbytes} bytes at once`);
+    const set = this.#entity(path);
+    // One element comes as a number.
+    const found = this.#guarded(() => (info.shape.length === 0 ? set.value : set.slice(this.#ranges(info, selection))));
+    const list = ArrayBuffer.isView(found) ? found : Kind.of(Number(found) as never);
+    const array = typeof found === "bigint" ? (Kind as BigInt64ArrayConstructor).of(found) : list;
+    if (array.byteLength !== nbytes)
+      throw new FormatError(`${path} gave ${array.byteLength} of ${nbytes} bytes`, this.path);
+    copyBytes(address, addressOf(array as NodeJS.TypedArray), nbytes);
+  }
+
+  write(path: string, info: Hdf5Info, selection: Hdf5Selection | null, address: number, nbytes: number): void {
+    const [, Kind] = this.#array(info);
+    if (info.dtype?.name === "bool") throw cannot("write bool");
+    if (nbytes > MOST_BYTES) throw cannot(`write ${nbytes} bytes at once`);
+    const data = new Kind(windowOn(address, nbytes).slice(0));
+    this.#guarded(() => this.#entity(path).write_slice(this.#ranges(info, selection), data));
+  }
+
+  /** The group that is to hold a path, made where it is missing, and the last name. */
+  #parent(path: string): [Entity, string] {
+    const parts = path.split("/");
+    const last = parts.pop() as string;
+    let at: Entity = this.file;
+    for (const part of parts) at = at.keys().includes(part) ? (at.get(part) as Entity) : at.create_group(part);
+    if (at.type !== "Group") throw new KeyError(`'${path}' would lie in a dataset`);
+    return [at, last];
+  }
+
+  create(path: string, dtype: DType, shape: readonly number[], storage: Hdf5Storage): void {
+    const known = KINDS[dtype.name as Known];
+    if (known === undefined) throw cannot(`write ${dtype.name}`);
+    if (storage.shuffle) throw cannot("shuffle bytes before it compresses");
+    const [letter, Kind] = known;
+    const data = new Kind(numelOf(shape));
+    const given: Record<string, unknown> = { data, shape: [...shape], dtype: letter };
+    if (storage.chunks !== null) Object.assign(given, { chunks: [...storage.chunks], maxshape: storage.maxShape });
+    if (storage.gzip !== null) Object.assign(given, { compression: "gzip", compression_opts: [storage.gzip] });
+    this.#guarded(() => {
+      const [group, name] = this.#parent(path);
+      group.create_dataset({ name, ...given });
+    });
+  }
+
+  readTexts(path: string, info: Hdf5Info): string[] {
+    const value = this.#guarded(() => this.#entity(path).value);
+    const list = (info.shape.length === 0 ? [value] : (value as unknown[]).flat(info.shape.length)) as unknown[];
+    if (!list.every((text) => typeof text === "string")) throw new FormatError(`${path} gave no texts`, this.path);
+    return list;
+  }
+  createTexts(path: string, shape: readonly number[], texts: readonly string[]): void {
+    this.#guarded(() => {
+      const [group, name] = this.#parent(path);
+      group.create_dataset({ name, data: shape.length === 0 ? texts[0] : [...texts], shape: [...shape], dtype: "S" });
+    });
+  }
+  readOpaque(): never {
+    throw cannot("read opaque values");
+  }
+  createOpaque(): never {
+    throw cannot("write values other than texts");
+  }
+
+  attribute(path: string, name: string): number[] | null {
+    return this.#guarded(() => {
+      const value = this.#entity(path).attrs[name]?.value;
+      if (typeof value === "number" || typeof value === "bigint") return [Number(value)];
+      return ArrayBuffer.isView(value) ? Array.from(value as Int32Array, Number) : null;
+    });
+  }
+  setAttribute(path: string, name: string, value: Hdf5Attribute): void {
+    const set = this.#entity(path);
+    this.#guarded(() => {
+      if (typeof value === "boolean") set.create_attribute(name, new Uint8Array([value ? 1 : 0]), [], "<B");
+      else set.create_attribute(name, BigInt64Array.from(value, BigInt), [value.length], "<q");
+    });
+  }
+
+  createGroup(path: string): void {
+    this.#guarded(() => {
+      const [group, name] = this.#parent(path);
+      group.create_group(name);
+    });
+  }
+  requireRemoval(): void {
+    throw cannot("delete, replace or move entries");
+  }
+  remove(): never {
+    throw cannot("delete entries");
+  }
+  move(): never {
+    throw cannot("move entries");
+  }
+  extend(path: string, shape: readonly number[]): void {
+    this.#guarded(() => this.#entity(path).resize([...shape]));
+  }
+  flush(): void {
+    this.#guarded(() => this.file.flush());
+  }
+  close(): void {
+    closeSync(this.descriptor);
+    if (this.#guarded(() => this.file.close()) < 0) throw new FormatError("the file could not be closed", this.path);
+  }
+}
+
+/** The engine that calls the package. */
+export class WasmEngine implements Hdf5Engine {
+  readonly name = "h5wasm";
+  private constructor(private readonly made: Package) {}
+
+  /** Waits until the package is ready; loads it when it is not given. Null where it is not installed. */
+  static async load(given: object | null): Promise<WasmEngine | null> {
+    // A variable: the package is no dependency that bundlers should look for.
+    const name: string = "h5wasm/node";
+    let found = given as Package | null;
+    try {
+      found ??= (await import(name)) as Package;
+    } catch {
+      return null;
+    }
+    // Errors are thrown, not printed.
+    (await found.ready).activate_throwing_error_handler?.();
+    return new WasmEngine(found);
+  }
+
+  open(path: string, mode: Hdf5Mode): Hdf5Handle {
+    const full = resolve(path);
+    const exists = existsSync(full);
+    if ((mode === "x" || mode === "w-") && exists) throw systemError(17, full);
+    if (mode === "r" || mode === "r+" || exists) {
+      if (!guarded(full, () => statSync(full)).isFile()) throw new FormatError("not a regular file", full);
+    }
+    const how = mode === "r" ? "r" : mode === "r+" || (mode === "a" && exists) ? "a" : "w";
+    try {
+      const file = new this.made.File(full, how);
+      if ((file as unknown as { file_id: bigint }).file_id < 0n) throw new Error("unable to open file");
+      return new WasmHandle(full, file);
+    } catch (error) {
+      throw new FormatError(error instanceof Error ? error.message : String(error), full, error);
+    }
+  }
+}

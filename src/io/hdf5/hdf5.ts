@@ -1,0 +1,421 @@
+// HDF5 files: groups, datasets that are read and written in parts, texts, and what tensordict keeps beside them.
+import { totalmem } from "node:os";
+import { checkCall } from "../../tensor/checks.ts";
+import type { DType } from "../../tensor/dtype.ts";
+import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
+import { numelOf, sameSizes } from "../../tensor/size.ts";
+import { Storage } from "../../tensor/storage.ts";
+import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
+import { checkFile, requireFile } from "../../tensor/values.ts";
+import { FormatError, OSError } from "../base/errors.ts";
+import { absolutePath } from "../base/paths.ts";
+import { type PythonJson, toPlain } from "../base/python-json.ts";
+import { CONSTRUCTORS, FUNCTIONS } from "../base/signatures.ts";
+import { requireText, requireTexts } from "../base/well-formed.ts";
+import { nativeBytes } from "../disk/tensor-bytes.ts";
+import type { Hdf5Engine, Hdf5Handle, Hdf5Info, Hdf5Layout, Hdf5Mode, Hdf5Storage } from "./hdf5-engine.ts";
+import { nativeEngine } from "./hdf5-library.ts";
+import { boxesIn, boxFor, type Selected, selectBasic, selectRows } from "./hdf5-selection.ts";
+import { decodeValues, encodeValues } from "./hdf5-values.ts";
+import { WasmEngine } from "./hdf5-wasm.ts";
+
+/** Attribute of a text that tensordict wrote. */
+const TEXT_ATTRIBUTE = "__tensordict_str__";
+/** Attribute of a stack of values: its shape. */
+const STACK_ATTRIBUTE = "__tensordict_stack__";
+/** So much may be read of any file; for more, the file has to be large too. */
+const FREE_BYTES = 2 ** 30;
+/** gzip makes data smaller by this factor at most. */
+const MOST_COMPRESSION = 1100;
+/** Bytes of a chunk when the caller does not choose. */
+const CHUNK_BYTES = 2 ** 20;
+/** The same where compressing one may not take long. */
+const STEP_CHUNK_BYTES = 2 ** 18;
+const MAX_GZIP = 9;
+
+let chosen: Hdf5Engine | null = null;
+
+function engine(): Hdf5Engine {
+  if (chosen !== null) return chosen;
+  const { engine: native, problem } = nativeEngine();
+  if (native === null) {
+    throw new OSError(
+      `HDF5 files need the HDF5 library, which was not found${problem === "" ? "" : ` (${problem})`}. Install it ` +
+        "(apt-get install libhdf5-103-1, brew install hdf5), or name its file in ZENSOR_HDF5. Without it, " +
+        "`npm install h5wasm` and `await io.loadHdf5()` give a part of what it does.",
+      { code: "hdf5_missing" },
+    );
+  }
+  chosen = native;
+  return native;
+}
+
+/** The engine that reads HDF5 files here, as "libhdf5 1.10.8 (libhdf5_serial.so.103)"; null when there is none. */
+export function hdf5Engine(): string | null {
+  checkCall("hdf5Engine", FUNCTIONS.hdf5Engine, arguments);
+  try {
+    return engine().name;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Finds an engine for HDF5 files before the first is opened: the C library, or the npm package h5wasm where there is
+ * none. Only a program that should run without the library has to call it. The package may be given:
+ * `loadHdf5(await import("h5wasm/node"))`; otherwise it is looked for. Gives the engine's name, null when there is
+ * none. `ZENSOR_HDF5=h5wasm` takes the package even where there is a library.
+ */
+export async function loadHdf5(h5wasm: object | null = null): Promise<string | null> {
+  checkCall("loadHdf5", FUNCTIONS.loadHdf5, arguments);
+  chosen ??= nativeEngine().engine ?? (await WasmEngine.load(h5wasm));
+  return chosen?.name ?? null;
+}
+
+/** Values that are no tensors, and the shape they have. */
+export interface Hdf5Values {
+  values: unknown[];
+  shape: readonly number[];
+  /** The shape of a stack of values that tensordict wrote, null for everything else. */
+  stack: readonly number[] | null;
+}
+
+/** Elements of a type that neither tensors nor values here have. */
+export class Hdf5Opaque {
+  constructor(
+    /** The type in HDF5's words. */
+    readonly typeName: string,
+    /** Where it is. */
+    readonly path: string,
+  ) {}
+  toString(): string {
+    return `<HDF5 dataset ${JSON.stringify(this.path)} of type ${this.typeName}>`;
+  }
+}
+
+function storageFor(dtype: DType, shape: readonly number[], layout: Hdf5Layout, chunkBytes = CHUNK_BYTES): Hdf5Storage {
+  const { compression, chunks } = layout;
+  if (compression !== undefined && compression !== null && typeof compression !== "boolean" && compression !== "gzip") {
+    throw new TypeError(`unknown compression ${JSON.stringify(compression)}: HDF5 files are written with "gzip"`);
+  }
+  const packed = compression === true || compression === "gzip";
+  const gzip = packed ? (layout.compressionOpts ?? 4) : null;
+  if (gzip !== null && !(Number.isInteger(gzip) && gzip >= 0 && gzip <= MAX_GZIP)) {
+    throw new TypeError(`GZIP setting must be an integer from 0-9, not ${gzip}`);
+  }
+  const shuffle = layout.shuffle ?? false;
+  const maxShape = layout.maxShape ?? null;
+  const list = Array.isArray(chunks) ? (chunks as readonly number[]) : null;
+  // One element has no parts to store apart.
+  if (shape.length === 0) return { chunks: null, maxShape: null, gzip: null, shuffle: false };
+  if (maxShape !== null && !maxShape.every((most, i) => most === null || most >= (shape[i] as number))) {
+    throw new TypeError(`maxShape [${maxShape.join(", ")}] is smaller than the shape [${shape.join(", ")}]`);
+  }
+  for (const sizes of [list, maxShape]) {
+    if (sizes !== null && sizes.length !== shape.length) {
+      throw new TypeError(`[${sizes.join(", ")}] does not have the dimensions of the shape [${shape.join(", ")}]`);
+    }
+  }
+  if (list !== null && !list.every((n, i) => Number.isInteger(n) && n > 0 && fits(n, shape, maxShape, i))) {
+    throw new TypeError(
+      `Chunk shape must not be greater than data shape: [${list.join(", ")}] for [${shape.join(", ")}]`,
+    );
+  }
+  const apart = packed || shuffle || maxShape !== null || chunks === true;
+  return { chunks: list ?? (apart ? boxFor(shape, dtype.itemsize, chunkBytes) : null), maxShape, gzip, shuffle };
+}
+
+/** Removes what was begun; the error that is on its way matters more than one of this. */
+function discard(file: Hdf5Handle, path: string): void {
+  try {
+    file.remove(path);
+  } catch {}
+}
+
+function fits(n: number, shape: readonly number[], maxShape: readonly (number | null)[] | null, i: number): boolean {
+  const most = maxShape === null ? (shape[i] as number) : (maxShape[i] as number | null);
+  return most === null || n <= Math.max(1, most);
+}
+
+/**
+ * An open HDF5 file. Paths are names joined by "/"; "" is the file itself. `using file = new Hdf5File(...)` closes it.
+ *
+ * Errors: OSError for files that cannot be opened or are locked by another program, FormatError for files that are
+ * damaged, KeyError for paths that are not there. The HDF5 library itself reads the structure of the file, and old
+ * versions of it (1.10) end the process for some damaged files: use a current one for files of strangers.
+ * @torch h5py.File
+ */
+export class Hdf5File {
+  readonly path: string;
+  /** How it was opened. */
+  readonly mode: Hdf5Mode;
+  #handle: Hdf5Handle | null;
+
+  /** @param written where the file is while it does not have its path yet */
+  constructor(path: string, mode: Hdf5Mode = "r", written: string | null = null) {
+    checkCall("Hdf5File", CONSTRUCTORS.Hdf5File, arguments);
+    if (!["r", "r+", "w", "w-", "x", "a"].includes(mode)) {
+      throw new TypeError(`Invalid mode; must be one of r, r+, w, w-, x, a; got ${JSON.stringify(mode)}`);
+    }
+    this.path = absolutePath(path);
+    this.mode = mode;
+    this.#handle = engine().open(written ?? this.path, mode);
+  }
+
+  get #file(): Hdf5Handle {
+    if (this.#handle === null) throw new RuntimeError(`the HDF5 file ${this.path} is closed`, { code: "closed" });
+    return this.#handle;
+  }
+  get #writable(): Hdf5Handle {
+    const file = this.#file;
+    if (this.mode === "r") throw new OSError(`${this.path} was opened for reading only`, { path: this.path, errno: 9 });
+    return file;
+  }
+  get closed(): boolean {
+    return this.#handle === null;
+  }
+  /** Names of the groups and datasets in a group; links that lead nowhere, or into other files, are left out. */
+  keys(group = ""): string[] {
+    // Only damaged files have names that no path can say.
+    return this.#file.names(group).filter((name) => name !== "" && name !== "." && !name.includes("/"));
+  }
+  /** What is at a path; null when there is nothing, or something that is neither. */
+  kind(path: string): "group" | "dataset" | null {
+    return this.#file.kind(path);
+  }
+  /** What a dataset is; its elements are not read. */
+  info(path: string): Hdf5Info {
+    return this.#file.describe(path);
+  }
+
+  // ---- tensors
+
+  #dtype(path: string, info: Hdf5Info): DType {
+    if (info.dtype === null) {
+      throw new TypeError(`${path} has elements of class ${info.typeName}, which no tensor has`);
+    }
+    return info.dtype;
+  }
+
+  /** A file that says more than it can hold may not take the memory for it. */
+  #allow(path: string, info: Hdf5Info, count: number, itemsize: number): number {
+    const nbytes = count * itemsize;
+    const chunk = info.chunks === null ? 0 : numelOf(info.chunks) * itemsize;
+    const most = Math.max(FREE_BYTES, this.#file.size() * MOST_COMPRESSION);
+    if (!Number.isSafeInteger(nbytes) || nbytes > most || chunk > most || nbytes > totalmem()) {
+      throw new FormatError(`${path} says that it has ${nbytes} bytes, in a file of ${this.#file.size()}`, this.path);
+    }
+    return nbytes;
+  }
+
+  #readSelected(path: string, info: Hdf5Info, selected: Selected | null): Tensor {
+    const dtype = this.#dtype(path, info);
+    const shape = selected === null ? info.shape : selected.shape;
+    const nbytes = this.#allow(path, info, numelOf(shape), dtype.itemsize);
+    const storage = Storage.allocate(nbytes);
+    if (nbytes > 0) this.#file.read(path, info, selected?.selection ?? null, storage.ptr, nbytes);
+    return makeContiguous(storage, shape, dtype);
+  }
+
+  /** A dataset, or the part of it that an index names; only that part is read where the index allows it. */
+  read(path: string, ...index: unknown[]): Tensor {
+    const info = this.info(path);
+    if (index.length === 0) return this.#readSelected(path, info, null);
+    const basic = selectBasic(info.shape, index);
+    if (basic !== null) return this.#readSelected(path, info, basic);
+    const rows = selectRows(info.shape, index);
+    if (rows === null) return this.#readSelected(path, info, null).at(...(index as number[]));
+    return this.#readSelected(path, info, this.#rows(info, rows.from, rows.count)).at(rows.index);
+  }
+
+  #rows(info: Hdf5Info, from: number, count: number): Selected {
+    const shape = [count, ...info.shape.slice(1)];
+    return {
+      selection: { start: shape.map((_, i) => (i === 0 ? from : 0)), step: shape.map(() => 1), count: shape },
+      shape,
+    };
+  }
+
+  #writeSelected(path: string, info: Hdf5Info, selected: Selected | null, value: Tensor): Tensor {
+    const shape = selected === null ? info.shape : selected.shape;
+    const dtype = this.#dtype(path, info);
+    const source = value.detach().to(dtype);
+    const full = sameSizes(source._shape, shape) ? source : source.expand([...shape]);
+    const { address, nbytes, keep } = nativeBytes(full);
+    if (nbytes > 0) {
+      requireFile(address, nbytes, "writing to an HDF5 file");
+      this.#file.write(path, info, selected?.selection ?? null, address, nbytes);
+      checkFile("writing to an HDF5 file");
+    }
+    // Whose bytes they are: a copy that only the address knows would be collected too early.
+    return keep;
+  }
+
+  /** Writes into a dataset, or into the part that an index names. The value is cast and expanded to fit. */
+  write(path: string, value: Tensor, ...index: unknown[]): void {
+    const info = this.#writable.describe(path);
+    const basic = index.length === 0 ? null : selectBasic(info.shape, index);
+    if (index.length === 0 || basic !== null) this.#writeSelected(path, info, basic, value);
+    else this.#writeAmong(path, info, value, index);
+  }
+
+  /** Reads what holds the part, changes it, and writes it back. */
+  #writeAmong(path: string, info: Hdf5Info, value: Tensor, index: readonly unknown[]): void {
+    const rows = selectRows(info.shape, index);
+    const where = rows === null ? null : this.#rows(info, rows.from, rows.count);
+    const part = this.#readSelected(path, info, where);
+    part.setAt((rows === null ? index : [rows.index]) as number[], value.detach().to(part.dtype));
+    this.#writeSelected(path, info, where, part);
+  }
+
+  /** Makes a dataset of a tensor, in place of what is at the path. */
+  put(path: string, value: Tensor, layout: Hdf5Layout = {}): void {
+    if (value.requiresGrad) throw new RuntimeError("Cannot set a tensor that has requires_grad=True.");
+    const storage = storageFor(value.dtype, value._shape, layout);
+    this.#place(path, (file, at) => {
+      file.create(at, value.dtype, value._shape, storage);
+      this.#writeSelected(at, file.describe(at), null, value);
+    });
+  }
+
+  /**
+   * `put` where nothing is yet, in steps of about a megabyte, which a program may take between other things. Chunks
+   * that are compressed, and whose shape the caller leaves open, are smaller than those of `put`: one chunk is one
+   * step.
+   */
+  *putSteps(path: string, value: Tensor, layout: Hdf5Layout = {}): Generator<void> {
+    if (value.requiresGrad) throw new RuntimeError("Cannot set a tensor that has requires_grad=True.");
+    const { _shape: shape, dtype } = value;
+    const file = this.#writable;
+    this.#requireName(path);
+    file.create(path, dtype, shape, storageFor(dtype, shape, layout, STEP_CHUNK_BYTES));
+    const info = file.describe(path);
+    if (shape.length === 0) this.#writeSelected(path, info, null, value);
+    const packed = layout.compression === true || layout.compression === "gzip";
+    const box = boxFor(shape, dtype.itemsize, packed ? STEP_CHUNK_BYTES : CHUNK_BYTES, info.chunks);
+    for (const { start, count } of numelOf(shape) === 0 || shape.length === 0 ? [] : boxesIn(shape, box)) {
+      let part = value.detach();
+      for (const [dim, from] of start.entries()) part = part.narrow(dim, from, count[dim] as number);
+      this.#writeSelected(path, info, { selection: { start, step: shape.map(() => 1), count }, shape: count }, part);
+      yield;
+    }
+  }
+
+  /** Makes an entry beside the old one, which goes when the new one is complete. */
+  #place(path: string, make: (file: Hdf5Handle, at: string) => void): void {
+    const file = this.#writable;
+    this.#requireName(path);
+    const exists = file.kind(path) !== null;
+    if (exists) file.requireRemoval();
+    const at = exists ? `${path}.zensor-${Math.random().toString(36).slice(2, 10)}` : path;
+    try {
+      make(file, at);
+    } catch (error) {
+      if (file.kind(at) !== null) discard(file, at);
+      throw error;
+    }
+    if (!exists) return;
+    file.remove(path);
+    file.move(at, path);
+  }
+
+  #requireName(path: string): void {
+    requireText(path, () => `the key ${JSON.stringify(path)}`);
+    const bad = path.split("/").find((part) => part === "" || part === ".");
+    if (bad !== undefined || path.includes("\0")) {
+      throw new KeyError(`${JSON.stringify(path)} cannot be a key in an HDF5 file`);
+    }
+  }
+
+  // ---- values
+
+  /** Texts and tagged values of a dataset that holds no tensor; elements of other types come as one Hdf5Opaque. */
+  values(path: string): Hdf5Values {
+    const found = this.exactValues(path);
+    return { ...found, values: found.values.map((value) => toPlain(value as PythonJson)) };
+  }
+
+  /** @internal The same, whole floats as `Float`. */
+  exactValues(path: string): Hdf5Values {
+    const info = this.info(path);
+    const { shape, other } = info;
+    this.#allow(path, info, numelOf(shape), 8);
+    const stack = this.#file.attribute(path, STACK_ATTRIBUTE);
+    if (stack !== null && numelOf(stack) !== numelOf(shape)) {
+      throw new FormatError(
+        `${path}: ${numelOf(shape)} values do not fill a stack of [${stack.join(", ")}]`,
+        this.path,
+      );
+    }
+    if (other?.kind === "text") return { values: this.#file.readTexts(path, info), shape, stack };
+    if (other?.kind === "opaque") {
+      const { tag, itemsize } = other;
+      const values = decodeValues({ tag, itemsize, bytes: this.#file.readOpaque(path, info) });
+      if (values !== null) return { values, shape, stack };
+    }
+    return { values: [new Hdf5Opaque(info.typeName, `${this.path}/${path}`)], shape: [], stack: null };
+  }
+
+  /** Keeps values of one kind: texts, booleans or numbers; `stack` marks them as one value per element of a batch. */
+  putValues(path: string, values: readonly unknown[], shape: readonly number[], stack: boolean): void {
+    const texts = values.every((value) => typeof value === "string");
+    const tagged = texts ? null : encodeValues(values);
+    if (!texts && tagged === null) {
+      throw new TypeError(
+        `'${path}': HDF5 files hold texts, booleans and numbers of one kind. Use a memory-mapped directory for ` +
+          "other values.",
+      );
+    }
+    requireTexts(values, () => `'${path}'`);
+    if (texts && (values as string[]).some((text) => text.includes("\0"))) {
+      throw new TypeError(`'${path}': an HDF5 text cannot hold the character NUL`);
+    }
+    this.#place(path, (file, at) => {
+      if (tagged === null) file.createTexts(at, shape, values as string[]);
+      else file.createOpaque(at, shape, tagged.tag, tagged.itemsize, tagged.bytes);
+      if (stack) file.setAttribute(at, STACK_ATTRIBUTE, shape);
+      else if (texts) file.setAttribute(at, TEXT_ATTRIBUTE, true);
+    });
+  }
+
+  // ---- structure
+
+  createGroup(path: string): void {
+    this.#requireName(path);
+    this.#writable.createGroup(path);
+  }
+  /** Removes a dataset or a group with all that is in it. */
+  remove(path: string): void {
+    this.#writable.remove(path);
+  }
+  /** Gives an entry another path. */
+  move(from: string, to: string): void {
+    this.#requireName(to);
+    this.#writable.move(from, to);
+  }
+  /** Changes the shape of a dataset, within the `maxShape` that it was made with. */
+  extend(path: string, shape: readonly number[]): void {
+    const info = this.info(path);
+    const fine = shape.every((n, i) => {
+      const most = info.maxShape[i];
+      return Number.isSafeInteger(n) && n >= 0 && (most === null || n <= (most as number));
+    });
+    if (!fine || shape.length !== info.shape.length || info.chunks === null) {
+      const most = info.maxShape.map((n) => n ?? "any").join(", ");
+      throw new RuntimeError(`${path} can have the shape [${most}] at most, not [${shape.join(", ")}]`);
+    }
+    this.#writable.extend(path, shape);
+  }
+  flush(): void {
+    this.#file.flush();
+  }
+  /** Writes what is left and closes the file; calls after that are errors, another `close` is not. */
+  close(): void {
+    const handle = this.#handle;
+    this.#handle = null;
+    handle?.close();
+  }
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}

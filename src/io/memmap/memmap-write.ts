@@ -1,0 +1,338 @@
+// Writes memory-mapped directories: one file per tensor, one `meta.json` per level, all files in one native batch.
+import { existsSync, mkdirSync, promises, readdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { RuntimeError } from "../../tensor/errors.ts";
+import { Storage } from "../../tensor/storage.ts";
+import { guarded } from "../base/errors.ts";
+import { Slices } from "../base/slices.ts";
+import { AtomicDirectory } from "../disk/atomic-directory.ts";
+import { checkFile, checkPlace, makeDirectory } from "../disk/directory-checks.ts";
+import { DirectoryLock } from "../disk/directory-lock.ts";
+import { discardEmpty, discardPath, inTurn, replaceFile, requireDescriptor, temporaryBeside } from "../disk/durable.ts";
+import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES, writing } from "../disk/file-jobs.ts";
+import {
+  fileBehind,
+  inodesOf,
+  type MappedFile,
+  type MapRequest,
+  makeRoomFor,
+  mapFiles,
+  mapFilesLater,
+  mapFlags,
+  mappedFileOf,
+  storageOf,
+} from "../disk/mapping.ts";
+import { StagedDirectory } from "../disk/staged-directory.ts";
+import type { LeafWrite, TreeWrite } from "./tree.ts";
+import { layOutSteps } from "./tree-layout.ts";
+
+/** How to write. */
+export interface WriteOptions {
+  /** Encode keys that are no safe file names. */
+  robustKey?: boolean;
+  /** False: an existing tensor file is an error. */
+  existsok?: boolean;
+  /** Flush every file to the disk. */
+  fsync?: boolean;
+  /** Replace the directory in one step, after everything is on the disk. */
+  atomic?: boolean;
+  numThreads?: number;
+  /** It will be written by `runInBackground`, aside: what is stopped leaves the files that were there. */
+  background?: boolean;
+}
+
+/** A tensor's file. */
+interface LeafFile {
+  leaf: LeafWrite;
+  /** Where it will be. */
+  place: string;
+  /** Where it is written. */
+  path: string;
+  nbytes: number;
+  /** Its last job, which maps it unless it is written aside. */
+  job: number;
+}
+
+/** Writes one directory. */
+export class DirectoryWriter {
+  private readonly jobs = new FileJobs();
+  private readonly leaves: LeafFile[] = [];
+  private readonly metas: { path: string; bytes: Uint8Array }[] = [];
+  private readonly ready: (() => void)[] = [];
+  private readonly stacks: { path: string; count: number }[] = [];
+  private readonly directories: string[] = [];
+  /** Every file that is written, and whether none may be there. */
+  private readonly files: { path: string; exclusive: boolean }[] = [];
+  /** Mapped files whose bytes are written. */
+  private readonly sources = new Set<MappedFile>();
+  private readonly target: string;
+  private readonly root: string;
+  private readonly atomic: AtomicDirectory | null;
+  private readonly stage: StagedDirectory | null;
+  /** What was not there before the save. */
+  private readonly made: string[] = [];
+  /** The outermost directory that was made for it to lie in. */
+  private outermost: string | undefined;
+
+  constructor(
+    private readonly tree: TreeWrite,
+    prefix: string,
+    private readonly options: WriteOptions = {},
+  ) {
+    this.atomic = options.atomic ? new AtomicDirectory(prefix, options) : null;
+    this.target = this.atomic?.target ?? resolve(prefix);
+    this.stage = options.background && this.atomic === null ? new StagedDirectory(this.target) : null;
+    this.root = this.atomic?.path ?? this.stage?.path ?? this.target;
+  }
+
+  /** Writes and maps everything. */
+  run(): void {
+    for (const _ of this.plan());
+    if (this.atomic === null) this.runInPlace();
+    else this.runAside(this.atomic);
+    for (const done of this.ready) done();
+  }
+
+  private runAside(atomic: AtomicDirectory): void {
+    const threads = this.options.numThreads ?? 1;
+    try {
+      atomic.begin();
+      for (const path of this.directories) makeDirectory(path);
+      if (this.jobs.run(threads) !== 0) this.jobs.throwFirstFailure();
+      // Before it has the name: another save may take that right after.
+      const storages = mapFiles(this.requests(), "r+", threads);
+      atomic.commit();
+      this.handOut(storages);
+    } catch (error) {
+      atomic.abandon();
+      throw error;
+    }
+  }
+
+  private runInPlace(): void {
+    requireDescriptor(this.root);
+    makeRoomFor(this.leaves);
+    using _ = this.enter();
+    try {
+      this.prepare();
+      const aside = this.putAside();
+      if (this.jobs.run(this.options.numThreads ?? 1) !== 0) this.jobs.throwFirstFailure();
+      const storages = this.mapped.map((file) => {
+        if (aside.has(file.place)) return mapFiles([requestFor(file)], "r+")[0] as Storage;
+        return storageOf(this.jobs.result(file.job), file.place, "r+");
+      });
+      for (const [place, path] of aside) replaceFile(path, place);
+      for (const path of this.staleMembers()) rmSync(path, { recursive: true, force: true });
+      this.handOut(storages);
+    } catch (error) {
+      for (const path of this.made.reverse()) discardPath(path);
+      if (this.outermost !== undefined) discardEmpty(dirname(this.root), this.outermost);
+      throw error;
+    }
+  }
+
+  /** Makes the directory where it is missing, and waits until no other save is at work in it. */
+  private enter(): DirectoryLock {
+    for (;;) {
+      const first = guarded(this.root, () => mkdirSync(this.root, { recursive: true }));
+      const lock = DirectoryLock.take(this.root);
+      if (existsSync(this.root)) {
+        // What others have put there meanwhile is not this save's to remove.
+        this.outermost = first;
+        if (first !== undefined && isEmpty(this.root)) this.made.push(this.root);
+        return lock;
+      }
+      // One that failed has removed what it had made.
+      lock[Symbol.dispose]();
+    }
+  }
+
+  /**
+   * Writes and maps everything while the program goes on. The sources must not change until then. Files get their
+   * places when all are written: whatever stops it before leaves those that are there.
+   */
+  async runInBackground(options: BackgroundOptions = {}): Promise<void> {
+    const slices = new Slices(options.signal);
+    const threads = this.options.numThreads ?? 1;
+    try {
+      await this.prepareLater(slices);
+      if ((await this.jobs.runInBackground(threads, options)) !== 0) this.jobs.throwFirstFailure();
+      options.signal?.throwIfAborted();
+      const storages = await mapFilesLater(this.requests(), "r+", threads);
+      await inTurn(this.target, () => this.commitLater(options.signal));
+      this.handOut(storages);
+      for (const done of this.ready) done();
+    } catch (error) {
+      await (this.atomic?.abandonLater() ?? this.stage?.abandon());
+      throw error;
+    }
+  }
+
+  /** Makes the jobs in small steps. Metadata comes last: it never names a tensor that was not written yet. */
+  private *plan(): Generator<void> {
+    yield* layOutSteps(this.tree, this.root, this.options.robustKey !== false, {
+      join,
+      directory: (path) => this.directories.push(path),
+      leaf: (leaf, path) => this.leaf(leaf, path),
+      file: (path, bytes) => this.metas.push({ path, bytes }),
+      stack: (path, count) => this.stacks.push({ path: this.place(path), count }),
+    });
+    for (const { path, bytes } of this.metas) yield this.small(path, bytes);
+  }
+
+  // Whatever is in the way is found before the first change.
+  private prepare(): void {
+    if (!isEmpty(this.root)) {
+      for (const path of this.directories) checkPlace(path);
+      for (const { path, exclusive } of this.files) if (!checkFile(path, exclusive)) this.made.push(path);
+    }
+    for (const path of this.directories) if (makeDirectory(path)) this.made.push(path);
+  }
+
+  private async prepareLater(slices: Slices): Promise<void> {
+    for (const _ of this.plan()) if (slices.over) await slices.pause();
+    this.atomic?.begin();
+    if (this.stage !== null && existsSync(this.target)) {
+      checkPlace(this.target, true);
+      for (const path of this.directories) {
+        checkPlace(this.place(path));
+        if (slices.over) await slices.pause();
+      }
+      for (const { path, exclusive } of this.files) {
+        checkFile(this.place(path), exclusive);
+        if (slices.over) await slices.pause();
+      }
+    }
+    this.stage?.begin();
+    for (const path of this.directories) {
+      makeDirectory(path);
+      if (slices.over) await slices.pause();
+    }
+  }
+
+  private get mapped(): LeafFile[] {
+    return this.leaves.filter(({ leaf }) => leaf.onMapped !== undefined);
+  }
+
+  private requests(): MapRequest[] {
+    return this.mapped.map(requestFor);
+  }
+
+  private handOut(storages: readonly Storage[]): void {
+    for (const [i, { leaf }] of this.mapped.entries()) leaf.onMapped?.(storages[i] as Storage);
+  }
+
+  /**
+   * A file that is there already and whose bytes are those of some tensor to be saved is not written over: the new one
+   * is written beside it and takes its name at the end. Returns where those are, by place.
+   */
+  private putAside(): Map<string, string> {
+    const aside = new Map<string, string>();
+    if (this.sources.size === 0) return aside;
+    const isSource = inodesOf(this.sources);
+    for (const file of this.leaves) {
+      if (!isSource(file.place)) continue;
+      const path = temporaryBeside(file.place);
+      const job = this.jobs.job(file.job);
+      job.path = path;
+      job.flags &= ~(JobFlag.map | JobFlag.shared);
+      file.path = path;
+      aside.set(file.place, path);
+      this.made.push(path);
+    }
+    return aside;
+  }
+
+  private async commitLater(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.atomic !== null) return await this.atomic.commitLater(signal);
+    const files = this.files.map(({ path }) => path);
+    const check = () => {
+      for (const { path, exclusive } of this.files) if (exclusive) checkFile(this.place(path), true);
+    };
+    const done = async () => {
+      for (const path of this.staleMembers()) await promises.rm(path, { recursive: true, force: true });
+    };
+    const options = { sync: this.options.fsync === true, check, done, ...(signal === undefined ? {} : { signal }) };
+    await (this.stage as StagedDirectory).commit(this.directories, files, options);
+  }
+
+  /** Where a file will be. */
+  private place(path: string): string {
+    return this.target + path.slice(this.root.length);
+  }
+
+  // The format stores no count of members, so those of an earlier, longer stack would be read back as well.
+  private *staleMembers(): Generator<string> {
+    for (const { path, count } of this.stacks) {
+      for (let i = count; ; i++) {
+        const member = join(path, String(i));
+        if (!statSync(join(member, "meta.json"), { throwIfNoEntry: false })) break;
+        yield member;
+      }
+    }
+  }
+
+  private leaf(leaf: LeafWrite, path: string): void {
+    const nbytes = leaf.shape.reduce((product, n) => product * n, leaf.dtype.itemsize);
+    if (!Number.isSafeInteger(nbytes)) throw new RuntimeError(`${path}: ${nbytes} bytes are too many for a file`);
+    if (nbytes === 0) {
+      this.ready.push(() => leaf.onMapped?.(Storage.allocate(0)));
+      return;
+    }
+    const { bytes } = leaf;
+    const exclusive = this.options.existsok === false;
+    const place = this.place(path);
+    if (leaf.source !== undefined) {
+      const storage = leaf.source;
+      const source = fileBehind(storage);
+      if (source !== null) this.sources.add(source);
+      const own = this.atomic === null && !exclusive ? mappedFileOf(storage) : null;
+      const isOwn = own?.path === place && own.mode === "r+" && own.isAt(place);
+      if (isOwn && bytes !== null && "address" in bytes && bytes.address === storage.ptr) {
+        // The bytes are this very file's.
+        this.ready.push(() => leaf.onMapped?.(storage));
+        return;
+      }
+    }
+    this.files.push({ path, exclusive });
+    this.leaves.push({ leaf, place, path, nbytes, job: this.leafJobs(leaf, path, nbytes, exclusive) });
+  }
+
+  /** What is written aside goes in parts and is mapped when all of it is there. */
+  private leafJobs({ bytes, onMapped }: LeafWrite, path: string, nbytes: number, exclusive: boolean): number {
+    const aside = this.root !== this.target;
+    const mapNow = onMapped !== undefined && !aside;
+    const once = aside ? 0 : (exclusive ? JobFlag.exclusive : 0) | (bytes === null ? 0 : JobFlag.replace);
+    const fsync = this.syncs() ? JobFlag.fsync : 0;
+    const open = JobFlag.create | JobFlag.noFollow | (mapNow ? mapFlags("r+") : JobFlag.writable);
+    const flags = open | once | fsync;
+    const most = aside && bytes !== null ? PART_BYTES : nbytes;
+    let last = 0;
+    for (let at = 0; at < nbytes; at += most) {
+      const part = bytes === null ? { nbytes, flags: JobFlag.grow } : writing(bytes, at, Math.min(most, nbytes - at));
+      last = this.jobs.add({ ...part, path, offset: at, flags: flags | part.flags });
+    }
+    return last;
+  }
+
+  private syncs(): boolean {
+    return this.options.fsync === true || this.atomic !== null;
+  }
+
+  private small(path: string, bytes: Uint8Array): void {
+    const fsync = this.syncs() ? JobFlag.fsync : 0;
+    const flags = JobFlag.create | JobFlag.replace | JobFlag.noFollow | JobFlag.writable | fsync;
+    this.files.push({ path, exclusive: false });
+    const part = writing(bytes, 0, bytes.length);
+    this.jobs.add({ ...part, path, flags: flags | part.flags });
+  }
+}
+
+function isEmpty(directory: string): boolean {
+  return guarded(directory, () => readdirSync(directory)).length === 0;
+}
+
+function requestFor({ path, place, nbytes }: LeafFile): MapRequest {
+  return path === place ? { path, nbytes } : { path, nbytes, name: place };
+}

@@ -1,0 +1,97 @@
+// Safetensors files in an S3 store: the header is read at once, tensors and rows of them when they are asked for.
+import { Storage } from "../../tensor/storage.ts";
+import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
+import { FormatError } from "../base/errors.ts";
+import { type RemoteOptions, RemotePlace, together } from "../store/s3.ts";
+import {
+  headerLength,
+  readHeader,
+  type SafetensorsEntry,
+  type SafetensorsHeader,
+  SafetensorsListing,
+} from "./safetensors-header.ts";
+
+/** Bytes of the first request: the headers of most files fit. */
+const FIRST_BYTES = 256 * 1024;
+const CONCURRENCY = 8;
+
+/** Which part of a tensor is read. */
+export interface RowOptions {
+  /** The first row and the one behind the last; all by default. */
+  rows?: readonly [number, number];
+}
+
+/** A safetensors file in a store, of which only what is used is transferred. */
+export class RemoteSafetensors extends SafetensorsListing {
+  private constructor(
+    private readonly place: RemotePlace,
+    header: SafetensorsHeader,
+  ) {
+    super(place.url, header);
+  }
+
+  /** Reads the header of "s3://bucket/file". */
+  static async open(url: string, options: RemoteOptions = {}): Promise<RemoteSafetensors> {
+    const place = new RemotePlace(url, options);
+    const size = await place.size(place.key);
+    const first = await place.range(place.key, 0, Math.min(size, FIRST_BYTES));
+    const length = headerLength(first, size, url);
+    const end = 8 + length;
+    const bytes = end <= first.length ? first : Buffer.concat([first, await place.range(place.key, first.length, end)]);
+    return new RemoteSafetensors(place, readHeader(bytes.subarray(8, end), size, url));
+  }
+
+  /** One tensor, or rows of it, in memory. */
+  async tensor(name: string, options: RowOptions = {}): Promise<Tensor> {
+    const entry = this.entry(name);
+    return await this.#read(entry, options, () => {});
+  }
+
+  /** Several tensors by name, all by default; some requests run at the same time. */
+  async tensors(names: readonly string[] = this.keys()): Promise<Map<string, Tensor>> {
+    const entries = names.map((name) => this.entry(name));
+    const total = entries.reduce((sum, { begin, end }) => sum + end - begin, 0);
+    const found = new Map<string, Tensor>();
+    let done = 0;
+    await together(entries, this.place.options.concurrency ?? CONCURRENCY, async (entry) => {
+      const tensor = await this.#read(entry, {}, (n) => {
+        done += n;
+        this.place.options.onProgress?.(done, total);
+      });
+      found.set(entry.name, tensor);
+    });
+    return new Map(names.map((name) => [name, found.get(name) as Tensor]));
+  }
+
+  async #read(
+    { dtype, shape, begin, end }: SafetensorsEntry,
+    { rows }: RowOptions,
+    onBytes: (n: number) => void,
+  ): Promise<Tensor> {
+    const [first, count] = rowRange(shape, rows, this.place.url);
+    const rowBytes = shape.length === 0 || shape[0] === 0 ? end - begin : (end - begin) / (shape[0] as number);
+    const sizes = rows === undefined ? shape : [count, ...shape.slice(1)];
+    const nbytes = rows === undefined ? end - begin : count * rowBytes;
+    const storage = Storage.allocate(nbytes);
+    const tensor = makeContiguous(storage, sizes, dtype);
+    const from = this.header.dataStart + begin + first * rowBytes;
+    if (nbytes > 0) await this.place.readInto(this.place.key, from, from + nbytes, tensor.dataPtr(), onBytes);
+    return tensor;
+  }
+}
+
+/** First row and number of rows. */
+export function rowRange(
+  shape: readonly number[],
+  rows: readonly [number, number] | undefined,
+  path: string,
+): [number, number] {
+  if (rows === undefined) return [0, shape[0] ?? 0];
+  const [begin, end] = rows;
+  const size = shape[0];
+  const inside = Number.isSafeInteger(begin) && Number.isSafeInteger(end) && 0 <= begin && begin <= end;
+  if (size === undefined || !inside || end > size) {
+    throw new FormatError(`rows ${begin} to ${end} of a tensor of shape [${shape.join(", ")}]`, path);
+  }
+  return [begin, end - begin];
+}

@@ -1,0 +1,215 @@
+// The header of a safetensors file: reading it without trusting it, and writing it byte for byte as the Rust
+// library does.
+import { type DType, dtypeByName } from "../../tensor/dtype.ts";
+import { FormatError } from "../base/errors.ts";
+import { type PythonJson, parsePythonJsonObject, pythonJsonStringify } from "../base/python-json.ts";
+
+/** Longest header that readers accept. */
+export const MAX_HEADER_BYTES = 100_000_000;
+
+/** One tensor as the header describes it; offsets count from the end of the header. */
+export interface SafetensorsEntry {
+  name: string;
+  dtype: DType;
+  shape: readonly number[];
+  begin: number;
+  end: number;
+}
+
+/** A checked header. */
+export interface SafetensorsHeader {
+  entries: Map<string, SafetensorsEntry>;
+  metadata: Map<string, string>;
+  /** Where the tensors' bytes begin in the file. */
+  dataStart: number;
+}
+
+// Sorted by the order in which writers lay tensors out: wide types first.
+const DTYPE_NAMES: readonly (readonly [string, string])[] = [
+  ["uint64", "U64"],
+  ["int64", "I64"],
+  ["float64", "F64"],
+  ["complex64", "C64"],
+  ["float32", "F32"],
+  ["uint32", "U32"],
+  ["int32", "I32"],
+  ["bfloat16", "BF16"],
+  ["float16", "F16"],
+  ["uint16", "U16"],
+  ["int16", "I16"],
+  ["float8_e4m3fn", "F8_E4M3"],
+  ["float8_e5m2", "F8_E5M2"],
+  ["int8", "I8"],
+  ["uint8", "U8"],
+  ["bool", "BOOL"],
+];
+const CODE_OF = new Map(DTYPE_NAMES);
+const NAME_OF = new Map(DTYPE_NAMES.map(([name, code]) => [code, name]));
+const RANK_OF = new Map(DTYPE_NAMES.map(([name], i) => [name, i]));
+
+/** The format's code for a dtype; undefined when the format has none. */
+export function safetensorsCode(dtype: DType): string | undefined {
+  return CODE_OF.get(dtype.name);
+}
+
+function sizes(value: PythonJson | undefined): number[] | null {
+  if (!Array.isArray(value)) return null;
+  return value.every((n) => typeof n === "number" && Number.isSafeInteger(n) && n >= 0) ? (value as number[]) : null;
+}
+
+function readEntry(name: string, value: PythonJson, path: string): SafetensorsEntry {
+  const bad = (what: string) => new FormatError(`tensor ${JSON.stringify(name)}: ${what}`, path);
+  if (!(value instanceof Map)) throw bad("its description is not an object");
+  const code = value.get("dtype");
+  const dtype = typeof code === "string" ? dtypeByName(NAME_OF.get(code) ?? "") : undefined;
+  if (dtype === undefined) throw bad(`unknown dtype ${code === undefined ? "undefined" : pythonJsonStringify(code)}`);
+  const shape = sizes(value.get("shape"));
+  if (shape === null) throw bad("its shape is not a list of sizes");
+  if (shape.length > 64) throw bad(`${shape.length} dimensions are more than 64`);
+  const offsets = sizes(value.get("data_offsets"));
+  if (offsets === null || offsets.length !== 2) throw bad("data_offsets is not a pair of offsets");
+  const [begin, end] = offsets as [number, number];
+  let nbytes = dtype.itemsize;
+  for (const n of shape) nbytes *= n;
+  if (!Number.isSafeInteger(nbytes)) throw bad(`shape [${shape.join(", ")}] is too large`);
+  if (end - begin !== nbytes) {
+    throw bad(`${end - begin} bytes at [${begin}, ${end}] do not hold shape [${shape.join(", ")}] of ${code}`);
+  }
+  return { name, dtype, shape, begin, end };
+}
+
+function readMetadata(value: PythonJson | undefined, path: string): Map<string, string> {
+  if (value === undefined || value === null) return new Map();
+  if (!(value instanceof Map)) throw new FormatError("__metadata__ is not an object", path);
+  for (const [key, item] of value) {
+    if (typeof item !== "string") throw new FormatError(`__metadata__[${JSON.stringify(key)}] is not a string`, path);
+  }
+  return value as Map<string, string>;
+}
+
+/** Length of the header from the first eight bytes of the file. */
+export function headerLength(first: Uint8Array, fileSize: number, path: string): number {
+  if (first.length < 8) throw new FormatError(`header too small: the file has ${first.length} bytes`, path);
+  const length = Number(new DataView(first.buffer, first.byteOffset, 8).getBigUint64(0, true));
+  if (length > MAX_HEADER_BYTES) throw new FormatError(`header too large: ${length} bytes`, path);
+  if (length + 8 > fileSize) {
+    throw new FormatError(`invalid header length: ${length} bytes announced in a file of ${fileSize}`, path);
+  }
+  return length;
+}
+
+/** Parses and checks a header: tensors must cover the data exactly, without gaps or overlaps. */
+export function readHeader(json: Uint8Array, fileSize: number, path: string): SafetensorsHeader {
+  if (json[0] !== 0x7b) throw new FormatError("invalid start of the header: it must begin with '{'", path);
+  const root = ((): Map<string, PythonJson> => {
+    try {
+      return parsePythonJsonObject(json, { maxLength: MAX_HEADER_BYTES, maxDepth: 8 });
+    } catch (error) {
+      throw new FormatError(`invalid header: ${(error as Error).message}`, path, error);
+    }
+  })();
+  const metadata = readMetadata(root.get("__metadata__"), path);
+  const entries = new Map<string, SafetensorsEntry>();
+  for (const [name, value] of root) {
+    if (name !== "__metadata__") entries.set(name, readEntry(name, value, path));
+  }
+  const dataStart = 8 + json.length;
+  let expected = 0;
+  for (const entry of [...entries.values()].sort((a, b) => a.begin - b.begin || a.end - b.end)) {
+    if (entry.begin !== expected) {
+      const what = entry.begin < expected ? "overlaps the tensor before it" : "leaves a gap before it";
+      throw new FormatError(`tensor ${JSON.stringify(entry.name)} at ${entry.begin} ${what} (${expected})`, path);
+    }
+    expected = entry.end;
+  }
+  if (dataStart + expected !== fileSize) {
+    throw new FormatError(`the header describes ${expected} bytes of data, the file has ${fileSize - dataStart}`, path);
+  }
+  return { entries, metadata, dataStart };
+}
+
+const SHORT: Record<string, string> = {
+  '"': '\\"',
+  "\\": "\\\\",
+  "\n": "\\n",
+  "\r": "\\r",
+  "\t": "\\t",
+  "\b": "\\b",
+  "\f": "\\f",
+};
+
+// Unlike Python's json module, the Rust library leaves everything above 0x1f as UTF-8.
+function quoted(text: string): string {
+  const escaped = text.replace(/["\\\u0000-\u001f]/g, (unit) => {
+    return SHORT[unit] ?? `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+  return `"${escaped}"`;
+}
+
+/** A tensor to be laid out. */
+export interface SafetensorsItem {
+  name: string;
+  dtype: DType;
+  shape: readonly number[];
+  nbytes: number;
+}
+
+/** Sorts tensors as they go into the file: by dtype, then by the bytes of their names. */
+export function layoutOrder<T extends SafetensorsItem>(items: readonly T[]): T[] {
+  const keyed = items.map((item) => ({ item, bytes: Buffer.from(item.name) }));
+  const rank = (item: T) => RANK_OF.get(item.dtype.name) ?? DTYPE_NAMES.length;
+  keyed.sort((a, b) => rank(a.item) - rank(b.item) || Buffer.compare(a.bytes, b.bytes));
+  return keyed.map(({ item }) => item);
+}
+
+/** The first bytes of the file, length included, for tensors in layout order. */
+export function writeHeader(
+  items: readonly SafetensorsItem[],
+  metadata: Iterable<[string, string]> | null,
+): Uint8Array {
+  const parts: string[] = [];
+  if (metadata !== null) {
+    const pairs = [...metadata].map(([key, value]) => `${quoted(key)}:${quoted(value)}`);
+    parts.push(`"__metadata__":{${pairs.join(",")}}`);
+  }
+  let at = 0;
+  for (const item of items) {
+    const code = safetensorsCode(item.dtype);
+    const offsets = `[${at},${at + item.nbytes}]`;
+    parts.push(`${quoted(item.name)}:{"dtype":"${code}","shape":[${item.shape.join(",")}],"data_offsets":${offsets}}`);
+    at += item.nbytes;
+  }
+  const json = new TextEncoder().encode(`{${parts.join(",")}}`);
+  const padded = Math.ceil(json.length / 8) * 8;
+  if (padded > MAX_HEADER_BYTES) throw new FormatError(`header too large: ${padded} bytes`);
+  const bytes = new Uint8Array(8 + padded).fill(0x20);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(padded), true);
+  bytes.set(json, 8);
+  return bytes;
+}
+
+/** A file of which the header was read: what it holds, by name. */
+export class SafetensorsListing {
+  constructor(
+    /** Where the file is, for messages. */
+    readonly path: string,
+    /** What the file holds. */
+    readonly header: SafetensorsHeader,
+  ) {}
+
+  /** Names, in the order of the header. */
+  keys(): string[] {
+    return [...this.header.entries.keys()];
+  }
+
+  get metadata(): ReadonlyMap<string, string> {
+    return this.header.metadata;
+  }
+
+  /** What the header says about one tensor. */
+  entry(name: string): SafetensorsEntry {
+    const entry = this.header.entries.get(name);
+    if (entry === undefined) throw new FormatError(`no tensor named ${JSON.stringify(name)}`, this.path);
+    return entry;
+  }
+}

@@ -1,0 +1,131 @@
+// Safetensors files: lazy reading through one mapping, and writing the bytes that Python's safetensors writes.
+import { resolve } from "node:path";
+import { checkCall } from "../../tensor/checks.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { FormatError } from "../base/errors.ts";
+import { absolutePath } from "../base/paths.ts";
+import { CONSTRUCTORS, FUNCTIONS } from "../base/signatures.ts";
+import { requireText, requireTexts } from "../base/well-formed.ts";
+import type { BackgroundOptions } from "../disk/file-jobs.ts";
+import { FileRanges } from "../disk/file-ranges.ts";
+import type { Piece } from "../disk/pieces.ts";
+import { bytesToWrite } from "../disk/tensor-bytes.ts";
+import { TensorFile } from "../disk/tensor-file.ts";
+import { whileUnreplaced } from "../disk/unreplaced.ts";
+import { isRemote } from "../store/s3.ts";
+import { FileWrite, type FileWriteOptions } from "../store/single-file.ts";
+import {
+  headerLength,
+  layoutOrder,
+  readHeader,
+  type SafetensorsHeader,
+  SafetensorsListing,
+  safetensorsCode,
+  writeHeader,
+} from "./safetensors-header.ts";
+
+/** Reads and checks the header of a file without touching its data. */
+export function readSafetensorsHeader(path: string): SafetensorsHeader {
+  checkCall("readSafetensorsHeader", FUNCTIONS.readSafetensorsHeader, arguments);
+  return FileRanges.with(path, (file) => {
+    const length = headerLength(file.read(0, Math.min(8, file.size)), file.size, path);
+    return readHeader(file.read(8, length), file.size, path);
+  });
+}
+
+/** An open safetensors file whose tensors are views of one mapping, made when asked for. */
+export class SafetensorsFile extends SafetensorsListing {
+  private file: TensorFile | null = null;
+  private readonly identity: string;
+
+  constructor(path: string) {
+    checkCall("SafetensorsFile", CONSTRUCTORS.SafetensorsFile, arguments);
+    const full = resolve(path);
+    const opened = whileUnreplaced(path, (identity) => ({ identity, header: readSafetensorsHeader(full) }));
+    super(full, opened.header);
+    this.identity = opened.identity;
+  }
+
+  /**
+   * One tensor. Its bytes are read when they are used; writing to it does not change the file.
+   * @throws OSError when another file took the name before the first tensor was asked for
+   */
+  tensor(name: string): Tensor {
+    const entry = this.entry(name);
+    this.file ??= new TensorFile(this.path, this.#size(), "c", { identity: this.identity });
+    return this.file.tensor(entry.dtype, entry.shape, this.header.dataStart + entry.begin);
+  }
+
+  /** All tensors by name. */
+  tensors(): Map<string, Tensor> {
+    return new Map(this.keys().map((name) => [name, this.tensor(name)]));
+  }
+
+  #size(): number {
+    let end = 0;
+    for (const entry of this.header.entries.values()) end = Math.max(end, entry.end);
+    return this.header.dataStart + end;
+  }
+}
+
+/** Tensors by name, as an object or a Map. */
+export type NamedTensors = Readonly<Record<string, Tensor>> | ReadonlyMap<string, Tensor>;
+
+/** All tensors of a file by name; data is read lazily. @torch safetensors.torch.load_file */
+export function loadSafetensors(path: string): Record<string, Tensor> {
+  checkCall("loadSafetensors", FUNCTIONS.loadSafetensors, arguments);
+  const result: Record<string, Tensor> = Object.create(null);
+  const tensors = whileUnreplaced(path, () => new SafetensorsFile(path).tensors());
+  for (const [name, tensor] of tensors) result[name] = tensor;
+  return result;
+}
+
+/** What may be said about a save. */
+export interface SaveOptions extends FileWriteOptions {
+  /** Strings kept in the header. */
+  metadata?: Readonly<Record<string, string>> | ReadonlyMap<string, string> | null;
+}
+
+function pairs<T>(named: Readonly<Record<string, T>> | ReadonlyMap<string, T>): [string, T][] {
+  return named instanceof Map ? [...named] : Object.entries(named as Record<string, T>);
+}
+
+function plan(tensors: NamedTensors, path: string, options: SaveOptions): FileWrite {
+  const items = pairs<Tensor>(tensors).map(([name, tensor]) => {
+    requireText(name, () => `${path}: the tensor name ${JSON.stringify(name)}`);
+    if (name === "__metadata__") throw new FormatError("a tensor cannot be named __metadata__", path);
+    if (!(tensor instanceof Tensor)) throw new FormatError(`${JSON.stringify(name)} is no tensor`, path);
+    if (safetensorsCode(tensor.dtype) === undefined) {
+      throw new FormatError(`tensor ${JSON.stringify(name)}: safetensors has no dtype for ${tensor.dtype}`, path);
+    }
+    const bytes = bytesToWrite(tensor);
+    return { name, dtype: tensor.dtype, shape: [...tensor.shape], nbytes: bytes.nbytes, bytes };
+  });
+  const ordered = layoutOrder(items);
+  const metadata = options.metadata == null ? null : pairs(options.metadata);
+  requireTexts(new Map(metadata), () => `${path}: the metadata`);
+  const header = writeHeader(ordered, metadata);
+  const pieces: Piece[] = [{ offset: 0, data: header }];
+  let at = header.length;
+  for (const item of ordered) {
+    pieces.push({ offset: at, data: item.bytes });
+    at += item.nbytes;
+  }
+  return new FileWrite(isRemote(path) ? path : absolutePath(path), pieces, options);
+}
+
+/** Writes tensors to one file, which is replaced when it is complete. @torch safetensors.torch.save_file */
+export function saveSafetensors(tensors: NamedTensors, path: string, options: SaveOptions = {}): void {
+  checkCall("saveSafetensors", FUNCTIONS.saveSafetensors, arguments);
+  plan(tensors, path, options).run();
+}
+
+/** Like `saveSafetensors`, in the background; the tensors must not change until it is done. */
+export async function saveSafetensorsAsync(
+  tensors: NamedTensors,
+  path: string,
+  options: SaveOptions & BackgroundOptions = {},
+): Promise<void> {
+  checkCall("saveSafetensorsAsync", FUNCTIONS.saveSafetensorsAsync, arguments);
+  await plan(tensors, path, options).runInBackground(options);
+}

@@ -1,0 +1,111 @@
+// Snapshots that are written while the program goes on: aside first, with the manifest as the last file to be moved.
+import { join } from "node:path";
+import { Storage } from "../../tensor/storage.ts";
+import { makeContiguous, Tensor } from "../../tensor/tensor.ts";
+import { Slices } from "../base/slices.ts";
+import { replaceText } from "../disk/durable.ts";
+import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES, writing } from "../disk/file-jobs.ts";
+import { StagedDirectory } from "../disk/staged-directory.ts";
+import { CopyRoom, copyInSlices } from "../disk/strided-bytes.ts";
+import { AT_ONCE_BYTES, denseCopy, nativeBytes, type TensorBytes } from "../disk/tensor-bytes.ts";
+import { saveTorchAsync } from "../torch/torch-save.ts";
+import { METADATA_FILE } from "./snapshot-manifest.ts";
+import {
+  EMPTY,
+  makeParents,
+  requireNoSnapshot,
+  type SnapshotWriteOptions,
+  type StagedContent,
+} from "./snapshot-write.ts";
+
+/** A snapshot that depends on nothing any more, and waits to be written. */
+export interface Staged {
+  content: StagedContent;
+  /** The memory of its large tensors. */
+  rooms: CopyRoom[];
+}
+
+/** Plans a snapshot and copies all that the program may change; resolves when it may. */
+export async function stageSnapshot(plan: () => StagedContent, slices: Slices): Promise<Staged> {
+  const content = plan();
+  const rooms: CopyRoom[] = [];
+  const copied = async (tensor: Tensor): Promise<Tensor> => {
+    if (slices.over) await slices.pause();
+    const nbytes = tensor._numel * tensor.dtype.itemsize;
+    if (nbytes <= AT_ONCE_BYTES || tensor.device.type !== "cpu") return denseCopy(tensor);
+    const room = new CopyRoom(nbytes);
+    rooms.push(room);
+    const copy = makeContiguous(Storage.borrow(room.address, nbytes, room), [...tensor._shape], tensor.dtype);
+    await copyInSlices(copy, tensor.detach(), slices);
+    return copy;
+  };
+  try {
+    const tensors = [];
+    for (const each of content.tensors) tensors.push({ ...each, tensor: await copied(each.tensor) });
+    const objects = [];
+    for (const { location, value } of content.objects) {
+      objects.push({ location, value: value instanceof Tensor ? await copied(value) : value });
+    }
+    return { content: { ...content, tensors, objects }, rooms };
+  } catch (error) {
+    await released(rooms);
+    throw error;
+  }
+}
+
+async function released(rooms: readonly CopyRoom[]): Promise<void> {
+  const slices = new Slices();
+  for (const room of rooms) await room.releaseLater(slices);
+}
+
+function jobsFor({ tensors }: StagedContent, root: string, fsync: boolean): FileJobs {
+  const jobs = new FileJobs();
+  const flags = JobFlag.create | JobFlag.writable | JobFlag.noFollow | (fsync ? JobFlag.fsync : 0);
+  for (const { location, offset, tensor } of tensors) {
+    const path = join(root, location);
+    const bytes = nativeBytes(tensor);
+    const add = (data: TensorBytes | Uint8Array, at: number, nbytes: number) => {
+      const part = writing(data, at, nbytes);
+      jobs.add({ ...part, path, offset: offset + at, flags: flags | part.flags });
+    };
+    // A tensor without elements has a file as well.
+    if (bytes.nbytes === 0) add(EMPTY, 0, 0);
+    for (let at = 0; at < bytes.nbytes; at += PART_BYTES) add(bytes, at, Math.min(PART_BYTES, bytes.nbytes - at));
+  }
+  return jobs;
+}
+
+/** Writes what was staged. A signal or an error leaves no file of it. */
+export async function writeStaged(
+  { content, rooms }: Staged,
+  root: string,
+  options: SnapshotWriteOptions & BackgroundOptions,
+): Promise<void> {
+  const fsync = options.fsync === true;
+  const slices = new Slices(options.signal);
+  const stage = new StagedDirectory(root);
+  try {
+    stage.begin();
+    const made = new Set<string>();
+    for (const location of content.locations) {
+      makeParents(stage.path, location.split("/").slice(0, -1), made);
+      if (slices.over) await slices.pause();
+    }
+    for (const { location, value } of content.objects) {
+      const { signal } = options;
+      await saveTorchAsync(value, join(stage.path, location), { fsync, ...(signal === undefined ? {} : { signal }) });
+    }
+    const jobs = jobsFor(content, stage.path, fsync);
+    if ((await jobs.runInBackground(options.numThreads ?? 1, options)) !== 0) jobs.throwFirstFailure();
+    replaceText(join(stage.path, METADATA_FILE), content.manifest, fsync);
+    options.signal?.throwIfAborted();
+    const files = [...content.locations, METADATA_FILE].map((location) => join(stage.path, location));
+    const check = () => requireNoSnapshot(root);
+    await stage.commit([...made], files, { sync: fsync, check, ...(options.signal && { signal: options.signal }) });
+  } catch (error) {
+    await stage.abandon();
+    throw error;
+  } finally {
+    await released(rooms);
+  }
+}

@@ -1,0 +1,200 @@
+// Files written whole: beside the target under another name, which takes its place when everything is there.
+import { dirname, resolve } from "node:path";
+import { addressOf } from "../../ffi/library.ts";
+import { copyBytes } from "../../ffi/memory.ts";
+import { RuntimeError } from "../../tensor/errors.ts";
+import { Claims } from "../base/claims.ts";
+import { sweepLeftovers, sweepLeftoversLater } from "../base/leftovers.ts";
+import { Slices } from "../base/slices.ts";
+import {
+  discardPath,
+  discardPathLater,
+  inTurn,
+  replaceFile,
+  replaceFileLater,
+  syncPath,
+  syncPathLater,
+  temporaryBeside,
+} from "../disk/durable.ts";
+import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES, writing } from "../disk/file-jobs.ts";
+import { type Piece, pieceBytes } from "../disk/pieces.ts";
+import type { TensorBytes } from "../disk/tensor-bytes.ts";
+import { type ZipWriteEntry, type ZipWriteOptions, zipPiecesLater } from "../zip/zip-write.ts";
+import { isRemote, type RemoteOptions, RemotePlace } from "./s3.ts";
+
+/** Pieces up to this many bytes are written together with small neighbours, */
+const SMALL = 16 * 1024;
+/** up to this many bytes in one go. */
+const JOINED_BYTES = 2 ** 20;
+
+function isSmall(piece: Piece): boolean {
+  const { data } = piece;
+  const inMemory = data instanceof Uint8Array || ("address" in data && data.file === undefined);
+  return inMemory && pieceBytes(piece) <= SMALL;
+}
+
+/** Copies of small neighbours in one piece: every piece opens the file, which takes longer than to copy such a one. */
+function joined(pieces: readonly Piece[]): Piece {
+  const first = pieces[0] as Piece;
+  if (pieces.length === 1) return first;
+  const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + pieceBytes(piece), 0));
+  const target = addressOf(bytes);
+  let at = 0;
+  for (const { data } of pieces) {
+    if (data instanceof Uint8Array) bytes.set(data, at);
+    else if (data.nbytes > 0) copyBytes(target + at, (data as TensorBytes).address, data.nbytes);
+    at += data instanceof Uint8Array ? data.length : data.nbytes;
+  }
+  return { offset: first.offset, data: bytes };
+}
+
+function* withNeighboursJoined(pieces: readonly Piece[]): Generator<Piece> {
+  let group: Piece[] = [];
+  let [end, nbytes] = [0, 0];
+  for (const piece of pieces) {
+    const fits = isSmall(piece) && piece.offset === end && nbytes < JOINED_BYTES;
+    if (group.length > 0 && !fits) {
+      yield joined(group);
+      group = [];
+      nbytes = 0;
+    }
+    end = piece.offset + pieceBytes(piece);
+    nbytes += pieceBytes(piece);
+    if (isSmall(piece)) group.push(piece);
+    else {
+      yield piece;
+      nbytes = 0;
+    }
+  }
+  if (group.length > 0) yield joined(group);
+}
+
+/** How a file is written. */
+export interface FileWriteOptions {
+  /** Threads that write. */
+  numThreads?: number;
+  /** Flush file and directory to the disk before the old file is replaced. */
+  fsync?: boolean;
+  /** For places such as "s3://bucket/file", which are written in the background only. */
+  remote?: RemoteOptions;
+}
+
+/** A file that is laid out, but not yet written. Readers of an older file keep it whole. */
+export class FileWrite {
+  readonly path: string;
+  private readonly temporary: string;
+  private readonly jobs = new FileJobs();
+
+  constructor(
+    path: string,
+    private readonly pieces: readonly Piece[],
+    private readonly options: FileWriteOptions = {},
+  ) {
+    this.path = isRemote(path) ? path : resolve(path);
+    this.temporary = temporaryBeside(this.path);
+    if (isRemote(path)) return;
+    for (const piece of withNeighboursJoined(pieces)) this.add(piece);
+  }
+
+  private add({ offset, data }: Piece): void {
+    const nbytes = pieceBytes({ offset, data });
+    if (nbytes === 0) return;
+    const flags = JobFlag.create | JobFlag.writable | JobFlag.noFollow;
+    for (let at = 0; at < nbytes; at += PART_BYTES) {
+      const part = writing(data, at, Math.min(PART_BYTES, nbytes - at));
+      this.jobs.add({ ...part, path: this.temporary, offset: offset + at, flags: flags | part.flags });
+    }
+  }
+
+  /**
+   * Writes everything and puts the file in place.
+   * @param written runs when all is written, before the file at the path it gets has its name: another save may take
+   * that right after
+   */
+  run<T = void>(written: (path: string) => T = () => undefined as T): T {
+    if (isRemote(this.path)) {
+      throw new RuntimeError(`${this.path} can only be written in the background: use the form that returns a promise`);
+    }
+    try {
+      if (this.jobs.run(this.options.numThreads ?? 1) !== 0) this.jobs.throwFirstFailure();
+      if (this.options.fsync) syncPath(this.temporary);
+      const result = written(this.temporary);
+      replaceFile(this.temporary, this.path);
+      sweepLeftovers(this.path);
+      if (this.options.fsync) syncPath(dirname(this.path));
+      return result;
+    } catch (error) {
+      discardPath(this.temporary);
+      throw error;
+    }
+  }
+
+  /**
+   * The same while the program goes on. The sources must not change until then.
+   * @param written runs as in `run`
+   */
+  async runInBackground<T = void>(
+    options: BackgroundOptions = {},
+    written: (path: string) => T = () => undefined as T,
+  ): Promise<T> {
+    const claims = new Claims();
+    for (const { data } of this.pieces) claims.add(data);
+    try {
+      if (!isRemote(this.path)) return await this.write(options, written);
+      await this.upload(options);
+      return written(this.path);
+    } finally {
+      claims.release();
+    }
+  }
+
+  private async write<T>(options: BackgroundOptions, written: (path: string) => T): Promise<T> {
+    try {
+      const failed = await this.jobs.runInBackground(this.options.numThreads ?? 1, options);
+      if (failed !== 0) this.jobs.throwFirstFailure();
+      if (this.options.fsync) await syncPathLater(this.temporary);
+      const result = written(this.temporary);
+      return await inTurn(this.path, async () => {
+        options.signal?.throwIfAborted();
+        await replaceFileLater(this.temporary, this.path);
+        await sweepLeftoversLater(this.path);
+        if (this.options.fsync) await syncPathLater(dirname(this.path));
+        return result;
+      });
+    } catch (error) {
+      await discardPathLater(this.temporary);
+      throw error;
+    }
+  }
+
+  private async upload({ onProgress, signal }: BackgroundOptions): Promise<void> {
+    const place = new RemotePlace(this.path, { ...this.options.remote, ...(signal === undefined ? {} : { signal }) });
+    const total = this.pieces.length;
+    await place.write(place.key, this.pieces);
+    onProgress?.(total, total);
+  }
+}
+
+/**
+ * Writes a zip archive while the program goes on: its checksums are computed in slices, before anything is written. A
+ * signal leaves the file that was there before.
+ * @param written gives the result (see `FileWrite.run`)
+ */
+export async function writeZipInBackground<T = void>(
+  path: string,
+  plan: () => readonly ZipWriteEntry[],
+  style: ZipWriteOptions["style"],
+  options: FileWriteOptions & BackgroundOptions,
+  written?: (path: string) => T,
+): Promise<T> {
+  const slices = new Slices(options.signal);
+  const claims = new Claims();
+  try {
+    const entries = plan();
+    for (const { data } of entries) claims.add(data);
+    const { pieces } = await zipPiecesLater(entries, { style }, slices);
+    return await new FileWrite(path, pieces, options).runInBackground(options, written);
+  } finally {
+    claims.release();
+  }
+}

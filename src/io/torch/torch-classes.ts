@@ -1,0 +1,34 @@
+// Classes of objects in .pt files that the rooms above know: parameters, TensorDicts. The registration file fills this.
+import type { Tensor } from "../../tensor/tensor.ts";
+
+/** An object as a pickle of Python's has it. */
+export class TorchObject {
+  constructor(
+    /** Module and name of its class. */
+    readonly className: string,
+    /** "state": an instance that receives its state; "make_td": what `tensordict._reductions._make_td` makes of it. */
+    readonly how: "state" | "make_td",
+    readonly state: Readonly<Record<string, unknown>>,
+  ) {}
+}
+
+/** What the rooms above do for .pt files. */
+export interface TorchClasses {
+  parameter(data: Tensor, requiresGrad: boolean): Tensor;
+  isParameter(value: Tensor): boolean;
+  /** Whether instances of this class can be made. */
+  knows(className: string): boolean;
+  /** An object from its state, whose values are JavaScript's already. */
+  make(className: string, state: unknown, path: string): unknown;
+  /** How an object is written; null when it is none of theirs. */
+  describe(value: object): TorchObject | null;
+}
+
+/** Until it is filled, parameters are plain tensors and there are no other classes. */
+export const torchClasses: TorchClasses = {
+  parameter: (data, requiresGrad) => (requiresGrad ? data.requiresGrad_(true) : data),
+  isParameter: () => false,
+  knows: () => false,
+  make: () => undefined,
+  describe: () => null,
+};

@@ -1,0 +1,117 @@
+// Files of torch.save: ZIP archives with one pickle and the bytes of each storage, and the older form before them.
+
+import { addressOf } from "../../ffi/library.ts";
+import { copyBytes } from "../../ffi/memory.ts";
+import { checkCall } from "../../tensor/checks.ts";
+import { Float } from "../../tensor/complex.ts";
+import { Storage } from "../../tensor/storage.ts";
+import { FormatError } from "../base/errors.ts";
+import { FUNCTIONS } from "../base/signatures.ts";
+import { FileRanges } from "../disk/file-ranges.ts";
+import { StorageFile } from "../disk/storage-file.ts";
+import { whileUnreplaced } from "../disk/unreplaced.ts";
+import { swappedStorage } from "../numpy/npy.ts";
+import { runPickle } from "../pickle/pickle.ts";
+import { MAX_PICKLE_BYTES } from "../pickle/pickle-machine.ts";
+import { inFile } from "../pickle/plain-pickle.ts";
+import { readZip, type ZipEntry, type ZipFile } from "../zip/zip.ts";
+import { loadLegacy } from "./torch-legacy.ts";
+import { type SavedStorage, savedStorage, torchGlobal, torchValue } from "./torch-values.ts";
+
+const ZIP_START = 0x04034b50;
+const PICKLE_START = 0x80;
+
+/** The directory inside of the archive: the one that has `data.pkl`. */
+function archiveRoot(zip: ZipFile): string {
+  const found = [...zip.entries.keys()].filter((name) => /^[^/]+\/data\.pkl$/.test(name));
+  if (found.length !== 1) throw new FormatError("an archive without one data.pkl is no file of torch.save", zip.path);
+  const root = (found[0] as string).slice(0, -"data.pkl".length);
+  if (zip.entries.has(`${root}constants.pkl`)) {
+    throw new FormatError("TorchScript archives hold programs: only Python can load them", zip.path);
+  }
+  return root;
+}
+
+function inMemory(zip: ZipFile, entry: ZipEntry): Storage {
+  const bytes = zip.read(entry, entry.nbytes);
+  const storage = Storage.allocate(bytes.length);
+  if (bytes.length > 0) copyBytes(storage.ptr, addressOf(bytes), bytes.length);
+  return storage;
+}
+
+/** The elements of a file that a machine with the other order of bytes wrote. */
+function turned(storage: Storage, { key, dtype }: SavedStorage, path: string): Storage {
+  if (dtype === null) throw new FormatError(`nothing says what elements storage ${key} has, to turn them around`, path);
+  if (storage.nbytes % dtype.itemsize !== 0) throw new FormatError(`storage ${key} ends inside of an element`, path);
+  return swappedStorage(dtype, storage, 0, storage.nbytes);
+}
+
+function loadArchive(path: string): unknown {
+  const zip = readZip(path);
+  const root = archiveRoot(zip);
+  const order = zip.entries.get(`${root}byteorder`);
+  const endian = order === undefined ? "little" : Buffer.from(zip.read(order, 64)).toString("latin1").trim();
+  if (endian !== "little" && endian !== "big") {
+    throw new FormatError(`its byte order is ${JSON.stringify(endian)}, neither little nor big`, zip.path);
+  }
+  const file = new StorageFile(zip.path, zip.size);
+  const storages = new Map<string, Storage>();
+  const storageOf = (saved: SavedStorage): Storage => {
+    const entry = zip.entry(`${root}data/${saved.key}`);
+    if (saved.nbytes > entry.nbytes) {
+      throw new FormatError(`storage ${saved.key} has ${entry.nbytes} of its ${saved.nbytes} bytes`, zip.path);
+    }
+    let storage = storages.get(saved.key);
+    if (storage === undefined) {
+      // What another program packed again may be compressed.
+      storage = entry.method === "stored" ? file.storage(entry.offset, entry.nbytes) : inMemory(zip, entry);
+      if (endian === "big") storage = turned(storage, saved, zip.path);
+      storages.set(saved.key, storage);
+    }
+    return storage;
+  };
+  const pickle = zip.read(zip.entry(`${root}data.pkl`), MAX_PICKLE_BYTES);
+  return inFile(zip.path, () => {
+    const { value } = runPickle(pickle, zip.path, { globals: torchGlobal, persistent: savedStorage });
+    return torchValue(value, zip.path, storageOf);
+  });
+}
+
+/**
+ * What `torch.save` wrote: tensors (views of one mapping of the file; those of one storage share it), parameters,
+ * TensorDicts, numbers, strings, bytes, lists, tuples (frozen arrays), sets, dicts, OrderedDicts and Counters (objects,
+ * or Maps where a key is no string or a number). `saveTorch` writes what was read with the types that it had, 2.0 as a
+ * float and an OrderedDict with its attributes. Tensors come to the CPU; changing them does not change the file. No
+ * code of the file is run: whatever it names beyond these is an error that says the name.
+ * @throws FileNotFoundError when there is no such file
+ * @throws FormatError when it is damaged or holds something else
+ * @example
+ * ```ts
+ * io.saveTorch({ weight: ones(2), step: 3 }, "/tmp/zensor-example.pt")
+ * io.loadTorch("/tmp/zensor-example.pt").weight // tensor([1., 1.])
+ * ```
+ * @torch torch.load
+ */
+// biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
+export function loadTorch(path: string): any {
+  checkCall("loadTorch", FUNCTIONS.loadTorch, arguments);
+  const value = loadExactly(path);
+  return value instanceof Float ? value.value : value;
+}
+
+/** The same, where a whole float that is the value of the file is a `Float`. */
+export function loadExactly(path: string): unknown {
+  return whileUnreplaced(path, () => loadOnce(path));
+}
+
+function loadOnce(path: string): unknown {
+  const { first, old, full } = FileRanges.with(path, (file) => {
+    const start = file.read(0, Math.min(file.size, 512));
+    const tar = Buffer.from(start.subarray(257, 262)).toString("latin1") === "ustar";
+    return { first: Buffer.concat([start, new Uint8Array(4)]).readUInt32LE(0), old: tar, full: file.path };
+  });
+  if (first === ZIP_START) return loadArchive(full);
+  if (old) throw new FormatError("files of torch before 0.1.10 cannot be read", full);
+  if ((first & 0xff) === PICKLE_START) return loadLegacy(full);
+  throw new FormatError("this is no file of torch.save", full);
+}

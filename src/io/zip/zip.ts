@@ -1,0 +1,128 @@
+// ZIP archives, read by ranges: the directory at the end, then one entry at a time. Entries that overlap, lie outside
+// of the file, have unsafe or repeated names, or whose two headers differ are refused before any of them is read.
+import { FormatError } from "../base/errors.ts";
+import { FileRanges } from "../disk/file-ranges.ts";
+import { readZipDirectory, type ZipDirectoryLimits } from "./zip-directory.ts";
+import { zlib } from "./zlib.ts";
+
+/** One file of an archive. */
+export interface ZipEntry {
+  readonly name: string;
+  /** Where in the archive its payload begins. */
+  readonly offset: number;
+  /** Bytes of its content. */
+  readonly nbytes: number;
+  /** Bytes of its payload; those of its content when it is stored. */
+  readonly compressedBytes: number;
+  readonly method: "stored" | "deflate";
+  /** CRC-32 of its content, as the archive has it. */
+  readonly crc: number;
+  /** Where in the archive its local header begins. */
+  readonly headerOffset: number;
+  /** Where in the archive its record of the directory begins. */
+  readonly recordOffset: number;
+  /** True when sizes and checksum follow the payload as well. */
+  readonly hasDescriptor: boolean;
+}
+
+/** The largest growth that deflate's coding allows: 258 bytes from two bits. */
+const DEFLATE_RATIO = 1032;
+
+/** Bytes that are compared in one step. */
+const VERIFY_PART = 2 ** 18;
+
+/** An archive whose directory was read and checked. It holds no open file. */
+export class ZipFile {
+  constructor(
+    readonly path: string,
+    /** Bytes of the archive. */
+    readonly size: number,
+    /** Files by name, in the order of the directory. */
+    readonly entries: ReadonlyMap<string, ZipEntry>,
+  ) {}
+
+  /** The entry of this name. Throws `FormatError`. */
+  entry(name: string): ZipEntry {
+    const entry = this.entries.get(name);
+    if (entry === undefined) throw new FormatError(`it has no entry ${JSON.stringify(name)}`, this.path);
+    return entry;
+  }
+
+  /**
+   * The content of an entry of at most `limit` bytes, compared with its checksum. Throws `FormatError` when it is
+   * longer, when it is not what the directory says, or when the archive has changed since it was opened.
+   */
+  read(entry: ZipEntry, limit: number): Uint8Array {
+    if (entry.nbytes > limit) throw this.bad(entry, `its ${entry.nbytes} bytes are more than ${limit}`);
+    const payload = FileRanges.with(this.path, (file) => {
+      if (file.size !== this.size) throw new FormatError("the archive has changed since it was opened", this.path);
+      return file.read(entry.offset, entry.compressedBytes);
+    });
+    const bytes = entry.method === "stored" ? payload : this.inflate(entry, payload);
+    if (zlib().crc32(bytes) !== entry.crc) throw this.checksumDiffers(entry);
+    return bytes;
+  }
+
+  /**
+   * Compares a stored entry with its checksum, in steps between which the program may go on. The bytes come through a
+   * small room: pages of a mapping would count as this process's memory.
+   */
+  *verifySteps(file: FileRanges, entry: ZipEntry): Generator<void> {
+    const room = new Uint8Array(Math.min(VERIFY_PART, entry.nbytes));
+    let crc = 0;
+    for (let at = 0; at < entry.nbytes; at += VERIFY_PART) {
+      const part = room.subarray(0, Math.min(VERIFY_PART, entry.nbytes - at));
+      file.readInto(entry.offset + at, part);
+      crc = zlib().crc32(part, crc);
+      yield;
+    }
+    if (crc !== entry.crc) throw this.checksumDiffers(entry);
+  }
+
+  /** Throws unless deflate could make so many bytes from those that there are. */
+  requireGrowth(entry: ZipEntry): void {
+    if (entry.nbytes > entry.compressedBytes * DEFLATE_RATIO) {
+      throw this.bad(entry, "it cannot grow to the size it claims");
+    }
+  }
+
+  private inflate(entry: ZipEntry, payload: Uint8Array): Uint8Array {
+    this.requireGrowth(entry);
+    try {
+      // One byte more than claimed is enough to see that a claim is wrong.
+      const options = { maxOutputLength: entry.nbytes + 1, info: true };
+      const result = zlib().inflateRawSync(payload, options) as unknown as {
+        buffer: Uint8Array;
+        engine: { bytesWritten: number };
+      };
+      if (result.buffer.length === entry.nbytes && result.engine.bytesWritten === payload.length) return result.buffer;
+    } catch (error) {
+      const code = (error as { code?: unknown }).code;
+      if (code !== "ERR_BUFFER_TOO_LARGE") throw this.bad(entry, `damaged deflate data (${(error as Error).message})`);
+    }
+    throw this.sizesDiffer(entry);
+  }
+
+  /** The error for content that is longer or shorter than the directory says. */
+  sizesDiffer(entry: ZipEntry): FormatError {
+    return this.bad(entry, "its sizes are not those of its content");
+  }
+
+  /** The error for content of another checksum. */
+  checksumDiffers(entry: ZipEntry): FormatError {
+    return this.bad(entry, "its content does not match its checksum");
+  }
+
+  /** The error for an entry. */
+  bad(entry: ZipEntry, what: string): FormatError {
+    return new FormatError(`entry ${JSON.stringify(entry.name)}: ${what}`, this.path);
+  }
+}
+
+/**
+ * Opens an archive: reads its directory and the header of every entry, no content. Throws `FormatError` for anything
+ * that is not a plain archive: other compression than deflate, encryption, several volumes, unsafe names.
+ */
+export function readZip(path: string, limits: ZipDirectoryLimits = {}): ZipFile {
+  return FileRanges.with(path, (file) => new ZipFile(file.path, file.size, readZipDirectory(file, limits)));
+}

@@ -1,0 +1,487 @@
+// The methods that every collection has. Their work is done by the functions of this room.
+
+import { checkOptions } from "../../tensor/checks.ts";
+import type { Device, DeviceLike } from "../../tensor/device.ts";
+import type { DType } from "../../tensor/dtype.ts";
+import { RuntimeError } from "../../tensor/errors.ts";
+import type { Size } from "../../tensor/size.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { setBatch } from "../core/batch.ts";
+import { keyPath, missingKey, unravelKey } from "../core/keys.ts";
+import { childrenOf, lockTd, unlockTd } from "../core/locking.ts";
+import { applyNames, refineNames } from "../core/names.ts";
+import { plainTree } from "../core/plain.ts";
+import { settings } from "../core/settings.ts";
+import { NAMED_APPLY } from "../core/signatures.ts";
+import { isLockedTd, isNonTensor, loader, outlinesOf, requireUnlocked, type Td, toSize } from "../core/state.ts";
+import type {
+  AnyPath,
+  CollectionOptions,
+  Entry,
+  IndexPart,
+  Inner,
+  IterationOptions,
+  KeyOf,
+  NestedKey,
+  Schema,
+  SizeLike,
+  StoredAll,
+  Unwrapped,
+  ValueAt,
+} from "../core/types.ts";
+import { lastUndo, rememberLock } from "../core/undo.ts";
+import type { LoadOptions } from "../disk/memmap-load.ts";
+import { deleteEntry, findEntry, listEntries, renameKey, requireEntry, tensorsOf } from "../ops/access.ts";
+import { writeIndex, writePart } from "../ops/index-writes.ts";
+import { indexTd, isKey, isSlice } from "../ops/indexing.ts";
+import { type EmptyOptions, emptyTd, excludeKeys, flattenKeysTd, selectKeys, unflattenKeysTd } from "../ops/key-ops.ts";
+import { type ModuleLike, type ToModuleOptions, toModule } from "../ops/module.ts";
+import { cloneTd, contiguousTd, convertTd, detachTd, type ToOptions } from "../ops/moving.ts";
+import { type ApplyOptions, applyLeaves } from "../ops/pointwise.ts";
+import { textOf } from "../ops/printing.ts";
+import * as shape from "../ops/shape.ts";
+import {
+  selectedPart,
+  setEntry,
+  setInPlace,
+  type UpdateOptions,
+  type UpdateSource,
+  updateInPlace,
+  updateTd,
+} from "../ops/writes.ts";
+import { MathMethods } from "./math-methods.ts";
+
+function sizes(list: readonly (number | readonly number[])[]): readonly number[] {
+  return list.length === 1 && Array.isArray(list[0]) ? list[0] : (list as readonly number[]);
+}
+
+/** Abstract parent of TensorDicts, lazy stacks, tensorclasses and wrapped values. @torch tensordict.TensorDictBase */
+export abstract class TensorDictBase<S extends Schema = Schema> extends MathMethods<S> {
+  /** Loads a memory-mapped directory as what was saved there. @torch TensorDictBase.load_memmap */
+  static loadMemmap<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDictBase<T> {
+    return loader.load(prefix, options) as unknown as TensorDictBase<T>;
+  }
+
+  // ---- what it is
+
+  /** Leading dimensions shared by all entries. @torch TensorDict.batch_size */
+  get batchSize(): Size {
+    return this._batchSize;
+  }
+  set batchSize(value: SizeLike) {
+    setBatch(this, toSize(value));
+  }
+  /** @torch TensorDict.shape */
+  get shape(): Size {
+    return this._batchSize;
+  }
+  /** @torch TensorDict.size */
+  size(): Size;
+  size(dim: number): number;
+  size(dim?: number): Size | number {
+    return dim === undefined ? this._batchSize : (this._batchSize[shape.requireBatchDim(this, dim)] as number);
+  }
+  /** Number of batch dimensions. @torch TensorDict.batch_dims */
+  get batchDims(): number {
+    return this._batchSize.length;
+  }
+  get ndim(): number {
+    return this._batchSize.length;
+  }
+  dim(): number {
+    return this._batchSize.length;
+  }
+  /** Elements of the batch, at least one. @torch TensorDict.numel */
+  numel(): number {
+    return Math.max(1, this._batchSize.numel());
+  }
+  /** Size of the first batch dimension. @torch len(TensorDict) */
+  get length(): number {
+    return this._batchSize[0] ?? 0;
+  }
+  /** Device of all entries, null when they may differ. @torch TensorDict.device */
+  get device(): Device | null {
+    return this._device;
+  }
+  /** Names of the batch dimensions. @torch TensorDict.names */
+  get names(): (string | null)[] {
+    return [...(this._names ?? new Array<null>(this._batchSize.length).fill(null))];
+  }
+  set names(value: readonly (string | null)[] | null) {
+    applyNames(this, value);
+  }
+  /** Names dimensions that have no name yet. @torch TensorDict.refine_names */
+  refineNames(...names: (string | null)[]): this {
+    refineNames(this, names);
+    return this;
+  }
+  /** Common dtype of all tensors, null when they differ. @torch TensorDict.dtype */
+  get dtype(): DType | null {
+    let found: DType | null = null;
+    for (const [, t] of tensorsOf(this)) {
+      if (found !== null && found !== t.dtype) return null;
+      found = t.dtype;
+    }
+    return found;
+  }
+  /** Bytes of all tensors. @torch TensorDict.bytes */
+  bytes(): number {
+    let total = 0;
+    for (const [, t] of tensorsOf(this)) total += t.nbytes;
+    return total;
+  }
+  /** True when no tensor is below. @torch TensorDict.is_empty */
+  isEmpty(): boolean {
+    for (const _ of tensorsOf(this)) return false;
+    return true;
+  }
+
+  // ---- locks
+
+  /** @torch TensorDict.is_locked */
+  get isLocked(): boolean {
+    return isLockedTd(this);
+  }
+  /** Fixes the set of entries of the whole tree. `using _ = td.lock_()` unlocks at the end. @torch TensorDict.lock_ */
+  lock_(): this {
+    const before = this.isLocked;
+    lockTd(this);
+    rememberLock(this, before ? null : () => unlockTd(this));
+    return this;
+  }
+  /** Lets entries change again. `using _ = td.unlock_()` locks at the end. @torch TensorDict.unlock_ */
+  unlock_(): this {
+    const before = this.isLocked;
+    unlockTd(this);
+    rememberLock(this, before ? () => lockTd(this) : null);
+    return this;
+  }
+  /** Takes back the last `lock_`, `unlock_` or `toModule`; writes a view's entries into what it is a view of. */
+  get [Symbol.dispose](): () => void {
+    return lastUndo(this);
+  }
+
+  // ---- entries
+
+  /** The entry under a key; null (or `fallback`) when it is not there. @torch TensorDict.get */
+  get<K extends KeyOf<S>>(key: K): ValueAt<S, K>;
+  get<A extends KeyOf<S>, B extends KeyOf<Inner<ValueAt<S, A>>>>(
+    key: readonly [A, B],
+  ): ValueAt<Inner<ValueAt<S, A>>, B>;
+  get<
+    A extends KeyOf<S>,
+    B extends KeyOf<Inner<ValueAt<S, A>>>,
+    C extends KeyOf<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>>,
+  >(key: readonly [A, B, C]): ValueAt<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>, C>;
+  get(key: AnyPath<S>): Schema;
+  get<D>(key: NestedKey, fallback: D): Schema | D;
+  get(key: NestedKey, ...fallback: unknown[]): unknown {
+    const entry = findEntry(this, key);
+    if (entry !== undefined) return entry;
+    if (fallback.length > 0) return fallback[0];
+    if (settings.getDefaultsToNull) {
+      keyPath(key);
+      return null;
+    }
+    return requireEntry(this, key);
+  }
+  /** Python's `td[...]`: an entry by key (wrapped values come as they are), or a part of the batch by index. */
+  at(...index: IndexPart[]): this;
+  at<K extends KeyOf<S>>(key: K): Unwrapped<ValueAt<S, K>>;
+  at<A extends KeyOf<S>, B extends KeyOf<Inner<ValueAt<S, A>>>>(
+    key: readonly [A, B],
+  ): Unwrapped<ValueAt<Inner<ValueAt<S, A>>, B>>;
+  at<
+    A extends KeyOf<S>,
+    B extends KeyOf<Inner<ValueAt<S, A>>>,
+    C extends KeyOf<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>>,
+  >(key: readonly [A, B, C]): Unwrapped<ValueAt<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>, C>>;
+  at(key: AnyPath<S>): Schema;
+  at(...index: unknown[]): unknown {
+    const first = index[0];
+    if (index.length === 1 && isKey(first) && !(isSlice(first) && this._own(first) === undefined)) {
+      const entry = requireEntry(this, first);
+      return isNonTensor(entry) ? plainValue(entry as Td) : entry;
+    }
+    return indexTd(this, index);
+  }
+  /** Python's `td[...] = value`: by key, or by index. */
+  setAt(index: unknown, value: unknown): this {
+    if (isKey(index) && !(isSlice(index) && this._own(index) === undefined)) setEntry(this, index, value);
+    else writeIndex(this, index, value);
+    return this;
+  }
+  /** Sets an entry; `inplace` writes into an existing one. @torch TensorDict.set */
+  set<const K extends string, V>(
+    key: K,
+    value: V,
+    options?: { inplace?: boolean; nonBlocking?: boolean },
+  ): TensorDictBase<S & StoredAll<{ [k in K]: V }>> & this;
+  set(key: NestedKey, value: unknown, options?: { inplace?: boolean; nonBlocking?: boolean }): this;
+  set(key: NestedKey, value: unknown, options: { inplace?: boolean } = {}): this {
+    if (options.inplace && findEntry(this, key) !== undefined) setInPlace(this, key, value);
+    else setEntry(this, key, value);
+    return this;
+  }
+  /** Writes into the storage of an existing entry. @torch TensorDict.set_ */
+  set_(key: NestedKey, value: unknown): this {
+    setInPlace(this, key, value);
+    return this;
+  }
+  /** Writes into part of an existing entry. @torch TensorDict.set_at_ */
+  setAt_(key: NestedKey, value: unknown, index: unknown): this {
+    writePart(this, key, value, index);
+    return this;
+  }
+  /** The entry, set to `value` first when it is missing. @torch TensorDict.setdefault */
+  setdefault(key: NestedKey, value: unknown): Entry {
+    if (findEntry(this, key) === undefined) setEntry(this, key, value);
+    return requireEntry(this, key);
+  }
+  /** The plain value of an entry that is no tensor. @torch TensorDict.get_non_tensor */
+  getNonTensor(key: NestedKey): unknown {
+    return this.at(key as never);
+  }
+  /** True when the key is there; nested keys are allowed. */
+  has(key: NestedKey): boolean {
+    return findEntry(this, key) !== undefined;
+  }
+  /** @torch TensorDict.keys */
+  keys(options: IterationOptions = {}): (string | string[])[] {
+    return listEntries(this, options, outlinesOf).map(([path]) => unravelKey(path));
+  }
+  /** @torch TensorDict.values */
+  values(options: IterationOptions = {}): Entry[] {
+    return listEntries(this, options).map(([, entry]) => entry);
+  }
+  /** @torch TensorDict.items */
+  items(options: IterationOptions = {}): [string | string[], Entry][] {
+    return listEntries(this, options).map(([path, entry]) => [unravelKey(path), entry]);
+  }
+  /** Parts of the first batch dimension, one after the other. */
+  *[Symbol.iterator](): IterableIterator<this> {
+    if (this._batchSize.length === 0) throw new RuntimeError("iteration over a 0-d tensordict");
+    for (let i = 0; i < this.length; i++) yield indexTd(this, [i]) as unknown as this;
+  }
+  /** Adds and replaces entries; nested ones are merged. @torch TensorDict.update */
+  update(source: UpdateSource, options: UpdateOptions = {}): this {
+    updateTd(this, source, options);
+    return this;
+  }
+  /** Writes into existing entries. @torch TensorDict.update_ */
+  update_(source: UpdateSource, options: Omit<UpdateOptions, "inplace"> = {}): this {
+    updateInPlace(this, source, options);
+    return this;
+  }
+  /** Writes into part of existing entries. @torch TensorDict.update_at_ */
+  updateAt_(source: UpdateSource, index: unknown, options: Omit<UpdateOptions, "inplace"> = {}): this {
+    writeIndex(this, index, selectedPart(source, options.keysToUpdate));
+    return this;
+  }
+  /** @torch TensorDict.copy_ */
+  copy_(source: Td): this {
+    updateInPlace(this, source);
+    return this;
+  }
+  /** Removes an entry. @torch TensorDict.del_ */
+  del_(key: NestedKey): this {
+    deleteEntry(this, key);
+    return this;
+  }
+  /** Removes an entry and gives it; a missing one gives `fallback`, or is an error. @torch TensorDict.pop */
+  pop(key: NestedKey, ...fallback: unknown[]): unknown {
+    const entry = findEntry(this, key);
+    if (entry === undefined) {
+      if (fallback.length > 0) return fallback[0];
+      const path = keyPath(key);
+      throw missingKey(path[path.length - 1] as string, this._className, this._keys());
+    }
+    deleteEntry(this, key);
+    return entry;
+  }
+  /** Removes all entries. @torch TensorDict.clear */
+  clear(): this {
+    requireUnlocked(this);
+    for (const key of [...this._keys()]) this._drop(key);
+    return this;
+  }
+  /** @torch TensorDict.rename_key_ */
+  renameKey_(before: NestedKey, after: NestedKey, options: { safe?: boolean } = {}): this {
+    renameKey(this, before, after, options.safe === true);
+    return this;
+  }
+  /** Only these keys. @torch TensorDict.select */
+  select(...keys: (NestedKey | { inplace?: boolean; strict?: boolean })[]): Td {
+    return selectKeys(this, keys);
+  }
+  /** All but these keys. @torch TensorDict.exclude */
+  exclude(...keys: (NestedKey | { inplace?: boolean })[]): Td {
+    return excludeKeys(this, keys);
+  }
+  /** One level with joined keys. @torch TensorDict.flatten_keys */
+  flattenKeys(separator = ".", options: { inplace?: boolean } = {}): Td {
+    return flattenKeysTd(this, separator, options.inplace === true);
+  }
+  /** Joined keys become levels again. @torch TensorDict.unflatten_keys */
+  unflattenKeys(separator = ".", options: { inplace?: boolean } = {}): Td {
+    return unflattenKeysTd(this, separator, options.inplace === true);
+  }
+
+  // ---- copies and devices
+
+  /** A copy; with `recurse: false` the tensors themselves are shared. @torch TensorDict.clone */
+  clone(recurse: boolean | { recurse?: boolean } = true): this {
+    const deep = typeof recurse === "boolean" ? recurse : recurse.recurse !== false;
+    return cloneTd(this, deep) as unknown as this;
+  }
+  /** The structure copied, the tensors shared. @torch TensorDict.copy */
+  copy(): this {
+    return cloneTd(this, false) as unknown as this;
+  }
+  /** Moved to a device or cast to a dtype. @torch TensorDict.to */
+  to(target?: DeviceLike | DType | Tensor | Td | ToOptions | null, options: ToOptions = {}): this {
+    return convertTd(this, target, options) as unknown as this;
+  }
+  cpu(): this {
+    return this.to("cpu");
+  }
+  cuda(index = 0): this {
+    return this.to(`cuda:${index}`);
+  }
+  /** Lets entries be on any device; nothing is moved. @torch TensorDict.clear_device_ */
+  clearDevice_(): this {
+    this._device = null;
+    for (const child of childrenOf(this)) child.clearDevice_();
+    return this;
+  }
+  /** Older name of `clearDevice_`. */
+  clearDevice(): this {
+    return this.clearDevice_();
+  }
+  contiguous(): Td {
+    return contiguousTd(this);
+  }
+  detach(): this {
+    return detachTd(this) as unknown as this;
+  }
+  requiresGrad_(value = true): this {
+    for (const [, t] of tensorsOf(this)) t.requiresGrad_(value);
+    return this;
+  }
+
+  // ---- shape
+
+  view(...size: (number | readonly number[])[]): this {
+    return shape.viewTd(this, sizes(size), false) as unknown as this;
+  }
+  reshape(...size: (number | readonly number[])[]): this {
+    return shape.viewTd(this, sizes(size), true) as unknown as this;
+  }
+  expand(...size: (number | readonly number[])[]): this {
+    return shape.expandTd(this, sizes(size)) as unknown as this;
+  }
+  permute(...dims: (number | readonly number[])[]): this {
+    return shape.permuteTd(this, sizes(dims)) as unknown as this;
+  }
+  transpose(dim0: number, dim1: number): this {
+    return shape.transposeTd(this, dim0, dim1) as unknown as this;
+  }
+  unsqueeze(dim: number): this {
+    return shape.unsqueezeTd(this, dim) as unknown as this;
+  }
+  squeeze(dim?: number): this {
+    return shape.squeezeTd(this, dim) as unknown as this;
+  }
+  flatten(startDim = 0, endDim = -1): this {
+    return shape.flattenTd(this, startDim, endDim) as unknown as this;
+  }
+  unflatten(dim: number, unflattenedSize: readonly number[]): this {
+    return shape.unflattenTd(this, dim, unflattenedSize) as unknown as this;
+  }
+  split(size: number | readonly number[], dim = 0): this[] {
+    return shape.splitTd(this, size, dim) as unknown as this[];
+  }
+  chunk(chunks: number, dim = 0): this[] {
+    return shape.chunkTd(this, chunks, dim) as unknown as this[];
+  }
+  unbind(dim = 0): this[] {
+    return shape.unbindTd(this, dim) as unknown as this[];
+  }
+  gather(dim: number, index: Tensor): this {
+    return shape.gatherTd(this, dim, index) as unknown as this;
+  }
+  repeat(...repeats: (number | readonly number[])[]): this {
+    return shape.repeatTd(this, sizes(repeats)) as unknown as this;
+  }
+  /** Elements of the batch where `mask` is true. @torch TensorDict.masked_select */
+  maskedSelect(mask: Tensor): this {
+    return indexTd(this, [mask]) as unknown as this;
+  }
+
+  // ---- functions
+
+  /** `fn` of every tensor; what it gives null for is left out. @torch TensorDict.apply */
+  apply(fn: (t: Tensor, ...others: Tensor[]) => Tensor | null | undefined, ...rest: (Td | ApplyOptions)[]): this {
+    const options = (
+      rest.at(-1) !== undefined && !(rest.at(-1) instanceof MathMethods) ? rest.pop() : {}
+    ) as ApplyOptions;
+    const call = (t: Tensor, _path: readonly string[], others: readonly unknown[]) => fn(t, ...(others as Tensor[]));
+    return applyLeaves(this, call, options, rest as Td[]) as unknown as this;
+  }
+  /** Like `apply`, writing what `fn` gives into this collection. @torch TensorDict.apply_ */
+  apply_(fn: (t: Tensor, ...others: Tensor[]) => Tensor | null | undefined, ...others: Td[]): this {
+    return this.apply(fn, ...others, { inplace: true });
+  }
+  /** `fn` of every key and tensor. @torch TensorDict.named_apply */
+  namedApply(
+    fn: (name: string | string[], t: Tensor, ...others: Tensor[]) => Tensor | null | undefined,
+    options: ApplyOptions & { nestedKeys?: boolean } = {},
+    ...others: Td[]
+  ): this {
+    checkOptions("namedApply", NAMED_APPLY, options);
+    const name = (path: readonly string[]) => (options.nestedKeys ? unravelKey(path) : (path.at(-1) as string));
+    const call = (t: Tensor, path: readonly string[], rest: readonly unknown[]) =>
+      fn(name(path), t, ...(rest as Tensor[]));
+    return applyLeaves(this, call, options, others) as unknown as this;
+  }
+  /** No entries; with `recurse` the nested collections, empty too. @torch TensorDict.empty */
+  empty(recurse = false, options: EmptyOptions = {}): Td {
+    return emptyTd(this, recurse, options);
+  }
+
+  /**
+   * Puts these tensors into a module; disposing of the result puts the former ones back. @torch
+   * TensorDict.to_module
+   */
+  toModule(module: ModuleLike, options: ToModuleOptions = {}): Td {
+    return toModule(this, module, options);
+  }
+
+  // ---- text
+
+  override toString(): string {
+    return textOf(this);
+  }
+  /** Plain values by key, for `JSON.stringify`: of tensors what `tolist` gives. */
+  toJSON(): unknown {
+    return plainTree(this);
+  }
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return this.toString();
+  }
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === "string") return this.toString();
+    throw new RuntimeError(
+      "Converting a tensordict to boolean value is not permitted. Use len(td.keys()) to test for keys, td.is_empty() " +
+        "to test for leaves, or (a == b).all() / .any() to reduce a comparison.",
+    );
+  }
+}
+
+// One value comes as it is, a stack of values as nested arrays.
+function plainValue(entry: Td): unknown {
+  const held = entry as unknown as { value_: unknown; tolist(): unknown };
+  return entry._kind === "nonTensor" ? held.value_ : held.tolist();
+}
+
+export type { CollectionOptions };

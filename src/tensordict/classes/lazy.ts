@@ -1,0 +1,194 @@
+// A stack that keeps its members apart: entries are stacked when they are read, and may differ in shape.
+
+import { checkedArguments } from "../../tensor/checks.ts";
+import { IndexError, RuntimeError } from "../../tensor/errors.ts";
+import { Size, sameSizes } from "../../tensor/size.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { keyPath, pythonString } from "../core/keys.ts";
+import { noNested } from "../core/nested.ts";
+import {
+  type Collection,
+  type CollectionKind,
+  commonDevice,
+  isNested,
+  make,
+  type NewState,
+  requireUnlocked,
+  type Td,
+} from "../core/state.ts";
+import { stackTensors, zeros } from "../core/tensor-ops.ts";
+import type { Entry, NestedKey, Schema } from "../core/types.ts";
+import { denseStack, lazyStackTds } from "../ops/stacking.ts";
+import { allOrNothing, planSet } from "../ops/writes.ts";
+import { TensorDictBase } from "./base.ts";
+
+/** What operations need of a lazy stack. */
+export interface LazyLike extends Collection {
+  readonly members: readonly Td[];
+  readonly stackDim: number;
+  readonly stackDimName: string | null;
+  densify(): Td;
+}
+
+function insertAt<T>(list: readonly T[], at: number, value: T): T[] {
+  return [...list.slice(0, at), value, ...list.slice(at)];
+}
+
+/** How a ragged entry is read. */
+export interface LazyGetOptions {
+  /** An array with one tensor per member. */
+  asList?: boolean;
+  /** One tensor, shorter members filled up. */
+  asPaddedTensor?: boolean;
+  paddingValue?: number;
+}
+
+/** A stack of TensorDicts that is not copied together. @torch tensordict.LazyStackedTensorDict */
+export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
+  /** @internal */ _members: Td[];
+  /** Dimension along which the members are stacked. */
+  readonly stackDim: number;
+  /** Name of that dimension. */
+  stackDimName: string | null;
+
+  constructor(members: readonly Td[], given: { stackDim?: number; stackDimName?: string | null } | null = {}) {
+    const options = given ?? {};
+    checkedArguments("LazyStackedTensorDict", "members:tds | stackDim:int stackDimName:string?", [members, options]);
+    const first = members[0];
+    if (first === undefined) throw new RuntimeError("items cannot be empty");
+    for (const [i, td] of members.entries()) {
+      if (!sameSizes(td._batchSize, first._batchSize)) {
+        throw new RuntimeError(
+          "stacking tensordicts requires them to have congruent batch sizes, " +
+            `got td[${i}].batch_size=${td._batchSize} and td[0].batch_size=${first._batchSize}`,
+        );
+      }
+    }
+    const rank = first._batchSize.length;
+    const dim = options.stackDim ?? 0;
+    const at = dim < 0 ? dim + rank + 1 : dim;
+    if (!Number.isInteger(at) || at < 0 || at > rank)
+      throw new IndexError(`stack_dim ${dim} is out of range for ${rank} dimensions`);
+    const device = commonDevice(members);
+    const name = options.stackDimName ?? null;
+    const named = first._names !== null || name !== null;
+    const names = named ? insertAt(first._names ?? new Array<null>(rank).fill(null), at, name) : null;
+    super({ batchSize: Size.fromList(insertAt(first._batchSize, at, members.length)), device, names });
+    this._members = [...members];
+    this.stackDim = at;
+    this.stackDimName = name;
+  }
+
+  get _kind(): CollectionKind {
+    return "lazy";
+  }
+  get _className(): string {
+    return "LazyStackedTensorDict";
+  }
+  /** The stacked collections. */
+  get members(): readonly Td[] {
+    return this._members;
+  }
+  /** The stacked collections. @torch LazyStackedTensorDict.tensordicts */
+  get tensordicts(): readonly Td[] {
+    return this._members;
+  }
+
+  *_keys(): Iterable<string> {
+    const [first, ...others] = this._members as [Td, ...Td[]];
+    for (const key of first._keys()) if (others.every((td) => td._own(key) !== undefined)) yield key;
+  }
+
+  _own(key: string): Entry | undefined {
+    const entries: Entry[] = [];
+    for (const td of this._members) {
+      const entry = td._own(key);
+      if (entry === undefined) return undefined;
+      entries.push(entry);
+    }
+    if (entries.every((entry) => entry instanceof Tensor)) return this.#stackRead(key, entries as Tensor[]);
+    if (entries.some(isNested)) throw noNested("stacking", key);
+    if (entries.some((entry) => entry instanceof Tensor)) {
+      throw new RuntimeError(
+        `the entries under key ${pythonString(key)} are tensors in some members and not in others`,
+      );
+    }
+    return lazyStackTds(entries as Td[], this.stackDim);
+  }
+
+  #stackRead(key: string, tensors: Tensor[]): Tensor {
+    const shape = (tensors[0] as Tensor)._shape;
+    if (!tensors.every((t) => sameSizes(t._shape, shape))) {
+      throw new RuntimeError(
+        `Failed to stack tensors within a tensordict under the key '${key}': their shapes are ` +
+          `[${tensors.map((t) => t.shape).join(", ")}]. To read them, pass as_padded_tensor=True, ` +
+          "as_nested_tensor=True or as_list=True to get().",
+      );
+    }
+    return stackTensors(tensors, this.stackDim);
+  }
+
+  /** Reads an entry whose members may differ in shape. */
+  getRagged(key: NestedKey, options: LazyGetOptions = {}): Tensor[] | Tensor {
+    const tensors = this._members.map((td) => td.at(key as never) as unknown as Tensor);
+    if (options.asList) return tensors;
+    const rank = Math.max(...tensors.map((t) => t.ndim));
+    if (!tensors.every((t) => t.ndim === rank)) throw new RuntimeError("only tensors of the same rank can be padded");
+    const shape = Array.from({ length: rank }, (_, i) => Math.max(...tensors.map((t) => t._shape[i] as number)));
+    const padded = tensors.map((t) => {
+      const out = zeros(shape, { dtype: t.dtype }).fill_(options.paddingValue ?? 0);
+      out.at(...t._shape.map((n) => `0:${n}`)).copy_(t);
+      return out;
+    });
+    return stackTensors(padded, this.stackDim);
+  }
+
+  _put(key: string, entry: Entry): void {
+    const parts = (entry as Td).unbind(this.stackDim) as readonly Entry[];
+    for (const [i, td] of this._members.entries()) {
+      requireUnlocked(td);
+      td._put(key, parts[i] as Entry);
+    }
+  }
+
+  _drop(key: string): void {
+    for (const td of this._members) td._drop(key);
+  }
+
+  _like(entries: Map<string, Entry>, state: NewState): Td {
+    return make.tensordict(entries, state);
+  }
+
+  /** One dense TensorDict; all members must agree in keys and shapes. */
+  densify(): Td {
+    const members = this._members.map((td) => (td._kind === "lazy" ? (td as unknown as LazyLike).densify() : td));
+    return denseStack(members, this.stackDim);
+  }
+
+  /** Adds a member at the end. */
+  append(td: Td): void {
+    this.insert(this._members.length, td);
+  }
+
+  /** Adds a member. */
+  insert(index: number, td: Td): void {
+    requireUnlocked(this);
+    if (!sameSizes(td._batchSize, (this._members[0] as Td)._batchSize)) {
+      throw new RuntimeError(
+        `Batch sizes in tensordicts differs, stack and insert is not possible: got ${td._batchSize} ` +
+          `and ${(this._members[0] as Td)._batchSize}`,
+      );
+    }
+    this._members.splice(index, 0, td);
+    this._batchSize = Size.fromList(insertAt((this._members[0] as Td)._batchSize, this.stackDim, this._members.length));
+  }
+
+  /** Sets the same entry in every member. */
+  setEach(key: NestedKey, values: readonly unknown[]): void {
+    allOrNothing((writes) => {
+      for (const [i, td] of this._members.entries()) planSet(td, keyPath(key), values[i], writes);
+    });
+  }
+}
+
+make.lazy = (members, stackDim, stackDimName) => new LazyStackedTensorDict(members, { stackDim, stackDimName });

@@ -1,0 +1,241 @@
+// Arithmetic, comparison and reduction methods. They work on every tensor of the tree at once.
+import { RuntimeError } from "../../tensor/errors.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { keyPath } from "../core/keys.ts";
+import type { Td } from "../core/state.ts";
+import type { Schema } from "../core/types.ts";
+import { changeTensors, requireEntry } from "../ops/access.ts";
+import {
+  allAnyTd,
+  applyLeaves,
+  type BinaryFunction,
+  binaryTd,
+  compareTd,
+  type LeafFunction,
+  type Operand,
+  reduceTd,
+  rehearseAll,
+} from "../ops/pointwise.ts";
+import { DiskMethods } from "./disk-methods.ts";
+
+/** Functions of one tensor that exist under the same name here. */
+const UNARY = [
+  "abs",
+  "cos",
+  "exp",
+  "log",
+  "log1p",
+  "neg",
+  "sigmoid",
+  "sin",
+  "sqrt",
+  "square",
+  "tanh",
+  "logicalNot",
+  "bitwiseNot",
+] as const;
+
+/** Tests of one tensor. */
+const TESTS = {
+  isnan: (t: Tensor) => t.isnan(),
+  // Infinite minus infinite is no number.
+  isfinite: (t: Tensor) => t.sub(t).eq(0),
+  isinf: (t: Tensor) => t.abs().eq(Number.POSITIVE_INFINITY),
+  isneginf: (t: Tensor) => signedInfinity("isneginf", t).eq(Number.NEGATIVE_INFINITY),
+  isposinf: (t: Tensor) => signedInfinity("isposinf", t).eq(Number.POSITIVE_INFINITY),
+};
+
+function signedInfinity(op: string, t: Tensor): Tensor {
+  if (t.isComplex()) throw new RuntimeError(`${op} does not support complex inputs.`, { op });
+  return t;
+}
+
+/** Functions of two operands. */
+export const BINARY = [
+  "add",
+  "sub",
+  "mul",
+  "div",
+  "pow",
+  "fmod",
+  "remainder",
+  "maximum",
+  "minimum",
+  "logicalAnd",
+  "logicalOr",
+  "bitwiseAnd",
+  "bitwiseOr",
+  "bitwiseXor",
+] as const;
+
+/** Those that have no in-place form. */
+const WITHOUT_INPLACE: ReadonlySet<string> = new Set(["maximum", "minimum"]);
+
+/** Comparisons. */
+export const COMPARE = ["eq", "ne", "lt", "le", "gt", "ge"] as const;
+
+/** Reductions: over everything of each tensor, or over one batch dimension. */
+export const REDUCE = ["sum", "mean", "prod", "std", "var", "amax", "amin"] as const;
+
+/** Casts. */
+const CASTS = ["float", "double", "half", "bfloat16", "int", "long", "short", "bool"] as const;
+
+/** Functions of one tensor, in all their forms. */
+export const SIMPLE: readonly string[] = [
+  ...UNARY,
+  ...UNARY.map((name) => `${name}_`),
+  ...CASTS,
+  ...Object.keys(TESTS),
+];
+
+/** Where a reduction works. */
+export interface ReduceOptions {
+  dim?: number;
+  keepdim?: boolean;
+}
+
+type Unary = { [K in (typeof UNARY)[number] | keyof typeof TESTS | (typeof CASTS)[number]]: () => Td };
+type UnaryInPlace = { [K in (typeof UNARY)[number] as `${K}_`]: () => Td };
+type Binary = { [K in (typeof BINARY)[number]]: (other: Operand) => Td };
+type BinaryInPlace = { [K in (typeof BINARY)[number] as `${K}_`]: (other: Operand) => Td };
+type Compare = { [K in (typeof COMPARE)[number]]: (other: unknown) => Td };
+type Reduce = {
+  [K in (typeof REDUCE)[number]]: (dim?: number | ReduceOptions, options?: ReduceOptions) => Td;
+};
+
+/** The methods that are made from the lists above. */
+export interface MathMethods<S = Schema> extends Unary, UnaryInPlace, Binary, BinaryInPlace, Compare, Reduce {
+  /** @internal */
+  readonly _schema: S;
+}
+
+/** Arithmetic, comparison and reduction of collections. */
+export abstract class MathMethods<S = Schema> extends DiskMethods<S> {
+  /** True when every element is true; a tree of results over one batch dimension. @torch TensorDict.all */
+  all(): boolean;
+  all(dim: number): Td;
+  all(dim?: number): boolean | Td {
+    return allAnyTd(this as unknown as Td, "all", dim);
+  }
+  /** True when some element is true. @torch TensorDict.any */
+  any(): boolean;
+  any(dim: number): Td;
+  any(dim?: number): boolean | Td {
+    return allAnyTd(this as unknown as Td, "any", dim);
+  }
+  /** Sets every element to zero. @torch TensorDict.zero_ */
+  zero_(): this {
+    changeAll(this as unknown as Td, (t) => t.zero_(), true);
+    return this;
+  }
+  /** Sets one entry (every tensor below it) to a value. @torch TensorDict.fill_ */
+  fill_(key: string | readonly string[], value: number | boolean): this {
+    const path = keyPath(key);
+    const below = (at: readonly string[]) => path.every((part, i) => at[i] === part);
+    requireEntry(this as unknown as Td, key);
+    const fill: LeafFunction = (t, at) => (below(at) ? t.fill_(value as number) : t);
+    rehearseAll(this as unknown as Td, fill, [], true, [value]);
+    changeTensors(this as unknown as Td, (t, at) => below(at) && t.fill_(value as number));
+    return this;
+  }
+  /** Largest and smallest allowed values. @torch TensorDict.clamp */
+  clamp(min: number | null, max?: number | null): Td {
+    return applyLeaves(this as unknown as Td, (t) => t.clamp(min as number, (max ?? null) as number), KEEP_LOCK);
+  }
+}
+
+type Methods = Record<string, (...args: unknown[]) => Tensor>;
+
+function install(
+  names: readonly string[],
+  build: (name: string) => (this: Td, ...args: never[]) => unknown,
+  suffix = "",
+): void {
+  for (const name of names) {
+    Object.defineProperty(MathMethods.prototype, name + suffix, {
+      value: build(name),
+      writable: true,
+      configurable: true,
+    });
+  }
+}
+
+function call(t: Tensor, name: string, ...args: unknown[]): Tensor {
+  return ((t as unknown as Methods)[name] as Methods[string]).apply(t, args);
+}
+
+function binary(name: string): BinaryFunction {
+  return (a, b) => call(a, name, b);
+}
+
+/** The form that writes into the first operand; torch has none of a few functions. */
+function binaryInPlace(name: string): BinaryFunction {
+  if (WITHOUT_INPLACE.has(name)) return (a, b) => a.copy_(call(a, name, b));
+  return binary(`${name}_`);
+}
+
+/** One tensor after the other is changed, after it is known that all can be. */
+function changeAll(td: Td, change: (t: Tensor) => Tensor, arithmetic: boolean): void {
+  rehearseAll(td, (t) => change(t), [], arithmetic);
+  changeTensors(td, change);
+}
+
+const KEEP_LOCK = { propagateLock: true };
+
+install(
+  [...UNARY, ...CASTS],
+  (name) =>
+    function (this: Td): Td {
+      return applyLeaves(this, (t) => call(t, name), KEEP_LOCK);
+    },
+);
+install(
+  Object.keys(TESTS),
+  (name) =>
+    function (this: Td): Td {
+      return applyLeaves(this, TESTS[name as keyof typeof TESTS], KEEP_LOCK);
+    },
+);
+install(
+  UNARY,
+  (name) =>
+    function (this: Td): Td {
+      changeAll(this, (t) => call(t, `${name}_`), !name.startsWith("bitwise"));
+      return this;
+    },
+  "_",
+);
+install(
+  BINARY,
+  (name) =>
+    function (this: Td, other: Operand): Td {
+      return binaryTd(this, other, binary(name), KEEP_LOCK);
+    },
+);
+install(
+  BINARY,
+  (name) =>
+    function (this: Td, other: Operand): Td {
+      return binaryTd(this, other, binaryInPlace(name), { inplace: true, arithmetic: !name.startsWith("bitwise") });
+    },
+  "_",
+);
+install(
+  COMPARE,
+  (name) =>
+    function (this: Td, other: unknown): Td {
+      const equal = name === "eq" ? true : name === "ne" ? false : null;
+      return compareTd(this, other, binary(name), equal) as Td;
+    },
+);
+install(
+  REDUCE,
+  (name) =>
+    function (this: Td, dim?: number | ReduceOptions, options: ReduceOptions = {}): Td {
+      const given = typeof dim === "object" ? dim : { ...options, dim: dim as number | undefined };
+      const keepdim = given.keepdim === true;
+      const reduce = (t: Tensor, at: number | undefined) =>
+        at === undefined ? call(t, name) : call(t, name, at, { keepdim });
+      return reduceTd(this, reduce, given.dim, keepdim);
+    },
+);

@@ -1,0 +1,497 @@
+// TensorDicts whose entries live in an HDF5 file: reading an entry reads the file, setting one writes it.
+import { tensor as tensorOf } from "../../api/tensor-data.ts";
+import { FormatError } from "../../io/base/errors.ts";
+import { sweepLeftovers } from "../../io/base/leftovers.ts";
+import { absolutePath } from "../../io/base/paths.ts";
+import { type PythonJson, toPlain } from "../../io/base/python-json.ts";
+import { discardPath, replaceFile, temporaryBeside } from "../../io/disk/durable.ts";
+import { Hdf5File } from "../../io/hdf5/hdf5.ts";
+import type { Hdf5Layout, Hdf5Mode } from "../../io/hdf5/hdf5-engine.ts";
+import { nest } from "../../io/hdf5/hdf5-values.ts";
+import { checkOptions } from "../../tensor/checks.ts";
+import { CPU } from "../../tensor/device.ts";
+import type { DType } from "../../tensor/dtype.ts";
+import { KeyError, NotImplementedError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
+import { numelOf, Size, sameSizes } from "../../tensor/size.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { requireFit } from "../core/batch.ts";
+import { isSource, startsWith } from "../core/convert.ts";
+import { keyPath, keyText, missingKey } from "../core/keys.ts";
+import { noNested } from "../core/nested.ts";
+import { PERSISTENT } from "../core/signatures.ts";
+import {
+  Collection,
+  type CollectionKind,
+  entriesOf,
+  isNested,
+  isNonTensor,
+  make,
+  type NewState,
+  type Outside,
+  outlinesOf,
+  requireUnlocked,
+  stateOf,
+  type Td,
+  toDeviceOrNull,
+  toNames,
+  toSize,
+} from "../core/state.ts";
+import type { Entry, NestedKey, Schema } from "../core/types.ts";
+import {
+  type FromH5Options,
+  type Hdf5Group,
+  layoutOf,
+  noGradients,
+  outlineTensor,
+  type PersistentOptions,
+  pythonTuple,
+  requireNoSlash,
+  requireObject,
+  requireOne,
+} from "../disk/persistent-options.ts";
+import { valuesOf } from "../ops/stacking.ts";
+import { updateTd } from "../ops/writes.ts";
+import { TensorDictBase } from "./base.ts";
+
+/** Deeper files are taken for groups that hold themselves. */
+const MAX_DEPTH = 100;
+
+interface Place {
+  file: Hdf5File;
+  path: string;
+  owner: boolean;
+  layout: Hdf5Layout;
+  asStack: boolean;
+}
+
+// Tells the constructor that its argument is a level of a file that is open.
+const INNER = Symbol("inner level");
+
+/**
+ * A TensorDict over an HDF5 file. Each read of an entry gives a fresh tensor; an index reads only its part of the file.
+ * What is set goes to the file, and so do methods in place. Shape operations, arithmetic and copies give an ordinary
+ * TensorDict of what they read. `close()`, or `using`, closes the file.
+ *
+ * Errors: OSError for files that are missing or locked, FormatError for damaged ones, RuntimeError after `close`.
+ * @torch tensordict.PersistentTensorDict
+ */
+export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
+  readonly #place: Place;
+  readonly #nested = new Map<string, PersistentTensorDict>();
+
+  constructor(options: PersistentOptions, inner?: typeof INNER, state?: NewState) {
+    if (inner === INNER) {
+      super(state as NewState);
+      this.#place = options as unknown as Place;
+      return;
+    }
+    requireObject(options);
+    checkOptions("PersistentTensorDict", PERSISTENT, options);
+    const { filename, group, mode = "r", batchSize, device, names, nonTensorAsStack = false } = options;
+    requireOne(filename, group);
+    const size = toSize(batchSize);
+    super({ batchSize: size, device: toDeviceOrNull(device), names: toNames(names, size.length) });
+    const given: Hdf5Group | null = group instanceof Hdf5File ? { file: group } : (group ?? null);
+    const file = given === null ? new Hdf5File(filename as string, mode, options.written) : given.file;
+    const owner = given === null;
+    this.#place = { file, path: given?.path ?? "", owner, layout: layoutOf(options), asStack: nonTensorAsStack };
+    try {
+      if (file.kind(this.#place.path) !== "group")
+        throw new KeyError(`'${this.#place.path}' is no group of ${file.path}`);
+      this.#requireBatch(size);
+    } catch (error) {
+      if (owner) file.close();
+      throw error;
+    }
+  }
+
+  get _kind(): CollectionKind {
+    return "tensordict";
+  }
+  get _className(): string {
+    return "PersistentTensorDict";
+  }
+  _like(entries: Map<string, Entry>, state: NewState): Td {
+    return make.tensordict(entries, state);
+  }
+
+  // ---- the file
+
+  /** The file that holds the entries. */
+  get filename(): string {
+    return this.#place.file.path;
+  }
+  get mode(): Hdf5Mode {
+    return this.#place.file.mode;
+  }
+  get closed(): boolean {
+    return this.#place.file.closed;
+  }
+  /** Writes everything and closes the file. @torch PersistentTensorDict.close */
+  close(): void {
+    this.#place.file.close();
+  }
+  /** Takes back the last `lock_` or `unlock_`, and closes the file that this was opened with. */
+  override get [Symbol.dispose](): () => void {
+    const undo = super[Symbol.dispose];
+    return () => {
+      try {
+        undo();
+      } finally {
+        if (this.#place.owner) this.close();
+      }
+    };
+  }
+
+  #at(key: string): string {
+    return this.#place.path === "" ? key : `${this.#place.path}/${key}`;
+  }
+
+  #isKey(key: string): boolean {
+    return key.isWellFormed() && !key.split("/").some((part) => part === "" || part === ".");
+  }
+
+  #kind(key: string): "group" | "dataset" | null {
+    return this.#isKey(key) ? this.#place.file.kind(this.#at(key)) : null;
+  }
+
+  #child(key: string): PersistentTensorDict {
+    let child = this.#nested.get(key);
+    if (child === undefined) {
+      const path = this.#at(key);
+      if (path.split("/").length > MAX_DEPTH) {
+        throw new FormatError(`more than ${MAX_DEPTH} levels: does a group hold itself?`, this.filename);
+      }
+      const place: Place = { ...this.#place, path, owner: false };
+      child = new PersistentTensorDict(place as never, INNER, stateOf(this));
+      this.#nested.set(key, child);
+    }
+    return child;
+  }
+
+  #forget(key: string): void {
+    for (const name of [...this.#nested.keys()]) {
+      if (name === key || name.startsWith(`${key}/`)) this.#nested.delete(name);
+    }
+  }
+
+  #requireBatch(batch: Size): void {
+    if (batch.length === 0) return;
+    for (const [, entry] of outlinesOf(this)) {
+      if (entry instanceof Tensor) {
+        if (startsWith(entry._shape, batch)) continue;
+        throw new ValueError(
+          `batch size and array size mismatch: array.shape=${pythonTuple(entry._shape)}, batch_size=${batch}.`,
+        );
+      }
+      if (entry instanceof PersistentTensorDict) entry.#requireBatch(batch);
+    }
+  }
+
+  // ---- reading
+
+  _keys(): Iterable<string> {
+    return this.#place.file.keys(this.#place.path);
+  }
+
+  _own(key: string): Entry | undefined {
+    return this.#entry(key, (path) => this.#moved(this.#place.file.read(path)));
+  }
+
+  #entry(key: string, readTensor: (path: string, dtype: DType, shape: readonly number[]) => Tensor): Entry | undefined {
+    const kind = this.#kind(key);
+    if (kind === null) return undefined;
+    if (kind === "group") return this.#child(key);
+    const path = this.#at(key);
+    const info = this.#place.file.info(path);
+    return info.dtype === null ? this.#values(key, path) : readTensor(path, info.dtype, info.shape);
+  }
+
+  #moved(value: Tensor): Tensor {
+    return this._device === null || value.device.equals(this._device) ? value : value.to(this._device);
+  }
+
+  #values(key: string, path: string): Td {
+    const { values: found, shape, stack } = this.#place.file.exactValues(path);
+    const values = found.map((value) => toPlain(value as PythonJson));
+    const device = this._device ?? CPU;
+    const batch = this._batchSize;
+    const rows = this.#place.asStack && batch.length > 0 && startsWith(shape, batch);
+    let made: Td;
+    if (stack !== null)
+      made = make.nonTensorStack(values, { batchSize: Size.fromList([...stack]), device, names: null });
+    else if (rows) made = make.nonTensorStack(this.#rows(values, shape), { batchSize: batch, device, names: null });
+    else made = make.nonTensor(nest(values, shape), { batchSize: batch, device, names: null });
+    // What the file has: 2.0 is no 2.
+    (made as unknown as { _raw: PythonJson })._raw = nest(found, stack ?? shape) as PythonJson;
+    // Values that are changed in place go back to the file.
+    (made as unknown as { _onChange: () => void })._onChange = () => this._put(key, made);
+    return made;
+  }
+
+  #rows(values: readonly unknown[], shape: readonly number[]): unknown[] {
+    const inner = shape.slice(this._batchSize.length);
+    const step = numelOf(inner);
+    const count = numelOf(this._batchSize);
+    return Array.from({ length: count }, (_, i) => nest(values.slice(i * step, (i + 1) * step), inner));
+  }
+
+  override get _outside(): Outside {
+    return {
+      outline: (key) => this.#entry(key, (_path, dtype, shape) => outlineTensor(dtype, shape)),
+      read: (key, index) => this.#moved(this.#place.file.read(this.#at(key), ...index)),
+      write: (key, index, value) => this.#write(key, index, value),
+      check: (key, entry) => {
+        if (isNested(entry)) throw noNested("saving in an HDF5 file", key);
+        if (entry instanceof Tensor && entry.requiresGrad) throw noGradients();
+      },
+    };
+  }
+
+  override has(key: NestedKey): boolean {
+    return this.#kind(keyPath(key).join("/")) !== null;
+  }
+
+  /** All entries in memory. @torch TensorDict.to_tensordict */
+  toTensorDict(): Td {
+    const entries = new Map<string, Entry>();
+    for (const [key, entry] of entriesOf(this)) {
+      entries.set(key, entry instanceof PersistentTensorDict ? entry.toTensorDict() : entry);
+      if (isNonTensor(entry)) (entry as unknown as { _onChange: null })._onChange = null;
+    }
+    return make.tensordict(entries, stateOf(this));
+  }
+  /** A copy in memory. */
+  override clone(): this {
+    return this.toTensorDict() as unknown as this;
+  }
+
+  // ---- writing
+
+  #write(key: string, index: readonly unknown[], value: unknown): void {
+    const { file } = this.#place;
+    const path = this.#at(key);
+    let source = value;
+    if (!(source instanceof Tensor)) {
+      const { dtype } = file.info(path);
+      // Whole numbers go to integers exactly, whatever the default dtype holds.
+      const exact = typeof value === "number" && Number.isInteger(value) && dtype !== null && dtype.category === 1;
+      source = tensorOf(value as number, exact ? { dtype } : {});
+    }
+    file.write(path, source as Tensor, ...index);
+  }
+
+  _put(key: string, entry: Entry): void {
+    for (const _ of this.#putSteps(key, entry, null));
+  }
+
+  /**
+   * @internal Sets what `source` has, in steps that a program may take between other things: an entry, or a megabyte
+   * of a tensor. `onTensor` is called after each tensor; when it is null a tensor is written at once.
+   */
+  *_fillSteps(source: Td, onTensor: (() => void) | null): Generator<void> {
+    for (const [key, entry] of entriesOf(source)) {
+      yield;
+      yield* this.#putSteps(key, entry, onTensor);
+    }
+  }
+
+  *#putSteps(key: string, entry: Entry, onTensor: (() => void) | null): Generator<void> {
+    requireNoSlash(key);
+    if (entry instanceof Tensor) yield* this.#putTensor(key, entry, onTensor);
+    else if (isNested(entry)) throw noNested("saving in an HDF5 file", key);
+    else if (isNonTensor(entry)) this.#putValue(key, entry as Td);
+    else yield* this.#putLevel(key, entry as Td, onTensor);
+  }
+
+  *#putTensor(key: string, value: Tensor, onTensor: (() => void) | null): Generator<void> {
+    if (value.requiresGrad) throw noGradients();
+    const { file, layout } = this.#place;
+    const path = this.#at(key);
+    const kind = this.#kind(key);
+    if (kind === "dataset") {
+      const { dtype, shape } = file.info(path);
+      // The dataset can stay, with the way it is stored.
+      if (dtype === value.dtype && sameSizes(shape, value._shape)) {
+        file.write(path, value);
+        return;
+      }
+    }
+    const cpu = value.device.type === "cpu" ? value : value.to("cpu");
+    if (onTensor !== null && kind === null) yield* file.putSteps(path, cpu, layout);
+    else file.put(path, cpu, layout);
+    this.#forget(key);
+    onTensor?.();
+  }
+
+  #putValue(key: string, entry: Td): void {
+    const { file } = this.#place;
+    const { _raw, _raws, value_ } = entry as unknown as { _raw?: unknown; _raws: readonly unknown[]; value_: unknown };
+    const path = this.#at(key);
+    if (entry._kind === "nonTensorStack") file.putValues(path, _raws ?? valuesOf(entry), [...entry._batchSize], true);
+    else {
+      const value = _raw ?? value_;
+      if (Array.isArray(value)) file.putValues(path, value, [value.length], false);
+      else file.putValues(path, [value], [], false);
+    }
+    this.#forget(key);
+  }
+
+  *#putLevel(key: string, source: Td, onTensor: (() => void) | null): Generator<void> {
+    if (this.#nested.get(key) === (source as unknown)) return;
+    const kind = this.#kind(key);
+    if (kind === "dataset") {
+      throw new RuntimeError(
+        `cannot set a tensor collection in place of a non-tensor collection in ${this._className}: '${key}' of ` +
+          `${this.filename}`,
+      );
+    }
+    if (kind === null) this.#place.file.createGroup(this.#at(key));
+    const child = this.#child(key);
+    if (kind === null) {
+      child._batchSize = source._batchSize;
+      child._names = source._names;
+    }
+    yield* child._fillSteps(source, onTensor);
+  }
+
+  _drop(key: string): void {
+    this.#place.file.remove(this.#at(key));
+    this.#forget(key);
+  }
+
+  /** Gives an entry another key; nothing is read. @torch TensorDict.rename_key_ */
+  override renameKey_(before: NestedKey, after: NestedKey, options: { safe?: boolean } = {}): this {
+    requireUnlocked(this);
+    const [from, to] = [keyPath(before), keyPath(after)];
+    const [source, target] = [from.join("/"), to.join("/")];
+    const { file } = this.#place;
+    if (this.#kind(source) === null) throw missingKey(from.at(-1) as string, this._className, this._keys());
+    if (options.safe === true && this.#kind(target) !== null) {
+      throw new KeyError(`key ${keyText(to)} already present in TensorDict.`);
+    }
+    if (source === target) return this;
+    if (!this.#isKey(target)) throw new KeyError(`${keyText(to)} cannot be a key in an HDF5 file`);
+    // Out of the way first: either key may lie below the other.
+    const aside = this.#at(`.zensor-${Math.random().toString(36).slice(2, 10)}`);
+    file.move(this.#at(source), aside);
+    try {
+      if (this.#kind(target) !== null) file.remove(this.#at(target));
+      file.move(aside, this.#at(target));
+    } catch (error) {
+      file.move(aside, this.#at(source));
+      throw error;
+    }
+    for (const path of [from, to]) this.#forgetPath(path);
+    return this;
+  }
+
+  #forgetPath(path: readonly string[]): void {
+    const [first, ...rest] = path as [string, ...string[]];
+    const child = this.#nested.get(first);
+    if (rest.length === 0) this.#forget(first);
+    else if (child !== undefined) child.#forgetPath(rest);
+  }
+
+  // ---- what a file cannot do
+
+  override memmap_(): never {
+    throw new RuntimeError(
+      "Cannot build a memmap TensorDict in-place from a PersistentTensorDict. Use `td.memmap()` instead.",
+    );
+  }
+  override requiresGrad_(): never {
+    throw new RuntimeError("Entries of a PersistentTensorDict cannot require gradients: call toTensorDict() first.");
+  }
+  override select(...keys: (NestedKey | { inplace?: boolean; strict?: boolean })[]): Td {
+    this.#refuseInPlace("select", keys.at(-1));
+    return super.select(...keys);
+  }
+  override flattenKeys(separator = ".", options: { inplace?: boolean } = {}): Td {
+    this.#refuseInPlace("flattenKeys", options);
+    return this.toTensorDict().flattenKeys(separator);
+  }
+  override unflattenKeys(separator = ".", options: { inplace?: boolean } = {}): Td {
+    this.#refuseInPlace("unflattenKeys", options);
+    return this.toTensorDict().unflattenKeys(separator);
+  }
+  #refuseInPlace(name: string, options: unknown): void {
+    if ((options as { inplace?: boolean } | undefined)?.inplace === true) {
+      throw new NotImplementedError(
+        `Cannot call ${name} in place on a PersistentTensorDict. Call toTensorDict() first.`,
+      );
+    }
+  }
+
+  // ---- making files
+
+  /** Opens a file. @torch TensorDict.from_h5 */
+  static fromH5<T extends Schema = Schema>(filename: string, options: FromH5Options = {}): PersistentTensorDict<T> {
+    const { batchDims, ...rest } = options;
+    const opened = new PersistentTensorDict<T>({ filename, ...rest });
+    try {
+      if (options.batchSize === undefined) opened.#growBatch(batchDims ?? Number.POSITIVE_INFINITY);
+    } catch (error) {
+      opened.close();
+      throw error;
+    }
+    return opened;
+  }
+
+  /** The longest leading shape that all entries share becomes the batch size, of nested levels first. */
+  #growBatch(most: number): void {
+    const shapes: (readonly number[])[] = [];
+    for (const [, entry] of outlinesOf(this)) {
+      if (entry instanceof PersistentTensorDict) entry.#growBatch(Number.POSITIVE_INFINITY);
+      if (entry instanceof Tensor) shapes.push(entry._shape);
+      else if (!isNonTensor(entry) || entry._kind === "nonTensorStack") shapes.push(entry._batchSize);
+    }
+    const [first = []] = shapes;
+    let rank = 0;
+    while (rank < Math.min(first.length, most) && shapes.every((shape) => shape[rank] === first[rank])) rank++;
+    this._batchSize = Size.fromList(first.slice(0, rank));
+    if (this._names?.length !== rank) this._names = null;
+  }
+
+  /** Writes an object or a collection to a new file and opens it. @torch PersistentTensorDict.from_dict */
+  static fromDict(
+    source: Td | Record<string, unknown> | ReadonlyMap<string, unknown>,
+    filename: string,
+    options: Omit<PersistentOptions, "filename" | "group" | "mode"> = {},
+  ): PersistentTensorDict {
+    const tree = source instanceof Collection ? (source as Td) : null;
+    if (tree === null && !isSource(source)) throw new TypeError("fromDict() takes an object or a TensorDict");
+    if (tree !== null) requireFit(tree);
+    const temporary = temporaryBeside(absolutePath(filename));
+    const given: PersistentOptions = { ...options, batchSize: options.batchSize ?? [...(tree?._batchSize ?? [])] };
+    let opened: PersistentTensorDict | null = null;
+    try {
+      {
+        using made = new PersistentTensorDict({ ...given, filename: temporary, mode: "x" });
+        updateTd(made, source as Td);
+      }
+      // Before it has the name: another one may take that right after.
+      opened = new PersistentTensorDict({ ...given, filename, written: temporary, mode: "r+" });
+      replaceFile(temporary, filename);
+      sweepLeftovers(filename);
+      if (tree !== null) opened._adopt(tree);
+      else if (options.batchSize === undefined) opened.#growBatch(Number.POSITIVE_INFINITY);
+      return opened;
+    } catch (error) {
+      opened?.close();
+      discardPath(temporary);
+      throw error;
+    }
+  }
+
+  /** @internal Files keep no batch sizes and no names: those of what was written stay with the opened file. */
+  _adopt(source: Td): void {
+    for (const [key, entry] of outlinesOf(source)) {
+      if (!(entry instanceof Collection) || isNonTensor(entry) || this.#kind(key) !== "group") continue;
+      const child = this.#child(key);
+      child._batchSize = entry._batchSize;
+      child._adopt(entry as Td);
+    }
+    this._names = source._names;
+  }
+}

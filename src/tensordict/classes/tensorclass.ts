@@ -1,0 +1,257 @@
+// Classes with typed fields over a TensorDict: `class Point extends tensorclass({ x: Tensor, label: String }) {}`.
+
+import { checkCall, checkOptions } from "../../tensor/checks.ts";
+import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
+import { take } from "../../tensor/scope-state.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { registerClass } from "../core/class-registry.ts";
+import { toEntry } from "../core/convert.ts";
+import { lockTd } from "../core/locking.ts";
+import { adoptNames } from "../core/names.ts";
+import { CONSTRUCTOR, FUNCTIONS } from "../core/signatures.ts";
+import {
+  Collection,
+  type CollectionKind,
+  isNonTensor,
+  loader,
+  make,
+  type NewState,
+  requireUnlocked,
+  stateOf,
+  type Td,
+  toDeviceOrNull,
+  toNames,
+  toSize,
+} from "../core/state.ts";
+import type { CollectionOptions, Entry, Schema, Stored } from "../core/types.ts";
+import { TensorDictBase } from "./base.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: any class can be named as the type of a field
+type AnyClass = abstract new (...args: any[]) => unknown;
+/**
+ * A field: a class, a class of primitives (String, Number, Boolean), `null` for anything, or a thunk for classes
+ * defined later.
+ */
+export type FieldType = AnyClass | StringConstructor | NumberConstructor | BooleanConstructor | null | (() => AnyClass);
+/** Fields of a tensorclass. */
+export type Fields = Readonly<Record<string, FieldType>>;
+
+type Thunk<C> = C extends AnyClass ? never : C extends () => infer R ? R : never;
+type ValueOf<C> = C extends null
+  ? unknown
+  : C extends StringConstructor
+    ? string
+    : C extends NumberConstructor
+      ? Tensor
+      : C extends BooleanConstructor
+        ? Tensor
+        : C extends abstract new (
+              ...args: never[]
+            ) => infer I
+          ? I
+          : Thunk<C> extends abstract new (
+                ...args: never[]
+              ) => infer I
+            ? I
+            : unknown;
+
+/** Types of the fields; each may be missing (null). */
+export type FieldValues<F extends Fields> = { -readonly [K in keyof F]: ValueOf<F[K]> };
+type Init<F extends Fields> = { [K in keyof F]?: unknown };
+
+/** Options of `tensorclass`. */
+export interface TensorClassOptions {
+  /** Module and class name in Python, written into files: "my_module.Point". */
+  pythonName?: string;
+}
+
+/** What every tensorclass is. */
+export abstract class TensorClassBase<S extends Schema = Schema> extends TensorDictBase<S> {
+  /** @internal */ declare _map: Map<string, Entry>;
+  /** @internal */ declare _qualifiedName: string;
+
+  get _kind(): CollectionKind {
+    return "tensorclass";
+  }
+  get _className(): string {
+    return this.constructor.name;
+  }
+  _keys(): Iterable<string> {
+    return this._map.keys();
+  }
+  _own(key: string): Entry | undefined {
+    return this._map.get(key);
+  }
+  _put(key: string, entry: Entry): void {
+    if (!this._fieldNames().includes(key)) throw unknownField(this._className, key);
+    this._map.set(key, take(entry));
+  }
+  _drop(key: string): void {
+    this._map.delete(key);
+  }
+  _like(entries: Map<string, Entry>, state: NewState): Td {
+    const make = this.constructor as unknown as { _wrap(e: Map<string, Entry>, s: NewState, q: string): Td };
+    return make._wrap(entries, state, this._qualifiedName);
+  }
+  /** @internal */
+  _fieldNames(): readonly string[] {
+    return [...this._map.keys()];
+  }
+}
+
+function unknownField(name: string, key: string): KeyError {
+  return new KeyError(`${name} has no field '${key}'`);
+}
+
+type BaseOf<F extends Fields> = TensorClassBase<{ [K in keyof F]: Stored<ValueOf<F[K]>> }>;
+// Fields win over members of the base class that have the same name.
+type Instance<F extends Fields> = [Extract<keyof F, keyof TensorClassBase>] extends [never]
+  ? BaseOf<F> & FieldValues<F>
+  : Omit<BaseOf<F>, keyof F> & FieldValues<F>;
+
+/** A class made by `tensorclass`. */
+export interface TensorClass<F extends Fields> {
+  new (fields?: Init<F>, options?: CollectionOptions): Instance<F>;
+  /** Names and types of the fields. */
+  readonly fields: F;
+  /** Module and class name in Python. */
+  readonly pythonName: string;
+  /** An object around the entries of a TensorDict. @torch tensorclass.from_tensordict */
+  fromTensordict<C>(this: new (...args: never[]) => C, td: Td): C;
+}
+
+// Marks a construction whose entries are checked already.
+const RAW = Symbol("raw entries");
+
+function readField(self: Td, key: string): unknown {
+  const entry = self._own(key);
+  if (entry === undefined) return null;
+  if (!isNonTensor(entry)) return entry;
+  const held = entry as unknown as { _kind: CollectionKind; value_: unknown; tolist(): unknown };
+  return held._kind === "nonTensorStack" ? held.tolist() : held.value_;
+}
+
+function isThunk(type: FieldType): type is () => AnyClass {
+  return typeof type === "function" && type.prototype === undefined;
+}
+
+function writeField(self: Td, key: string, value: unknown, type: FieldType): void {
+  if (value === null || value === undefined) {
+    self._drop(key);
+    return;
+  }
+  const expected = isThunk(type) ? type() : type;
+  if (expected === Tensor && typeof value === "string") {
+    throw new TypeError(`field '${key}' of ${self._className} is a tensor, got a string`);
+  }
+  if (expected === String && typeof value !== "string" && !(value instanceof Collection) && !Array.isArray(value)) {
+    throw new TypeError(`field '${key}' of ${self._className} is a string, got ${typeof value}`);
+  }
+  const wrap =
+    expected === null && typeof value === "object" && !(value instanceof Tensor || value instanceof Collection);
+  // A field of any type keeps objects and arrays as they are.
+  const state = stateOf(self);
+  const entry = wrap ? make.nonTensor(value, { ...state, names: null }) : toEntry(value, state, key);
+  self._put(key, entry);
+  adoptNames(self, entry);
+}
+
+function defineFields(prototype: object, fields: Fields): void {
+  for (const [key, type] of Object.entries(fields)) {
+    Object.defineProperty(prototype, key, {
+      get(this: Td) {
+        return readField(this, key);
+      },
+      set(this: Td, value: unknown) {
+        requireUnlocked(this);
+        writeField(this, key, value, type);
+      },
+      configurable: true,
+      enumerable: true,
+    });
+  }
+}
+
+/** Makes a class with these fields; extend it. Every field may be missing. @torch tensordict.tensorclass */
+export function tensorclass<const F extends Fields>(fields: F, options: TensorClassOptions = {}): TensorClass<F> {
+  checkCall("tensorclass", FUNCTIONS.tensorclass, arguments);
+  const names = Object.keys(fields);
+
+  class Generated extends TensorClassBase {
+    static readonly fields = fields;
+    static get pythonName(): string {
+      return options.pythonName ?? `__main__.${this.name}`;
+    }
+    constructor(init: unknown = {}, options: CollectionOptions | null = {}) {
+      const given: CollectionOptions = options ?? {};
+      if (init === RAW) {
+        const raw = given as unknown as { entries: Map<string, Entry>; state: NewState; qualified: string };
+        super(raw.state);
+        this._map = raw.entries;
+        this._qualifiedName = raw.qualified;
+        return;
+      }
+      checkOptions(new.target.name, CONSTRUCTOR, given);
+      const batchSize = toSize(given.batchSize);
+      super({
+        batchSize,
+        device: toDeviceOrNull(given.device),
+        names: toNames(given.names, batchSize.length),
+      });
+      this._map = new Map();
+      this._qualifiedName = new.target.pythonName;
+      remember(new.target as never);
+      if (typeof init !== "object" || init === null)
+        throw new TypeError(`${this._className} takes an object of fields`);
+      for (const [key, value] of Object.entries(init)) {
+        if (!Object.hasOwn(fields, key)) throw unknownField(this._className, key);
+        writeField(this as unknown as Td, key, value, fields[key] as FieldType);
+      }
+      if (given.lock === true) lockTd(this);
+    }
+    override _fieldNames(): readonly string[] {
+      return names;
+    }
+    /** @internal */
+    static _wrap(entries: Map<string, Entry>, state: NewState, qualified: string): Td {
+      for (const key of entries.keys()) if (!Object.hasOwn(fields, key)) throw unknownField(this.name, key);
+      return new this(RAW, { entries, state, qualified } as never) as unknown as Td;
+    }
+    static fromTensordict(td: Td): Td {
+      if (!(td instanceof Collection)) throw new RuntimeError("fromTensordict takes a TensorDict");
+      return this._wrap(
+        new Map([...td._keys()].map((key) => [key, td._own(key) as Entry])),
+        stateOf(td),
+        this.pythonName,
+      );
+    }
+    /** Loads a directory that holds an object of this class. @torch tensorclass.load_memmap */
+    static override loadMemmap(prefix: string, load: object = {}): Td {
+      registerClass(this.name, this);
+      return loader.load(prefix, load);
+    }
+  }
+  defineFields(Generated.prototype, fields);
+  return Generated as unknown as TensorClass<F>;
+}
+
+const known = new WeakSet<object>();
+
+// A class has its name only once it is extended; it is registered when it is first used.
+function remember(target: { name: string; _wrap: never }): void {
+  if (known.has(target)) return;
+  known.add(target);
+  registerClass(target.name, target);
+}
+
+/** Makes a class known by name, so that directories saved from it can be loaded before an object of it was made. */
+export function registerTensorClass(target: { readonly name: string }): void {
+  checkCall("registerTensorClass", FUNCTIONS.registerTensorClass, arguments);
+  remember(target as never);
+}
+
+/** True for objects and classes made by `tensorclass`. @torch tensordict.is_tensorclass */
+export function isTensorclass(value: unknown): boolean {
+  if (typeof value === "function") return value.prototype instanceof TensorClassBase;
+  return value instanceof TensorClassBase;
+}

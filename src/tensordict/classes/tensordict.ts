@@ -1,0 +1,187 @@
+// The dense TensorDict: a dictionary of tensors and collections that share their leading dimensions.
+import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
+import { checkOptions } from "../../tensor/checks.ts";
+import { take } from "../../tensor/scope-state.ts";
+import { badSource, isSource, sourceEntries, toEntry } from "../core/convert.ts";
+import { badKey } from "../core/keys.ts";
+import { lockTd } from "../core/locking.ts";
+import { adoptNames } from "../core/names.ts";
+import { CONSTRUCTOR } from "../core/signatures.ts";
+import {
+  Collection,
+  type CollectionKind,
+  entriesOf,
+  loader,
+  make,
+  type NewState,
+  stateOf,
+  type Td,
+  toDeviceOrNull,
+  toNames,
+  toSize,
+} from "../core/state.ts";
+import type { CollectionOptions, Entry, Schema, SizeLike, StoredAll } from "../core/types.ts";
+import { fromConsolidated } from "../disk/consolidated-load.ts";
+import { type LoadOptions, loadTree, loadTreeAsync } from "../disk/memmap-load.ts";
+import type { FromH5Options } from "../disk/persistent-options.ts";
+import { fromModule, type ModuleLike } from "../ops/module.ts";
+import { catTds, lazyStackTds, maybeDenseStackTds, stackTds } from "../ops/stacking.ts";
+import { TensorDictBase } from "./base.ts";
+import type { PersistentTensorDict } from "./persistent.ts";
+
+// Tells the constructor that its arguments are checked entries and a state.
+const RAW = Symbol("raw entries");
+
+/** @internal The class behind `TensorDict`. */
+class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
+  /** @internal */ _map: Map<string, Entry>;
+
+  constructor(source?: unknown, batchSize?: SizeLike | CollectionOptions | null, options?: CollectionOptions) {
+    if (source === RAW) {
+      super(options as unknown as NewState);
+      this._map = batchSize as unknown as Map<string, Entry>;
+      return;
+    }
+    const sizes = typeof batchSize === "number" || Array.isArray(batchSize);
+    if (!sizes) checkOptions("TensorDict", CONSTRUCTOR, batchSize);
+    checkOptions("TensorDict", CONSTRUCTOR, options);
+    const given: CollectionOptions = {
+      ...(sizes || batchSize === null ? {} : (batchSize as CollectionOptions)),
+      ...options,
+    };
+    const size = toSize(sizes ? (batchSize as SizeLike) : given.batchSize);
+    const inherit = source instanceof Collection ? source : null;
+    const state: NewState = {
+      batchSize: inherit !== null && !sizes && given.batchSize === undefined ? inherit._batchSize : size,
+      device: toDeviceOrNull(given.device ?? inherit?._device),
+      names: null,
+    };
+    super(state);
+    this._names = toNames(given.names ?? inherit?._names, state.batchSize.length);
+    this._map = new Map();
+    if (source === undefined || source === null) return;
+    if (inherit === null && !isSource(source)) throw badSource(source);
+    const pairs = inherit === null ? sourceEntries(source as Record<string, unknown>) : entriesOf(inherit);
+    for (const [key, value] of pairs) {
+      if (typeof key !== "string") throw badKey(key);
+      const entry = toEntry(value, stateOf(this), key);
+      this._map.set(key, entry);
+      adoptNames(this, entry);
+    }
+    if (given.lock === true) lockTd(this);
+  }
+
+  get _kind(): CollectionKind {
+    return "tensordict";
+  }
+  get _className(): string {
+    return "TensorDict";
+  }
+  _keys(): Iterable<string> {
+    return this._map.keys();
+  }
+  _own(key: string): Entry | undefined {
+    return this._map.get(key);
+  }
+  _put(key: string, entry: Entry): void {
+    this._map.set(key, take(entry));
+  }
+  _drop(key: string): void {
+    this._map.delete(key);
+  }
+  _like(entries: Map<string, Entry>, state: NewState): Td {
+    return make.tensordict(entries, state);
+  }
+
+  /** Loads a memory-mapped directory; bytes are read when they are used. @torch TensorDict.load_memmap */
+  static override loadMemmap<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<T> {
+    return loadTree(prefix, options) as unknown as TensorDict<T>;
+  }
+  /** @torch TensorDict.load */
+  static load<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<T> {
+    return loadTree(prefix, options) as unknown as TensorDict<T>;
+  }
+  /** See the function `loadMemmapAsync`. */
+  static async loadMemmapAsync<T extends Schema = Schema>(
+    prefix: string,
+    options: LoadOptions & BackgroundOptions = {},
+  ): Promise<TensorDict<T>> {
+    return (await loadTreeAsync(prefix, options)) as unknown as TensorDict<T>;
+  }
+  /**
+   * `load` while the program goes on; see `loadMemmapAsync`.
+   * @example
+   * ```ts
+   * await new TensorDict({ a: ones(2) }, []).saveAsync("/tmp/zensor-later");
+   * (await TensorDict.loadAsync("/tmp/zensor-later")).get("a").sum() // tensor(2.)
+   * ```
+   */
+  static async loadAsync<T extends Schema = Schema>(
+    prefix: string,
+    options: LoadOptions & BackgroundOptions = {},
+  ): Promise<TensorDict<T>> {
+    return (await loadTreeAsync(prefix, options)) as unknown as TensorDict<T>;
+  }
+  /** Opens an HDF5 file; entries are read when they are asked for. @torch TensorDict.from_h5 */
+  static fromH5<T extends Schema = Schema>(filename: string, options: FromH5Options = {}): PersistentTensorDict<T> {
+    return loader.fromH5(filename, options) as unknown as PersistentTensorDict<T>;
+  }
+  /** Loads a file written by `consolidate`. @torch TensorDict.from_consolidated */
+  static fromConsolidated<T extends Schema = Schema>(filename: string): TensorDict<T> {
+    return fromConsolidated(filename) as unknown as TensorDict<T>;
+  }
+  /** Parameters and buffers of a module. @torch TensorDict.from_module */
+  static fromModule(module: ModuleLike, options: { lock?: boolean } = {}): TensorDict {
+    return fromModule(module, options) as unknown as TensorDict;
+  }
+  /** @torch TensorDict.from_dict */
+  static fromDict(source: Record<string, unknown>, options: SizeLike | CollectionOptions = {}): TensorDict {
+    return new DenseTensorDict(source, options);
+  }
+  /** Every key with the same value. @torch TensorDict.fromkeys */
+  static fromkeys(keys: readonly string[], value: unknown = 0): TensorDict {
+    return new DenseTensorDict(new Map(keys.map((key) => [key, value])));
+  }
+  /** @torch TensorDict.stack */
+  static stack(list: readonly Td[], dim = 0): Td {
+    return stackTds(list, dim);
+  }
+  /** @torch TensorDict.lazy_stack */
+  static lazyStack(list: readonly Td[], dim = 0): Td {
+    return lazyStackTds(list, dim);
+  }
+  /** @torch TensorDict.maybe_dense_stack */
+  static maybeDenseStack(list: readonly Td[], dim = 0): Td {
+    return maybeDenseStackTds(list, dim);
+  }
+  /** @torch TensorDict.cat */
+  static cat(list: readonly Td[], dim = 0): Td {
+    return catTds(list, dim);
+  }
+}
+
+// Entries that operations made are right already: the constructor's checks would only cost time.
+make.tensordict = (entries, state) => new DenseTensorDict(RAW, entries as never, state as never);
+
+/** How TensorDicts are made. */
+export interface TensorDictConstructor {
+  /**
+   * A dictionary of tensors with shared leading dimensions.
+   * @torch tensordict.TensorDict
+   */
+  new <const T extends object = Record<never, never>>(
+    source?: T | null,
+    batchSize?: SizeLike | CollectionOptions | null,
+    options?: CollectionOptions,
+  ): TensorDict<T extends Collection<infer S> ? S : T extends ReadonlyMap<string, unknown> ? Schema : StoredAll<T>>;
+  readonly prototype: TensorDict;
+}
+
+type Statics = Omit<typeof DenseTensorDict, "prototype">;
+
+/** A dictionary of tensors with shared leading dimensions. @torch tensordict.TensorDict */
+export type TensorDict<S extends Schema = Schema> = DenseTensorDict<S>;
+
+/** A dictionary of tensors with shared leading dimensions. @torch tensordict.TensorDict */
+export const TensorDict = DenseTensorDict as unknown as TensorDictConstructor & Statics;
+Object.defineProperty(DenseTensorDict, "name", { value: "TensorDict" });

@@ -1,0 +1,97 @@
+// Batch sizes: setting them, and whether the entries of a tree still begin with them. Tensors change their shapes in
+// place, and nested collections their batch sizes, behind the back of what holds them.
+import { RuntimeError } from "../../tensor/errors.ts";
+import { numelOf, Size, sameSizes } from "../../tensor/size.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { startsWith } from "./convert.ts";
+import { fitNames } from "./names.ts";
+import { type Collection, isBranch, isNested, isTensorCollection, outlinesOf, shapeOf } from "./state.ts";
+import type { Entry } from "./types.ts";
+
+function incompatible(entry: Entry, path: readonly string[], batchSize: readonly number[]): RuntimeError {
+  const what = entry instanceof Tensor ? "Tensor" : isNested(entry) ? "NestedTensor" : "TensorDict";
+  return new RuntimeError(
+    `the ${what} ${path.join(".")} has shape ${shapeOf(entry)} which is incompatible with the batch-size ` +
+      `torch.Size([${batchSize.join(", ")}]).`,
+    { code: "batch_mismatch" },
+  );
+}
+
+/** A nested collection of fewer batch dimensions than what holds it: it gets the others, if its entries have them. */
+function grows(entry: Entry, batchSize: readonly number[]): entry is Entry & Collection {
+  if (!isTensorCollection(entry) || entry._kind === "lazy" || entry._kind === "nonTensorStack") return false;
+  if (entry._kind === "nonTensor") return true;
+  return entry._batchSize.length < batchSize.length && startsWith(batchSize, entry._batchSize);
+}
+
+/** Throws unless every entry fits a batch size. */
+function checkBatch(td: Collection, batchSize: Size, prefix: readonly string[] = []): void {
+  for (const [key, entry] of outlinesOf(td)) {
+    const path = [...prefix, key];
+    if (startsWith(shapeOf(entry), batchSize)) continue;
+    if (!grows(entry, batchSize)) throw incompatible(entry, path, batchSize);
+    checkBatch(entry, batchSize, path);
+  }
+}
+
+function applyBatch(td: Collection, batchSize: Size): void {
+  for (const [, entry] of outlinesOf(td)) {
+    if (!startsWith(shapeOf(entry), batchSize) && grows(entry, batchSize)) applyBatch(entry, batchSize);
+  }
+  td._batchSize = batchSize;
+  td._names = fitNames(td._names, batchSize.length);
+}
+
+/** Gives a collection another batch size, and nested ones that have fewer dimensions. */
+export function setBatch(td: Collection, batchSize: Size): void {
+  if (sameSizes(td._batchSize, batchSize)) return;
+  if (td._kind === "lazy" || td._kind === "nonTensorStack") {
+    throw new RuntimeError(
+      `Received a new batch size [${batchSize.join(", ")}] with an existing batch_size ${td._batchSize} in a lazy ` +
+        "TD. Modifying the batch size of a lazy representation of a tensordict is not permitted. Consider " +
+        "instantiating the tensordict first by calling `td = td.to_tensordict()` before resetting the batch size.",
+      { code: "batch_mismatch" },
+    );
+  }
+  checkBatch(td, batchSize);
+  applyBatch(td, batchSize);
+}
+
+/** An entry read from a file, with at least the batch dimensions of what holds it; null when it does not fit. */
+export function fitBatch<T extends Entry>(entry: T, batchSize: Size): T | null {
+  if (startsWith(shapeOf(entry), batchSize)) return entry;
+  if (!grows(entry, batchSize)) return null;
+  try {
+    setBatch(entry, batchSize);
+    return entry;
+  } catch (error) {
+    if (error instanceof RuntimeError) return null;
+    throw error;
+  }
+}
+
+/** Throws, by name, for an entry that does not fit its collection any more: a file of it could not be loaded. */
+export function requireFit(td: Collection, batchSize: Size = td._batchSize, prefix: readonly string[] = []): void {
+  if (td._kind === "lazy") {
+    const { members, stackDim } = td as unknown as { members: readonly Collection[]; stackDim: number };
+    const inner = Size.fromList(td._batchSize.filter((_, dim) => dim !== stackDim));
+    for (const [i, member] of members.entries()) {
+      const path = [...prefix, String(i)];
+      if (!sameSizes(member._batchSize, inner)) throw incompatible(member as unknown as Entry, path, inner);
+      requireFit(member, inner, path);
+    }
+    return;
+  }
+  if (td._kind === "nonTensorStack") {
+    const { values_ } = td as unknown as { values_: readonly unknown[] };
+    if (values_.length !== numelOf(td._batchSize)) throw incompatible(td as unknown as Entry, prefix, batchSize);
+    return;
+  }
+  for (const [key, entry] of outlinesOf(td)) {
+    const path = [...prefix, key];
+    const begins = startsWith(shapeOf(entry), batchSize);
+    if (!begins && !grows(entry, batchSize)) throw incompatible(entry, path, batchSize);
+    if (isBranch(entry)) requireFit(entry, begins ? entry._batchSize : batchSize, path);
+    else if (isTensorCollection(entry)) requireFit(entry, entry._batchSize, path);
+  }
+}

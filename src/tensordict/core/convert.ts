@@ -1,0 +1,197 @@
+// Turns what users pass as values into entries: tensors, collections, wrapped values; checks them against the batch.
+import { Complex, Float, Int } from "../../tensor/complex.ts";
+import type { Device } from "../../tensor/device.ts";
+import { RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
+import type { Size } from "../../tensor/size.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { badKey, pythonString } from "./keys.ts";
+import { adoptNames, needsNames, refineNames, withPrefix } from "./names.ts";
+import type { NestedTensor } from "./nested.ts";
+import { settings } from "./settings.ts";
+import { Collection, isNested, isNonTensor, make, type NewState, stateOf, type Td } from "./state.ts";
+import { tensor } from "./tensor-ops.ts";
+import type { Entry } from "./types.ts";
+import { regularValues } from "./values.ts";
+
+/** Levels of dictionaries that become TensorDicts. */
+const MAX_LEVELS = 500;
+
+/** True for values that stand for one number. */
+function isNumberLike(value: unknown): boolean {
+  switch (typeof value) {
+    case "number":
+    case "bigint":
+    case "boolean":
+      return true;
+    case "object":
+      return value instanceof Complex || value instanceof Int || value instanceof Float;
+    default:
+      return false;
+  }
+}
+
+function isNumberArray(value: readonly unknown[], depth = 0): boolean {
+  if (depth > 64) return false;
+  return value.every((item) => (Array.isArray(item) ? isNumberArray(item, depth + 1) : isNumberLike(item)));
+}
+
+/** Objects that become nested TensorDicts: literals, objects without a prototype, Maps. */
+export function isSource(value: unknown): value is Record<string, unknown> | ReadonlyMap<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  if (value instanceof Map) return true;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** Keys and values of a source. */
+export function sourceEntries(source: Record<string, unknown> | ReadonlyMap<string, unknown>): [string, unknown][] {
+  return source instanceof Map ? [...source] : Object.entries(source);
+}
+
+/** A TensorDict from an object or a Map. */
+export function fromSource(
+  source: Record<string, unknown> | ReadonlyMap<string, unknown>,
+  state: NewState,
+  depth = 0,
+): Td {
+  if (depth > MAX_LEVELS) {
+    throw new RuntimeError(
+      `maximum recursion depth exceeded: a dictionary of more than ${MAX_LEVELS} levels, or one that contains itself`,
+      { code: "recursion" },
+    );
+  }
+  const td = make.tensordict(new Map(), state);
+  for (const [key, value] of sourceEntries(source)) {
+    if (typeof key !== "string") throw badKey(key);
+    const entry = toEntry(value, stateOf(td), key, depth + 1);
+    td._put(key, entry);
+    adoptNames(td, entry);
+  }
+  return td;
+}
+
+/** The entry that `value` becomes under `key` in a collection of that state. */
+export function toEntry(value: unknown, state: NewState, key: string, depth = 0): Entry {
+  if (value instanceof Tensor) return placeTensor(value, state, key);
+  if (isNested(value)) return placeNested(value, state, key);
+  if (value instanceof Collection) return placeCollection(value as Td, state, key);
+  if (isNumberLike(value)) return placeTensor(tensor(value), state, key, true);
+  if (Array.isArray(value)) return arrayEntry(value, state, key);
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return placeTensor(tensor(value), state, key);
+  if (isSource(value)) return fromSource(value, state, depth);
+  if (value === undefined) throw new TypeError(`undefined is no value for key ${pythonString(key)}; use null`);
+  return make.nonTensor(value, { ...state, names: null });
+}
+
+/** What `value` becomes in the place of an entry without tensors: numbers and objects stay what they are. */
+export function toValues(value: unknown, state: NewState, key: string): Td {
+  const kept = value instanceof Collection || (Array.isArray(value) && !isNumberArray(value)) || value === undefined;
+  const entry = kept ? toEntry(value, state, key) : make.nonTensor(value, { ...state, names: null });
+  if (isNonTensor(entry)) return entry as Td;
+  throw noValue();
+}
+
+/** The error for something else in the place of a value. */
+export function noValue(): RuntimeError {
+  return new RuntimeError("NonTensorDataBase.copy_ / update_ requires the source to be a NonTensorDataBase object.");
+}
+
+function arrayEntry(value: readonly unknown[], state: NewState, key: string): Entry {
+  if (isNumberArray(value)) return placeTensor(tensor(value), state, key);
+  if (value.length > 0 && value.every((item) => item instanceof Tensor)) {
+    throw new TypeError(`an array of tensors is no value for key ${pythonString(key)}; stack them first`);
+  }
+  if (!settings.listToStack) return make.nonTensor(value, { ...state, names: null });
+  // Each item of the array is one element of a batch dimension, and so on inwards as far as the arrays are regular.
+  const { values, shape } = regularValues(value);
+  if (!startsWith(shape, state.batchSize)) throw mismatch(state.batchSize, shape, key, false);
+  return make.nonTensorStack(values, { ...state, batchSize: shape, names: null });
+}
+
+/** The error for a value that does not begin with the batch size. */
+export function mismatch(batchSize: Size, shape: Size, key: string, scalar: boolean): RuntimeError {
+  const hint = scalar
+    ? " Python scalars are stored as 0-dim tensors: to store a scalar in a tensordict with a non-empty batch size, " +
+      "expand it to the batch size or wrap it in NonTensorData (in a tensorclass, the nocast option " +
+      "stores scalars as they are)."
+    : "";
+  return new RuntimeError(
+    `batch dimension mismatch, got self.batch_size=${batchSize} and value.shape=${shape} for key ` +
+      `${pythonString(key)}. ` +
+      `The leading dimensions of a value must match the batch size.${hint}`,
+    { code: "batch_mismatch" },
+  );
+}
+
+/** Why collections cannot be the members of a lazy stack along a dimension; null when they can. */
+export function stackProblem(members: readonly Td[], dim: unknown): string | null {
+  const first = members[0];
+  if (first === undefined) return "a stack without members";
+  const size = first._batchSize;
+  if (!members.every((td) => td._batchSize.length === size.length && startsWith(td._batchSize, size))) {
+    return "members of a stack have different batch sizes";
+  }
+  const good = typeof dim === "number" && Number.isInteger(dim) && dim >= 0 && dim <= size.length;
+  return good ? null : "stack_dim is not a dimension";
+}
+
+/** True when `shape` begins with `batch`. */
+export function startsWith(shape: readonly number[], batch: readonly number[]): boolean {
+  if (shape.length < batch.length) return false;
+  for (let i = 0; i < batch.length; i++) if (shape[i] !== batch[i]) return false;
+  return true;
+}
+
+function placeTensor(value: Tensor, state: NewState, key: string, scalar = false): Tensor {
+  if (!startsWith(value._shape, state.batchSize)) throw mismatch(state.batchSize, value.shape, key, scalar);
+  return moved(value, state.device);
+}
+
+function placeNested(value: NestedTensor, state: NewState, key: string): NestedTensor {
+  if (!startsWith(value._batchSize, state.batchSize)) throw mismatch(state.batchSize, value._batchSize, key, false);
+  return state.device === null ? value : value.to(state.device);
+}
+
+function moved(value: Tensor, device: Device | null): Tensor {
+  return device === null || value.device.equals(device) ? value : value.to(device);
+}
+
+function placeCollection(value: Td, state: NewState, key: string): Td {
+  const batch = state.batchSize;
+  if (value._kind === "nonTensor" && value._batchSize.length < batch.length) {
+    return value._like(new Map(), stateOf(value, { batchSize: batch }));
+  }
+  let result = value;
+  if (!startsWith(value._batchSize, batch)) {
+    if (value._batchSize.length >= batch.length || value._kind === "nonTensorStack") {
+      throw mismatch(batch, value._batchSize, key, false);
+    }
+    // Too short a batch: the same entries under the longer one, in an object of its own.
+    const entries = new Map<string, Entry>();
+    for (const inner of value._keys()) {
+      entries.set(inner, toEntry(value._own(inner), { ...state, device: value._device }, inner));
+    }
+    result = value._like(entries, stateOf(value, { batchSize: batch, names: null }));
+  }
+  if (state.device !== null && !isSame(result._device, state.device)) result = result.to(state.device) as Td;
+  if (needsNames(result, state.names)) {
+    const names = withPrefix(result, state.names);
+    // What was passed keeps its own names.
+    if (result === value) result = value.clone(false) as Td;
+    refineNames(result, names);
+  }
+  return result;
+}
+
+function isSame(a: Device | null, b: Device): boolean {
+  return a?.equals(b) ?? false;
+}
+
+/** The error for a source that is no dictionary. */
+export function badSource(source: unknown): ValueError {
+  const name = source === null ? "NoneType" : Array.isArray(source) ? "list" : (source as object)?.constructor?.name;
+  return new ValueError(
+    "A TensorDict source is expected to be a TensorDictBase sub-type or a Mapping, found " +
+      `type(source)=<class '${name}'>.`,
+  );
+}

@@ -1,0 +1,37 @@
+// Kinds of arguments that only this room has.
+import * as texts from "../../../generated/texts.ts";
+import { isDict, isNumber, registerKinds } from "../../tensor/checks.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { typeName } from "../../tensor/type-name.ts";
+import { isSource } from "./convert.ts";
+import { keyPath } from "./keys.ts";
+import { isTensorCollection } from "./state.ts";
+
+const isTds = (value: unknown) => Array.isArray(value) && value.every(isTensorCollection);
+
+registerKinds(
+  {
+    td: ["TensorDict", isTensorCollection],
+    tds: ["list of TensorDicts", isTds],
+    tensorOrTd: ["Tensor or TensorDict", (value) => value instanceof Tensor || isTensorCollection(value)],
+    source: ["TensorDict or dict", (value) => isTensorCollection(value) || isSource(value)],
+    operand: [
+      "TensorDict, Tensor or Number",
+      (value) => isNumber(value) || value instanceof Tensor || isTensorCollection(value) || isSource(value),
+    ],
+    target: ["a device, a dtype, a Tensor or a TensorDict", (value) => !isDict(value)],
+    moduleLike: ["Module", isModule],
+    key: (_op, _name, value) => void keyPath(value as string),
+    keys: (op, name, value) => {
+      if (!Array.isArray(value)) throw texts.wrongArgument(op, op, name, "list of keys", typeName(value));
+      for (const key of value) keyPath(key);
+    },
+  },
+  ["source", "operand", "moduleLike", "key"],
+);
+
+function isModule(value: unknown): boolean {
+  if (typeof value !== "object" && typeof value !== "function") return false;
+  const { _parameters, _buffers, _modules } = (value ?? {}) as Record<string, unknown>;
+  return [_parameters, _buffers, _modules].every((slots) => typeof slots === "object" && slots !== null);
+}

@@ -1,0 +1,34 @@
+// Collections as plain values, as JSON has them.
+import { Tensor } from "../../tensor/tensor.ts";
+import type { LazyLike } from "../classes/lazy.ts";
+import { isNested, isNonTensor, outlineOf, type Td } from "./state.ts";
+import type { Entry } from "./types.ts";
+
+function plainEntry(entry: Entry): unknown {
+  if (entry instanceof Tensor) return entry.toJSON();
+  return isNested(entry) ? entry.tolist() : plainTree(entry as Td);
+}
+
+/** True for tensors under one key whose shapes do not let them be stacked. */
+function isRagged(lazy: LazyLike, key: string): boolean {
+  const own = lazy.members.map((member) => outlineOf(member, key));
+  const shapes = new Set(own.map((entry) => (entry instanceof Tensor ? entry._shape.join() : "")));
+  return shapes.size > 1;
+}
+
+/** Plain values by key; of members of a stack that differ in shape, one after the other. */
+export function plainTree(td: Td): unknown {
+  if (isNonTensor(td)) {
+    const held = td as unknown as { value_: unknown; tolist(): unknown };
+    return td._kind === "nonTensor" ? held.value_ : held.tolist();
+  }
+  const plain: Record<string, unknown> = Object.create(null);
+  for (const key of td._keys()) {
+    const lazy = td as unknown as LazyLike;
+    const apart = td._kind === "lazy" && isRagged(lazy, key);
+    plain[key] = apart
+      ? lazy.members.map((member) => plainEntry(member._own(key) as Entry))
+      : plainEntry(td._own(key) as Entry);
+  }
+  return plain;
+}

@@ -1,0 +1,60 @@
+// Writes into many entries are all or nothing: what would be refused is found before the first of them is made, with
+// stand-ins of the same shapes, strides and dtypes that have no elements. Nothing is copied to be put back.
+import { checkInplace } from "../../autograd/tracking.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { emptyStrided, zeros } from "./tensor-ops.ts";
+
+/** A tensor of the same shape, strides and dtype without elements; anything else stays what it is. */
+function standIn(value: unknown): unknown {
+  if (!(value instanceof Tensor) || value.ndim === 0) return value;
+  return emptyStrided(value._shape, value._strides, { dtype: value.dtype, device: "meta" });
+}
+
+/** One element of that dtype, with as many dimensions: whether a kernel takes it only the kernel says. */
+function oneElement(value: unknown): unknown {
+  if (!(value instanceof Tensor) || value.isMeta) return value;
+  return zeros(new Array<number>(value.ndim).fill(1), { dtype: value.dtype });
+}
+
+/** True where no in-place arithmetic is refused: floating elements in a row, and an operand just like them. */
+function plain(t: Tensor, operands: readonly unknown[]): boolean {
+  if (t.requiresGrad || !t.dtype.isFloatingPoint || t.isMeta || !t.isContiguous()) return false;
+  return operands.every((b) => {
+    if (!(b instanceof Tensor)) return typeof b === "number";
+    return b.dtype === t.dtype && !b.requiresGrad && !b.isMeta && sameShape(b, t);
+  });
+}
+
+function sameShape(a: Tensor, b: Tensor): boolean {
+  return a.ndim === b.ndim && a._shape.every((n, dim) => n === b._shape[dim]);
+}
+
+/**
+ * Throws what an operation that writes into `t` would throw, and writes nothing.
+ * @param change the operation, of `t` and its operands
+ * @param arithmetic that it takes every floating dtype
+ */
+export function rehearse(
+  t: Tensor,
+  operands: readonly unknown[],
+  change: (t: Tensor, operands: readonly unknown[]) => unknown,
+  arithmetic: boolean,
+): void {
+  if (arithmetic && plain(t, operands)) return;
+  checkInplace(t, operands);
+  change(standIn(t) as Tensor, operands.map(standIn));
+  if (!t.isMeta) change(oneElement(t) as Tensor, operands.map(oneElement));
+}
+
+/** Throws what `t.copy_(source)` would throw. */
+export function rehearseCopy(t: Tensor, source: Tensor): void {
+  checkInplace(t, [source]);
+  if (sameShape(t, source) && t.isContiguous()) return;
+  (standIn(t) as Tensor).copy_(standIn(source) as Tensor);
+}
+
+/** Throws what `t.setAt(index, value)` would throw. */
+export function rehearseSetAt(t: Tensor, index: unknown, value: unknown): void {
+  checkInplace(t, [value]);
+  (standIn(t) as Tensor).setAt(index as number, standIn(value) as Tensor);
+}

@@ -1,0 +1,102 @@
+// Switches of the TensorDict room: how stacks are made, what missing keys give, how things print.
+import { Mode } from "../../tensor/modes.ts";
+
+/** What printing shows. */
+export interface PrintOptions {
+  /** One short line per TensorDict instead of the detailed form. */
+  compact: boolean;
+  showShape: boolean;
+  showFieldDevice: boolean;
+  showDtype: boolean;
+  showFieldIsShared: boolean;
+  showBatchSize: boolean;
+  showDevice: boolean;
+  showIsShared: boolean;
+  /** Fields in alphabetical order. */
+  sortKeys: boolean;
+}
+
+const DEFAULT_PRINT: PrintOptions = {
+  compact: false,
+  showShape: true,
+  showFieldDevice: true,
+  showDtype: true,
+  showFieldIsShared: true,
+  showBatchSize: true,
+  showDevice: true,
+  showIsShared: true,
+  sortKeys: true,
+};
+
+/** Current values; changed through the functions below. */
+export const settings = {
+  lazyLegacy: false,
+  listToStack: true,
+  getDefaultsToNull: true,
+  print: { ...DEFAULT_PRINT },
+};
+
+/** A change that `using` takes back. */
+export interface Restorable extends Disposable {
+  /** Takes the change back now. */
+  restore(): void;
+}
+
+type Settings = typeof settings;
+
+/** One stack for each setting. */
+const modes = new Map<keyof Settings, Mode<unknown>>();
+
+function change<K extends keyof Settings>(key: K, value: Settings[K], name: string): Restorable {
+  let mode = modes.get(key) as Mode<Settings[K]> | undefined;
+  if (mode === undefined) {
+    mode = new Mode<Settings[K]>(
+      () => settings[key],
+      (x) => {
+        settings[key] = x;
+      },
+    );
+    modes.set(key, mode as Mode<unknown>);
+  }
+  return mode.change(value, name);
+}
+
+/** Whether `stack` of TensorDicts is lazy. @torch tensordict.set_lazy_legacy */
+export function setLazyLegacy(value: boolean): Restorable {
+  return change("lazyLegacy", value, "setLazyLegacy");
+}
+
+/** @torch tensordict.lazy_legacy */
+export function lazyLegacy(): boolean {
+  return settings.lazyLegacy;
+}
+
+/** Whether arrays of non-numbers become stacks of values. @torch tensordict.set_list_to_stack */
+export function setListToStack(value: boolean): Restorable {
+  return change("listToStack", value, "setListToStack");
+}
+
+/** @torch tensordict.list_to_stack */
+export function listToStack(): boolean {
+  return settings.listToStack;
+}
+
+/** Whether `get` of a missing key gives null; otherwise it throws. @torch tensordict.set_get_defaults_to_none */
+export function setGetDefaultsToNull(value: boolean): Restorable {
+  return change("getDefaultsToNull", value, "setGetDefaultsToNull");
+}
+
+/** @torch tensordict.get_defaults_to_none */
+export function getDefaultsToNull(): boolean {
+  return settings.getDefaultsToNull;
+}
+
+/** How TensorDicts print. @torch tensordict.set_printoptions */
+export function setTensorDictPrintoptions(options: Partial<PrintOptions> = {}): Restorable {
+  return change("print", { ...settings.print, ...options }, "setTensorDictPrintoptions");
+}
+
+/** @torch tensordict.get_printoptions */
+export function getTensorDictPrintoptions(): PrintOptions {
+  return { ...settings.print };
+}

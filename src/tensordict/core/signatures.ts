@@ -1,0 +1,174 @@
+// What the methods and functions of this room take, as data: `name:kind` for each argument (`?` when it may be missing,
+// `...` when it takes the rest), and after `|` the names of the options. src/tensor/checks.ts reads it.
+import { BACKGROUND, LAYOUT, REMOTE, WRITE } from "../../io/base/signatures.ts";
+import "./kinds.ts";
+
+const KEYS_UPDATE = "nonBlocking:bool keysToUpdate:keys";
+const LISTING = "includeNested:bool leavesOnly:bool sort:bool";
+const MEMMAP = "copyExisting:bool numThreads:int existsok:bool robustKey:bool fsync:bool atomic:bool";
+const ARCHIVE = "archive:bool compression:any";
+const LOAD = "device:any mode:any robustKey:bool numThreads:int pickles:any";
+const STATE = "batchSize:any device:any names:names";
+
+/** Options of constructors. */
+export const CONSTRUCTOR = `${STATE} lock:bool nonBlocking:bool`;
+
+/** Options of files of HDF5. */
+export const PERSISTENT = `filename:text group:any mode:string written:text nonTensorAsStack:bool ${STATE} ${LAYOUT}`;
+
+const APPLY = "batchSize:any device:any names:names inplace:bool default:any filterEmpty:bool propagateLock:bool";
+
+/** Options of `namedApply`. */
+export const NAMED_APPLY = `${APPLY} nestedKeys:bool`;
+
+/** Methods of every collection. */
+export const METHODS = {
+  refineNames: "...names:string?",
+  lock_: "",
+  unlock_: "",
+  setAt: "index:any value:value",
+  set: "key:key value:value | inplace:bool nonBlocking:bool",
+  set_: "key:key value:value | nonBlocking:bool",
+  setAt_: "key:key value:value index:any | nonBlocking:bool",
+  setdefault: "key:key value:value",
+  getNonTensor: "key:key",
+  has: "key:key",
+  keys: `| ${LISTING}`,
+  values: `| ${LISTING}`,
+  items: `| ${LISTING}`,
+  update: `source:source | clone:bool inplace:bool ${KEYS_UPDATE}`,
+  update_: `source:source | clone:bool ${KEYS_UPDATE}`,
+  updateAt_: `source:source index:any | clone:bool ${KEYS_UPDATE}`,
+  copy_: "source:td | nonBlocking:bool",
+  del_: "key:key",
+  pop: "key:key fallback?:any",
+  clear: "",
+  renameKey_: "oldKey:key newKey:key | safe:bool",
+  select: "...keys:key | inplace:bool strict:bool",
+  exclude: "...keys:key | inplace:bool",
+  flattenKeys: "separator?:string | inplace:bool",
+  unflattenKeys: "separator?:string | inplace:bool",
+  clone: "recurse?:bool",
+  copy: "",
+  to: "target?:target | device:any dtype:any batchSize:any nonBlocking:bool other:any inplace:bool",
+  cpu: "",
+  cuda: "index?:int",
+  clearDevice_: "",
+  clearDevice: "",
+  contiguous: "",
+  detach: "",
+  requiresGrad_: "requiresGrad?:bool",
+  view: "...size:size",
+  reshape: "...size:size",
+  expand: "...size:size",
+  permute: "...dims:size",
+  transpose: "dim0:int dim1:int",
+  unsqueeze: "dim:int",
+  squeeze: "dim?:int",
+  flatten: "startDim?:int endDim?:int",
+  unflatten: "dim:int unflattenedSize:ints",
+  split: "splitSize:intOrInts dim?:int",
+  chunk: "chunks:int dim?:int",
+  unbind: "dim?:int",
+  gather: "dim:int index:tensor",
+  repeat: "...repeats:size",
+  maskedSelect: "mask:tensor",
+  apply: `fn:fn ...others:td | ${APPLY}`,
+  apply_: "fn:fn ...others:td",
+  namedApply: "fn:fn options?:dict ...others:td",
+  empty: `recurse?:bool | ${STATE}`,
+  toModule: "module:moduleLike | preserveModuleState:bool",
+  size: "dim?:int",
+  dim: "",
+  numel: "",
+  bytes: "",
+  isEmpty: "",
+  all: "dim?:int",
+  any: "dim?:int",
+  zero_: "",
+  fill_: "key:key value:number",
+  clamp: "min?:bound max?:bound",
+  isMemmap: "",
+  memmap: `prefix?:text? | ${MEMMAP} ${ARCHIVE} returnEarly:bool`,
+  memmap_: `prefix?:text? | ${MEMMAP} returnEarly:bool`,
+  memmapLike: `prefix?:text? | ${MEMMAP} ${ARCHIVE}`,
+  memmapAsync: `prefix:text? | ${MEMMAP} ${ARCHIVE} ${BACKGROUND}`,
+  save: `prefix:text | ${MEMMAP} ${ARCHIVE}`,
+  saveAsync: `prefix:text | ${MEMMAP} ${ARCHIVE} ${BACKGROUND}`,
+  toH5: `filename:text | ${LAYOUT}`,
+  toH5Async: `filename:text | ${LAYOUT} ${BACKGROUND}`,
+  consolidate: `| filename:text inplace:bool shareMemory:bool ${WRITE}`,
+  consolidateAsync: `| filename:text inplace:bool shareMemory:bool ${WRITE} ${BACKGROUND}`,
+  isConsolidated: "",
+  stateDict: "| flatten:bool prefix:string keepVars:bool",
+  loadStateDict: "state:source | strict:bool assign:bool",
+  loadMemmap_: `prefix:text | ${LOAD}`,
+  memmapRefresh_: "| pickles:any",
+  makeMemmap: "key:key shape:ints | dtype:any",
+  makeMemmapFromTensor: "key:key tensor:tensor | copyData:bool",
+  makeMemmapFromStorage: "key:key storage:storage shape:ints | dtype:any",
+};
+
+/** Forms that many methods share. */
+export const FORMS = { unary: "", binary: "other:operand", compare: "other:any", reduce: "dim?:int | keepdim:bool" };
+
+/** Methods of lazy stacks. */
+export const LAZY_METHODS = {
+  getRagged: "key:key | asList:bool asPaddedTensor:bool paddingValue:number",
+  append: "tensordict:td",
+  insert: "index:int tensordict:td",
+  setEach: "key:key values:list",
+  densify: "",
+};
+
+/** Class methods of TensorDict. */
+export const STATICS = {
+  loadMemmap: `prefix:text | ${LOAD} subpath:any out:td`,
+  load: `prefix:text | ${LOAD} subpath:any out:td`,
+  loadMemmapAsync: `prefix:text | ${LOAD} subpath:any out:td ${BACKGROUND}`,
+  loadAsync: `prefix:text | ${LOAD} subpath:any out:td ${BACKGROUND}`,
+  fromH5: "filename:text | mode:any batchSize:any batchDims:int nonTensorAsStack:bool",
+  fromConsolidated: "filename:text",
+  fromModule: "module:moduleLike | lock:bool",
+  fromDict: `source:source batchSize?:any | ${STATE} lock:bool`,
+  fromkeys: "keys:list value?:any",
+  stack: "list:tds dim?:int",
+  lazyStack: "list:tds dim?:int",
+  maybeDenseStack: "list:tds dim?:int",
+  cat: "list:tds dim?:int",
+};
+
+/** Functions. */
+export const FUNCTIONS = {
+  stack: "list:tds dim?:int",
+  denseStack: "list:tds dim?:int",
+  cat: "list:tds dim?:int",
+  fromModule: "module:moduleLike | lock:bool",
+  toModule: "tensordict:td module:moduleLike | preserveModuleState:bool",
+  loadRemote: `url:text | subpath:any keys:list rows:ints pickles:any ${REMOTE}`,
+  saveRemote: `data:td url:text | robustKey:bool ${REMOTE}`,
+  tensorclass: "fields:dict | pythonName:string",
+  registerTensorClass: "target:fn",
+  unravelKeyList: "keys:keys",
+  lazyStack: STATICS.lazyStack,
+  maybeDenseStack: STATICS.maybeDenseStack,
+  loadMemmap: STATICS.loadMemmap,
+  loadMemmapAsync: STATICS.loadMemmapAsync,
+  makeTensordict: `source:source | ${STATE} lock:bool`,
+  pad: "tensordict:td padSize:ints value?:number",
+  padSequence: "list:tds | padDim:int paddingValue:number returnMask:bool",
+  mergeTensordicts: "list:tds | callbackExist:fn",
+  expandRight: "tensor:tensor shape:ints",
+  expandAsRight: "tensor:tensorOrTd dest:tensorOrTd",
+  toShared: "value:tensorOrTd",
+  fromConsolidated: "filename:text",
+  toSafetensors: `data:td path:text | ${WRITE}`,
+  toSafetensorsAsync: `data:td path:text | ${WRITE} ${BACKGROUND}`,
+  save: `value:any path:text | ${MEMMAP} ${ARCHIVE} ${WRITE}`,
+  saveAsync: `value:any path:text | ${MEMMAP} ${ARCHIVE} ${WRITE} ${BACKGROUND}`,
+  load: `path:text | ${LOAD} subpath:any out:td`,
+  loadAsync: `path:text | ${LOAD} subpath:any out:td ${BACKGROUND}`,
+  fromSafetensors: "path:text | device:any",
+  appendMemmap: "prefix:text rows:td",
+  tensordict: `source?:any batchSize?:any | ${STATE} lock:bool`,
+};

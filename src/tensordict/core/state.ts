@@ -1,0 +1,243 @@
+// What every TensorDict is at its core: batch size, device, names, locks, and a small protocol to reach its entries.
+// The operations are functions over this protocol; the classes above turn them into methods.
+import { type Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
+import { KeyError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
+import { Size } from "../../tensor/size.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import type { TensorDictBase } from "../classes/base.ts";
+import type { NestedTensor } from "./nested.ts";
+import type { Entry, Schema, SizeLike } from "./types.ts";
+
+/** Names of batch dimensions; null when none has one. */
+export type DimNames = readonly (string | null)[] | null;
+
+/** The kinds of collections that operations tell apart. */
+export type CollectionKind = "tensordict" | "lazy" | "tensorclass" | "nonTensor" | "nonTensorStack" | "nested";
+
+/** Where a collection lives on disk. */
+export interface DiskState {
+  /** Its directory; null for anonymous shared memory. */
+  path: string | null;
+  /** Keys added after the directory was first written. */
+  late: Set<string>;
+  robustKey: boolean;
+  /** True while memory and files may differ: after loading and after unlocking. */
+  loose?: boolean;
+}
+
+/** State of a collection that is made from another one. */
+export interface NewState {
+  batchSize: Size;
+  device: Device | null;
+  names: DimNames;
+}
+
+/** How a call is taken back. */
+export interface Undo {
+  /** Null when it changed nothing, or was taken back. */
+  run: (() => void) | null;
+  before: Undo | null;
+  depth: number;
+  /** How many views led here from a collection that is none. */
+  views: number;
+  /** A `using` holds it. */
+  held?: boolean;
+  /** It takes back a lock or an unlock: overlapping ones are taken back by the last of them. */
+  lock?: boolean;
+}
+
+/** What every collection holds: whatever clones or posts an object reads all of its properties, and is refused. */
+const UNCLONEABLE = Object.defineProperty({}, "clone", {
+  enumerable: true,
+  get(): never {
+    throw new TypeError(
+      "TensorDicts cannot be cloned or posted as objects: use clone(), or send toShared(tensordict.memmap())",
+      { code: "not_cloneable" },
+    );
+  },
+});
+
+/** Common part of all collections. */
+export abstract class Collection<S extends Schema = Schema> {
+  /** @internal The schema exists for the compiler only. */
+  declare readonly _schema: S;
+  /** @internal */ readonly _uncloneable = UNCLONEABLE;
+  /** @internal */ _batchSize: Size;
+  /** @internal */ _device: Device | null;
+  /** @internal */ _names: DimNames;
+  /** @internal */ _locked = false;
+  /** @internal Locked collections that hold this one. */ _holders: WeakRef<Collection>[] = [];
+  /** @internal What `using` takes back, the last call first. */ _undo: Undo | null = null;
+  /** @internal */ _disk: DiskState | null = null;
+
+  constructor(state: NewState) {
+    this._batchSize = state.batchSize;
+    this._device = state.device;
+    this._names = state.names;
+  }
+
+  /** @internal */ abstract get _kind(): CollectionKind;
+  /** @internal Name in messages. */ abstract get _className(): string;
+  /** @internal */ abstract _keys(): Iterable<string>;
+  /** @internal */ abstract _own(key: string): Entry | undefined;
+  /** @internal Stores an entry that was checked. */ abstract _put(key: string, entry: Entry): void;
+  /** @internal */ abstract _drop(key: string): void;
+  /** @internal The same kind of collection around other entries. */
+  abstract _like(entries: Map<string, Entry>, state: NewState): Td;
+  /** @internal Where tensors are kept outside of memory and `_own` reads copies of them; undefined elsewhere. */
+  get _outside(): Outside | undefined {
+    return undefined;
+  }
+}
+
+/** What a collection does with tensors that it keeps outside of memory. */
+export interface Outside {
+  /** The entry for what it is: shape and dtype of a tensor, whose elements are not read. */
+  outline(key: string): Entry | undefined;
+  /** Writes into a tensor, or the part of it that an index names; the whole when the index has no parts. */
+  write(key: string, index: readonly unknown[], value: unknown): void;
+  /** Throws for an entry that cannot be kept there. */
+  check(key: string, entry: Entry): void;
+  /** The part of a tensor that an index names. */
+  read(key: string, index: readonly unknown[]): Tensor;
+}
+
+/** Any collection with its methods. */
+// biome-ignore lint/suspicious/noExplicitAny: operations work on every schema
+export type Td = TensorDictBase<any>;
+
+/** Makes collections; filled by the classes, so that operations need not import them. */
+export const make = {} as {
+  tensordict(entries: Map<string, Entry>, state: NewState): Td;
+  lazy(members: Td[], stackDim: number, name: string | null): Td;
+  nonTensor(value: unknown, state: NewState, className?: string): Td;
+  nonTensorStack(values: readonly unknown[], state: NewState, stackDim?: number): Td;
+};
+
+/** True for TensorDicts, tensorclasses, lazy stacks and wrapped values. @torch tensordict.is_tensor_collection */
+export function isTensorCollection(value: unknown): value is Td {
+  return value instanceof Collection && value._kind !== "nested";
+}
+
+/** True for wrapped values. @torch tensordict.is_non_tensor */
+export function isNonTensor(value: unknown): boolean {
+  return value instanceof Collection && (value._kind === "nonTensor" || value._kind === "nonTensorStack");
+}
+
+/** True for nested tensors: they are one entry each. */
+export function isNested(value: unknown): value is NestedTensor {
+  return value instanceof Collection && value._kind === "nested";
+}
+
+/** True for what has entries of its own. */
+export function isBranch(value: unknown): value is Td {
+  return isTensorCollection(value) && !isNonTensor(value);
+}
+
+/** Keys and entries of one level, in order. */
+export function* entriesOf(td: Collection): Generator<[string, Entry]> {
+  for (const key of td._keys()) yield [key, td._own(key) as Entry];
+}
+
+/** The entry under a key for what it is; tensors that are outside of memory are not read. */
+export function outlineOf(td: Collection, key: string): Entry | undefined {
+  return td._outside === undefined ? td._own(key) : td._outside.outline(key);
+}
+
+/** Keys and entries of one level, for what they are. */
+export function* outlinesOf(td: Collection): Generator<[string, Entry]> {
+  for (const key of td._keys()) yield [key, outlineOf(td, key) as Entry];
+}
+
+/** Batch size, device and names of `td`, some of them replaced. */
+export function stateOf(td: Collection, change: Partial<NewState> = {}): NewState {
+  return { batchSize: td._batchSize, device: td._device, names: td._names, ...change };
+}
+
+/** The device that all of these have, null when they differ or have none. */
+export function commonDevice(list: readonly Collection[]): Device | null {
+  const first = list[0]?._device ?? null;
+  return first !== null && list.every((td) => td._device?.equals(first) ?? false) ? first : null;
+}
+
+/** Reads a size from a list or a number. */
+export function toSize(value: SizeLike | undefined | null): Size {
+  if (value === undefined || value === null) return Size.fromList([]);
+  if (value instanceof Size) return value;
+  const list = typeof value === "number" ? [value] : value;
+  if (!Array.isArray(list) || !list.every((n) => Number.isSafeInteger(n))) {
+    throw new ValueError(
+      "batch size was not specified when creating the TensorDict instance and it could not be retrieved from source.",
+    );
+  }
+  return Size.fromList(list as number[]);
+}
+
+/** Reads a device; null and undefined mean none. */
+export function toDeviceOrNull(value: DeviceLike | null | undefined): Device | null {
+  return value === null || value === undefined ? null : toDevice(value);
+}
+
+/** Checks names against the number of batch dimensions; all-null names are no names. */
+export function toNames(names: readonly (string | null)[] | null | undefined, rank: number): DimNames {
+  if (names === null || names === undefined) return null;
+  if (!Array.isArray(names)) throw new TypeError("the names of the dimensions must be a list of str or None");
+  if (names.length !== rank) {
+    throw new ValueError(
+      "the length of the dimension names must match the number of batch dimensions: got " +
+        `${names.length} names for ${rank}.`,
+    );
+  }
+  if (names.every((name) => name === null)) return null;
+  const used = names.filter((name) => name !== null);
+  if (new Set(used).size !== used.length) throw new ValueError("Some dimension names are non-unique.");
+  for (const name of names) {
+    if (name !== null && typeof name !== "string") throw new TypeError("dimension names are strings or null");
+  }
+  return [...names];
+}
+
+/** Locked itself; a lazy stack also when all of its members are. */
+export function isLockedTd(td: Collection): boolean {
+  if (td._locked || td._kind !== "lazy") return td._locked;
+  const { members } = td as unknown as { members: readonly Collection[] };
+  return members.length > 0 && members.every(isLockedTd);
+}
+
+/** Refuses changes of a locked collection. */
+export function requireUnlocked(td: Collection): void {
+  if (isLockedTd(td)) {
+    throw new RuntimeError(
+      "Cannot modify locked TensorDict. For in-place modification, consider using the `set_()` " +
+        "method and make sure the key is present.",
+      { code: "locked" },
+    );
+  }
+}
+
+/** Refuses keys that are no fields of a tensorclass. */
+export function requireFields(td: Collection, keys: Iterable<string>): void {
+  if (td._kind !== "tensorclass") return;
+  const names = (td as unknown as { _fieldNames(): readonly string[] })._fieldNames();
+  for (const key of keys) if (!names.includes(key)) throw new KeyError(`${td._className} has no field '${key}'`);
+}
+
+/** A dimension of a batch of `rank` dimensions, counted from the end when negative; null outside of it. */
+export function wrapBatchDim(dim: number, rank: number): number | null {
+  if (!Number.isInteger(dim)) return null;
+  const wrapped = dim < 0 ? dim + rank : dim;
+  return wrapped >= 0 && wrapped < rank ? wrapped : null;
+}
+
+/** The shape a value has in messages and checks. */
+export function shapeOf(entry: Entry): Size {
+  return entry instanceof Tensor ? entry.shape : entry._batchSize;
+}
+
+/** Filled by the index, which knows how to load. */
+export const loader = {} as {
+  load(prefix: string, options: object): Td;
+  fromH5(filename: string, options: object): Td;
+  toH5(td: Td, filename: string, options: object): Td;
+  toH5Async(td: Td, filename: string, options: object): Promise<Td>;
+};

@@ -1,0 +1,46 @@
+// The few functions of tensors that this room calls by name.
+import {
+  cat,
+  emptyStrided as emptyStridedOf,
+  full as fullOf,
+  stack,
+  zeros as zerosOf,
+} from "../../../generated/functional.ts";
+import { tensor as tensorOf } from "../../api/tensor-data.ts";
+import type { DeviceLike } from "../../tensor/device.ts";
+import type { DTypeLike } from "../../tensor/dtype.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+
+/** A tensor from numbers, arrays of numbers, or a typed array; tensors stay what they are. */
+export function tensor(value: unknown): Tensor {
+  return value instanceof Tensor ? value : tensorOf(value as never);
+}
+
+export function zeros(shape: readonly number[], options: { dtype?: DTypeLike; device?: DeviceLike } = {}): Tensor {
+  return zerosOf(shape, options);
+}
+
+export function full(shape: readonly number[], value: number | boolean): Tensor {
+  return fullOf(shape, value);
+}
+
+export function stackTensors(tensors: readonly Tensor[], dim: number): Tensor {
+  return stack(tensors, dim);
+}
+
+export function catTensors(tensors: readonly Tensor[], dim: number): Tensor {
+  return cat(tensors, dim);
+}
+
+/** The elements in row-major order. */
+export function flatNumbers(t: Tensor): number[] {
+  return t.reshape([-1]).tolist() as number[];
+}
+
+export function emptyStrided(
+  shape: readonly number[],
+  strides: readonly number[],
+  options: { dtype: DTypeLike; device: DeviceLike },
+): Tensor {
+  return emptyStridedOf([...shape], [...strides], options);
+}

@@ -1,0 +1,102 @@
+// Types of TensorDict: what it is built from, what its entries are, and how keys and nested paths are checked.
+import type { Slice } from "../../api/indexing-parse.ts";
+import type { Complex, Float, Int } from "../../tensor/complex.ts";
+import type { DeviceLike } from "../../tensor/device.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import type { TensorDictBase as Collection } from "../classes/base.ts";
+import type { NonTensorData } from "../classes/non-tensor.ts";
+import type { NestedTensor } from "./nested.ts";
+
+/** What a TensorDict stores under a key. */
+export type Entry = Tensor | Collection<Schema> | NestedTensor;
+
+/** Keys and the types under them. */
+// biome-ignore lint/suspicious/noExplicitAny: `any` is the schema of a TensorDict about which nothing is known
+export type Schema = any;
+
+/** One key, or the keys on the way to a nested entry. */
+export type NestedKey = string | readonly NestedKey[];
+
+/** Numbers that become 0-dim tensors. */
+export type NumberLike = number | bigint | boolean | Complex | Int | Float;
+
+/** Nested arrays of numbers. */
+export type NumberArray = readonly (NumberLike | NumberArray)[];
+
+type IsAny<T> = 0 extends 1 & T ? true : false;
+
+/** What is stored for a given value: numbers become tensors, objects TensorDicts, everything else is wrapped. */
+export type Stored<V> =
+  IsAny<V> extends true
+    ? // biome-ignore lint/suspicious/noExplicitAny: nothing is known about the value
+      any
+    : V extends Tensor | Collection | NestedTensor
+      ? V
+      : V extends NumberLike | NumberArray | NodeJS.TypedArray
+        ? Tensor
+        : V extends string | null | Date | ((...args: never[]) => unknown)
+          ? NonTensorData<V>
+          : V extends readonly unknown[]
+            ? Collection
+            : V extends object
+              ? TensorDictOf<StoredAll<V>>
+              : NonTensorData<V>;
+
+/** A schema from the object a TensorDict is built from. */
+export type StoredAll<T> = IsAny<T> extends true ? T : { [K in keyof T & string]: Stored<T[K]> };
+
+// The class itself cannot be named here without a circle of types.
+type TensorDictOf<S> = import("../classes/tensordict.ts").TensorDict<S>;
+
+/** The schema inside an entry; never for tensors. */
+export type Inner<E> = IsAny<E> extends true ? E : E extends { readonly _schema: infer S } ? S : never;
+
+/** Keys of a schema. */
+export type KeyOf<S> = [S] extends [never] ? never : IsAny<S> extends true ? string : keyof S & string;
+
+/** The type under one key. */
+export type ValueAt<S, K> = IsAny<S> extends true ? S : K extends keyof S ? S[K] : never;
+
+/** Paths whose length is not known to the compiler: only where the schema is not known either. */
+export type AnyPath<S> = IsAny<S> extends true ? NestedKey : never;
+
+/** What `td.at(key)` gives: values that are no tensors come unwrapped. */
+export type Unwrapped<E> = IsAny<E> extends true ? E : E extends NonTensorData<infer V> ? V : E;
+
+/** Options of constructors. */
+export interface CollectionOptions {
+  /** Leading dimensions shared by all entries. */
+  batchSize?: SizeLike;
+  /** All entries are moved there; null leaves them where they are. */
+  device?: DeviceLike | null;
+  /** Names of the batch dimensions. */
+  names?: readonly (string | null)[] | null;
+  /** Lock it at once. */
+  lock?: boolean;
+}
+
+/** A size: a list, or one number. */
+export type SizeLike = readonly number[] | number;
+
+/** How keys, values and items are listed. */
+export interface IterationOptions {
+  /** Go into nested TensorDicts. */
+  includeNested?: boolean;
+  /** Only what is no TensorDict. */
+  leavesOnly?: boolean;
+  /** In alphabetical order of the full key. */
+  sort?: boolean;
+}
+
+/** One part of an index of the batch. Strings are slices such as "0:2", or "...". */
+export type IndexPart =
+  | number
+  | bigint
+  | boolean
+  | null
+  | Tensor
+  | Slice
+  | `${string}:${string}`
+  | "..."
+  | readonly IndexList[];
+type IndexList = number | bigint | boolean | readonly IndexList[];

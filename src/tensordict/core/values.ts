@@ -1,0 +1,28 @@
+// Regular nested arrays of values.
+import { Size } from "../../tensor/size.ts";
+
+/** The shape and the values of nested arrays, as far as they are regular. */
+export function regularValues(data: unknown): { values: unknown[]; shape: Size } {
+  const shape: number[] = [];
+  let level: unknown[] = [data];
+  // What contains itself would be regular for ever.
+  const seen = new Set<unknown>();
+  for (let depth = 0; depth < 64; depth++) {
+    if (level.length === 0 || !level.every(Array.isArray)) break;
+    if (level.some((item) => seen.has(item))) break;
+    for (const item of level) seen.add(item);
+    const length = (level[0] as unknown[]).length;
+    if (!level.every((item) => (item as unknown[]).length === length)) break;
+    shape.push(length);
+    level = level.flat(1);
+  }
+  return { values: level, shape: Size.fromList(shape) };
+}
+
+/** Flat values as nested lists of a shape. */
+export function nestedValues(values: readonly unknown[], shape: readonly number[]): unknown {
+  if (shape.length === 0) return values[0];
+  const count = shape[0] as number;
+  const step = count === 0 ? 0 : values.length / count;
+  return Array.from({ length: count }, (_, i) => nestedValues(values.slice(i * step, (i + 1) * step), shape.slice(1)));
+}

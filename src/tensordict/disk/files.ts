@@ -1,0 +1,100 @@
+// save and load as users call them: of TensorDicts in directories, or of anything that .pt files hold.
+import { statSync } from "node:fs";
+import { guarded } from "../../io/base/errors.ts";
+import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
+import type { FileWriteOptions } from "../../io/store/single-file.ts";
+import { loadTorch } from "../../io/torch/torch-file.ts";
+import { saveTorch, saveTorchAsync } from "../../io/torch/torch-save.ts";
+import { checkCall } from "../../tensor/checks.ts";
+import { FUNCTIONS } from "../core/signatures.ts";
+import { isTensorCollection, type Td } from "../core/state.ts";
+import { type LoadOptions, loadTree, loadTreeAsync } from "./memmap-load.ts";
+import type { MemmapOptions } from "./memmap-save.ts";
+
+const TORCH_FILE = /\.(pt|pth)$/i;
+const OF_TENSORDICTS = /\.tdz$/i;
+
+/**
+ * Saves a value. A TensorDict becomes a directory of mapped files, as tensordict does it, unless the path ends in
+ * `.pt` or `.pth`; anything else becomes a file of torch's.
+ * @param value tensors, parameters, state dicts, plain values, nested as they are (see `io.saveTorch`), or a TensorDict
+ * @throws FormatError for values that such files do not hold
+ * @example
+ * ```ts
+ * save({ weight: ones(2, 2) }, "/tmp/zensor-example.pt")
+ * load("/tmp/zensor-example.pt").weight.sum() // tensor(4.)
+ * ```
+ * @torch torch.save, tensordict.save
+ */
+export function save(value: unknown, path: string, options: MemmapOptions & FileWriteOptions = {}): void {
+  checkCall("save", FUNCTIONS.save, arguments);
+  if (isTensorCollection(value) && !TORCH_FILE.test(path)) (value as Td).save(path, options);
+  else saveTorch(value, path, ofFiles(options));
+}
+
+/**
+ * `save` while the program goes on: native threads write. The value must not change until it is done; a signal leaves
+ * what was there before.
+ * @example
+ * ```ts
+ * await saveAsync({ weight: ones(2, 2) }, "/tmp/zensor-later.pt", { signal: AbortSignal.timeout(60_000) })
+ * load("/tmp/zensor-later.pt").weight.sum() // tensor(4.)
+ * ```
+ */
+export async function saveAsync(
+  value: unknown,
+  path: string,
+  options: MemmapOptions & FileWriteOptions & BackgroundOptions = {},
+): Promise<void> {
+  checkCall("saveAsync", FUNCTIONS.saveAsync, arguments);
+  if (isTensorCollection(value) && !TORCH_FILE.test(path)) await (value as Td).saveAsync(path, options);
+  else await saveTorchAsync(value, path, ofFiles(options));
+}
+
+/**
+ * Loads what was saved: a file of torch's, or the TensorDict of a directory. Tensors are views of the file, read when
+ * they are used. Nothing in a file is ever run: a pickle that asks for more than data is an error.
+ * @throws FileNotFoundError when there is nothing
+ * @throws FormatError when a file is damaged or holds something else
+ * @example
+ * ```ts
+ * save({ step: 3, state: { bias: zeros(2) } }, "/tmp/zensor-example.pt")
+ * load("/tmp/zensor-example.pt").step // 3
+ * ```
+ * @torch torch.load, tensordict.load
+ */
+// biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
+export function load(path: string, options: LoadOptions = {}): any {
+  checkCall("load", FUNCTIONS.load, arguments);
+  return isTree(path) ? loadTree(path, options) : loadTorch(path);
+}
+
+/**
+ * `load` while the program goes on. It pays for directories of thousands of files; single files are mapped in
+ * microseconds, whatever their size, and are read when they are used.
+ * @example
+ * ```ts
+ * await saveAsync(new TensorDict({ a: arange(3) }, []), "/tmp/zensor-later");
+ * (await loadAsync("/tmp/zensor-later")).get("a") // MemoryMappedTensor([0, 1, 2])
+ * ```
+ */
+export async function loadAsync(
+  path: string,
+  options: LoadOptions & BackgroundOptions = {},
+  // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
+): Promise<any> {
+  checkCall("loadAsync", FUNCTIONS.loadAsync, arguments);
+  return isTree(path) ? await loadTreeAsync(path, options) : loadTorch(path);
+}
+
+/** The options that single files have, too. */
+function ofFiles(options: FileWriteOptions & BackgroundOptions): FileWriteOptions & BackgroundOptions {
+  const names = ["numThreads", "fsync", "remote", "signal", "onProgress"];
+  return Object.fromEntries(Object.entries(options).filter(([name]) => names.includes(name)));
+}
+
+function isTree(path: string): boolean {
+  return (
+    OF_TENSORDICTS.test(path) || guarded(path, () => statSync(path, { throwIfNoEntry: false })?.isDirectory()) === true
+  );
+}

@@ -1,0 +1,178 @@
+// Loads memory-mapped directories and archives of them: the structure is read at once, the bytes of tensors when they
+// are used.
+import { statSync } from "node:fs";
+import { guarded, OSError } from "../../io/base/errors.ts";
+import { Slices } from "../../io/base/slices.ts";
+import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
+import { type MapRequest, mapFiles, mapFilesLater } from "../../io/disk/mapping.ts";
+import { whileUnreplaced, whileUnreplacedLater } from "../../io/disk/unreplaced.ts";
+import { type ReadOptions, readDirectory, readDirectoryLater } from "../../io/memmap/memmap-read.ts";
+import { type LeafNode, leavesOf, type TreeNode } from "../../io/memmap/tree.ts";
+import { CPU, type Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
+import { ValueError } from "../../tensor/errors.ts";
+import { Storage } from "../../tensor/storage.ts";
+import { makeContiguous, Tensor } from "../../tensor/tensor.ts";
+import type { Td } from "../core/state.ts";
+import type { Entry } from "../core/types.ts";
+import { loadArchive } from "./archive-load.ts";
+import { MemoryMappedTensor } from "./mapped-tensor.ts";
+import { buildTree, type PickleChoice } from "./tree-load.ts";
+
+/** How a directory is loaded. */
+export interface LoadOptions {
+  /** Move everything there; "meta" reads no bytes. */
+  device?: DeviceLike | null;
+  /** Load only this sub-tree. */
+  subpath?: string | readonly string[];
+  /**
+   * "r+" writes through, "r" keeps changes private; by default as the files of a directory allow, and private for an
+   * archive.
+   */
+  mode?: "r" | "r+";
+  /** False: file names are the keys as they are, before their encoded forms are tried. */
+  robustKey?: boolean;
+  /** Threads that open files. */
+  numThreads?: number;
+  /** Receives the entries, level by level; what is not on disk is removed from it. */
+  out?: Td;
+  /**
+   * What to do with values that Python pickled: refuse them (default), keep their bytes unread, or read those that are
+   * plain data (sets, bytes, tuples, dicts of any keys, complex numbers), which runs nothing.
+   */
+  pickles?: PickleChoice;
+}
+
+const EACCES = 13;
+const EROFS = 30;
+
+/** What is to be mapped: a tensor without elements has no file. */
+function requestsFor(leaves: readonly LeafNode[]): MapRequest[] {
+  const filled = leaves.filter((leaf) => leaf.meta.nbytes > 0);
+  return filled.map((leaf) => ({ path: leaf.path, nbytes: leaf.meta.nbytes }));
+}
+
+/** How files are mapped that could not be mapped for writing. */
+function modeAfter(error: unknown, { mode }: LoadOptions): "r" {
+  if (mode === undefined && error instanceof OSError && (error.errno === EACCES || error.errno === EROFS)) return "r";
+  throw error;
+}
+
+function mapLeaves(leaves: readonly LeafNode[], options: LoadOptions): Storage[] {
+  const requests = requestsFor(leaves);
+  const { mode = "r+", numThreads = 1 } = options;
+  try {
+    return mapFiles(requests, mode, numThreads);
+  } catch (error) {
+    return mapFiles(requests, modeAfter(error, options), numThreads);
+  }
+}
+
+async function mapLeavesLater(
+  leaves: readonly LeafNode[],
+  options: LoadOptions & BackgroundOptions,
+): Promise<Storage[]> {
+  const requests = requestsFor(leaves);
+  const { mode = "r+", numThreads = 1 } = options;
+  try {
+    return await mapFilesLater(requests, mode, numThreads, options);
+  } catch (error) {
+    return await mapFilesLater(requests, modeAfter(error, options), numThreads, options);
+  }
+}
+
+function checkMode({ mode = "r" }: LoadOptions): void {
+  if (mode !== "r" && mode !== "r+") throw new ValueError(`mode must be 'r', 'r+' or None, got '${String(mode)}'.`);
+}
+
+/** Loads what `prefix` holds. A directory that is replaced meanwhile (see `atomic`) is read again. */
+export function loadTree(prefix: string, options: LoadOptions = {}): Td {
+  checkMode(options);
+  return given(
+    whileUnreplaced(prefix, () => loadOnce(prefix, options)),
+    options,
+  );
+}
+
+/** `loadTree` in slices, with files opened by native threads; a signal leaves nothing open. */
+export async function loadTreeAsync(prefix: string, options: LoadOptions & BackgroundOptions = {}): Promise<Td> {
+  checkMode(options);
+  const slices = new Slices(options.signal);
+  const td = await whileUnreplacedLater(prefix, () => loadOnceLater(prefix, options, slices), options.signal);
+  return given(td, options);
+}
+
+function targetOf({ device }: LoadOptions): Device {
+  return device === undefined || device === null ? CPU : toDevice(device);
+}
+
+function isFile(prefix: string): boolean {
+  return guarded(prefix, () => statSync(prefix, { throwIfNoEntry: false })?.isDirectory()) === false;
+}
+
+function loadOnce(prefix: string, options: LoadOptions): Td {
+  const target = targetOf(options);
+  const td = isFile(prefix) ? loadArchive(prefix, target, options) : loadDirectory(prefix, target, options);
+  return target.type === "cuda" ? td.to(target) : td;
+}
+
+async function loadOnceLater(prefix: string, options: LoadOptions & BackgroundOptions, slices: Slices): Promise<Td> {
+  const target = targetOf(options);
+  // One file is mapped in a moment; the meta device maps nothing.
+  if (isFile(prefix) || target.type === "meta") return loadOnce(prefix, options);
+  const node = await readDirectoryLater(prefix, readOptions(options), slices);
+  const leaves = leavesOf(node);
+  const td = built(node, mappedTensors(leaves, await mapLeavesLater(leaves, options)), CPU, options);
+  return target.type === "cuda" ? td.to(target) : td;
+}
+
+function readOptions({ subpath, robustKey = true }: LoadOptions): ReadOptions {
+  return { robustKey, ...(subpath === undefined ? {} : { subpath }) };
+}
+
+function loadDirectory(prefix: string, device: Device, options: LoadOptions): Td {
+  const node = readDirectory(prefix, readOptions(options));
+  const leaves = leavesOf(node);
+  if (device.type !== "meta") return built(node, mappedTensors(leaves, mapLeaves(leaves, options)), CPU, options);
+  const tensors = new Map<LeafNode, Tensor>();
+  for (const leaf of leaves)
+    tensors.set(leaf, makeContiguous(Storage.meta(leaf.meta.nbytes), leaf.meta.shape, leaf.meta.dtype));
+  return built(node, tensors, device, options);
+}
+
+/** The tensors of all leaves; `storages` are those of the leaves that have bytes, in their order. */
+function mappedTensors(leaves: readonly LeafNode[], storages: readonly Storage[]): Map<LeafNode, Tensor> {
+  const tensors = new Map<LeafNode, Tensor>();
+  let used = 0;
+  for (const leaf of leaves) {
+    const { nbytes, shape, dtype } = leaf.meta;
+    const storage = nbytes > 0 ? (storages[used++] as Storage) : Storage.allocate(0);
+    tensors.set(leaf, MemoryMappedTensor._over(storage, shape, dtype));
+  }
+  return tensors;
+}
+
+function built(node: TreeNode, tensors: ReadonlyMap<LeafNode, Tensor>, device: Device, options: LoadOptions): Td {
+  return buildTree(node, { tensors, device, pickles: options.pickles ?? "refuse", onDisk: true });
+}
+
+function given(td: Td, { out }: LoadOptions): Td {
+  if (out === undefined) return td;
+  // What does not fit is found before the first change.
+  loadInto(out.clone(false) as Td, td);
+  return loadInto(out, td);
+}
+
+// Levels that are there stay the objects they are; tensors are replaced.
+function loadInto(out: Td, td: Td): Td {
+  for (const key of [...out._keys()]) if (td._own(key) === undefined) out.del_(key);
+  for (const key of td._keys()) {
+    const [own, entry] = [out._own(key), td._own(key) as Entry];
+    if (isLevel(own) && isLevel(entry)) loadInto(own, entry);
+    else out.set(key, entry);
+  }
+  return out;
+}
+
+function isLevel(entry: Entry | undefined): entry is Td {
+  return entry !== undefined && !(entry instanceof Tensor) && entry._kind === "tensordict";
+}

@@ -1,0 +1,86 @@
+// How TensorDicts over HDF5 files are opened.
+import type { Hdf5File } from "../../io/hdf5/hdf5.ts";
+import type { Hdf5Layout, Hdf5Mode } from "../../io/hdf5/hdf5-engine.ts";
+import type { DType } from "../../tensor/dtype.ts";
+import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
+import { numelOf } from "../../tensor/size.ts";
+import { Storage } from "../../tensor/storage.ts";
+import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
+import type { CollectionOptions, SizeLike } from "../core/types.ts";
+
+/** A group inside an open file. */
+export interface Hdf5Group {
+  file: Hdf5File;
+  /** Names joined by "/"; "" is the file itself. */
+  path?: string;
+}
+
+/** How a PersistentTensorDict is opened, and how the datasets that it writes are stored. */
+export interface PersistentOptions extends Hdf5Layout {
+  /** The file. Either this or `group` is given. */
+  filename?: string;
+  /** @internal Where the file is while it has another path still. */
+  written?: string;
+  /** An open file, or a group in it; closing it is left to whoever opened it. */
+  group?: Hdf5File | Hdf5Group;
+  /** As in h5py: "r" (the default), "r+", "w", "w-", "x" or "a". */
+  mode?: Hdf5Mode;
+  /** Leading dimensions that all entries share; none by default. */
+  batchSize?: SizeLike;
+  device?: CollectionOptions["device"];
+  names?: CollectionOptions["names"];
+  /** Read values that another program wrote, one per element of the batch, as a stack. */
+  nonTensorAsStack?: boolean;
+}
+
+/** How `fromH5` opens a file. */
+export interface FromH5Options {
+  mode?: Hdf5Mode;
+  /** Without it every level gets the longest leading shape that its entries share. */
+  batchSize?: SizeLike;
+  /** The most batch dimensions. */
+  batchDims?: number;
+  nonTensorAsStack?: boolean;
+}
+
+/** How datasets are stored. */
+export function layoutOf(options: PersistentOptions): Hdf5Layout {
+  const names = ["compression", "compressionOpts", "shuffle", "chunks", "maxShape"];
+  return Object.fromEntries(Object.entries(options).filter(([name]) => names.includes(name)));
+}
+
+/** Throws unless one of both is given. */
+export function requireOne(filename: unknown, group: unknown): void {
+  if ((filename === undefined) !== (group === undefined)) return;
+  throw new RuntimeError("Either group or filename must be provided, and not both.");
+}
+
+/** A key with a slash would become groups, and be another key when it is read. */
+export function requireNoSlash(key: string): void {
+  if (!key.includes("/")) return;
+  throw new KeyError(
+    `The key ${JSON.stringify(key)} cannot be saved in an HDF5 file, where a slash leads into a group. ` +
+      "A nested key such as ['a', 'b'] does the same.",
+  );
+}
+
+/** Throws for something else in the place of the options. */
+export function requireObject(options: unknown): void {
+  if (typeof options === "object" && options !== null) return;
+  throw new TypeError("PersistentTensorDict() takes an object with a filename or a group");
+}
+
+/** The error for a tensor that files cannot keep. */
+export function noGradients(): RuntimeError {
+  return new RuntimeError("Cannot set a tensor that has requires_grad=True.");
+}
+
+/** Shape and dtype of a tensor without its elements: for listing and printing only. */
+export function outlineTensor(dtype: DType, shape: readonly number[]): Tensor {
+  return makeContiguous(Storage.borrow(0, numelOf(shape) * dtype.itemsize, null), shape, dtype);
+}
+
+/** A shape as Python prints it. */
+export function pythonTuple(shape: readonly number[]): string {
+  return `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;
+}

@@ -1,0 +1,129 @@
+// Reading, listing and removing entries, nested keys included.
+import { KeyError } from "../../tensor/errors.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { keyPath, keyText, missingKey } from "../core/keys.ts";
+import {
+  entriesOf,
+  isBranch,
+  isNested,
+  isNonTensor,
+  isTensorCollection,
+  outlineOf,
+  requireUnlocked,
+  type Td,
+} from "../core/state.ts";
+import type { Entry, IterationOptions, NestedKey } from "../core/types.ts";
+import { resolvePath, setEntry } from "./writes.ts";
+
+/** The entry under a key, undefined when it is not there. */
+export function findEntry(td: Td, key: NestedKey): Entry | undefined {
+  if (typeof key === "string") return td._own(key);
+  let at: Entry = td;
+  for (const part of keyPath(key)) {
+    if (!isBranch(at)) return undefined;
+    const next: Entry | undefined = at._own(part);
+    if (next === undefined) return undefined;
+    at = next;
+  }
+  return at;
+}
+
+/** The entry under a key; a missing one is an error. */
+export function requireEntry(td: Td, key: NestedKey): Entry {
+  const [holder, last] = resolvePath(td, keyPath(key));
+  const entry = holder._own(last);
+  if (entry === undefined) throw missingKey(last, holder._className, holder._keys());
+  return entry;
+}
+
+/** Removes an entry. */
+export function deleteEntry(td: Td, key: NestedKey): void {
+  const [holder, last] = resolvePath(td, keyPath(key));
+  requireUnlocked(holder);
+  if (outlineOf(holder, last) === undefined) throw missingKey(last, holder._className, holder._keys());
+  holder._drop(last);
+}
+
+/** Renames an entry, which moves to the end. */
+export function renameKey(td: Td, before: NestedKey, after: NestedKey, safe: boolean): void {
+  const entry = requireEntry(td, before);
+  if (safe && findEntry(td, after) !== undefined) {
+    throw new KeyError(`key ${keyText(keyPath(after))} already present in TensorDict.`);
+  }
+  requireUnlocked(td);
+  requireUnlocked(resolvePath(td, keyPath(before))[0]);
+  if (keyText(keyPath(before)) === keyText(keyPath(after))) return;
+  setEntry(td, after, entry);
+  deleteEntry(td, before);
+}
+
+/** A path and the entry under it. */
+export type PathEntry = readonly [readonly string[], Entry];
+
+/** How the entries of one level are listed: read, or for what they are. */
+type Lister = typeof entriesOf;
+
+function* walk(
+  td: Td,
+  prefix: readonly string[],
+  nested: boolean,
+  leavesOnly: boolean,
+  list: Lister,
+): Generator<PathEntry> {
+  for (const [key, entry] of list(td)) {
+    const path = prefix.length === 0 ? [key] : [...prefix, key];
+    const branch = isBranch(entry);
+    const shown = !leavesOnly || !isTensorCollection(entry);
+    // Children come before the TensorDict that holds them; a file lists its groups first.
+    const holderFirst = td._outside !== undefined;
+    if (shown && holderFirst) yield [path, entry];
+    if (branch && nested) yield* walk(entry, path, true, leavesOnly, list);
+    if (shown && !holderFirst) yield [path, entry];
+  }
+}
+
+/** Paths and entries in the order of insertion, children before their parent. */
+export function listEntries(td: Td, options: IterationOptions, lister: Lister = entriesOf): PathEntry[] {
+  const list = [...walk(td, [], options.includeNested === true, options.leavesOnly === true, lister)];
+  if (options.sort === true) {
+    const text = (path: readonly string[]) => path.join(".");
+    list.sort(([a], [b]) => (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0));
+  }
+  return list;
+}
+
+/** Lets `fn` change every tensor of the tree in place; false says that it did not. */
+export function changeTensors(
+  td: Td,
+  fn: (t: Tensor, path: readonly string[]) => Tensor | false,
+  prefix: readonly string[] = [],
+): void {
+  if (td._kind === "lazy") {
+    for (const member of (td as unknown as { members: Td[] }).members) changeTensors(member, fn, prefix);
+    return;
+  }
+  for (const [key, entry] of entriesOf(td)) {
+    const path = [...prefix, key];
+    if (entry instanceof Tensor) {
+      if (fn(entry, path) !== false) td._outside?.write(key, [], entry);
+    } else if (isNested(entry)) fn(entry._values, path);
+    else if (!isNonTensor(entry)) changeTensors(entry, fn, path);
+  }
+}
+
+/**
+ * Every tensor of the tree with its path; of a lazy stack those of its members, of a nested tensor the one that has the
+ * elements of all components.
+ */
+export function* tensorsOf(td: Td, prefix: readonly string[] = []): Generator<[readonly string[], Tensor]> {
+  if (td._kind === "lazy") {
+    for (const member of (td as unknown as { members: Td[] }).members) yield* tensorsOf(member, prefix);
+    return;
+  }
+  for (const [key, entry] of entriesOf(td)) {
+    const path = [...prefix, key];
+    if (entry instanceof Tensor) yield [path, entry];
+    else if (isNested(entry)) yield [path, entry._values];
+    else if (!isNonTensor(entry)) yield* tensorsOf(entry, path);
+  }
+}

@@ -1,0 +1,251 @@
+// Writing through an index of the batch: `td.setAt(0, value)`, and into a part of one entry.
+import { Slice } from "../../api/indexing-parse.ts";
+import { RuntimeError } from "../../tensor/errors.ts";
+import { Size, sameSizes } from "../../tensor/size.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import type { LazyLike } from "../classes/lazy.ts";
+import { isSource, sourceEntries, toEntry, toValues } from "../core/convert.ts";
+import { badKey, keyPath } from "../core/keys.ts";
+import { noNested } from "../core/nested.ts";
+import { rehearseSetAt } from "../core/rehearsal.ts";
+import { entriesOf, isBranch, isNested, isNonTensor, make, outlineOf, stateOf, type Td } from "../core/state.ts";
+import { tensor, zeros } from "../core/tensor-ops.ts";
+import type { Entry, NestedKey } from "../core/types.ts";
+import { indexedSize, normalize, tensorIndex } from "./indexing.ts";
+import { valuesOf } from "./stacking.ts";
+import { allOrNothing, planInto, requireOutline, requirePlace, resolvePath, type Writes } from "./writes.ts";
+
+type Index = readonly unknown[];
+
+/** An index as a list of its parts. */
+function partsOf(index: unknown): Index {
+  return Array.isArray(index) ? index : [index];
+}
+
+/** Python's `td[index] = value`. */
+export function writeIndex(td: Td, index: unknown, value: unknown): void {
+  allOrNothing((writes) => planIndex(td, partsOf(index), value, writes));
+}
+
+function planIndex(td: Td, index: Index, value: unknown, writes: Writes): void {
+  const parts = normalize(index, td._batchSize.length);
+  if (isNonTensor(td)) planOwnValues(td, parts, value, writes);
+  else if (isBranch(value)) planEntries(td, parts, entriesOf(value), writes);
+  else if (isSource(value)) planEntries(td, parts, sourceEntries(value), writes);
+  else planFill(td, parts, value, writes);
+}
+
+/** Writes into part of an existing entry; the index may reach beyond the batch. */
+export function writePart(td: Td, key: NestedKey, value: unknown, index: unknown): void {
+  const [holder, last] = resolvePath(td, keyPath(key));
+  const parts = partsOf(index);
+  allOrNothing((writes) => {
+    if (holder._kind === "lazy" && planMembers(holder, last, parts, value, writes)) return;
+    const [, , entry] = requireOutline(holder, last);
+    if (entry instanceof Tensor) planPart(holder, last, entry, parts, value, writes);
+    else if (isBranch(entry)) planIndex(entry, parts, value, writes);
+    else planEntry(holder, last, entry, normalize(parts, holder._batchSize.length), value, writes);
+  });
+}
+
+/** Plans writing into the part of a tensor that an index names. */
+function planPart(td: Td, key: string, own: Tensor, index: Index, value: unknown, writes: Writes): void {
+  const outside = td._outside;
+  if (td._kind === "lazy") {
+    if (!planMembers(td, key, index, value, writes)) planStacked(td, key, own, index, value, writes);
+  } else if (outside !== undefined) {
+    writes.push(() => outside.write(key, index, value));
+  } else {
+    rehearseSetAt(own, tensorIndex(index), value);
+    writes.push(() => own.setAt(tensorIndex(index), value as number));
+  }
+}
+
+/** Tensors under one key in each member of a stack; null where some are none. */
+function memberTensors(members: readonly Td[], key: string): Tensor[] | null {
+  const own = members.map((member) => outlineOf(member, key));
+  return own.every((entry) => entry instanceof Tensor) ? (own as Tensor[]) : null;
+}
+
+function isBasic(part: unknown): boolean {
+  return typeof part === "number" || part === ":" || part instanceof Slice;
+}
+
+/** Which members of a stack an index of numbers and slices names, and what of each. */
+function splitIndex(lazy: LazyLike, parts: Index): { picked: number[]; one: boolean; inner: Index; dim: number } {
+  const { stackDim, members } = lazy;
+  const own = parts[stackDim] ?? ":";
+  const found = tensor(Float64Array.from(members, (_, i) => i)).at(own as number);
+  return {
+    picked: found.reshape([-1]).tolist() as number[],
+    one: typeof own === "number",
+    inner: [...parts.slice(0, stackDim), ...parts.slice(stackDim + 1)],
+    dim: stackDim - parts.slice(0, stackDim).filter((part) => typeof part === "number").length,
+  };
+}
+
+/** Plans writing through numbers and slices, member by member; false for other indices and other entries. */
+function planMembers(td: Td, key: string, index: Index, value: unknown, writes: Writes): boolean {
+  const lazy = td as unknown as LazyLike;
+  const tensors = memberTensors(lazy.members, key);
+  const [first] = tensors ?? [];
+  if (tensors === null || first === undefined || !tensors.every((t) => t.ndim === first.ndim)) return false;
+  const parts = normalize(index, first.ndim + 1);
+  if (!parts.every(isBasic)) return false;
+  const { picked, one, inner, dim } = splitIndex(lazy, parts);
+  let shared: unknown = value;
+  let each: readonly Tensor[] | null = null;
+  if (!one && (value instanceof Tensor || Array.isArray(value))) {
+    const source = tensor(value);
+    shared = source;
+    if (source.ndim > 0) {
+      // Members of different shapes have no common part: one number for all is possible only.
+      if (!tensors.every((t) => sameSizes(t._shape, first._shape))) return false;
+      const shape = [
+        ...first._shape.slice(0, lazy.stackDim),
+        lazy.members.length,
+        ...first._shape.slice(lazy.stackDim),
+      ];
+      each = source.expand([...indexedSize(shape, parts)]).unbind(dim);
+    }
+  }
+  for (const [i, at] of picked.entries()) {
+    planPart(lazy.members[at] as Td, key, tensors[at] as Tensor, inner, each === null ? shared : each[i], writes);
+  }
+  return true;
+}
+
+/**
+ * What a lazy stack reads is a copy. For an index of any kind, the part is written into the copy, and the members that
+ * have elements of it get theirs back.
+ */
+function planStacked(td: Td, key: string, own: Tensor, index: Index, value: unknown, writes: Writes): void {
+  const { stackDim, members } = td as unknown as LazyLike;
+  rehearseSetAt(own, tensorIndex(index), value);
+  const line = own._shape.map((n, dim) => (dim === stackDim ? n : 1));
+  const numbers = tensor(Float64Array.from(members, (_, i) => i)).reshape(line);
+  const parts = index.length === 0 ? ["..."] : index;
+  const found = numbers.expand([...own._shape]).at(...(parts as number[]));
+  const whole = own.clone();
+  writes.push(() => whole.setAt(tensorIndex(index), value as number));
+  for (const i of new Set(found.reshape([-1]).tolist() as number[])) {
+    const member = members[i] as Td;
+    planInto(member, key, member._own(key) as Entry, whole.select(stackDim, i), writes);
+  }
+}
+
+/** One value for the part of every tensor. */
+function planFill(td: Td, index: Index, value: unknown, writes: Writes): void {
+  for (const key of td._keys()) {
+    if (td._kind === "lazy" && planMembers(td, key, index, value, writes)) continue;
+    const entry = outlineOf(td, key) as Entry;
+    if (entry instanceof Tensor) planPart(td, key, entry, index, value, writes);
+    else if (isNested(entry)) throw noNested("writing a part", key);
+    else if (!isNonTensor(entry)) planFill(entry, index, value, writes);
+  }
+}
+
+function planEntries(td: Td, index: Index, pairs: Iterable<[string, unknown]>, writes: Writes): void {
+  for (const [key, item] of pairs) {
+    if (typeof key !== "string") throw badKey(key);
+    const own = outlineOf(td, key);
+    if (own === undefined) planNew(td, key, index, item, writes);
+    else planEntry(td, key, own, index, item, writes);
+  }
+}
+
+function planEntry(td: Td, key: string, own: Entry, index: Index, item: unknown, writes: Writes): void {
+  if (own instanceof Tensor) planPart(td, key, own, index, item, writes);
+  else if (isNested(own)) throw noNested("writing a part", key);
+  else if (isNonTensor(own)) planNonTensor(td, key, own as Td, index, item, writes);
+  else planIndex(own as Td, index, item, writes);
+}
+
+/** A key that only the source has is made, zero outside of the index. */
+function planNew(td: Td, key: string, index: Index, item: unknown, writes: Writes): void {
+  requirePlace(td, key);
+  const made = blankFor(td, index, item, key);
+  td._outside?.check(key, made);
+  writes.push(() => td._put(key, made));
+}
+
+/** The values that an index picks out of a collection, made of `item`. */
+function valuesFor(td: Td, index: Index, item: unknown, key: string): Td {
+  const size = Size.fromList(indexedSize(td._batchSize, index));
+  return toValues(item, stateOf(td, { batchSize: size, device: null, names: null }), key);
+}
+
+/** The text of Python's error for a part of one value that files or shared memory hold. */
+const ONE_VALUE =
+  "You're attempting to update a leaf in-place with a shared tensordict, but the new value does not match the " +
+  "previous. If you're using NonTensorData, see the class documentation to see how to properly pre-allocate memory " +
+  "in shared contexts.";
+
+interface ValueStack {
+  _assignAt(index: Index, value: Td): void;
+}
+
+function planOwnValues(td: Td, index: Index, item: unknown, writes: Writes): void {
+  const value = valuesFor(td, index, item, "data");
+  if (td._kind === "nonTensorStack") {
+    writes.push(() => (td as unknown as ValueStack)._assignAt(index, value));
+  } else if (!sameValue(td, value)) {
+    throw new RuntimeError("a NonTensorData holds one value for all elements: a part of them cannot have another one");
+  }
+}
+
+function sameValue(own: Td, value: Td): boolean {
+  const { value_ } = own as unknown as { value_: unknown };
+  return valuesOf(value).every((item) => Bun.deepEquals(item, value_, true));
+}
+
+function planNonTensor(td: Td, key: string, own: Td, index: Index, item: unknown, writes: Writes): void {
+  if (td._kind === "lazy") {
+    planValuesOfMembers(td, key, index, item, writes);
+    return;
+  }
+  const value = valuesFor(td, index, item, key);
+  if (own._kind === "nonTensor" && sameValue(own, value)) return;
+  if (own._kind === "nonTensor" && td.isMemmap()) throw new RuntimeError(ONE_VALUE);
+  const stack = own._kind === "nonTensorStack" ? own : (own as unknown as { toStack(): Td }).toStack();
+  writes.push(() => {
+    (stack as unknown as ValueStack)._assignAt(index, value);
+    if (stack !== own || td._outside !== undefined) td._put(key, stack);
+  });
+}
+
+function planValuesOfMembers(td: Td, key: string, index: Index, item: unknown, writes: Writes): void {
+  const lazy = td as unknown as LazyLike;
+  if (!index.every(isBasic)) {
+    throw new RuntimeError(
+      `the values under '${key}' of a lazy stack are written through numbers and slices only; densify() it first`,
+    );
+  }
+  const { picked, one, inner, dim } = splitIndex(lazy, index);
+  const value = valuesFor(td, index, item, key);
+  const parts = one ? [value] : (value.unbind(dim) as readonly Td[]);
+  for (const [i, at] of picked.entries()) {
+    const member = lazy.members[at] as Td;
+    planNonTensor(member, key, member._own(key) as Td, inner, parts[i], writes);
+  }
+}
+
+/** A new entry for `key`, blank but for the part that an index names. */
+function blankFor(td: Td, index: Index, item: unknown, key: string): Entry {
+  const size = Size.fromList(indexedSize(td._batchSize, index));
+  const entry = toEntry(item, stateOf(td, { batchSize: size, names: null }), key);
+  if (entry instanceof Tensor) {
+    const feature = entry._shape.slice(size.length);
+    const blank = zeros([...td._batchSize, ...feature], { dtype: entry.dtype, device: entry.device });
+    return blank.setAt(tensorIndex(index), entry);
+  }
+  if (isNested(entry)) throw noNested("writing a part", key);
+  if (isNonTensor(entry)) {
+    const stack = (make.nonTensor(null, stateOf(td, { names: null })) as unknown as { toStack(): Td }).toStack();
+    (stack as unknown as ValueStack)._assignAt(index, entry as Td);
+    return stack;
+  }
+  const made = make.tensordict(new Map(), stateOf(td));
+  writeIndex(made, index, entry);
+  return made;
+}

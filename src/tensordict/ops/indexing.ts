@@ -1,0 +1,183 @@
+// Indexing of the batch: `td.at(0)`, `td.at(slice(0, 2))`, `td.at(mask)`.
+import { ELLIPSIS, parseIndex, Slice } from "../../api/indexing-parse.ts";
+import { IndexError, TypeError } from "../../tensor/errors.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import type { LazyLike } from "../classes/lazy.ts";
+import type { NestedTensor } from "../core/nested.ts";
+import { type DimNames, make, type Td } from "../core/state.ts";
+import { tensor, zeros } from "../core/tensor-ops.ts";
+import type { Entry } from "../core/types.ts";
+import { applyShape } from "./shape.ts";
+
+// Slices as text: digits, colons, commas and dots, with at least one colon or an ellipsis.
+const SLICE_TEXT = /^(?=.*(?::|\.\.\.))[\s\d:,.+-]+$/;
+
+/** True for strings that are slices, unless there is a key of this name. */
+export function isSlice(part: unknown): part is string {
+  return typeof part === "string" && SLICE_TEXT.test(part);
+}
+
+/** True for a key, or a list of keys that is a path. */
+export function isKey(value: unknown, depth = 0): value is string {
+  if (typeof value === "string") return true;
+  if (!Array.isArray(value) || value.length === 0 || depth > MAX_LISTS) return false;
+  return value.every((part) => typeof part === "string" || isKey(part, depth + 1)) && !isSlice(value[0]);
+}
+
+/** Lists in each other that an index may have. */
+const MAX_LISTS = 64;
+
+/** Refuses what is no part of an index: texts in lists, lists that contain themselves, missing values. */
+function checkPart(part: unknown): void {
+  if (part === undefined) throw new TypeError("undefined is no index; use null for a new dimension");
+  if (Array.isArray(part) && part.some((item) => typeof item === "string")) {
+    throw new TypeError("new(): invalid data type 'str'");
+  }
+  let item: unknown = part;
+  for (let depth = 0; Array.isArray(item); depth++) {
+    if (depth > MAX_LISTS) throw new IndexError(`an index of more than ${MAX_LISTS} lists in each other`);
+    item = item[0];
+  }
+  const known = item === null || ["number", "bigint", "boolean", "string"].includes(typeof item);
+  const object = item instanceof Tensor || isSliceObject(item) || ArrayBuffer.isView(item);
+  if (!known && !object && !Array.isArray(part)) {
+    throw new TypeError(`an index cannot be ${typeof part === "object" ? "this object" : `a ${typeof part}`}`);
+  }
+}
+
+function maskDims(index: unknown): number | null {
+  if (index instanceof Tensor) return index.dtype.name === "bool" ? index.ndim : 1;
+  if (Array.isArray(index)) {
+    let depth = 0;
+    let item: unknown = index;
+    while (Array.isArray(item) && depth <= MAX_LISTS) {
+      depth++;
+      item = item[0];
+    }
+    return typeof item === "boolean" ? depth : 1;
+  }
+  return null;
+}
+
+/** How many batch dimensions one part of an index uses up. */
+function consumed(part: unknown): number {
+  if (part === null || typeof part === "boolean" || part === "...") return 0;
+  return maskDims(part) ?? 1;
+}
+
+/** "0, 1:" says two parts. */
+function partsOfText(part: unknown): readonly unknown[] {
+  if (typeof part !== "string" || part === "...") return [part];
+  return parseIndex(part).map((one) => (one === ELLIPSIS ? "..." : one));
+}
+
+/** Replaces the ellipsis, so that it ends where the batch ends, and refuses indices that reach beyond. */
+export function normalize(index: readonly unknown[], rank: number): unknown[] {
+  for (const part of index) checkPart(part);
+  const parts = index.flatMap(partsOfText);
+  const used = parts.reduce<number>((n, part) => n + consumed(part), 0);
+  if (used > rank) throw new IndexError(`too many indices for tensor of dimension ${rank}`);
+  const dots = parts.indexOf("...");
+  if (dots < 0) return parts;
+  if (parts.indexOf("...", dots + 1) >= 0) {
+    throw new IndexError("an index can only have a single ellipsis ('...')");
+  }
+  return [...parts.slice(0, dots), ...new Array<string>(rank - used).fill(":"), ...parts.slice(dots + 1)];
+}
+
+/** The size that numbers, slices and new dimensions leave; null when tensors take part. */
+function basicSize(shape: readonly number[], index: readonly unknown[]): number[] | null {
+  const out: number[] = [];
+  let dim = 0;
+  for (const part of index) {
+    if (part === null) out.push(1);
+    else if (typeof part === "number") {
+      const size = shape[dim] as number;
+      if (!Number.isInteger(part) || part < -size || part >= size) {
+        throw new IndexError(`index ${part} is out of bounds for dimension ${dim} with size ${size}`);
+      }
+      dim++;
+    } else if (part instanceof Slice) out.push(slicedLength(shape[dim++] as number, part));
+    else if (part === ":") out.push(shape[dim++] as number);
+    else return null;
+  }
+  return [...out, ...shape.slice(dim)];
+}
+
+function slicedLength(size: number, { start, stop, step }: Slice): number {
+  const clamp = (at: number) => Math.min(Math.max(at < 0 ? at + size : at, 0), size);
+  const from = start === null ? 0 : clamp(start);
+  const to = stop === null ? size : clamp(stop);
+  return Math.max(0, Math.ceil((to - from) / (step ?? 1)));
+}
+
+/** The size that an index leaves of a shape. */
+export function indexedSize(shape: readonly number[], index: readonly unknown[]): readonly number[] {
+  const basic = basicSize(shape, index);
+  if (basic !== null) return basic;
+  return zeros([], { dtype: "bool" })
+    .expand([...shape])
+    .at(...index)._shape;
+}
+
+function indexedNames(names: DimNames, index: readonly unknown[]): DimNames {
+  if (names === null) return null;
+  const out: (string | null)[] = [];
+  let at = 0;
+  for (const part of index) {
+    if (part === null || typeof part === "boolean") out.push(null);
+    else if (typeof part === "number") at++;
+    else if (maskDims(part) !== null) return null;
+    else out.push(names[at++] ?? null);
+  }
+  return [...out, ...names.slice(at)];
+}
+
+function lazyIndex(td: LazyLike, index: readonly unknown[]): Td | null {
+  const { stackDim, members } = td;
+  // Only plain numbers and slices say by themselves which dimension they are about.
+  if (index.some((part) => typeof part !== "number" && typeof part !== "string" && !isSliceObject(part))) return null;
+  const own = index[stackDim];
+  const rest = [...index.slice(0, stackDim), ...index.slice(stackDim + 1)];
+  const inner = (member: Td) => (rest.length === 0 ? member : indexTd(member, rest));
+  const before = index.slice(0, stackDim).filter((part) => typeof part === "number").length;
+  if (own === undefined) return make.lazy(members.map(inner), stackDim - before, td.stackDimName);
+  const positions = tensor(members.map((_, i) => i)).at(own);
+  if (typeof own === "number") return inner(members[Number(positions.item())] as Td);
+  const picked = (positions.tolist() as number[]).map((i) => inner(members[i] as Td));
+  return picked.length === 0 ? null : make.lazy(picked, stackDim - before, td.stackDimName);
+}
+
+export function isSliceObject(part: unknown): boolean {
+  return typeof part === "object" && part !== null && !(part instanceof Tensor) && !Array.isArray(part);
+}
+
+// An index of no parts means everything, also for tensors.
+export function tensorIndex(index: readonly unknown[]): unknown {
+  return index.length === 0 ? "..." : index;
+}
+
+function isWhole(part: unknown): boolean {
+  if (!(part instanceof Slice)) return part === ":";
+  return part.start === null && part.stop === null && (part.step ?? 1) === 1;
+}
+
+/** A component or a part of it, or all of it; other indices are not possible. */
+function nestedPart(entry: NestedTensor, parts: readonly unknown[]): Entry | null {
+  const [first, ...rest] = parts;
+  if (parts.every(isWhole)) return entry;
+  return typeof first === "number" ? entry.at(first, ...rest) : null;
+}
+
+/** Python's `td[index]`. */
+export function indexTd(td: Td, index: readonly unknown[]): Td {
+  const parts = normalize(index, td._batchSize.length);
+  return applyShape(td, {
+    tensor: (t) => t.at(...parts),
+    outside: (outside, key) => outside.read(key, parts),
+    nested: (entry) => nestedPart(entry, parts),
+    size: (shape) => indexedSize(shape, parts),
+    names: (names) => indexedNames(names, parts),
+    lazy: (lazy) => lazyIndex(lazy, parts),
+  });
+}

@@ -1,0 +1,77 @@
+// stack and cat as users call them: of tensors, or of TensorDicts and their classes.
+import * as T from "../../../generated/functional.ts";
+import { checkedArguments } from "../../tensor/checks.ts";
+import { TypeError } from "../../tensor/errors.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { STATICS } from "../core/signatures.ts";
+import { isTensorCollection, type Td } from "../core/state.ts";
+import { catTds, stackTds } from "./stacking.ts";
+
+/** How tensors are joined: the dimension, and a tensor for the result. */
+export interface JoinOptions {
+  dim?: number;
+  out?: Tensor;
+}
+
+type Join = (list: readonly unknown[], dim?: number | JoinOptions, options?: JoinOptions) => unknown;
+
+/** What a list holds now: one that computes its elements may hold something else later. */
+function readOnce(list: readonly unknown[]): readonly unknown[] {
+  return Array.isArray(list) ? [...list] : list;
+}
+
+function joinTds(
+  op: string,
+  join: (list: readonly Td[], dim: number) => Td,
+  list: readonly unknown[],
+  args: unknown[],
+) {
+  const odd = list.find((entry) => !isTensorCollection(entry));
+  if (odd !== undefined) {
+    throw new TypeError(`${op}() expects only tensordicts next to a tensordict`, { op });
+  }
+  const [tds, dim = 0] = checkedArguments(op, STATICS.stack, [list, ...args]);
+  return join(tds as readonly Td[], dim as number);
+}
+
+/**
+ * Joins tensors of one shape along a new dimension; tensordicts likewise, lazily if `setLazyLegacy(true)` is in force.
+ * @param tensors one or more tensors of the same shape, or tensordicts of the same batch size
+ * @param dim where the new dimension goes, 0 unless given
+ * @returns a tensor of one dimension more
+ * @throws RuntimeError when the list is empty or the shapes differ
+ * @example
+ * ```ts
+ * stack([tensor([1, 2]), tensor([3, 4])]).shape // torch.Size([2, 2])
+ * ```
+ * @torch torch.stack
+ */
+export function stack(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
+export function stack(tensors: readonly Tensor[], options?: JoinOptions): Tensor;
+export function stack<C extends Td>(tensordicts: readonly C[], dim?: number | { dim?: number }): C;
+export function stack(list: readonly unknown[], ...rest: unknown[]): unknown {
+  const entries = readOnce(list);
+  if (isTensorCollection(entries?.[0])) return joinTds("stack", stackTds, entries, rest);
+  return (T.stack as Join)(entries, ...(rest as []));
+}
+
+/**
+ * Joins tensors along a dimension that they have; tensordicts likewise.
+ * @param tensors one or more tensors whose other dimensions are equal, or tensordicts
+ * @param dim the dimension, 0 unless given
+ * @returns a tensor of as many dimensions
+ * @throws RuntimeError when the other dimensions differ
+ * @example
+ * ```ts
+ * cat([tensor([1, 2]), tensor([3])]) // tensor([1., 2., 3.])
+ * ```
+ * @torch torch.cat
+ */
+export function cat(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
+export function cat(tensors: readonly Tensor[], options?: JoinOptions): Tensor;
+export function cat<C extends Td>(tensordicts: readonly C[], dim?: number | { dim?: number }): C;
+export function cat(list: readonly unknown[], ...rest: unknown[]): unknown {
+  const entries = readOnce(list);
+  if (isTensorCollection(entries?.[0])) return joinTds("cat", catTds, entries, rest);
+  return (T.cat as Join)(entries, ...(rest as []));
+}

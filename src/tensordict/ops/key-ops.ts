@@ -1,0 +1,216 @@
+// Operations on the set of keys: selecting, excluding, flattening.
+import type { DeviceLike } from "../../tensor/device.ts";
+import { KeyError, ValueError } from "../../tensor/errors.ts";
+import { sameSizes } from "../../tensor/size.ts";
+import type { LazyLike } from "../classes/lazy.ts";
+import { keyPath, pythonString } from "../core/keys.ts";
+import {
+  Collection,
+  entriesOf,
+  isBranch,
+  make,
+  type NewState,
+  outlinesOf,
+  requireFields,
+  requireUnlocked,
+  stateOf,
+  type Td,
+  toDeviceOrNull,
+  toNames,
+  toSize,
+} from "../core/state.ts";
+import type { Entry, NestedKey, SizeLike } from "../core/types.ts";
+import { remember, viewOf } from "../core/undo.ts";
+import { deleteEntry, findEntry, requireEntry } from "./access.ts";
+import { setEntry } from "./writes.ts";
+
+/** Options at the end of a list of keys. */
+export interface KeyOptions {
+  inplace?: boolean;
+  /** Missing keys are errors; true by default. */
+  strict?: boolean;
+}
+
+function splitArguments(list: readonly (NestedKey | KeyOptions)[]): {
+  keys: NestedKey[];
+  options: KeyOptions;
+} {
+  const last = list.at(-1);
+  const options = typeof last === "object" && !Array.isArray(last) ? (last as KeyOptions) : {};
+  const keys = (options === last ? list.slice(0, -1) : list) as NestedKey[];
+  return { keys, options };
+}
+
+/** @torch TensorDict.select */
+export function selectKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): Td {
+  const { keys, options } = splitArguments(list);
+  const result = emptyLike(td);
+  for (const key of keys) {
+    const entry = options.strict === false ? findEntry(td, key) : requireEntry(td, key);
+    if (entry === undefined) continue;
+    copyPath(td, result, keyPath(key), entry);
+  }
+  return options.inplace ? replaceEntries(td, new Map(entriesOf(result))) : result;
+}
+
+function emptyLike(td: Td): Td {
+  return td._kind === "lazy" ? make.tensordict(new Map(), stateOf(td)) : td._like(new Map(), stateOf(td));
+}
+
+/** How an empty collection is made of another one. */
+export interface EmptyOptions {
+  batchSize?: SizeLike | null;
+  device?: DeviceLike | null;
+  names?: readonly (string | null)[] | null;
+}
+
+/** @torch TensorDict.empty */
+export function emptyTd(td: Td, recurse: boolean, options: EmptyOptions): Td {
+  const { batchSize, device, names } = options;
+  const size = batchSize === undefined || batchSize === null ? td._batchSize : toSize(batchSize);
+  const kept = sameSizes(size, td._batchSize) ? td._names : null;
+  const state: NewState = {
+    batchSize: size,
+    device: device === undefined ? td._device : toDeviceOrNull(device),
+    names: names === undefined ? kept : toNames(names, size.length),
+  };
+  const entries = new Map<string, Entry>();
+  if (recurse)
+    for (const [key, entry] of outlinesOf(td)) if (isBranch(entry)) entries.set(key, emptyTd(entry, true, {}));
+  return td._kind === "lazy" ? make.tensordict(entries, state) : td._like(entries, state);
+}
+
+// Levels on the way keep their own batch size and names.
+function copyPath(from: Td, to: Td, path: readonly string[], entry: Entry): void {
+  let source = from;
+  let target = to;
+  for (const part of path.slice(0, -1)) {
+    source = source._own(part) as Td;
+    let next = target._own(part);
+    if (!(next instanceof Collection)) {
+      next = emptyLike(source);
+      target._put(part, next);
+    }
+    target = next as Td;
+  }
+  target._put(path.at(-1) as string, entry);
+}
+
+/** Gives `td` these entries instead of its own, if it can have them all. */
+function replaceEntries(td: Td, entries: ReadonlyMap<string, Entry>): Td {
+  requireUnlocked(td);
+  requireFields(td, entries.keys());
+  for (const key of [...td._keys()]) td._drop(key);
+  for (const [key, entry] of entries) td._put(key, entry);
+  return td;
+}
+
+/** @torch TensorDict.exclude */
+export function excludeKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): Td {
+  const { keys, options } = splitArguments(list);
+  const result = options.inplace ? td : shallowTree(td);
+  for (const key of keys) if (findEntry(result, key) !== undefined) deleteEntry(result, key);
+  return result;
+}
+
+/** The same tensors in fresh collections. */
+export function shallowTree(td: Td): Td {
+  if (td._kind === "lazy") {
+    const { members, stackDim, stackDimName } = td as unknown as LazyLike;
+    return make.lazy(members.map(shallowTree), stackDim, stackDimName);
+  }
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of entriesOf(td)) {
+    entries.set(key, isBranch(entry) ? shallowTree(entry) : entry);
+  }
+  return td._like(entries, stateOf(td));
+}
+
+/** Changes the keys of a lazy stack member by member: in place, once it is known for all that it can be done. */
+function rekeyMembers(lazy: LazyLike, inplace: boolean, rekey: (td: Td) => Td): Td {
+  const { members, stackDim, stackDimName } = lazy;
+  const changed = members.map(rekey);
+  if (!inplace) return make.lazy(changed, stackDim, stackDimName);
+  for (const member of members) requireUnlocked(member);
+  for (const [i, member] of members.entries()) replaceEntries(member, new Map(entriesOf(changed[i] as Td)));
+  return lazy as unknown as Td;
+}
+
+/** The entries of a tree under joined keys; `exact` when `unflattenKeys` gives the same tree back. */
+function flatEntries(td: Td, separator: string): { flat: Map<string, Entry>; exact: boolean } {
+  const flat = new Map<string, Entry>();
+  const paths = new Map<string, readonly string[]>();
+  let exact = true;
+  const visit = (level: Td, prefix: readonly string[]) => {
+    for (const [key, entry] of entriesOf(level)) {
+      const path = [...prefix, key];
+      if (key.includes(separator)) exact = false;
+      if (isBranch(entry)) {
+        visit(entry, path);
+        continue;
+      }
+      const name = path.join(separator);
+      const other = paths.get(name);
+      if (other !== undefined) {
+        const both = [other, path]
+          .filter((one) => one.length > 1)
+          .map((one) => `(${one.map(pythonString).join(", ")})`);
+        throw new KeyError(`Flattening keys in tensordict causes keys [${both.join(", ")}] to collide.`);
+      }
+      paths.set(name, path);
+      flat.set(name, entry);
+    }
+  };
+  visit(td, []);
+  return { flat, exact };
+}
+
+/** @torch TensorDict.flatten_keys */
+export function flattenKeysTd(td: Td, separator: string, inplace: boolean): Td {
+  const back = (view: Td) => unflattenKeysTd(view, separator, false);
+  if (td._kind === "lazy") {
+    const result = rekeyMembers(td as unknown as LazyLike, inplace, (member) =>
+      flattenKeysTd(member, separator, false),
+    );
+    return viewOf(td, result, back);
+  }
+  const { flat, exact } = flatEntries(td, separator);
+  if (!inplace) return viewOf(td, make.tensordict(flat, stateOf(td)), back);
+  replaceEntries(td, flat);
+  remember(td, exact ? () => unflattenKeysTd(td, separator, true) : null);
+  return td;
+}
+
+function unflattened(td: Td, separator: string): Td {
+  const result = make.tensordict(new Map(entriesOf(shallowTree(td))), stateOf(td));
+  for (const key of td._keys()) {
+    if (!key.includes(separator)) continue;
+    const path = key.split(separator);
+    const above = path.slice(0, -1).map((_, i) => findEntry(result, path.slice(0, i + 1)));
+    if (findEntry(result, path) !== undefined || above.some((entry) => entry !== undefined && !isBranch(entry))) {
+      throw new KeyError(
+        "Unflattening key(s) in tensordict will override an existing for unflattened key " +
+          `(${path.map(pythonString).join(", ")}).`,
+      );
+    }
+    const entry = result._own(key) as Entry;
+    result._drop(key);
+    setEntry(result, path, entry);
+  }
+  return result;
+}
+
+/** @torch TensorDict.unflatten_keys */
+export function unflattenKeysTd(td: Td, separator: string, inplace: boolean): Td {
+  if (separator === "") throw new ValueError("empty separator");
+  const back = (view: Td) => flattenKeysTd(view, separator, false);
+  if (td._kind === "lazy") {
+    const rekey = (member: Td) => unflattenKeysTd(member, separator, false);
+    return viewOf(td, rekeyMembers(td as unknown as LazyLike, inplace, rekey), back);
+  }
+  const result = unflattened(td, separator);
+  if (!inplace) return viewOf(td, result, back);
+  replaceEntries(td, new Map(entriesOf(result)));
+  remember(td, () => flattenKeysTd(td, separator, true));
+  return td;
+}

@@ -1,0 +1,116 @@
+// Copies, casts and moves between devices.
+import * as texts from "../../../generated/texts.ts";
+import { Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
+import { DType, dtypeByName, toDType } from "../../tensor/dtype.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { typeName } from "../../tensor/type-name.ts";
+import type { LazyLike } from "../classes/lazy.ts";
+import { lockTd } from "../core/locking.ts";
+import { entriesOf, isNested, isNonTensor, isTensorCollection, make, stateOf, type Td } from "../core/state.ts";
+import type { Entry } from "../core/types.ts";
+import { applyLeaves } from "./pointwise.ts";
+
+/** What `to` understands. */
+export interface ToOptions {
+  device?: DeviceLike | null;
+  dtype?: DType | string | null;
+  batchSize?: readonly number[];
+  /** A tensor or a collection whose device and dtype are wanted. */
+  other?: Tensor | Td | null;
+  /** Give this collection the results instead of making another one. */
+  inplace?: boolean;
+  /** Accepted for compatibility; transfers to the CPU are always complete. */
+  nonBlocking?: boolean;
+}
+
+/** A copy of the tree; the tensors are copied too when `deep`. */
+export function cloneTd(td: Td, deep: boolean): Td {
+  if (td._kind === "lazy") {
+    const lazy = td as unknown as LazyLike;
+    return make.lazy(
+      lazy.members.map((member) => cloneTd(member, deep)),
+      lazy.stackDim,
+      lazy.stackDimName,
+    );
+  }
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of entriesOf(td)) {
+    if (entry instanceof Tensor || isNested(entry)) entries.set(key, deep ? entry.clone() : entry);
+    else entries.set(key, cloneTd(entry, deep));
+  }
+  return td._like(entries, stateOf(td));
+}
+
+/** Contiguous tensors; a lazy stack becomes a dense TensorDict. @torch TensorDict.contiguous */
+export function contiguousTd(td: Td): Td {
+  const dense = td._kind === "lazy" ? (td as unknown as LazyLike).densify() : td;
+  return applyLeaves(dense, (t) => t.contiguous(), { nested: (entry) => entry });
+}
+
+/** The same elements without history. @torch TensorDict.detach */
+export function detachTd(td: Td): Td {
+  return applyLeaves(td, (t) => t.detach(), { nested: (entry) => entry.detach(), propagateLock: true });
+}
+
+/** The device and dtype of a tensor, or those that the tensors of a collection have in common. */
+function like(other: Tensor | Td): ToOptions {
+  if (other instanceof Tensor) return { device: other.device, dtype: other.dtype };
+  return { ...(other._device === null ? {} : { device: other._device }), dtype: other.dtype };
+}
+
+function readTarget(target: unknown, options: ToOptions): ToOptions {
+  const { other, ...rest } = options;
+  const wanted = other === undefined || other === null ? rest : { ...like(other), ...rest };
+  if (target === undefined || target === null) return wanted;
+  if (target instanceof DType) return { ...wanted, dtype: target };
+  if (target instanceof Device) return { ...wanted, device: target };
+  if (target instanceof Tensor || isTensorCollection(target)) return { ...like(target), ...wanted };
+  if (typeof target === "string") {
+    return dtypeByName(target) === undefined ? { ...wanted, device: target } : { ...wanted, dtype: target };
+  }
+  throw texts.wrongArgument("to", "to", "target", "a device, a dtype, a Tensor or a TensorDict", typeName(target));
+}
+
+/** @torch TensorDict.to */
+export function convertTd(td: Td, target: unknown, options: ToOptions): Td {
+  const wanted = readTarget(target, options);
+  const device = wanted.device === undefined || wanted.device === null ? null : toDevice(wanted.device);
+  const dtype = wanted.dtype === undefined || wanted.dtype === null ? null : toDType(wanted.dtype);
+  let result = td;
+  if (dtype !== null) result = applyLeaves(result, (t) => t.to(dtype), { nested: (entry) => entry.to(dtype) });
+  if (device !== null && !(result._device?.equals(device) ?? false)) result = moveTd(result, device);
+  if (wanted.batchSize !== undefined) {
+    result = result._like(new Map(entriesOf(result)), stateOf(result));
+    result.batchSize = wanted.batchSize;
+  }
+  if (wanted.inplace === true && result !== td) {
+    td.update(result);
+    td._device = result._device;
+    td.batchSize = result._batchSize;
+    return td;
+  }
+  if (td._locked && result !== td) lockTd(result);
+  return result;
+}
+
+function moveTd(td: Td, device: Device): Td {
+  if (td._kind === "lazy") {
+    const lazy = td as unknown as LazyLike;
+    return make.lazy(
+      lazy.members.map((member) => moveTd(member, device)),
+      lazy.stackDim,
+      lazy.stackDimName,
+    );
+  }
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of entriesOf(td)) {
+    if (entry instanceof Tensor) entries.set(key, entry.device.equals(device) ? entry : entry.to(device));
+    else if (isNested(entry)) entries.set(key, entry.to(device));
+    else
+      entries.set(
+        key,
+        isNonTensor(entry) ? entry._like(new Map(), stateOf(entry, { device })) : moveTd(entry as Td, device),
+      );
+  }
+  return td._like(entries, stateOf(td, { device }));
+}

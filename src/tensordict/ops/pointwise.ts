@@ -1,0 +1,402 @@
+// Arithmetic, comparisons, reductions and functions over all tensors of a tree.
+import type { DeviceLike } from "../../tensor/device.ts";
+import { IndexError, KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
+import { Size, sameSizes } from "../../tensor/size.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import type { LazyLike } from "../classes/lazy.ts";
+import { fromSource, isSource, mismatch, startsWith, toEntry } from "../core/convert.ts";
+import { lockTd } from "../core/locking.ts";
+import { fitNames } from "../core/names.ts";
+import { type NestedTensor, noNested } from "../core/nested.ts";
+import { rehearse, rehearseCopy } from "../core/rehearsal.ts";
+import {
+  Collection,
+  entriesOf,
+  isNested,
+  isNonTensor,
+  isTensorCollection,
+  make,
+  type NewState,
+  stateOf,
+  type Td,
+  toDeviceOrNull,
+  toNames,
+  wrapBatchDim,
+} from "../core/state.ts";
+import { full, tensor } from "../core/tensor-ops.ts";
+import type { Entry } from "../core/types.ts";
+import { tensorsOf } from "./access.ts";
+import { valuesOf } from "./stacking.ts";
+import { misfit, type Writes } from "./writes.ts";
+
+/** Called with a tensor and the path to it. */
+export type LeafFunction = (
+  t: Tensor,
+  path: readonly string[],
+  others: readonly unknown[],
+) => Tensor | null | undefined;
+
+/** Options of `apply`. */
+export interface ApplyOptions {
+  /** Batch size of the result. */
+  batchSize?: readonly number[];
+  /** Device of the result. */
+  device?: DeviceLike | null;
+  /** Names of the result's batch dimensions. */
+  names?: readonly (string | null)[] | null;
+  /** Write results into the entries of this collection. */
+  inplace?: boolean;
+  /** Leave out nested collections without entries. */
+  filterEmpty?: boolean | null;
+  /** Stands in for keys that another collection does not have. */
+  default?: unknown;
+  /** Lock the result where this collection is locked. */
+  propagateLock?: boolean;
+  /** @internal What is done to nested tensors; an error without it. */
+  nested?: (entry: NestedTensor) => NestedTensor;
+}
+
+/** The other side of an operation: a tree, or a tensor that belongs to the batch. */
+type Other = Td | Tensor;
+
+/**
+ * Calls `fn` on every tensor; entries for which it gives null or undefined are left out.
+ * @throws RuntimeError for a result that does not begin with the batch size
+ */
+export function applyLeaves(
+  td: Td,
+  fn: LeafFunction,
+  options: ApplyOptions = {},
+  others: readonly Other[] = [],
+  prefix: readonly string[] = [],
+): Td {
+  const writes: Writes = [];
+  const result = applyLevel(td, fn, options, others, prefix, writes);
+  for (const write of writes) write();
+  return lockLike(td, result, options);
+}
+
+function lockLike(td: Td, result: Td, options: ApplyOptions): Td {
+  if (options.propagateLock === true && td._locked && result !== td) lockTd(result);
+  return result;
+}
+
+function applyLevel(
+  td: Td,
+  fn: LeafFunction,
+  options: ApplyOptions,
+  others: readonly Other[],
+  prefix: readonly string[],
+  writes: Writes,
+): Td {
+  if (td._kind === "lazy") return applyLazy(td, fn, options, others, prefix, writes);
+  const state = resultState(td, options, prefix.length === 0);
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of entriesOf(td)) {
+    const path = [...prefix, key];
+    const items = others.map((other) => otherEntry(other, key, options, entry));
+    if (entry instanceof Tensor) {
+      const result = fn(entry, path, items);
+      if (result === null || result === undefined) continue;
+      if (options.inplace) planWrite(td, key, entry, result, writes);
+      else entries.set(key, fits(result, state) ? result : toEntry(result, { ...state, names: null }, key));
+    } else if (isNested(entry)) {
+      if (options.nested === undefined) throw noNested("this operation", key);
+      entries.set(key, options.nested(entry));
+    } else if (isNonTensor(entry)) {
+      entries.set(key, options.batchSize === undefined ? entry : rebatch(entry, state.batchSize));
+    } else {
+      const inner = applyLevel(entry, fn, options, items as Td[], path, writes);
+      if (!options.filterEmpty || [...inner._keys()].length > 0 || [...entry._keys()].length === 0)
+        entries.set(key, inner);
+    }
+  }
+  return options.inplace ? td : td._like(entries, state);
+}
+
+function fits(result: unknown, state: NewState): boolean {
+  if (!(result instanceof Tensor) || !startsWith(result._shape, state.batchSize)) return false;
+  return state.device === null || result.device.equals(state.device);
+}
+
+/** The state of what `apply` makes: further dimensions of a nested batch are given up with a new batch size. */
+function resultState(td: Td, options: ApplyOptions, root: boolean): NewState {
+  const batchSize = options.batchSize === undefined ? td._batchSize : Size.fromList(options.batchSize);
+  const kept = options.batchSize === undefined ? td._names : null;
+  const given = root ? options.names : fitNames(options.names ?? null, batchSize.length);
+  const names = options.names === undefined ? kept : toNames(given, batchSize.length);
+  const device = options.device === undefined ? td._device : toDeviceOrNull(options.device);
+  return { batchSize, device, names };
+}
+
+/** A result goes into the tensor that is there, as `set_` would write it. */
+function planWrite(td: Td, key: string, entry: Tensor, result: Tensor, writes: Writes): void {
+  if (!(result instanceof Tensor)) throw new TypeError(`the function gave ${typeof result} for '${key}', not a tensor`);
+  const outside = td._outside;
+  if (result === entry && outside === undefined) return;
+  if (!startsWith(result._shape, td._batchSize)) throw mismatch(td._batchSize, result.shape, key, false);
+  if (!sameSizes(result._shape, entry._shape)) throw misfit(td, key, result, entry);
+  if (outside !== undefined) {
+    writes.push(() => outside.write(key, [], result));
+    return;
+  }
+  rehearseCopy(entry, result);
+  writes.push(() => entry.copy_(result));
+}
+
+function firstValue(entry: Td, state: NewState): Td {
+  return entry._kind === "nonTensor" ? entry._like(new Map(), state) : make.nonTensor(valuesOf(entry)[0], state);
+}
+
+function rebatch(entry: Td, batchSize: Size): Td {
+  if (entry._kind !== "nonTensor") return entry;
+  return entry._like(new Map(), stateOf(entry, { batchSize }));
+}
+
+function otherEntry(other: Other, key: string, options: ApplyOptions, own: Entry): unknown {
+  if (other instanceof Tensor) return own instanceof Tensor ? widen(other, own.ndim) : other;
+  const entry = other._own(key);
+  if (entry !== undefined) return entry;
+  if ("default" in options) return options.default;
+  throw new KeyError(
+    `key "${key}" not found in ${other._className} with keys [${[...other._keys()].map((k) => `'${k}'`).join(", ")}]`,
+  );
+}
+
+/** A tensor of the batch gets the trailing dimensions that an entry has. */
+function widen(value: Tensor, rank: number): Tensor {
+  let out = value;
+  for (let i = value.ndim; i < rank; i++) out = out.unsqueeze(-1);
+  return out;
+}
+
+function applyLazy(
+  td: Td,
+  fn: LeafFunction,
+  options: ApplyOptions,
+  others: readonly Other[],
+  prefix: readonly string[],
+  writes: Writes,
+): Td {
+  const lazy = td as unknown as LazyLike;
+  if (options.batchSize !== undefined) return applyLevel(lazy.densify(), fn, options, others, prefix, writes);
+  const parts = others.map((other) => unbindLike(other, lazy));
+  const { names: _, ...inner } = options;
+  const members = lazy.members.map((member, i) =>
+    applyLevel(
+      member,
+      fn,
+      inner,
+      parts.map((part) => part[i] as Other),
+      prefix,
+      writes,
+    ),
+  );
+  if (options.inplace) return td;
+  const result = make.lazy(members, lazy.stackDim, lazy.stackDimName);
+  if (options.names !== undefined) result.names = options.names;
+  return result;
+}
+
+function unbindLike(other: Other, lazy: LazyLike): readonly Other[] {
+  if (!(other instanceof Tensor)) return other.unbind(lazy.stackDim) as Td[];
+  // A tensor of an outer batch has no dimension for members that are stacked further in.
+  return lazy.stackDim < other.ndim ? other.unbind(lazy.stackDim) : lazy.members.map(() => other);
+}
+
+/** The other operand of an operation: a tree, or one value for every tensor. */
+export type Operand = Td | Tensor | number | bigint | boolean | Record<string, unknown>;
+
+function requireSameKeys(a: Td, b: Td): void {
+  const first = new Set(a._keys());
+  const second = new Set(b._keys());
+  const onlyFirst = [...first].filter((key) => !second.has(key));
+  const onlySecond = [...second].filter((key) => !first.has(key));
+  if (onlyFirst.length === 0 && onlySecond.length === 0) return;
+  const text = (keys: string[]) => `{${keys.map((key) => `'${key}'`).join(", ")}}`;
+  const parts = ["keys in tensordicts mismatch."];
+  if (onlyFirst.length > 0) parts.push(`The first TD has keys ${text(onlyFirst)} that the second does not have.`);
+  if (onlySecond.length > 0) parts.push(`The second TD has keys ${text(onlySecond)} that the first does not have.`);
+  throw new KeyError(parts.join(" "));
+}
+
+/** What is done to two tensors. */
+export type BinaryFunction = (a: Tensor, b: unknown) => Tensor;
+
+function operand(other: Operand, td: Td): unknown {
+  if (isSource(other)) return fromSource(other as Record<string, unknown>, stateOf(td, { names: null }));
+  return other;
+}
+
+/** The batch size that two batches have together; an error where they do not fit. */
+function broadcastBatch(own: Size, other: readonly number[]): Size {
+  const rank = Math.max(own.length, other.length);
+  const out: number[] = [];
+  for (let i = 1; i <= rank; i++) {
+    const a = own[own.length - i] ?? 1;
+    const b = other[other.length - i] ?? 1;
+    if (a !== b && a !== 1 && b !== 1) {
+      throw new RuntimeError(
+        `Attempting to broadcast a dimension of length ${b} at ${-i}! Mismatching argument at index 1 had ` +
+          `torch.Size([${other.join(", ")}]); but expected shape should be broadcastable to [${own.join(", ")}]`,
+      );
+    }
+    out.unshift(a === 1 ? b : a);
+  }
+  return Size.fromList(out);
+}
+
+/** Both sides with one batch size. */
+function broadcast(td: Td, right: Other): [Td, Other] {
+  const shape = right instanceof Tensor ? right._shape : right._batchSize;
+  if (sameSizes(shape, td._batchSize)) return [td, right];
+  const batch = broadcastBatch(td._batchSize, shape);
+  const grow = <T extends Other>(side: T, size: readonly number[]) =>
+    sameSizes(size, batch) ? side : (side.expand([...batch]) as T);
+  return [grow(td, td._batchSize), grow(right, shape)];
+}
+
+/** Arithmetic of a tree with a tree or with one value. Wrapped values stay as they are. */
+export function binaryTd(td: Td, other: Operand, fn: BinaryFunction, options: BinaryOptions = {}): Td {
+  const given = operand(other, td);
+  const [left, right] =
+    isTensorCollection(given) || (given instanceof Tensor && given.ndim > 0) ? broadcast(td, given) : [td, given];
+  if (right instanceof Collection) requireSameKeys(left, right as Td);
+  const batched = right instanceof Collection || (right instanceof Tensor && right.ndim > 0);
+  const others = batched ? [right as Other] : [];
+  const call: LeafFunction = (t, _path, [b]) => fn(t, batched ? b : right);
+  if (options.inplace) rehearseAll(left, call, others, options.arithmetic === true, batched ? [] : [right]);
+  const result = applyLeaves(left, call, options, others);
+  return options.inplace ? td : lockLike(td, result, options);
+}
+
+/** Options of arithmetic: `arithmetic` says that every floating dtype has it. */
+export interface BinaryOptions extends ApplyOptions {
+  arithmetic?: boolean;
+}
+
+/** Throws what changing every tensor in place would throw at any of them, before one of them is changed. */
+export function rehearseAll(
+  td: Td,
+  fn: LeafFunction,
+  others: readonly Other[],
+  arithmetic: boolean,
+  values: readonly unknown[] = [],
+): void {
+  // A single tensor is changed or not.
+  let count = 0;
+  for (const _ of tensorsOf(td)) if (++count > 1) break;
+  if (count < 2) return;
+  if (others.length === 0) {
+    for (const [path, t] of tensorsOf(td)) rehearse(t, values, (one) => fn(one, path, []), arithmetic);
+    return;
+  }
+  const trial: LeafFunction = (t, path, items) => {
+    const change = (one: Tensor, rest: readonly unknown[]) => fn(one, path, rest.slice(0, items.length));
+    rehearse(t, [...items, ...values], change, arithmetic);
+    return null;
+  };
+  applyLevel(td, trial, {}, others, [], []);
+}
+
+/** Comparison of a tree; wrapped values compare as a whole. */
+export function compareTd(td: Td, other: unknown, fn: BinaryFunction, equal: boolean | null): Td | boolean {
+  const right = operand(other as Operand, td);
+  if (isTensorCollection(right)) {
+    const [a, b] = broadcast(td, right);
+    return compareTrees(a, b as Td, fn, equal);
+  }
+  if (right instanceof Tensor || typeof right === "number" || typeof right === "bigint" || typeof right === "boolean") {
+    return binaryTd(td, right as Operand, fn);
+  }
+  if (equal === null) throw new RuntimeError(`a tensordict cannot be compared with ${typeof other}`);
+  return !equal;
+}
+
+function compareTrees(td: Td, other: Td, fn: BinaryFunction, equal: boolean | null): Td {
+  if (td._kind === "lazy") {
+    const lazy = td as unknown as LazyLike;
+    const right = other.unbind(lazy.stackDim);
+    const members = lazy.members.map((member, i) => compareTrees(member, right[i] as Td, fn, equal));
+    return make.lazy(members, lazy.stackDim, lazy.stackDimName);
+  }
+  requireSameKeys(td, other);
+  const entries = new Map<string, Entry>();
+  for (const [key, a] of entriesOf(td)) {
+    const b = other._own(key) as Entry;
+    if (a instanceof Tensor) entries.set(key, fn(a, b));
+    else if (isNested(a)) throw noNested("a comparison", key);
+    else if (isNonTensor(a)) entries.set(key, compareValues(a, b, equal));
+    else entries.set(key, compareTrees(a, b as Td, fn, equal));
+  }
+  return make.tensordict(entries, stateOf(td, { device: td._device }));
+}
+
+function compareValues(a: Td, b: Entry, equal: boolean | null): Tensor {
+  if (!isNonTensor(b)) return full([...a._batchSize], equal === false);
+  const left = valuesOf(a);
+  const right = valuesOf(b as Td);
+  const same = left.map((value, i) => Bun.deepEquals(value, right[i]) === (equal !== false));
+  return same.length === 0 ? full([...a._batchSize], true) : tensor(same).reshape([...a._batchSize]);
+}
+
+/** `all` and `any` of the tensors: one boolean, or a tree when a batch dimension is named. */
+export function allAnyTd(td: Td, kind: "all" | "any", dim?: number): boolean | Td {
+  if (dim === undefined) {
+    const test = (entry: Entry): boolean => {
+      if (entry instanceof Tensor) return Boolean((kind === "all" ? entry.all() : entry.any()).item());
+      if (isNested(entry)) throw noNested("a reduction");
+      return Boolean(allAnyTd(entry, kind));
+    };
+    // Values that are no tensors count for neither.
+    const entries = entriesOrMembers(td).filter((entry) => !isNonTensor(entry));
+    return kind === "all" ? entries.every(test) : entries.some(test);
+  }
+  return reduceTd(td, (t, d) => (kind === "all" ? t.all(d as number) : t.any(d as number)), dim, false);
+}
+
+function entriesOrMembers(td: Td): Entry[] {
+  if (td._kind === "lazy") return [...(td as unknown as LazyLike).members];
+  return [...entriesOf(td)].map(([, entry]) => entry);
+}
+
+/** Reduces every tensor: to one element, or over one batch dimension. */
+export function reduceTd(
+  td: Td,
+  fn: (t: Tensor, dim: number | undefined) => Tensor,
+  dim: number | undefined,
+  keepdim: boolean,
+): Td {
+  if (dim === undefined) {
+    return applyLeaves(td._kind === "lazy" ? (td as unknown as LazyLike).densify() : td, (t) => fn(t, undefined), {
+      batchSize: [],
+    });
+  }
+  const rank = td._batchSize.length;
+  const at = wrapBatchDim(dim, rank);
+  if (at === null) {
+    throw new IndexError(
+      `dim must be within the batch dimensions of a tensordict with shape ${td._batchSize}, got ${dim}`,
+    );
+  }
+  const dense = td._kind === "lazy" ? (td as unknown as LazyLike).densify() : td;
+  return reduceDense(dense, fn, at, keepdim);
+}
+
+function reduceDense(td: Td, fn: (t: Tensor, dim: number) => Tensor, dim: number, keepdim: boolean): Td {
+  const shrink = (size: readonly number[]) =>
+    keepdim ? size.map((n, i) => (i === dim ? 1 : n)) : size.filter((_, i) => i !== dim);
+  const batchSize = Size.fromList(shrink(td._batchSize));
+  const state: NewState = stateOf(td, {
+    batchSize,
+    names: td._names?.filter((_, i) => keepdim || i !== dim) ?? null,
+  });
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of entriesOf(td)) {
+    if (entry instanceof Tensor) entries.set(key, fn(entry, dim));
+    else if (isNested(entry)) throw noNested("a reduction", key);
+    else if (isNonTensor(entry)) entries.set(key, firstValue(entry, { ...state, names: null }));
+    else entries.set(key, reduceDense(entry, fn, dim, keepdim));
+  }
+  return td._like(entries, state);
+}

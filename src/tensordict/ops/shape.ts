@@ -1,0 +1,416 @@
+// Shape operations: they act on the batch dimensions of every entry and leave the others alone.
+import { IndexError, RuntimeError, ValueError } from "../../tensor/errors.ts";
+import { numelOf, Size } from "../../tensor/size.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import type { LazyLike } from "../classes/lazy.ts";
+import { lockTd } from "../core/locking.ts";
+import { type NestedTensor, noNested } from "../core/nested.ts";
+import {
+  type Collection,
+  type DimNames,
+  entriesOf,
+  isNested,
+  make,
+  type Outside,
+  outlinesOf,
+  stateOf,
+  type Td,
+  wrapBatchDim,
+} from "../core/state.ts";
+import { flatNumbers, tensor } from "../core/tensor-ops.ts";
+import type { Entry } from "../core/types.ts";
+import { viewOf } from "../core/undo.ts";
+import {
+  flattenLazy,
+  noLazyView,
+  permuteLazy,
+  regroup,
+  repeatLazy,
+  restack,
+  squeezeLazy,
+  unbindLazy,
+  unsqueezeLazy,
+} from "./lazy-shape.ts";
+import { maybeDenseStackTds, stackOfValues } from "./stacking.ts";
+
+/** An operation on the first dimensions of a tensor. */
+export interface ShapeOp {
+  tensor(t: Tensor): Tensor;
+  /** The same change on a size that begins with the batch dimensions. */
+  size(shape: readonly number[]): readonly number[];
+  names?(names: DimNames): DimNames;
+  /** A shortcut for tensors outside of memory, of which the operation needs a part only. */
+  outside?(outside: Outside, key: string): Tensor;
+  /** What it makes of a nested tensor; null, or leaving it out, where that is not possible. */
+  nested?(entry: NestedTensor): Entry | null;
+  /** A shortcut for lazy stacks; null falls back on the dense stack. */
+  lazy?(td: LazyLike): Td | null;
+}
+
+/** Applies a shape operation to a tree. */
+export function applyShape(td: Td, op: ShapeOp): Td {
+  if (td._kind === "lazy") {
+    const lazy = td as unknown as LazyLike;
+    const done = op.lazy?.(lazy) ?? null;
+    return done ?? applyShape(lazy.densify(), op);
+  }
+  if (td._kind === "nonTensorStack") return pickValues(td, op);
+  const names = td._names === null ? null : (op.names?.(td._names) ?? null);
+  const state = stateOf(td, { batchSize: Size.fromList(op.size(td._batchSize)), names });
+  const entries = new Map<string, Entry>();
+  const outside = op.outside === undefined ? undefined : td._outside;
+  for (const [key, entry] of outside === undefined ? entriesOf(td) : outlinesOf(td)) {
+    if (!(entry instanceof Tensor)) {
+      entries.set(key, isNested(entry) ? applyNested(entry, op, key) : applyShape(entry, op));
+    } else entries.set(key, outside === undefined ? op.tensor(entry) : (op.outside?.(outside, key) as Tensor));
+  }
+  return td._like(entries, state);
+}
+
+function applyNested(entry: NestedTensor, op: ShapeOp, key: string): Entry {
+  const done = op.nested?.(entry) ?? null;
+  if (done === null) throw noNested("this indexing or change of shape", key);
+  return done;
+}
+
+/** A stack of values is rearranged by rearranging the positions of its values. */
+function pickValues(td: Td, op: ShapeOp): Td {
+  const positions = tensor(new Float64Array(td._batchSize.numel()).map((_, i) => i)).reshape([...td._batchSize]);
+  const moved = op.tensor(positions);
+  return stackOfValues([td], stateOf(td, { batchSize: moved.shape, names: null }), flatNumbers(moved));
+}
+
+function batchNumel(size: readonly number[]): number {
+  return numelOf(size);
+}
+
+/** Fills in a -1 and checks the number of elements. */
+function resolveShape(shape: readonly number[], batch: readonly number[]): number[] {
+  const total = batchNumel(batch);
+  const unknown = shape.filter((n) => n === -1).length;
+  if (unknown > 1) throw new RuntimeError("only one dimension can be inferred");
+  const known = shape.filter((n) => n !== -1).reduce((a, b) => a * b, 1);
+  const invalid = () => new RuntimeError(`invalid shape [${shape.join(", ")}] for a batch of ${total} elements`);
+  if (shape.some((n) => !Number.isSafeInteger(n) || n < -1)) throw invalid();
+  if (unknown === 1) {
+    if (known === 0 || total % known !== 0) throw invalid();
+    return shape.map((n) => (n === -1 ? total / known : n));
+  }
+  if (known !== total) throw invalid();
+  return [...shape];
+}
+
+/** The result of a shape operation is locked where its source is. */
+function lockLike(td: Td, result: Td): Td {
+  if (td._locked && result !== td) lockTd(result);
+  return result;
+}
+
+/** Locked like its source, and written back into it at the end of a `using` block. */
+function viewed(td: Td, result: Td, inverse: (view: Td) => Td): Td {
+  return viewOf(td, lockLike(td, result), inverse);
+}
+
+/** @torch TensorDict.view and TensorDict.reshape */
+export function viewTd(td: Td, shape: readonly number[], copy: boolean): Td {
+  const batch = td._batchSize;
+  const target = resolveShape(shape, batch);
+  const same = target.length === batch.length && target.every((n, i) => n === batch[i]);
+  const size = (full: readonly number[]) => [...target, ...full.slice(batch.length)];
+  const op: ShapeOp = {
+    tensor: (t) => (copy ? t.reshape(size(t._shape)) : t.view(size(t._shape))),
+    size,
+    lazy: (lazy) => {
+      const found = regroup(lazy, size(lazy._batchSize));
+      if (found === null && !copy && batchNumel(lazy._batchSize) > 0) throw noLazyView();
+      return found;
+    },
+  };
+  const result = same ? td : applyShape(td, op);
+  return copy ? lockLike(td, result) : viewed(td, result, (view) => view.view([...batch]) as Td);
+}
+
+/** @torch TensorDict.expand */
+export function expandTd(td: Td, shape: readonly number[]): Td {
+  const batch = td._batchSize;
+  const extra = shape.length - batch.length;
+  const target = shape.map((n, i) => (n === -1 && i >= extra ? (batch[i - extra] as number) : n));
+  const fits = extra >= 0 && batch.every((n, i) => n === 1 || n === target[extra + i]);
+  if (!fits) {
+    const text = `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;
+    throw new RuntimeError(
+      extra < 0
+        ? `the number of sizes provided (${shape.length}) must be greater or equal to the number of ` +
+            `dimensions in the TensorDict (${batch.length})`
+        : "Incompatible expanded shape: The expanded shape length at non-singleton dimension should be same as the " +
+            `original length. target_shape = ${text}, existing_shape = ${batch}`,
+    );
+  }
+  const size = (full: readonly number[]) => [...target, ...full.slice(batch.length)];
+  const result = applyShape(td, {
+    tensor: (t) => t.expand([...size(t._shape)]),
+    size,
+    names: (names) => (names === null ? null : [...new Array<null>(extra).fill(null), ...names]),
+    lazy: (lazy) => expandLazy(lazy, size(lazy._batchSize)),
+  });
+  return td._kind === "lazy" ? result : lockLike(td, result);
+}
+
+function expandLazy(lazy: LazyLike, shape: readonly number[]): Td | null {
+  const at = shape.length - lazy._batchSize.length + lazy.stackDim;
+  const count = shape[at] as number;
+  if (count === 0) return null;
+  const inner = shape.filter((_, dim) => dim !== at);
+  const first = lazy.members[0] as Td;
+  // A single member stands for each of the others.
+  const members =
+    lazy.members.length === count ? lazy.members : Array.from({ length: count }, () => first.clone(false) as Td);
+  return maybeDenseStackTds(
+    members.map((member) => member.expand(inner) as Td),
+    at,
+  );
+}
+
+/** @torch TensorDict.permute */
+export function permuteTd(td: Td, dims: readonly number[]): Td {
+  const rank = td._batchSize.length;
+  const order = dims.map((dim) => wrapBatchDim(dim, rank));
+  if (order.length !== rank || new Set(order).size !== rank || order.includes(null)) {
+    throw new ValueError("Received an permutation order incompatible with the tensordict shape.");
+  }
+  const full = (n: number) => [...(order as number[]), ...Array.from({ length: n - rank }, (_, i) => rank + i)];
+  const result = applyShape(td, {
+    tensor: (t) => t.permute(full(t._shape.length)),
+    size: (shape) => full(shape.length).map((dim) => shape[dim] as number),
+    names: (names) => names && full(names.length).map((dim) => names[dim] ?? null),
+    lazy: (lazy) => permuteLazy(lazy, full(lazy._batchSize.length), permuteTd),
+  });
+  const inverse = (order as number[]).map((_, dim) => order.indexOf(dim));
+  return viewed(td, result, (view) => permuteTd(view, inverse));
+}
+
+/** @torch TensorDict.transpose */
+export function transposeTd(td: Td, dim0: number, dim1: number): Td {
+  const rank = td._batchSize.length;
+  const a = wrapBatchDim(dim0, rank);
+  const b = wrapBatchDim(dim1, rank);
+  if (a === null || b === null) {
+    throw new ValueError("The provided dimensions are incompatible with the tensordict batch-size.");
+  }
+  if (a === b) return viewed(td, td, (view) => view);
+  const order = Array.from({ length: rank }, (_, i) => (i === a ? b : i === b ? a : i));
+  return permuteTd(td, order);
+}
+
+/** @torch TensorDict.unsqueeze */
+export function unsqueezeTd(td: Td, dim: number): Td {
+  const rank = td._batchSize.length;
+  const at = dim < 0 ? dim + rank + 1 : dim;
+  if (!Number.isInteger(at) || at < 0 || at > rank) {
+    throw new RuntimeError(
+      "unsqueezing is allowed for dims comprised between `-td.batch_dims - 1` and `td.batch_dims` only. " +
+        `Got dim=${dim} with a batch size of ${td._batchSize}.`,
+    );
+  }
+  const result = applyShape(td, {
+    tensor: (t) => t.unsqueeze(at),
+    size: (shape) => [...shape.slice(0, at), 1, ...shape.slice(at)],
+    names: (names) => names && [...names.slice(0, at), null, ...names.slice(at)],
+    lazy: (lazy) => unsqueezeLazy(lazy, at),
+  });
+  return viewed(td, result, (view) => squeezeTd(view, at));
+}
+
+/** @torch TensorDict.squeeze */
+export function squeezeTd(td: Td, dim?: number): Td {
+  const batch = td._batchSize;
+  if (dim === undefined) {
+    const keep = batch.map((n) => n !== 1);
+    if (keep.every(Boolean)) return viewed(td, td, (view) => view);
+    const size = (shape: readonly number[]) => shape.filter((_, i) => keep[i] ?? true);
+    const result = applyShape(td, {
+      tensor: (t) => t.reshape(size(t._shape)),
+      size,
+      names: (names) => names?.filter((_, i) => keep[i] ?? true) ?? null,
+      lazy: (lazy) => keep.reduceRight<Td>((at, kept, i) => (kept ? at : squeezeTd(at, i)), lazy as unknown as Td),
+    });
+    return viewed(td, result, () => {
+      throw new RuntimeError("Cannot use td.squeeze() as a decorator if the dimension is implicit.");
+    });
+  }
+  const at = wrapBatchDim(dim, batch.length);
+  if (at === null) {
+    throw new RuntimeError(
+      "squeezing is allowed for dims comprised between 0 and td.batch_dims only. " +
+        `Got dim=${dim} and batch_size=${batch}.`,
+    );
+  }
+  if (batch[at] !== 1) return viewed(td, td, (view) => view);
+  const result = applyShape(td, {
+    tensor: (t) => t.squeeze(at),
+    size: (shape) => shape.filter((_, i) => i !== at),
+    names: (names) => names?.filter((_, i) => i !== at) ?? null,
+    lazy: (lazy) => squeezeLazy(lazy, at),
+  });
+  return viewed(td, result, (view) => unsqueezeTd(view, at));
+}
+
+/** @torch TensorDict.flatten */
+export function flattenTd(td: Td, startDim: number, endDim: number): Td {
+  const batch = td._batchSize;
+  // torch makes one dimension of none.
+  const none = batch.length === 0 && startDim === 0 && (endDim === -1 || endDim === 0);
+  if (none) return unsqueezeTd(td, 0);
+  const start = wrapBatchDim(startDim, batch.length);
+  const end = wrapBatchDim(endDim, batch.length);
+  if (start === null || end === null || end < start) {
+    throw new ValueError(
+      `Incompatible start_dim=${startDim} and end_dim=${endDim} for tensordict with shape ${batch}.`,
+    );
+  }
+  const size = (shape: readonly number[]) => {
+    const merged = shape.slice(start, end + 1).reduce((a, b) => a * b, 1);
+    return [...shape.slice(0, start), merged, ...shape.slice(end + 1)];
+  };
+  const result = applyShape(td, {
+    tensor: (t) => t.reshape([...size(t._shape)]),
+    size,
+    names: (names) => names && [...names.slice(0, start), null, ...names.slice(end + 1)],
+    lazy: (lazy) => {
+      if (start === end) return lazy as unknown as Td;
+      return batchNumel(lazy._batchSize) === 0 ? null : flattenLazy(lazy as unknown as Td, start, end);
+    },
+  });
+  return viewed(td, result, (view) => unflattenTd(view, start, batch.slice(start, end + 1)));
+}
+
+/** @torch TensorDict.unflatten */
+export function unflattenTd(td: Td, dim: number, sizes: readonly number[]): Td {
+  const at = requireBatchDim(td, dim);
+  const target = resolveShape(sizes, [td._batchSize[at] as number]);
+  const size = (shape: readonly number[]) => [...shape.slice(0, at), ...target, ...shape.slice(at + 1)];
+  const fresh = new Array<null>(target.length - 1).fill(null);
+  const result = applyShape(td, {
+    tensor: (t) => t.reshape(size(t._shape)),
+    size,
+    names: (names) => names && [...names.slice(0, at), ...fresh, ...names.slice(at)],
+    lazy: (lazy) => regroup(lazy, size(lazy._batchSize)),
+  });
+  return viewed(td, result, (view) => flattenTd(view, at, at + target.length - 1));
+}
+
+/** A batch dimension, or the error that Python gives for others. */
+export function requireBatchDim(td: Collection, dim: number): number {
+  const at = wrapBatchDim(dim, td._batchSize.length);
+  if (at === null) throw new IndexError(`Incompatible dim ${dim} for tensordict with shape ${td._batchSize}.`);
+  return at;
+}
+
+/** A part of one batch dimension. */
+function narrowTd(td: Td, dim: number, start: number, length: number): Td {
+  const at = requireBatchDim(td, dim);
+  return applyShape(td, {
+    tensor: (t) => t.narrow(at, start, length),
+    size: (shape) => shape.map((n, i) => (i === at ? length : n)),
+    names: (names) => names,
+    lazy: (lazy) => {
+      const { stackDim, members, stackDimName } = lazy;
+      if (at !== stackDim) {
+        return restack(lazy, stackDim, (member) => narrowTd(member, at < stackDim ? at : at - 1, start, length));
+      }
+      return length > 0 ? make.lazy(members.slice(start, start + length), at, stackDimName) : null;
+    },
+  });
+}
+
+/** @torch TensorDict.split */
+export function splitTd(td: Td, sizes: number | readonly number[], dim: number): Td[] {
+  const at = requireBatchDim(td, dim);
+  const total = td._batchSize[at] as number;
+  if (typeof sizes === "number") {
+    if (!Number.isSafeInteger(sizes) || sizes <= 0) {
+      throw new RuntimeError(`split_size must be a positive integer, but got ${sizes}.`);
+    }
+    const parts: Td[] = [];
+    for (let start = 0; start < total; start += sizes)
+      parts.push(lockLike(td, narrowTd(td, at, start, Math.min(sizes, total - start))));
+    return parts.length > 0 ? parts : [td];
+  }
+  if (sizes.reduce((a, b) => a + b, 0) !== total || sizes.some((n) => !Number.isSafeInteger(n) || n < 0)) {
+    throw new RuntimeError(
+      `split_with_sizes expects split_sizes to sum exactly to ${total} (input tensor's size at dimension ${at}), ` +
+        `but got split_sizes=[${sizes.join(", ")}]`,
+    );
+  }
+  let start = 0;
+  return sizes.map((n) => {
+    start += n;
+    return lockLike(td, narrowTd(td, at, start - n, n));
+  });
+}
+
+/** @torch TensorDict.chunk */
+export function chunkTd(td: Td, chunks: number, dim: number): Td[] {
+  if (!Number.isSafeInteger(chunks) || chunks < 1) {
+    throw new ValueError(`chunks must be a strictly positive integer, got ${chunks}.`);
+  }
+  const total = td._batchSize[requireBatchDim(td, dim)] as number;
+  return splitTd(td, Math.max(1, Math.ceil(total / chunks)), dim);
+}
+
+/** @torch TensorDict.unbind */
+export function unbindTd(td: Td, dim: number): Td[] {
+  const at = requireBatchDim(td, dim);
+  const count = td._batchSize[at] as number;
+  if (td._kind === "lazy") return unbindLazy(td as unknown as LazyLike, at);
+  return Array.from({ length: count }, (_, i) =>
+    applyShape(td, {
+      // Indexing the first dimension has a short way.
+      tensor: at === 0 ? (t) => t.at(i) : (t) => t.select(at, i),
+      nested: (entry) => (at === 0 ? entry.at(i) : null),
+      size: (shape) => shape.filter((_size, d) => d !== at),
+      names: (names) => names?.filter((_name, d) => d !== at) ?? null,
+      lazy: (lazy) => unbindLazy(lazy, at, i)[0] as Td,
+    }),
+  );
+}
+
+/** Picks along one batch dimension; the index has the rank of the batch. @torch TensorDict.gather */
+export function gatherTd(td: Td, dim: number, index: Tensor): Td {
+  const rank = td._batchSize.length;
+  const at = requireBatchDim(td, dim);
+  if (index.ndim !== rank) {
+    throw new RuntimeError(`the index has ${index.ndim} dimensions, the batch ${rank}: they must be the same`);
+  }
+  const wide = (shape: readonly number[]) => [...index._shape, ...shape.slice(rank)];
+  return applyShape(td, {
+    tensor: (t) => {
+      let full = index;
+      for (let i = rank; i < t._shape.length; i++) full = full.unsqueeze(-1);
+      return t.gather(at, full.expand(wide(t._shape)));
+    },
+    size: wide,
+    names: (names) => names,
+  });
+}
+
+/** Repeats the batch. @torch TensorDict.repeat */
+export function repeatTd(td: Td, repeats: readonly number[]): Td {
+  const rank = td._batchSize.length;
+  if (repeats.length !== rank) {
+    throw new ValueError(
+      "The number of repeat elements must match the number of dimensions of the tensordict. Got " +
+        `${repeats.length} but ndim=${rank}.`,
+    );
+  }
+  const full = (n: number) => [...repeats, ...new Array<number>(n - rank).fill(1)];
+  return lockLike(
+    td,
+    applyShape(td, {
+      tensor: (t) => t.repeat(full(t._shape.length)),
+      size: (shape) => shape.map((n, i) => n * (repeats[i] ?? 1)),
+      names: (names) => names,
+      lazy: (lazy) => repeatLazy(lazy, full(lazy._batchSize.length)),
+    }),
+  );
+}

@@ -1,0 +1,251 @@
+// Stacking and concatenating: densely, lazily, or whichever works.
+import type { PythonJson } from "../../io/base/python-json.ts";
+import { checkedArguments } from "../../tensor/checks.ts";
+import { IndexError, KeyError, RuntimeError, ValueError } from "../../tensor/errors.ts";
+import { Size, sameSizes } from "../../tensor/size.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { pythonString } from "../core/keys.ts";
+import { catNested, noNested } from "../core/nested.ts";
+import { settings } from "../core/settings.ts";
+import { FUNCTIONS } from "../core/signatures.ts";
+import {
+  Collection,
+  commonDevice,
+  type DimNames,
+  isNested,
+  isNonTensor,
+  make,
+  type NewState,
+  stateOf,
+  type Td,
+} from "../core/state.ts";
+import { catTensors, flatNumbers, stackTensors, tensor } from "../core/tensor-ops.ts";
+import type { Entry } from "../core/types.ts";
+import { nestedValues } from "../core/values.ts";
+
+/** The dimension of a call, which may be named in an object. */
+function checkedDim(op: keyof typeof FUNCTIONS, list: readonly Td[], dim: unknown): number {
+  return (checkedArguments(op, FUNCTIONS[op], [list, dim])[1] ?? 0) as number;
+}
+
+function insertDim(size: readonly number[], dim: number, n: number): Size {
+  return Size.fromList([...size.slice(0, dim), n, ...size.slice(dim)]);
+}
+
+function wrapStackDim(dim: number, rank: number): number {
+  const at = dim < 0 ? dim + rank + 1 : dim;
+  if (!Number.isInteger(at) || at < 0 || at > rank) {
+    throw new IndexError(`Dimension out of range (expected to be in range of [${-rank - 1}, ${rank}], but got ${dim})`);
+  }
+  return at;
+}
+
+function insertName(names: DimNames, dim: number): DimNames {
+  return names === null ? null : [...names.slice(0, dim), null, ...names.slice(dim)];
+}
+
+function checkBatches(list: readonly Td[]): void {
+  const first = (list[0] as Td)._batchSize;
+  for (const [i, td] of list.entries()) {
+    if (sameSizes(td._batchSize, first)) continue;
+    throw new RuntimeError(
+      "stacking tensordicts requires them to have congruent batch sizes, " +
+        `got td[${i}].batch_size=${td._batchSize} and td[0].batch_size=${first}`,
+    );
+  }
+}
+
+function sameKeys(list: readonly Td[]): string[] | null {
+  const keys = [...(list[0] as Td)._keys()];
+  const set = new Set(keys);
+  for (const td of list) {
+    const own = [...td._keys()];
+    if (own.length !== keys.length || !own.every((key) => set.has(key))) return null;
+  }
+  return keys;
+}
+
+function positionsOf(list: readonly Td[]): Tensor[] {
+  let offset = 0;
+  return list.map((td) => {
+    const count = td._batchSize.numel();
+    const positions = tensor(Float64Array.from({ length: count }, (_, i) => offset + i));
+    offset += count;
+    return positions.reshape([...td._batchSize]);
+  });
+}
+
+/** The values of a wrapped value or a stack of them, one per batch element. */
+export function valuesOf(td: Td): readonly unknown[] {
+  if (td._kind === "nonTensorStack") return (td as unknown as { values_: readonly unknown[] }).values_;
+  const value = (td as unknown as { value_: unknown }).value_;
+  return new Array<unknown>(td._batchSize.numel()).fill(value);
+}
+
+/**
+ * A stack of the values that `list` has, one after the other; `order` picks some of them by their numbers. What files
+ * have for them is kept, 2.0 as 2.0.
+ */
+export function stackOfValues(list: readonly Td[], state: NewState, order: readonly number[] | null = null): Td {
+  const take = <T>(all: readonly T[]) => (order === null ? all : order.map((i) => all[i] as T));
+  const stack = make.nonTensorStack(take(list.flatMap((td) => [...valuesOf(td)])), state);
+  const raws = list.map((td) => (td as unknown as { _raws: readonly PythonJson[] | null })._raws);
+  if (raws.every((known) => known !== null)) {
+    const raw = nestedValues(take(raws.flatMap((known) => [...known])), stack._batchSize) as PythonJson;
+    (stack as unknown as { _raw: PythonJson })._raw = raw;
+  }
+  return stack;
+}
+
+function joinValues(list: readonly Td[], join: (positions: Tensor[]) => Tensor): Td {
+  const order = join(positionsOf(list));
+  const state = stateOf(list[0] as Td, { batchSize: order.shape, names: null });
+  return stackOfValues(list, state, flatNumbers(order));
+}
+
+function stackEntries(entries: readonly Entry[], key: string, dim: number): Entry {
+  const first = entries[0] as Entry;
+  if (entries.every((entry) => entry instanceof Tensor)) {
+    const tensors = entries as Tensor[];
+    for (const t of tensors) {
+      if (sameSizes(t._shape, (first as Tensor)._shape)) continue;
+      throw new RuntimeError(
+        `The shapes of the tensors to stack is incompatible: ${(first as Tensor).shape} vs ${t.shape} for key ${key}.`,
+      );
+    }
+    return stackTensors(tensors, dim);
+  }
+  if (entries.some(isNested)) throw noNested("stacking", key);
+  if (entries.every((entry) => entry instanceof Collection)) return denseStack(entries as Td[], dim);
+  throw new RuntimeError(
+    `the entries under key ${pythonString(key)} are tensors in some tensordicts and not in others`,
+  );
+}
+
+/** Stacks into one dense TensorDict; keys, shapes and batch sizes must agree. */
+export function denseStack(list: readonly Td[], given = 0): Td {
+  const dim = checkedDim("denseStack", list, given);
+  if (list.length === 0) throw new RuntimeError("stack expects a non-empty TensorList");
+  checkBatches(list);
+  const first = list[0] as Td;
+  const at = wrapStackDim(dim, first._batchSize.length);
+  if (list.every((td) => td._kind === "lazy")) return stackLazies(list, at);
+  if (list.every((td) => isNonTensor(td))) {
+    if (list.every((td) => td._className === "MetaData")) return stackMeta(list, at);
+    return joinValues(list, (positions) => stackTensors(positions, at));
+  }
+  const keys = sameKeys(list);
+  if (keys === null) {
+    throw new RuntimeError(
+      "The sets of keys in the tensordicts to stack are exclusive. Consider using " +
+        "`LazyStackedTensorDict.maybe_dense_stack` instead.",
+    );
+  }
+  const entries = new Map<string, Entry>();
+  for (const key of keys)
+    entries.set(
+      key,
+      stackEntries(
+        list.map((td) => td._own(key) as Entry),
+        key,
+        at,
+      ),
+    );
+  return first._like(entries, stackedState(list, at));
+}
+
+function stackedState(list: readonly Td[], dim: number): NewState {
+  const first = list[0] as Td;
+  return {
+    batchSize: insertDim(first._batchSize, dim, list.length),
+    device: commonDevice(list),
+    names: insertName(first._names, dim),
+  };
+}
+
+function stackMeta(list: readonly Td[], dim: number): Td {
+  const first = list[0] as Td;
+  return first._like(new Map(), stackedState(list, dim));
+}
+
+// Stacks of lazy stacks stay lazy: their members may differ in shape.
+function stackLazies(list: readonly Td[], dim: number): Td {
+  return make.lazy([...list], dim, null);
+}
+
+/** A stack that keeps its members. @torch tensordict.lazy_stack */
+export function lazyStackTds(list: readonly Td[], dim: number): Td {
+  if (list.length === 0) throw new RuntimeError("items cannot be empty");
+  checkBatches(list);
+  const at = wrapStackDim(dim, (list[0] as Td)._batchSize.length);
+  if (list.every((td) => isNonTensor(td))) return joinValues(list, (positions) => stackTensors(positions, at));
+  return make.lazy([...list], at, null);
+}
+
+/** Dense where keys and shapes agree, lazy where they do not. @torch tensordict.maybe_dense_stack */
+export function maybeDenseStackTds(list: readonly Td[], dim: number): Td {
+  try {
+    return denseStack(list, dim);
+  } catch (error) {
+    if (!(error instanceof RuntimeError)) throw error;
+    return lazyStackTds(list, dim);
+  }
+}
+
+/** Stacks as the settings say. @torch torch.stack of TensorDicts */
+export function stackTds(list: readonly Td[], given = 0): Td {
+  const dim = checkedDim("stack", list, given);
+  if (list.length > 0 && settings.lazyLegacy) return lazyStackTds(list, dim);
+  return denseStack(list, dim);
+}
+
+function catEntries(entries: readonly Entry[], key: string, dim: number): Entry {
+  if (entries.every((entry) => entry instanceof Tensor)) return catTensors(entries as Tensor[], dim);
+  if (entries.some(isNested)) {
+    if (dim === 0 && entries.every(isNested)) return catNested(entries, key);
+    throw noNested("concatenating", key);
+  }
+  if (entries.every((entry) => entry instanceof Collection)) return catTds(entries as Td[], dim);
+  throw new RuntimeError(
+    `the entries under key ${pythonString(key)} are tensors in some tensordicts and not in others`,
+  );
+}
+
+/** @torch torch.cat of TensorDicts */
+export function catTds(list: readonly Td[], given = 0): Td {
+  const dim = checkedDim("cat", list, given);
+  if (list.length === 0) throw new ValueError("torch.cat(): expected a non-empty list of Tensors");
+  const first = list[0] as Td;
+  const rank = first._batchSize.length;
+  const at = dim < 0 ? dim + rank : dim;
+  if (!Number.isInteger(at) || at < 0 || at >= rank) {
+    throw new RuntimeError(
+      `dim must be in the range 0 <= dim < len(batch_size), got dim=${dim} and ` +
+        `batch_size=[${first._batchSize.join(", ")}]`,
+    );
+  }
+  if (list.every((td) => isNonTensor(td))) return joinValues(list, (positions) => catTensors(positions, at));
+  const keys = [...first._keys()];
+  for (const [i, td] of list.entries()) {
+    const own = [...td._keys()];
+    if (own.length === keys.length && own.every((key) => keys.includes(key))) continue;
+    const text = (names: string[]) => `[${[...names].sort().map(pythonString).join(", ")}]`;
+    throw new KeyError(
+      `tensordict ${i} has keys ${text(own)} but tensordict 0 has keys ${text(keys)}; all ` +
+        "tensordicts must have the same keys",
+    );
+  }
+  const entries = new Map<string, Entry>();
+  for (const key of keys)
+    entries.set(
+      key,
+      catEntries(
+        list.map((td) => td._own(key) as Entry),
+        key,
+        at,
+      ),
+    );
+  const total = list.reduce((n, td) => n + (td._batchSize[at] as number), 0);
+  const batchSize = Size.fromList(first._batchSize.map((n, i) => (i === at ? total : n)));
+  return first._like(entries, stateOf(first, { batchSize }));
+}

@@ -1,0 +1,163 @@
+// Helpers around TensorDicts: expanding to the right, merging, padding.
+
+import { checkCall } from "../../tensor/checks.ts";
+import { KeyError, RuntimeError, ValueError } from "../../tensor/errors.ts";
+import { Size } from "../../tensor/size.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { noNested } from "../core/nested.ts";
+import { FUNCTIONS } from "../core/signatures.ts";
+import { entriesOf, isBranch, isNested, isNonTensor, make, stateOf, type Td } from "../core/state.ts";
+import { zeros } from "../core/tensor-ops.ts";
+import type { Entry } from "../core/types.ts";
+import { findEntry } from "./access.ts";
+import { shallowTree } from "./key-ops.ts";
+import { denseStack } from "./stacking.ts";
+import { updateTd } from "./writes.ts";
+
+/** Expands a tensor by dimensions on its right until it has this shape. @torch tensordict.utils.expand_right */
+export function expandRight(t: Tensor, shape: readonly number[]): Tensor {
+  checkCall("expandRight", FUNCTIONS.expandRight, arguments);
+  let out = t;
+  for (let i = t.ndim; i < shape.length; i++) out = out.unsqueeze(-1);
+  return out.expand([...shape]);
+}
+
+/** Expands a tensor by dimensions on its right to the shape of another. @torch tensordict.utils.expand_as_right */
+export function expandAsRight(t: Tensor | Td, dest: Tensor | Td): Tensor | Td {
+  checkCall("expandAsRight", FUNCTIONS.expandAsRight, arguments);
+  const shape = dest instanceof Tensor ? dest.shape : dest._batchSize;
+  const rank = t instanceof Tensor ? t.ndim : t._batchSize.length;
+  if (rank > shape.length) {
+    throw new RuntimeError(
+      "expand_as_right requires the destination tensor to have less dimensions than input tensor, " +
+        `got tensor.ndimension()=${rank} and dest.ndimension()=${shape.length}`,
+    );
+  }
+  if (t instanceof Tensor) return expandRight(t, shape);
+  let out = t;
+  for (let i = rank; i < shape.length; i++) out = out.unsqueeze(-1) as Td;
+  return out.expand([...shape]) as Td;
+}
+
+/** What decides between two values of one key. */
+export type MergeCallback = (key: readonly string[], first: unknown, second: unknown) => unknown;
+
+/** Merges TensorDicts; later ones win, or `callbackExist` decides. @torch tensordict.merge_tensordicts */
+export function mergeTensordicts(list: readonly Td[], options: { callbackExist?: MergeCallback } = {}): Td {
+  checkCall("mergeTensordicts", FUNCTIONS.mergeTensordicts, arguments);
+  const first = list[0];
+  if (first === undefined || list.length < 2) {
+    throw new RuntimeError(`at least 2 tensordicts must be provided, got ${list.length}`);
+  }
+  const result = shallowTree(first);
+  for (const next of list.slice(1)) {
+    if (options.callbackExist === undefined) updateTd(result, next);
+    else mergeInto(result, next, [], options.callbackExist);
+  }
+  return result;
+}
+
+function mergeInto(into: Td, from: Td, prefix: readonly string[], callback: MergeCallback): void {
+  for (const [key, value] of entriesOf(from)) {
+    const own = into._own(key);
+    const path = [...prefix, key];
+    if (isBranch(own) && isBranch(value)) mergeInto(own, value, path, callback);
+    else into.set(key, own === undefined ? value : callback(path, own, value));
+  }
+}
+
+/**
+ * Pads every tensor along the batch dimensions: two numbers per dimension, before and after. @torch tensordict.pad
+ */
+export function padTd(td: Td, padSize: readonly number[], value = 0): Td {
+  checkCall("pad", FUNCTIONS.pad, arguments);
+  const rank = td._batchSize.length;
+  if (padSize.length > 2 * rank)
+    throw new RuntimeError("The length of pad_size must be <= 2 * the number of batch dimensions");
+  if (padSize.length % 2 !== 0) throw new RuntimeError("pad_size must have an even number of dimensions");
+  if (!padSize.every((n) => Number.isSafeInteger(n) && n >= 0)) throw new ValueError("pad_size is a list of counts");
+  const before = (dim: number) => padSize[2 * dim] ?? 0;
+  const grown = (shape: readonly number[]) => shape.map((n, dim) => n + before(dim) + (padSize[2 * dim + 1] ?? 0));
+  const pad = (level: Td): Td => {
+    const entries = new Map<string, Entry>();
+    for (const [key, entry] of entriesOf(level)) {
+      if (isNested(entry)) throw noNested("padding", key);
+      if (!(entry instanceof Tensor)) {
+        entries.set(key, isNonTensor(entry) ? valueOfBatch(entry as Td, grown) : pad(entry as Td));
+        continue;
+      }
+      const out = zeros([...grown(entry._shape.slice(0, rank)), ...entry._shape.slice(rank)], {
+        dtype: entry.dtype,
+      });
+      if (value !== 0) out.fill_(value);
+      let inner: Tensor = out;
+      for (let dim = 0; dim < rank; dim++) inner = inner.narrow(dim, before(dim), entry._shape[dim] as number);
+      inner.copy_(entry);
+      entries.set(key, out);
+    }
+    return level._like(
+      entries,
+      stateOf(level, {
+        batchSize: Size.fromList([...grown(level._batchSize.slice(0, rank)), ...level._batchSize.slice(rank)]),
+      }),
+    );
+  };
+  return pad(td);
+}
+
+function valueOfBatch(entry: Td, grown: (shape: readonly number[]) => number[]): Td {
+  if (entry._kind !== "nonTensor") throw new RuntimeError("a NonTensorStack cannot be padded");
+  return entry._like(new Map(), stateOf(entry, { batchSize: Size.fromList(grown(entry._batchSize)) }));
+}
+
+/** How a sequence is padded. */
+export interface PadSequenceOptions {
+  /** The dimension in which lengths differ. */
+  padDim?: number;
+  paddingValue?: number;
+  /** Add the entry "masks", true where an element is no padding. */
+  returnMask?: boolean;
+}
+
+/** Pads TensorDicts of different lengths and stacks them. @torch tensordict.pad_sequence */
+export function padSequenceTds(list: readonly Td[], options: PadSequenceOptions = {}): Td {
+  checkCall("padSequence", FUNCTIONS.padSequence, arguments);
+  const first = list[0];
+  if (first === undefined) throw new RuntimeError("list_of_tensordicts cannot be empty");
+  const keys = new Set(first._keys());
+  for (const td of list) {
+    if ([...td._keys()].length !== keys.size || ![...td._keys()].every((key) => keys.has(key))) {
+      throw new KeyError("all tensordicts to be padded must have the same keys");
+    }
+  }
+  const dim = options.padDim ?? 0;
+  const padEntry = (t: Tensor, length: number): Tensor => {
+    const shape = t._shape.map((n, i) => (i === dim ? length : n));
+    const out = zeros(shape, { dtype: t.dtype });
+    if (options.paddingValue) out.fill_(options.paddingValue);
+    out.narrow(dim, 0, t._shape[dim] as number).copy_(t);
+    return out;
+  };
+  const padded = list.map((td) =>
+    make.tensordict(new Map(), stateOf(td, { batchSize: Size.fromList([]), names: null })),
+  );
+  const masks = make.tensordict(new Map(), stateOf(first, { batchSize: Size.fromList([list.length]), names: null }));
+  for (const key of keys) {
+    const tensors = list.map((td) => findEntry(td, key) as Entry);
+    if (!tensors.every((t): t is Tensor => t instanceof Tensor && t.ndim > dim)) {
+      throw new RuntimeError(`the entries under ${key} are no tensors with a dimension ${dim}`);
+    }
+    const length = Math.max(...tensors.map((t) => t._shape[dim] as number));
+    for (const [i, t] of tensors.entries()) padded[i]?._put(key, padEntry(t, length));
+    const mask = zeros([list.length, length], { dtype: "bool" });
+    for (const [i, t] of tensors.entries())
+      mask
+        .select(0, i)
+        .narrow(0, 0, t._shape[dim] as number)
+        .fill_(true);
+    masks._put(key, mask);
+  }
+  const result = denseStack(padded, 0);
+  if (options.returnMask) result._put("masks", masks);
+  return result;
+}

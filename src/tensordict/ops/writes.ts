@@ -1,0 +1,349 @@
+// Setting and updating entries. Each write is planned first, with all that could refuse it, and made afterwards: a call
+// that fails has changed nothing.
+import { KeyError, RuntimeError, ValueError } from "../../tensor/errors.ts";
+import { sameSizes } from "../../tensor/size.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import type { LazyLike } from "../classes/lazy.ts";
+import { badSource, isSource, noValue, sourceEntries, toEntry, toValues } from "../core/convert.ts";
+import { InplaceWriteError, KeyThroughLeafError, keyPath, keyText, missingKey } from "../core/keys.ts";
+import { childrenOf } from "../core/locking.ts";
+import { adoptNames } from "../core/names.ts";
+import { noNested } from "../core/nested.ts";
+import { rehearseCopy } from "../core/rehearsal.ts";
+import {
+  Collection,
+  entriesOf,
+  isBranch,
+  isNested,
+  isNonTensor,
+  make,
+  outlineOf,
+  requireFields,
+  requireUnlocked,
+  shapeOf,
+  stateOf,
+  type Td,
+} from "../core/state.ts";
+import { tensor } from "../core/tensor-ops.ts";
+import type { Entry, NestedKey } from "../core/types.ts";
+import { valuesOf } from "./stacking.ts";
+
+/** Writes that cannot be refused any more. */
+export type Writes = (() => void)[];
+
+/** Plans writes, then makes them. */
+export function allOrNothing(plan: (writes: Writes) => void): void {
+  const writes: Writes = [];
+  plan(writes);
+  for (const write of writes) write();
+}
+
+/** The error for a key that goes through what has no entries. */
+export function throughLeaf(key: string, entry: Entry, next: string): KeyThroughLeafError {
+  const what = entry instanceof Tensor ? "Tensor" : entry._className;
+  return new KeyThroughLeafError(`'${key}' is a ${what}, not a tensordict, so it has no entry '${next}'.`);
+}
+
+/** The error for a value that does not fit into the entry it should overwrite. */
+export function misfit(holder: Td, key: string, value: Entry, entry: Entry): InplaceWriteError {
+  return new InplaceWriteError(
+    `Failed to update '${key}' in tensordict ${holder}: the value of shape ${shapeOf(value)} does not fit ` +
+      `the entry of shape ${shapeOf(entry)}`,
+  );
+}
+
+/** The collection that holds the last key of a path, and that key. */
+export function resolvePath(td: Td, path: readonly string[]): [Td, string] {
+  let at = td;
+  for (let i = 0; i < path.length - 1; i++) {
+    const key = path[i] as string;
+    const entry = at._own(key);
+    if (entry === undefined) throw missingKey(key, at._className, at._keys());
+    if (!isBranch(entry)) throw throughLeaf(key, entry, path[i + 1] as string);
+    at = entry;
+  }
+  return [at, path[path.length - 1] as string];
+}
+
+/** The entry that a key leads to, for what it is, and where it is; a missing one is an error. */
+export function requireOutline(td: Td, key: NestedKey): [Td, string, Entry] {
+  const [holder, last] = resolvePath(td, keyPath(key));
+  const entry = outlineOf(holder, last);
+  if (entry === undefined) throw missingKey(last, holder._className, holder._keys());
+  return [holder, last, entry];
+}
+
+/** Refuses a new entry of a locked collection, of a locked member of a stack, or for a field that a class has not. */
+export function requirePlace(td: Td, key: string): void {
+  requireUnlocked(td);
+  if (td._kind === "lazy") for (const member of (td as unknown as LazyLike).members) requirePlace(member, key);
+  else requireFields(td, [key]);
+}
+
+/** Refuses a value that holds the collection it is to be put into: the tree would have no end. */
+function requireOutside(td: Td, value: UpdateSource): void {
+  const within = new Set<Collection>([td, ...(td._kind === "lazy" ? childrenOf(td) : [])]);
+  const seen = new Set<unknown>();
+  const open: unknown[] = [value];
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    if (within.has(at as Collection)) throw new ValueError("a tensordict cannot contain itself");
+    if (seen.has(at)) continue;
+    seen.add(at);
+    if (isBranch(at)) open.push(...childrenOf(at));
+    else if (isSource(at)) open.push(...(at instanceof Map ? at.values() : Object.values(at)));
+  }
+}
+
+/** Plans setting an entry; levels that are missing are made. */
+export function planSet(td: Td, path: readonly string[], value: unknown, writes: Writes): void {
+  requireUnlocked(td);
+  let at = td;
+  let depth = 0;
+  for (; depth < path.length - 1; depth++) {
+    const next = at._own(path[depth] as string);
+    if (next === undefined) break;
+    if (!isBranch(next)) throw throughLeaf(path[depth] as string, next, path[depth + 1] as string);
+    at = next;
+  }
+  requirePlace(at, path[depth] as string);
+  if (isBranch(value) || isSource(value)) requireOutside(at, value);
+  const entry = toEntry(value, stateOf(at), path.at(-1) as string);
+  if (at._kind === "lazy" && isNested(entry)) throw noNested("setting a part", path.at(-1) as string);
+  at._outside?.check(path.at(-1) as string, entry);
+  writes.push(() => putEntry(at, path.slice(depth), entry));
+}
+
+function putEntry(td: Td, path: readonly string[], entry: Entry): void {
+  let at = td;
+  for (const part of path.slice(0, -1)) {
+    if (at._own(part) === undefined) at._put(part, make.tensordict(new Map(), stateOf(at)));
+    at = at._own(part) as Td;
+  }
+  at._put(path.at(-1) as string, entry);
+  adoptNames(at, entry);
+}
+
+/** Sets an entry; levels that are missing are made. */
+export function setEntry(td: Td, key: NestedKey, value: unknown): void {
+  allOrNothing((writes) => planSet(td, keyPath(key), value, writes));
+}
+
+/** Plans replacing the values of an entry without tensors. */
+export function planValues(entry: Td, values: Td, writes: Writes): void {
+  const held = entry as unknown as { _assign(other: Td): void };
+  if (entry._kind === "nonTensorStack") {
+    const [given, own] = [valuesOf(values).length, valuesOf(entry).length];
+    if (given !== own) throw new RuntimeError(`${given} values for ${own} elements`);
+  }
+  writes.push(() => held._assign(values));
+}
+
+/** Plans writing into the storage of an entry. */
+export function planInto(holder: Td, key: string, entry: Entry, value: unknown, writes: Writes): void {
+  if (holder._kind === "lazy") {
+    planMembers(holder, key, entry, value, writes);
+  } else if (entry instanceof Tensor) {
+    planTensor(holder, key, entry, value, writes);
+  } else if (isNested(entry)) {
+    const source = toEntry(value, stateOf(holder), key);
+    if (!isNested(source) || !entry._sameSizes(source)) throw misfit(holder, key, source, entry);
+    writes.push(() => entry._copy(source));
+  } else if (isNonTensor(entry)) {
+    planValues(entry as Td, toValues(value, stateOf(holder), key), writes);
+  } else if (isBranch(value) || isSource(value)) {
+    planUpdateInPlace(entry as Td, value, { only: null, add: false }, writes);
+  } else {
+    throw new RuntimeError(`the entry ${key} is a ${entry._className}: it can only be updated with another one`);
+  }
+}
+
+function planTensor(holder: Td, key: string, entry: Tensor, value: unknown, writes: Writes): void {
+  if (value instanceof Collection) throw misfit(holder, key, value as Td, entry);
+  const source = value instanceof Tensor ? value : tensor(value);
+  if (!sameSizes(source._shape, entry._shape)) throw misfit(holder, key, source, entry);
+  const outside = holder._outside;
+  if (outside !== undefined) {
+    writes.push(() => outside.write(key, [], source));
+    return;
+  }
+  rehearseCopy(entry, source);
+  writes.push(() => entry.copy_(source));
+}
+
+// What a lazy stack reads is a copy: writing goes to its members.
+function planMembers(holder: Td, key: string, entry: Entry, value: unknown, writes: Writes): void {
+  const { members, stackDim } = holder as unknown as LazyLike;
+  const source = toEntry(value, stateOf(holder), key);
+  if (source instanceof Tensor && !sameSizes(source._shape, shapeOf(entry))) throw misfit(holder, key, source, entry);
+  const parts = (source as Td).unbind(stackDim) as readonly Entry[];
+  for (const [i, member] of members.entries()) planInto(member, key, member._own(key) as Entry, parts[i], writes);
+}
+
+/** Writes into the storage of an existing entry. */
+export function setInPlace(td: Td, key: NestedKey, value: unknown): void {
+  allOrNothing((writes) => planInPlace(td, key, value, writes));
+}
+
+export function planInPlace(td: Td, key: NestedKey, value: unknown, writes: Writes): void {
+  const [holder, last, entry] = requireOutline(td, key);
+  planInto(holder, last, entry, value, writes);
+}
+
+/** What `update` takes. */
+export type UpdateSource = Td | Record<string, unknown> | ReadonlyMap<string, unknown>;
+
+/** Which keys of a source count, and what is done with others than those that are there. */
+interface Selection {
+  /** Paths; null for all of them. */
+  only: readonly (readonly string[])[] | null;
+  /** In place: keys that are not there are added; otherwise they are errors. */
+  add: boolean;
+}
+
+/** The pairs of a source that are selected, and what of each is. */
+function* pairsOf(
+  source: UpdateSource,
+  only: Selection["only"],
+): Generator<[path: readonly string[], value: unknown, inner: Selection["only"]]> {
+  const pairs: Iterable<[NestedKey, unknown]> =
+    source instanceof Collection ? entriesOf(source) : sourceEntries(source as Record<string, unknown>);
+  for (const [key, value] of pairs) {
+    const path = keyPath(key);
+    if (only === null) {
+      yield [path, value, null];
+      continue;
+    }
+    const below = only.filter((one) => path.every((part, i) => i >= one.length || one[i] === part));
+    if (below.length === 0) continue;
+    const whole = below.some((one) => one.length <= path.length);
+    yield [path, value, whole ? null : below.map((one) => one.slice(path.length))];
+  }
+}
+
+/** Throws for what is no source of an update. */
+function requireSource(source: unknown): asserts source is UpdateSource {
+  if (isBranch(source) || isSource(source)) return;
+  throw badSource(source);
+}
+
+/** Refuses a key that goes through another one of the same source, which is no dictionary. */
+function requireApart(pairs: readonly (readonly [path: readonly string[], value: unknown, inner: unknown])[]): void {
+  if (pairs.every(([path]) => path.length === 1)) return;
+  const leaves = new Set(pairs.filter(([, value]) => !isBranch(value) && !isSource(value)).map(([p]) => p.join("\0")));
+  for (const [path] of pairs) {
+    for (let n = 1; n < path.length; n++) {
+      if (leaves.has(path.slice(0, n).join("\0"))) {
+        throw new KeyError(`key ${keyText(path)} goes through ${keyText(path.slice(0, n))}, which is no tensordict`);
+      }
+    }
+  }
+}
+
+function planUpdate(td: Td, source: UpdateSource, clone: boolean, only: Selection["only"], writes: Writes): void {
+  requireUnlocked(td);
+  requireSource(source);
+  const pairs = [...pairsOf(source, only)];
+  requireApart(pairs);
+  for (const [path, value, inner] of pairs) {
+    const own = path.length === 1 ? outlineOf(td, path[0] as string) : findOutline(td, path);
+    if (isBranch(own) && (isBranch(value) || isSource(value))) {
+      planUpdate(own, value, clone, inner, writes);
+    } else if (inner === null) {
+      const copy = clone && (value instanceof Tensor || value instanceof Collection);
+      planSet(td, path, copy ? (value as Td).clone() : value, writes);
+    } else if (isBranch(value) || isSource(value)) {
+      // Of a dictionary that is not there yet, a part.
+      planSet(td, path, partOf(value, inner), writes);
+    }
+  }
+}
+
+function partOf(source: UpdateSource, only: Selection["only"]): Record<string, unknown> | ReadonlyMap<string, unknown> {
+  const part = new Map<string, unknown>();
+  for (const [path, value, inner] of pairsOf(source, only)) {
+    part.set(path[0] as string, inner === null ? value : partOf(value as UpdateSource, inner));
+  }
+  return part;
+}
+
+function findOutline(td: Td, path: readonly string[]): Entry | undefined {
+  let at: Entry | undefined = td;
+  for (const part of path) {
+    if (!isBranch(at)) return undefined;
+    at = outlineOf(at, part);
+  }
+  return at;
+}
+
+function planUpdateInPlace(td: Td, source: UpdateSource, select: Selection, writes: Writes): void {
+  if (isNonTensor(td)) {
+    if (!(source instanceof Collection)) throw noValue();
+    planValues(td, toValues(source, stateOf(td), "data"), writes);
+    return;
+  }
+  requireSource(source);
+  const pairs = [...pairsOf(source, select.only)];
+  requireApart(pairs);
+  for (const [path, value, inner] of pairs) {
+    const own = findOutline(td, path);
+    if (own === undefined) {
+      if (!select.add) throw new KeyError(`The key ${path.join(".")} was not found in the dest tensordict.`);
+      planSet(td, path, inner === null ? value : partOf(value as UpdateSource, inner), writes);
+    } else if (isBranch(own) && (isBranch(value) || isSource(value))) {
+      planUpdateInPlace(own, value, { ...select, only: inner }, writes);
+    } else if (inner === null) {
+      const [holder, last] = resolvePath(td, path);
+      planInto(holder, last, own, value, writes);
+    }
+  }
+}
+
+/** How `update` works. */
+export interface UpdateOptions {
+  /** Copy what comes in. */
+  clone?: boolean;
+  /** Write into entries that are there already. */
+  inplace?: boolean;
+  /** Of the source, these keys only. */
+  keysToUpdate?: readonly NestedKey[] | null;
+  /** Accepted for compatibility; transfers to the CPU are always complete. */
+  nonBlocking?: boolean;
+}
+
+function selected(keys: readonly NestedKey[] | null | undefined): Selection["only"] {
+  return keys === null || keys === undefined ? null : keys.map(keyPath);
+}
+
+function requireBatch(td: Td, source: unknown): void {
+  if (!isBranch(source)) return;
+  const [own, given] = [td._batchSize, source._batchSize];
+  const fits = given.length >= own.length ? own.every((n, i) => n === given[i]) : given.every((n, i) => n === own[i]);
+  if (fits) return;
+  throw new RuntimeError(`update() got a source with batch size ${given} for a destination with batch size ${own}.`, {
+    op: "update",
+    code: "batch_mismatch",
+  });
+}
+
+/** What of a source `keysToUpdate` leaves. */
+export function selectedPart(source: UpdateSource, keys: readonly NestedKey[] | null | undefined): UpdateSource {
+  return keys === null || keys === undefined ? source : partOf(source, selected(keys));
+}
+
+/** Adds and replaces entries; nested TensorDicts are merged. */
+export function updateTd(td: Td, source: UpdateSource, options: UpdateOptions = {}): void {
+  // A collection is what it is already.
+  if ((source as unknown) === td) return;
+  requireBatch(td, source);
+  const only = selected(options.keysToUpdate);
+  allOrNothing((writes) => {
+    if (options.inplace === true) planUpdateInPlace(td, source, { only, add: true }, writes);
+    else planUpdate(td, source, options.clone === true, only, writes);
+  });
+}
+
+/** Writes into existing entries; a key that is missing is an error. */
+export function updateInPlace(td: Td, source: UpdateSource, options: UpdateOptions = {}): void {
+  const only = selected(options.keysToUpdate);
+  allOrNothing((writes) => planUpdateInPlace(td, source, { only, add: false }, writes));
+}
