@@ -52,9 +52,9 @@ export class Peer {
     return (await this.#ask({ do: "versions" })).versions ?? "";
   }
 
-  /** Prepares a case there; a string tells why it cannot run. */
-  async side(name: string, clock: Clock): Promise<Side | string> {
-    const reply = await this.#ask({ do: "prepare", name, clock });
+  /** Prepares a case there, by its name or by its code; a string tells why it cannot run. */
+  async side(name: string, clock: Clock, code?: readonly [setup: string, statement: string]): Promise<Side | string> {
+    const reply = await this.#ask({ do: "prepare", name, clock, code });
     if (reply.error !== undefined) return reply.error;
     return {
       note: reply.note,

@@ -3,7 +3,8 @@
 // With a Python that has torch (ZENSOR_BENCH_PYTHON, else python3), the same work runs there in turn with ours:
 // ours, theirs, ours, theirs, one thread each, so that whatever else the computer does meets both. With `--cpu` the
 // family overhead counts the time that each program computes, which is what says something on a
-// computer that others use too. `--write` puts the tables into RESULTS.md.
+// computer that others use too. `--write` puts the tables into RESULTS.md. The family sweep runs when it is named
+// (sweep.ts); `--sample n` takes every nth of its rows.
 import { appendFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
@@ -61,19 +62,29 @@ async function main(): Promise<number> {
       out: { type: "string" },
       cpu: { type: "boolean", default: false },
       write: { type: "boolean", default: false },
+      sample: { type: "string", default: "1" },
     },
   });
   const rounds = Number(values.rounds);
-  const unknown = positionals.filter((name) => !FAMILIES.includes(name as never));
-  if (unknown.length > 0 || !Number.isInteger(rounds) || rounds < 1) {
+  const sampled = Number(values.sample);
+  const unknown = positionals.filter((name) => name !== "sweep" && !FAMILIES.includes(name as never));
+  if (unknown.length > 0 || ![rounds, sampled].every((n) => Number.isInteger(n) && n >= 1)) {
     console.error(
-      `usage: bun bench/run.ts [${FAMILIES.join("|")}...] [--rounds n] [--cpu] [--only text] [--out file] [--write]`,
+      `usage: bun bench/run.ts [${FAMILIES.join("|")}...] [--rounds n] [--cpu] [--only text] [--out file] [--write]
+       bun bench/run.ts sweep [--sample n] [--only text] [--out file] [--write]`,
     );
     return 2;
   }
   process.env.ZENSOR_NUM_THREADS ??= "1";
   const python = findPython();
   const peer = python === null ? null : new Peer(python);
+  if (positionals.includes("sweep")) {
+    if (peer === null) throw new Error("the sweep compares with PyTorch: set ZENSOR_BENCH_PYTHON");
+    const { sweep } = await import("./sweep.ts");
+    await sweep(await describe(peer, []), peer, { ...values, sample: sampled });
+    await peer.close();
+    return 0;
+  }
   const families = FAMILIES.filter((name) => positionals.length === 0 || positionals.includes(name));
   const head = `${await describe(peer, families)}${values.cpu ? "; overhead in computing time" : ""}`;
   if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify({ head })}\n`);

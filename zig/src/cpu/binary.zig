@@ -36,12 +36,11 @@ pub const add_alpha = struct {
     pub const arity = 2;
     pub const computes = pw.everything;
     pub inline fn apply(comptime c: Compute, p: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
-        const alpha = p.scalar(c, 0);
+        const k = p.value(c, @TypeOf(a), 0);
         if (comptime cx(c)) {
-            const s = cm.mul(alpha, b);
+            const s = cm.mul(k, b);
             return .{ .re = a.re + s.re, .im = a.im + s.im };
         }
-        const k: @TypeOf(a) = if (@typeInfo(@TypeOf(a)) == .vector) @splat(alpha) else alpha;
         if (comptime is_float(c)) return vm.fma(k, b, a);
         if (c == .b8) return a | (k & b);
         return a +% k *% b;

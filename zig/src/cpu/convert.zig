@@ -4,9 +4,10 @@ const abi = @import("abi");
 const cfg = @import("cfg");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
-const half = @import("../core/half.zig");
 const iter = @import("../core/iter.zig");
 const object = @import("object.zig");
+const panel = @import("panel.zig");
+const runs = @import("convert_run.zig");
 
 const Compute = abi.Compute;
 const DType = abi.DType;
@@ -16,79 +17,7 @@ pub const block = 1024;
 /// Bytes of the widest compute type.
 pub const widest = 16;
 
-fn Run(comptime c: Compute) type {
-    return *const fn (dst: [*]align(1) dt.Computed(c), src: [*]const u8, stride: isize, n: usize) callconv(.c) void;
-}
-
-fn load_run(comptime d: DType, comptime c: Compute) Run(c) {
-    return struct {
-        fn run(dst: [*]align(1) dt.Computed(c), bytes: [*]const u8, stride: isize, n: usize) callconv(.c) void {
-            const src: [*]align(1) const dt.Stored(d) = @ptrCast(bytes);
-            if (stride == 1) {
-                var i: usize = 0;
-                if (comptime vectors(d, c)) {
-                    while (i + group <= n) : (i += group) {
-                        const x = @as(*align(1) const @Vector(group, u16), @ptrCast(src + i)).*;
-                        const halves: @Vector(group, f16) = @bitCast(x);
-                        const y = if (d == .bfloat16) half.bf16_to_f32(x) else half.f16_to_f32(halves);
-                        @as(*align(1) @Vector(group, f32), @ptrCast(dst + i)).* = y;
-                    }
-                }
-                while (i < n) : (i += 1) dst[i] = dt.load(d, c, src[i]);
-            } else if (stride == 0) {
-                const x = dt.load(d, c, src[0]);
-                for (0..n) |i| dst[i] = x;
-            } else {
-                var at: isize = 0;
-                for (0..n) |i| {
-                    dst[i] = dt.load(d, c, @as([*]align(1) const dt.Stored(d), @ptrFromInt(address(src, at)))[0]);
-                    at += stride;
-                }
-            }
-        }
-    }.run;
-}
-
-/// Lanes of the short floats' conversions.
-const group = cfg.lanes;
-
-/// The short floats convert by vectors; the compiler does the rest by itself.
-fn vectors(comptime d: DType, comptime c: Compute) bool {
-    return c == .f32 and (d == .bfloat16 or d == .float16);
-}
-
-inline fn address(p: anytype, elements: isize) usize {
-    const size = @sizeOf(@typeInfo(@TypeOf(p)).pointer.child);
-    return @intFromPtr(p) +% @as(usize, @bitCast(elements * size));
-}
-
-fn store_run(comptime d: DType, comptime c: Compute) Run(c) {
-    return struct {
-        fn run(src: [*]align(1) dt.Computed(c), bytes: [*]const u8, stride: isize, n: usize) callconv(.c) void {
-            const dst: [*]align(1) dt.Stored(d) = @ptrCast(@constCast(bytes));
-            if (stride == 1) {
-                var i: usize = 0;
-                if (comptime vectors(d, c)) {
-                    while (i + group <= n) : (i += group) {
-                        const x = @as(*align(1) const @Vector(group, f32), @ptrCast(src + i)).*;
-                        const y: @Vector(group, u16) = if (d == .bfloat16)
-                            half.f32_to_bf16(x)
-                        else
-                            @bitCast(half.f32_to_f16(x));
-                        @as(*align(1) @Vector(group, u16), @ptrCast(dst + i)).* = y;
-                    }
-                }
-                while (i < n) : (i += 1) dst[i] = dt.store(d, c, src[i]);
-            } else {
-                var at: isize = 0;
-                for (0..n) |i| {
-                    @as([*]align(1) dt.Stored(d), @ptrFromInt(address(dst, at)))[0] = dt.store(d, c, src[i]);
-                    at += stride;
-                }
-            }
-        }
-    }.run;
-}
+const Run = runs.Run;
 
 const dtype_count = @typeInfo(DType).@"enum".fields.len;
 
@@ -108,8 +37,8 @@ fn conversions(comptime name: []const u8) *const Runs {
 
 pub fn export_tables() void {
     const made = struct {
-        const loads = table(load_run);
-        const stores = table(store_run);
+        const loads = table(runs.load_run);
+        const stores = table(runs.store_run);
     };
     inline for (.{ "loads", "stores" }) |name| {
         const symbol = object.symbol(cfg.variant, "pointwise", name);
@@ -127,10 +56,12 @@ fn table(comptime make: anytype) Runs {
     return t;
 }
 
-pub fn width_of(c: Compute) usize {
-    return switch (c) {
-        inline else => |k| @sizeOf(dt.Computed(k)),
-    };
+pub fn load_of(c: Compute, d: DType) AnyRun {
+    return any_loads[@intFromEnum(c)][@intFromEnum(d)];
+}
+
+pub fn store_of(c: Compute, d: DType) AnyRun {
+    return any_stores[@intFromEnum(c)][@intFromEnum(d)];
 }
 
 pub fn native_of(c: Compute) DType {
@@ -139,18 +70,57 @@ pub fn native_of(c: Compute) DType {
     };
 }
 
-/// Memory holds values of the compute type as they are.
-pub fn is_native(v: *const fr.View, c: Compute) bool {
-    return v.dtype == native_of(c) and v.flags == 0;
+/// Memory holds values of the dtype as they are.
+pub fn is_native(v: *const fr.View, d: DType) bool {
+    return v.dtype == d and v.flags == 0;
 }
 
-/// One operand of a call, read or written block by block in the order of the space. The compute type is a value, not
-/// a parameter: the code exists once.
+/// Room for one element of any type.
+const Element = [1]u128;
+
+/// One element that a loop takes for many.
+pub const Constant = struct {
+    view: fr.View,
+    wanted: DType,
+    compute: Compute,
+
+    /// The element at `from` as the loop takes it.
+    fn read(s: *const Constant, from: [*]const u8, to: [*]align(widest) u8) void {
+        const size = dt.size_of(s.wanted);
+        if (is_native(&s.view, s.wanted)) return @memcpy(to[0..size], from[0..size]);
+        s.read_full(from, to);
+        if (s.wanted == native_of(s.compute)) return;
+        var full = @as(*Element, @ptrCast(to)).*;
+        store_of(s.compute, s.wanted)(@ptrCast(&full), to, 1, 1);
+    }
+
+    /// The element at `from` in the compute type.
+    fn read_full(s: *const Constant, from: [*]const u8, to: [*]align(widest) u8) void {
+        load_of(s.compute, s.view.dtype)(to, from, 0, 1);
+        if (s.view.flags != 0) flip_any(s.compute, s.view.flags, to, 1);
+    }
+
+    /// Whether it is a value of the loop's dtype.
+    pub fn fits(s: *const Constant) bool {
+        var short: Element = undefined;
+        var back: Element = .{0};
+        var full: Element = .{0};
+        s.read(s.view.data, @ptrCast(&short));
+        load_of(s.compute, s.wanted)(@ptrCast(&back), @ptrCast(&short), 0, 1);
+        s.read_full(s.view.data, @ptrCast(&full));
+        return back[0] == full[0];
+    }
+};
+
+/// One operand of a call, read or written block by block in the order of the space. The types are values, not
+/// parameters: the code exists once.
 pub const Operand = struct {
     view: fr.View,
     cursor: iter.Cursor,
+    /// What the loop takes, and the compute type that other dtypes are converted through.
+    wanted: DType,
     compute: Compute,
-    /// Bytes of a compute value, and of an element in memory.
+    /// Bytes of an element for the loop, and in memory.
     width: usize,
     size: usize,
     dense: bool,
@@ -164,6 +134,7 @@ pub const Operand = struct {
 
     pub fn open(
         s: *Operand,
+        d: DType,
         c: Compute,
         f: *fr.Frame,
         space: *const iter.Space,
@@ -172,10 +143,11 @@ pub const Operand = struct {
         buffer: [*]u8,
     ) void {
         s.view = fr.view(f, k);
+        s.wanted = d;
         s.compute = c;
-        s.width = width_of(c);
+        s.width = dt.size_of(d);
         s.size = dt.size_of(s.view.dtype);
-        const native = is_native(&s.view, c);
+        const native = is_native(&s.view, d);
         s.dense = native and space.is_dense(k);
         s.linear = native and space.strides[k][0] == 1;
         s.constant = space.is_constant(k);
@@ -233,19 +205,21 @@ pub const Operand = struct {
     /// The present element, `n` times.
     fn spread(s: *Operand, n: usize) void {
         const from = if (s.constant) s.view.data else s.here();
-        any_loads[@intFromEnum(s.compute)][@intFromEnum(s.view.dtype)](s.buffer, from, 0, n);
-        s.apply_flags(n);
+        var element: Element = undefined;
+        const one: Constant = .{ .view = s.view, .wanted = s.wanted, .compute = s.compute };
+        one.read(from, @ptrCast(&element));
+        panel.repeat(s.width, s.buffer, @intFromPtr(&element), n);
         s.filled = n;
     }
 
     fn gather(s: *Operand, n: usize) void {
-        if (is_native(&s.view, s.compute)) {
+        if (is_native(&s.view, s.wanted)) {
             return switch (s.width) {
                 inline 1, 2, 4, 8, 16 => |w| s.gather_words(std.meta.Int(.unsigned, 8 * w), n),
                 else => unreachable,
             };
         }
-        const load = any_loads[@intFromEnum(s.compute)][@intFromEnum(s.view.dtype)];
+        const load = load_of(s.compute, s.view.dtype);
         const stride = s.cursor.space.strides[s.cursor.k][0];
         var done: usize = 0;
         while (done < n) {
@@ -285,6 +259,28 @@ pub const Operand = struct {
         }
     }
 
+    /// `commit` without a conversion.
+    fn scatter_words(s: *Operand, comptime T: type, n: usize) void {
+        const stride = s.cursor.space.strides[s.cursor.k][0];
+        const from: [*]const T = @ptrCast(@alignCast(s.buffer));
+        var done: usize = 0;
+        while (done < n) {
+            const run = s.cursor.run(n - done);
+            const to: [*]align(1) T = @ptrCast(s.here());
+            if (stride == 1) {
+                @memcpy(to[0..run], from[done..][0..run]);
+            } else {
+                var at: isize = 0;
+                for (from[done..][0..run]) |x| {
+                    @as(*align(1) T, @ptrFromInt(address(to, at))).* = x;
+                    at += stride;
+                }
+            }
+            s.cursor.advance(run);
+            done += run;
+        }
+    }
+
     inline fn apply_flags(s: *Operand, n: usize) void {
         if (s.view.flags != 0) flip_any(s.compute, s.view.flags, s.buffer, n);
     }
@@ -300,8 +296,14 @@ pub const Operand = struct {
             s.cursor.offset += @intCast(n);
             return;
         }
+        if (is_native(&s.view, s.wanted)) {
+            return switch (s.width) {
+                inline 1, 2, 4, 8, 16 => |w| s.scatter_words(std.meta.Int(.unsigned, 8 * w), n),
+                else => unreachable,
+            };
+        }
         s.apply_flags(n);
-        const store = any_stores[@intFromEnum(s.compute)][@intFromEnum(s.view.dtype)];
+        const store = store_of(s.compute, s.view.dtype);
         const stride = s.cursor.space.strides[s.cursor.k][0];
         var done: usize = 0;
         while (done < n) {
@@ -313,7 +315,12 @@ pub const Operand = struct {
     }
 };
 
-fn flip_any(c: Compute, flags: u32, buffer: [*]u8, n: usize) void {
+inline fn address(p: anytype, elements: isize) usize {
+    const size = @sizeOf(@typeInfo(@TypeOf(p)).pointer.child);
+    return @intFromPtr(p) +% @as(usize, @bitCast(elements * size));
+}
+
+pub fn flip_any(c: Compute, flags: u32, buffer: [*]u8, n: usize) void {
     switch (c) {
         inline else => |k| flip(dt.Computed(k), flags, @ptrCast(@alignCast(buffer)), n),
     }
@@ -351,7 +358,7 @@ pub fn Stream(comptime c: Compute) type {
         }
 
         pub fn open(s: *Self, f: *fr.Frame, space: *const iter.Space, k: usize, start: usize, buffer: [*]T) void {
-            s.any.open(c, f, space, k, start, @ptrCast(buffer));
+            s.any.open(dt.native_dtype(c), c, f, space, k, start, @ptrCast(buffer));
         }
 
         pub fn read(s: *Self, n: usize) [*]const T {

@@ -96,19 +96,25 @@ const Indices = struct {
 };
 
 fn check_one(x: *const Index, wrap: bool) usize {
-    const block = 512;
-    const low: i64 = if (wrap) -x.size else 0;
-    var at: usize = 0;
-    while (at < x.count) : (at += block) {
-        const end = @min(x.count, at + block);
-        var bad = false;
-        for (at..end) |p| {
-            const i = x.load(p);
-            bad = bad or i < low or i >= x.size;
-        }
-        if (!bad) continue;
-        for (at..end) |p| if (x.offset(p, wrap) == null) return p;
+    const fine = if (x.narrow) all_inside(i32, x, wrap) else all_inside(i64, x, wrap);
+    return if (fine) none else first_outside(x, 0, x.count, wrap);
+}
+
+fn all_inside(comptime I: type, x: *const Index, wrap: bool) bool {
+    const U = std.meta.Int(.unsigned, @bitSizeOf(I));
+    // No dimension has more places than the index type can count, or every index is inside its end.
+    if (x.size > std.math.maxInt(I)) return first_outside(x, 0, x.count, wrap) == none;
+    const low: I = @intCast(if (wrap) -x.size else 0);
+    const places: U = @intCast(if (wrap) 2 * @as(i128, x.size) else x.size);
+    var outside: U = 0;
+    for (@as([*]align(1) const I, @ptrCast(x.data))[0..x.count]) |i| {
+        outside |= @intFromBool(@as(U, @bitCast(i -% low)) >= places);
     }
+    return outside == 0;
+}
+
+fn first_outside(x: *const Index, begin: usize, end: usize, wrap: bool) usize {
+    for (begin..end) |p| if (x.offset(p, wrap) == null) return p;
     return none;
 }
 
@@ -211,6 +217,17 @@ fn Reader(comptime T: type) type {
         }
 
         inline fn elements(c: Call, w: *const Walk, n: usize) void {
+            const x = &c.indices.list[0];
+            if (c.indices.len == 1 and !x.narrow and w.step[2] == 1 and x.size > 0) {
+                const p: usize = @intCast(w.position.offset);
+                const line: Line(T) = .of(c, w, x);
+                const fine = if (w.step[0] == 1 and w.step[1] == 0 and x.stride == 1)
+                    line.read(n, 1, 0, 1, c.indices.wrap)
+                else
+                    line.read(n, w.step[0], w.step[1], x.stride, c.indices.wrap);
+                if (!fine) _ = c.bad.fetchMin(first_outside(x, p, p + n, c.indices.wrap), .monotonic);
+                return;
+            }
             for (0..n) |i| {
                 const k: isize = @intCast(i);
                 const p: usize = @intCast(w.position.offset + k * w.step[2]);
@@ -220,6 +237,79 @@ fn Reader(comptime T: type) type {
                 };
                 const from = w.indexed.offset + k * w.step[1] + base;
                 at_element(T, c.dense, w.dense.offset + k * w.step[0]).* = at_element(T, c.indexed, from).*;
+            }
+        }
+    };
+}
+
+/// A run of elements whose one index tensor holds an int64 for each, one after the other.
+fn Line(comptime T: type) type {
+    return struct {
+        index: [*]align(1) const i64,
+        size: i64,
+        dense: usize,
+        indexed: usize,
+
+        fn of(c: Call, w: *const Walk, x: *const Index) @This() {
+            return .{
+                .index = @as([*]align(1) const i64, @ptrCast(x.data)) + @as(usize, @intCast(w.position.offset)),
+                .size = x.size,
+                .dense = @intFromPtr(at_element(T, c.dense, w.dense.offset)),
+                .indexed = @intFromPtr(at_element(T, c.indexed, w.indexed.offset)),
+            };
+        }
+
+        /// The position that element `i` names; the flag tells whether it is one.
+        inline fn place(line: *const @This(), i: usize, wrap: bool) struct { i64, bool } {
+            const given = line.index[i];
+            const at = if (wrap and given < 0) given + line.size else given;
+            return .{ at, @as(u64, @bitCast(at)) < @as(u64, @bitCast(line.size)) };
+        }
+
+        /// Whether all indices were inside; elements of others read the first place instead.
+        inline fn read(line: *const @This(), n: usize, to: isize, from: isize, stride: i64, wrap: bool) bool {
+            var fine = true;
+            for (0..n) |i| {
+                const k: isize = @intCast(i);
+                const at, const inside = line.place(i, wrap);
+                fine = fine and inside;
+                const safe: isize = @intCast(if (inside) at else 0);
+                at_element(T, line.dense, k * to).* = at_element(T, line.indexed, k * from + safe * stride).*;
+            }
+            return fine;
+        }
+
+        fn write_any(
+            line: *const @This(),
+            comptime Op: type,
+            comptime mode: Mode,
+            n: usize,
+            w: *const Walk,
+            stride: i64,
+            wrap: bool,
+        ) void {
+            line.write(Op, mode, n, w.step[0], w.step[1], stride, wrap);
+        }
+
+        /// All indices were found inside before.
+        inline fn write(
+            line: *const @This(),
+            comptime Op: type,
+            comptime mode: Mode,
+            n: usize,
+            from: isize,
+            to: isize,
+            stride: i64,
+            wrap: bool,
+        ) void {
+            for (0..n) |i| {
+                const k: isize = @intCast(i);
+                const at, _ = line.place(i, wrap);
+                Op.apply(
+                    at_element(T, line.indexed, k * to + @as(isize, @intCast(at)) * stride),
+                    at_element(T, line.dense, k * from),
+                    mode,
+                );
             }
         }
     };
@@ -244,19 +334,14 @@ pub fn put(f: *fr.Frame) abi.Status {
         .bad = &bad,
     };
     const dtype = fr.view(f, 1).dtype;
-    if (mode == .assign) {
-        switch (dt.size_of(dtype)) {
-            1 => write(Assign(u8), c, mode),
-            2 => write(Assign(u16), c, mode),
-            4 => write(Assign(u32), c, mode),
-            8 => write(Assign(u64), c, mode),
-            16 => write(Assign(u128), c, mode),
+    switch (mode) {
+        .assign => switch (dt.size_of(dtype)) {
+            inline 1, 2, 4, 8, 16 => |size| write(Assign(std.meta.Int(.unsigned, 8 * size)), c, mode, .assign),
             else => return .unsupported,
-        }
-        return .ok;
-    }
-    switch (dtype) {
-        inline else => |d| write(Combine(d), c, mode),
+        },
+        else => switch (dtype) {
+            inline else => |d| write(Combine(d), c, mode, .add),
+        },
     }
     return .ok;
 }
@@ -324,22 +409,35 @@ fn Combine(comptime d: dt.DType) type {
     };
 }
 
-fn write(comptime Op: type, c: Call, mode: Mode) void {
+/// Lines of the one mode that is asked for most have loops of their own.
+fn write(comptime Op: type, c: Call, mode: Mode, comptime often: Mode) void {
     const T = Op.Stored;
     const total = c.space.total;
+    const x = &c.indices.list[0];
+    const wrap = c.indices.wrap;
     var w = Walk.init(c.space, 0);
+    const in_line = mode == often and c.indices.len == 1 and !x.narrow and w.step[2] == 1;
+    const simple = w.step[0] == 1 and w.step[1] == 0 and x.stride == 1 and !wrap;
     var done: usize = 0;
     while (done < total) {
         const n = w.dense.run(total - done);
-        const one_row = w.step[2] == 0;
-        const row: isize = if (one_row) c.indices.offset(@intCast(w.position.offset)).? else 0;
-        for (0..n) |i| {
-            const k: isize = @intCast(i);
-            const base = if (one_row) row else c.indices.offset(@intCast(w.position.offset + k * w.step[2])).?;
-            const to = at_element(T, c.indexed, w.indexed.offset + k * w.step[1] + base);
-            Op.apply(to, at_element(T, c.dense, w.dense.offset + k * w.step[0]), mode);
-        }
+        if (in_line) {
+            const line: Line(T) = .of(c, &w, x);
+            if (simple) line.write(Op, often, n, 1, 0, 1, false) else line.write_any(Op, often, n, &w, x.stride, wrap);
+        } else run_of_writes(Op, c, &w, mode, n);
         w.advance(n);
         done += n;
+    }
+}
+
+fn run_of_writes(comptime Op: type, c: Call, w: *const Walk, mode: Mode, n: usize) void {
+    const T = Op.Stored;
+    const one_row = w.step[2] == 0;
+    const row: isize = if (one_row) c.indices.offset(@intCast(w.position.offset)).? else 0;
+    for (0..n) |i| {
+        const k: isize = @intCast(i);
+        const base = if (one_row) row else c.indices.offset(@intCast(w.position.offset + k * w.step[2])).?;
+        const to = at_element(T, c.indexed, w.indexed.offset + k * w.step[1] + base);
+        Op.apply(to, at_element(T, c.dense, w.dense.offset + k * w.step[0]), mode);
     }
 }

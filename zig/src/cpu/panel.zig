@@ -2,6 +2,7 @@
 //! and then read like any other operand.
 const std = @import("std");
 const convert = @import("convert.zig");
+const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
 const parallel = @import("../core/parallel.zig");
@@ -29,7 +30,7 @@ pub fn suits(spec: *const pw.Spec, f: *fr.Frame, space: *const iter.Space) bool 
     if (space.strides[0][0] != 1 or !native(f, 0, spec)) return false;
     var columns: usize = 0;
     for (1..spec.arity + 1) |k| {
-        if (convert.width_of(spec.types[k]) > 8 or !native(f, k, spec)) return false;
+        if (dt.size_of(spec.types[k]) > 8 or !native(f, k, spec)) return false;
         const s = shape_of(space, k) orelse return false;
         if (s == .column) columns += 1;
     }
@@ -70,7 +71,7 @@ fn band(spec: *const pw.Spec, f: *fr.Frame, space: *const iter.Space, plane: usi
     const rows = @min(height, space.sizes[1] - row);
     const p: pw.Params = .{ .attrs = &f.attrs };
     var panels: [3]Panel align(64) = undefined;
-    const size = convert.width_of(spec.types[0]);
+    const size = dt.size_of(spec.types[0]);
     const out = at(@intFromPtr(fr.view(f, 0).data), origin(space, 0, plane, row), size);
     var col: usize = 0;
     while (col < space.sizes[0]) : (col += width) {
@@ -78,7 +79,7 @@ fn band(spec: *const pw.Spec, f: *fr.Frame, space: *const iter.Space, plane: usi
         for (0..rows) |r| fetch(at(out, step_by(r, space.strides[0][1]) + step_by(col, 1), size), n * size);
         var sources: [3]Source = undefined;
         for (0..spec.arity) |k| {
-            const w = convert.width_of(spec.types[k + 1]);
+            const w = dt.size_of(spec.types[k + 1]);
             const first = at(@intFromPtr(fr.view(f, k + 1).data), origin(space, k + 1, plane, row), w);
             sources[k] = source(space, k + 1, w, first, &panels[k], rows, col, n);
         }

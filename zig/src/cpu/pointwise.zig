@@ -3,12 +3,17 @@
 //!
 //! A body is a struct with `arity`, `computes`, `apply(comptime c, params, inputs...)` and, when they differ
 //! from the compute type, `Out(c)` and `In(c, i)`; `lanes(c)` gives 1 where a body has no vector form.
+//!
+//! Bodies that are short are compiled for short dtypes too, to work on memory as it is: small integers are computed
+//! modulo their size, which leaves the bits that i32 would, and bfloat16 is widened in registers.
 const std = @import("std");
 const abi = @import("abi");
 const cfg = @import("cfg");
 const dt = @import("../core/dtype.zig");
+const half = @import("../core/half.zig");
 
 pub const Compute = abi.Compute;
+const DType = abi.DType;
 pub const all_real = [_]Compute{ .f32, .f64, .i32, .i64, .u64 };
 pub const all_numbers = [_]Compute{ .f32, .f64, .i32, .i64, .u64, .c64, .c128 };
 pub const everything = [_]Compute{ .f32, .f64, .i32, .i64, .u64, .b8, .c64, .c128 };
@@ -25,12 +30,13 @@ pub const Params = extern struct {
 
     attrs: *const Attrs,
 
-    /// Attribute `i` in the compute type.
-    pub inline fn scalar(p: Params, comptime c: Compute, comptime i: usize) dt.Computed(c) {
-        if (comptime dt.is_complex(dt.Computed(c))) {
-            return .{ .re = @floatCast(p.attrs[2 * i]), .im = @floatCast(p.attrs[2 * i + 1]) };
-        }
-        return dt.cast(c, p.attrs[2 * i]);
+    /// Attribute `i` as the values that a body computes with, `V`.
+    pub inline fn value(p: Params, comptime c: Compute, comptime V: type, comptime i: usize) V {
+        if (comptime dt.is_complex(V)) return .{ .re = @floatCast(p.attrs[2 * i]), .im = @floatCast(p.attrs[2 * i + 1]) };
+        const full = dt.cast(c, p.attrs[2 * i]);
+        if (@typeInfo(V) != .vector) return if (@TypeOf(full) == V) full else dt.integer(V, full);
+        const T = @typeInfo(V).vector.child;
+        return @splat(if (@TypeOf(full) == T) full else dt.integer(T, full));
     }
     pub inline fn raw(p: Params, comptime i: usize) f64 {
         return p.attrs[2 * i];
@@ -42,15 +48,9 @@ pub fn vector_lanes(comptime c: Compute) usize {
     return switch (c) {
         .f32, .i32 => cfg.lanes,
         .f64, .i64, .u64 => @max(2, cfg.lanes / 2),
-        .b8 => cfg.lanes,
+        .b8 => 4 * cfg.lanes,
         .c64, .c128 => 1,
     };
-}
-
-fn lanes_of(comptime Body: type, comptime c: Compute) usize {
-    if (@hasDecl(Body, "lanes")) return Body.lanes(c);
-    if (c == .c64 or c == .c128) return 1;
-    return vector_lanes(c);
 }
 
 pub fn out_of(comptime Body: type, comptime c: Compute) Compute {
@@ -91,51 +91,84 @@ fn BytesOf(comptime T: type) type {
     return if (T == bool) u8 else @Vector(@typeInfo(T).vector.len, u8);
 }
 
-inline fn pick(comptime T: type, comptime lanes: usize, p: [*]const T, i: usize) Value(T, lanes) {
-    if (lanes == 1) return p[i];
-    return @as(*align(1) const @Vector(lanes, T), @ptrCast(p + i)).*;
+/// The dtypes of the memory that a loop reads and writes, and how many elements it takes at once.
+const Form = struct { c: Compute, out: DType, in: [3]DType, lanes: usize };
+
+fn native_form(comptime Body: type, comptime c: Compute) Form {
+    var f: Form = .{ .c = c, .out = dt.native_dtype(out_of(Body, c)), .in = undefined, .lanes = vector_lanes(c) };
+    for (0..Body.arity) |k| f.in[k] = dt.native_dtype(in_of(Body, c, k));
+    if (@hasDecl(Body, "lanes")) f.lanes = Body.lanes(c);
+    return f;
 }
 
-pub fn Inputs(comptime Body: type, comptime c: Compute) type {
+fn short_form(comptime Body: type, comptime d: DType) Form {
+    const c: Compute = if (d == .bfloat16) .f32 else .i32;
+    var f = native_form(Body, c);
+    if (out_of(Body, c) == c) f.out = d;
+    for (0..Body.arity) |k| if (in_of(Body, c, k) == c) {
+        f.in[k] = d;
+    };
+    f.lanes = if (d == .bfloat16) cfg.lanes else 4 * cfg.lanes / @sizeOf(dt.Stored(d));
+    return f;
+}
+
+/// What a body sees of an element of memory.
+fn Seen(comptime d: DType) type {
+    return if (d == .bfloat16) f32 else dt.Stored(d);
+}
+
+inline fn pick(comptime d: DType, comptime lanes: usize, p: [*]const dt.Stored(d), i: usize) Value(Seen(d), lanes) {
+    const x = if (lanes == 1) p[i] else @as(*align(1) const @Vector(lanes, dt.Stored(d)), @ptrCast(p + i)).*;
+    return if (d == .bfloat16) half.bf16_to_f32(x) else x;
+}
+
+inline fn put(comptime d: DType, comptime lanes: usize, out: [*]dt.Stored(d), i: usize, r: Value(Seen(d), lanes)) void {
+    const x = if (d == .bfloat16) half.f32_to_bf16(r) else r;
+    if (lanes == 1) {
+        out[i] = x;
+    } else {
+        @as(*align(1) @Vector(lanes, dt.Stored(d)), @ptrCast(out + i)).* = x;
+    }
+}
+
+fn Inputs(comptime Body: type, comptime f: Form) type {
     var types: [Body.arity]type = undefined;
-    for (0..Body.arity) |i| types[i] = [*]const dt.Computed(in_of(Body, c, i));
+    for (0..Body.arity) |i| types[i] = [*]const dt.Stored(f.in[i]);
     return std.meta.Tuple(&types);
 }
 
 /// Applies the body to `n` elements that lie without gaps.
 inline fn loop(
     comptime Body: type,
-    comptime c: Compute,
+    comptime f: Form,
     p: Params,
-    out: [*]dt.Computed(out_of(Body, c)),
-    in: Inputs(Body, c),
+    out: [*]dt.Stored(f.out),
+    in: Inputs(Body, f),
     n: usize,
 ) void {
     @setEvalBranchQuota(100_000);
-    const lanes = comptime lanes_of(Body, c);
-    const Out = dt.Computed(comptime out_of(Body, c));
+    const lanes = f.lanes;
     var i: usize = 0;
     const unroll = if (lanes == 1) 1 else 4;
     while (i + unroll * lanes <= n) : (i += unroll * lanes) {
         inline for (0..unroll) |u| {
-            if (lanes > 1 and u * lanes * @sizeOf(Out) % 64 == 0) fetch_for_write(out + i + u * lanes);
-            const r = one(Body, c, lanes, p, in, i + u * lanes);
-            put(Out, lanes, out, i + u * lanes, r);
+            if (lanes > 1 and u * lanes * @sizeOf(dt.Stored(f.out)) % 64 == 0) fetch_for_write(out + i + u * lanes);
+            put(f.out, lanes, out, i + u * lanes, one(Body, f, lanes, p, in, i + u * lanes));
         }
     }
-    while (i + lanes <= n) : (i += lanes) put(Out, lanes, out, i, one(Body, c, lanes, p, in, i));
+    while (i + lanes <= n) : (i += lanes) put(f.out, lanes, out, i, one(Body, f, lanes, p, in, i));
     if (lanes == 1 or i == n) return;
-    if (comptime is_heavy(Body)) return tail(Body, c, p, out, in, i, n);
+    if (comptime is_heavy(Body)) return tail(Body, f, p, out, in, i, n);
     comptime var part = lanes / 2;
     inline while (part >= 1) : (part /= 2) {
         if (i + part <= n) {
-            put(Out, part, out, i, one(Body, c, part, p, in, i));
+            put(f.out, part, out, i, one(Body, f, part, p, in, i));
             i += part;
         }
     }
 }
 
-/// Long bodies are not compiled again for the shorter vectors of a tail.
+/// Long bodies are not compiled again for the shorter vectors of a tail, nor for short dtypes.
 fn is_heavy(comptime Body: type) bool {
     return @hasDecl(Body, "heavy") and Body.heavy;
 }
@@ -146,36 +179,23 @@ pub inline fn fetch_for_write(p: anytype) void {
     @prefetch(@as([*]const u8, @ptrCast(p)) + 2048, .{ .rw = .write, .locality = 3 });
 }
 
-inline fn put(comptime Out: type, comptime lanes: usize, out: [*]Out, i: usize, r: Value(Out, lanes)) void {
-    if (lanes == 1) {
-        out[i] = r;
-    } else {
-        @as(*align(1) @Vector(lanes, Out), @ptrCast(out + i)).* = r;
-    }
-}
-
 inline fn one(
     comptime Body: type,
-    comptime c: Compute,
+    comptime f: Form,
     comptime lanes: usize,
     p: Params,
-    in: Inputs(Body, c),
+    in: Inputs(Body, f),
     i: usize,
-) Value(dt.Computed(out_of(Body, c)), lanes) {
+) Value(Seen(f.out), lanes) {
     switch (Body.arity) {
-        1 => return Body.apply(c, p, pick(dt.Computed(in_of(Body, c, 0)), lanes, in[0], i)),
-        2 => return Body.apply(
-            c,
-            p,
-            pick(dt.Computed(in_of(Body, c, 0)), lanes, in[0], i),
-            pick(dt.Computed(in_of(Body, c, 1)), lanes, in[1], i),
-        ),
+        1 => return Body.apply(f.c, p, pick(f.in[0], lanes, in[0], i)),
+        2 => return Body.apply(f.c, p, pick(f.in[0], lanes, in[0], i), pick(f.in[1], lanes, in[1], i)),
         3 => return Body.apply(
-            c,
+            f.c,
             p,
-            pick(dt.Computed(in_of(Body, c, 0)), lanes, in[0], i),
-            pick(dt.Computed(in_of(Body, c, 1)), lanes, in[1], i),
-            pick(dt.Computed(in_of(Body, c, 2)), lanes, in[2], i),
+            pick(f.in[0], lanes, in[0], i),
+            pick(f.in[1], lanes, in[1], i),
+            pick(f.in[2], lanes, in[2], i),
         ),
         else => @compileError("pointwise bodies take one to three inputs"),
     }
@@ -184,71 +204,94 @@ inline fn one(
 /// The last partial vector goes through the same vector code, so that results do not depend on position.
 noinline fn tail(
     comptime Body: type,
-    comptime c: Compute,
+    comptime f: Form,
     p: Params,
-    out: [*]dt.Computed(out_of(Body, c)),
-    in: Inputs(Body, c),
+    out: [*]dt.Stored(f.out),
+    in: Inputs(Body, f),
     start: usize,
     n: usize,
 ) void {
     @setEvalBranchQuota(100_000);
-    const lanes = comptime lanes_of(Body, c);
-    const Out = dt.Computed(comptime out_of(Body, c));
-    var padded: Inputs(Body, c) = undefined;
-    var store: [Body.arity][lanes * 16]u8 align(64) = undefined;
+    var padded: Inputs(Body, f) = undefined;
+    var store: [Body.arity][f.lanes * 16]u8 align(64) = undefined;
     inline for (0..Body.arity) |k| {
-        const T = dt.Computed(comptime in_of(Body, c, k));
-        const buffer: *[lanes]T = @ptrCast(&store[k]);
+        const buffer: *[f.lanes]dt.Stored(f.in[k]) = @ptrCast(&store[k]);
         for (buffer, 0..) |*x, j| x.* = in[k][if (start + j < n) start + j else start];
         padded[k] = buffer;
     }
-    var result: [lanes]Out = undefined;
-    put(Out, lanes, &result, 0, one(Body, c, lanes, p, padded, 0));
+    var result: [f.lanes]dt.Stored(f.out) = undefined;
+    put(f.out, f.lanes, &result, 0, one(Body, f, f.lanes, p, padded, 0));
     for (start..n) |j| out[j] = result[j - start];
 }
 
-/// A body compiled for one compute type, as the driver sees it, which is an object of its own.
+/// A body's loop over memory of certain dtypes, as the driver sees it, which is an object of its own.
 pub const Spec = extern struct {
     pub const Loop = *const fn (p: Params, out: [*]u8, in: *const [3][*]const u8, n: usize) callconv(.c) void;
 
     loop: Loop,
     arity: usize,
-    /// Compute types of the result and the inputs.
-    types: [4]Compute,
+    /// The dtypes of the result and the inputs, and the compute types that other dtypes are converted through.
+    types: [4]DType,
+    computes: [4]Compute,
     /// Zeros in the second input are an error, to be found before anything is computed.
     divides: bool,
+    /// The result is the input: no loop is needed where a conversion does it all.
+    identity: bool,
 };
 
-pub const Specs = [@typeInfo(Compute).@"enum".fields.len]?*const Spec;
+/// The dtypes that some loops take as they are, though they are not computed in.
+pub const short_dtypes = [_]DType{ .uint8, .int8, .int16, .bfloat16 };
 
-/// What a body is compiled to: a loop for each of its compute types, and nothing else.
+pub fn short_index(d: DType) ?usize {
+    return switch (d) {
+        inline .uint8, .int8, .int16, .bfloat16 => |k| comptime std.mem.indexOfScalar(DType, &short_dtypes, k),
+        else => null,
+    };
+}
+
+pub const Specs = extern struct {
+    native: [@typeInfo(Compute).@"enum".fields.len]?*const Spec,
+    short: [short_dtypes.len]?*const Spec,
+};
+
+/// What a body is compiled to: loops, and nothing else.
 pub fn specs(comptime Body: type) *const Specs {
     return &struct {
         const all: Specs = blk: {
-            var t: Specs = @splat(null);
-            for (Body.computes) |c| t[@intFromEnum(c)] = &Compiled(Body, c).spec;
+            var t: Specs = .{ .native = @splat(null), .short = @splat(null) };
+            for (Body.computes) |c| t.native[@intFromEnum(c)] = &Compiled(Body, native_form(Body, c)).spec;
+            for (short_dtypes, &t.short) |d, *to| {
+                const f = short_form(Body, d);
+                if (is_heavy(Body) or @hasDecl(Body, "lanes") or t.native[@intFromEnum(f.c)] == null) continue;
+                to.* = &Compiled(Body, f).spec;
+            }
             break :blk t;
         };
     }.all;
 }
 
-fn Compiled(comptime Body: type, comptime c: Compute) type {
+fn Compiled(comptime Body: type, comptime f: Form) type {
     return struct {
-        const spec: Spec = .{
-            .loop = run,
-            .arity = Body.arity,
-            .types = types: {
-                var t: [4]Compute = @splat(out_of(Body, c));
-                for (0..Body.arity) |k| t[k + 1] = in_of(Body, c, k);
-                break :types t;
-            },
-            .divides = @hasDecl(Body, "divides") and Body.divides(c),
+        const spec: Spec = blk: {
+            var s: Spec = .{
+                .loop = run,
+                .arity = Body.arity,
+                .types = @splat(f.out),
+                .computes = @splat(out_of(Body, f.c)),
+                .divides = @hasDecl(Body, "divides") and Body.divides(f.c),
+                .identity = @hasDecl(Body, "identity"),
+            };
+            for (0..Body.arity) |k| {
+                s.types[k + 1] = f.in[k];
+                s.computes[k + 1] = in_of(Body, f.c, k);
+            }
+            break :blk s;
         };
 
         fn run(p: Params, out: [*]u8, in: *const [3][*]const u8, n: usize) callconv(.c) void {
-            var typed: Inputs(Body, c) = undefined;
+            var typed: Inputs(Body, f) = undefined;
             inline for (0..Body.arity) |k| typed[k] = @ptrCast(@alignCast(in[k]));
-            loop(Body, c, p, @ptrCast(@alignCast(out)), typed, n);
+            loop(Body, f, p, @ptrCast(@alignCast(out)), typed, n);
         }
     };
 }

@@ -7,6 +7,8 @@ const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
 const parallel = @import("../core/parallel.zig");
 const convert = @import("convert.zig");
+const conversion = @import("conversion.zig");
+const dt = @import("../core/dtype.zig");
 const object = @import("object.zig");
 const panel = @import("panel.zig");
 const pw = @import("pointwise.zig");
@@ -25,11 +27,13 @@ comptime {
 /// The frame call of a body.
 fn run(specs: *const pw.Specs, f: *fr.Frame) callconv(.c) abi.Status {
     const c: usize = @intFromFloat(f.compute);
-    const spec = (if (c < specs.len) specs[c] else null) orelse return .unsupported;
+    const native = (if (c < specs.native.len) specs.native[c] else null) orelse return .unsupported;
     var space: iter.Space = undefined;
-    space.init(f, spec.arity + 1);
+    space.init(f, native.arity + 1);
     if (space.total == 0) return .ok;
+    const spec = short_spec(specs, c, native.arity, f, &space) orelse native;
     if (spec.divides and has_zero(spec, f, &space)) return .zero_division;
+    if (spec.identity and f.sequential == 0) return conversion.run(f, &space, spec.computes[0]);
     if (f.sequential != 0) {
         chunk(spec, f, &space, 0, space.total, 1);
         return .ok;
@@ -45,11 +49,33 @@ fn run(specs: *const pw.Specs, f: *fr.Frame) callconv(.c) abi.Status {
     return .ok;
 }
 
+/// The loop for a short dtype that is computed in `c`, where every operand has it, or is one constant that is a value
+/// of it.
+fn short_spec(specs: *const pw.Specs, c: usize, arity: usize, f: *fr.Frame, space: *const iter.Space) ?*const Spec {
+    for (1..arity + 1) |k| {
+        const d: abi.DType = @enumFromInt(@as(u8, @intFromFloat(fr.operand(f, k).dtype)));
+        const spec = specs.short[pw.short_index(d) orelse continue] orelse continue;
+        if (spec.types[k] == d and @intFromEnum(spec.computes[k]) == c) return if (takes(spec, f, space)) spec else null;
+    }
+    return null;
+}
+
+fn takes(spec: *const Spec, f: *fr.Frame, space: *const iter.Space) bool {
+    for (spec.types[0 .. spec.arity + 1], 0..) |d, k| {
+        const v = fr.view(f, k);
+        if (convert.is_native(&v, d)) continue;
+        if (k == 0 or !space.is_constant(k)) return false;
+        const constant: convert.Constant = .{ .view = v, .wanted = d, .compute = spec.computes[k] };
+        if (!constant.fits()) return false;
+    }
+    return true;
+}
+
 /// Whether the second input, of integers, holds a zero.
 fn has_zero(spec: *const Spec, f: *fr.Frame, space: *const iter.Space) bool {
     var buffer: [convert.block * convert.widest]u8 align(64) = undefined;
     var s: convert.Operand = undefined;
-    s.open(spec.types[2], f, space, 2, 0, &buffer);
+    s.open(spec.types[2], spec.computes[2], f, space, 2, 0, &buffer);
     var at: usize = 0;
     while (at < space.total) {
         const n = if (s.constant) 1 else @min(convert.block, space.total - at);
@@ -95,7 +121,7 @@ const Job = struct {
     }
 
     fn at(job: Job, k: usize, element: usize) [*]u8 {
-        return fr.view(job.f, k).data + element * convert.width_of(job.spec.types[k]);
+        return fr.view(job.f, k).data + element * dt.size_of(job.spec.types[k]);
     }
 };
 
@@ -105,7 +131,7 @@ fn chunk(spec: *const Spec, f: *fr.Frame, space: *const iter.Space, begin: usize
     var buffer: [*]u8 = &memory;
     const used = operands[0 .. spec.arity + 1];
     for (used, 0..) |*s, k| {
-        s.open(spec.types[k], f, space, k, begin, buffer);
+        s.open(spec.types[k], spec.computes[k], f, space, k, begin, buffer);
         buffer += convert.block * s.width;
     }
     const p: pw.Params = .{ .attrs = &f.attrs };
@@ -161,7 +187,7 @@ const no_attrs: pw.Params.Attrs = @splat(0);
 /// The numbers-only call: operands without gaps in their native dtype, or one constant each.
 fn fast(specs: *const pw.Specs, code: u32, out: usize, in: *const [3]usize, n: usize) callconv(.c) abi.Status {
     const c = code & 0xff;
-    const spec = (if (c < specs.len) specs[c] else null) orelse return .unsupported;
+    const spec = (if (c < specs.native.len) specs.native[c] else null) orelse return .unsupported;
     const call: FastCall = .{ .spec = spec, .code = code, .out = out, .in = in };
     parallel.parallel_for(n, pw.grain, call, FastCall.span);
     return .ok;
@@ -186,7 +212,7 @@ const FastCall = struct {
     }
 
     fn width(call: FastCall, k: usize) usize {
-        return convert.width_of(call.spec.types[k]);
+        return dt.size_of(call.spec.types[k]);
     }
 
     fn with_constants(call: FastCall, begin: usize, end: usize) void {

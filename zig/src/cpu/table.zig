@@ -21,7 +21,7 @@ pub const Table = struct {
             .none => return 0,
             .call => |call| return @intFromPtr(call),
             .body => |specs| {
-                for (specs) |spec| if (spec) |s| return @intFromPtr(s.loop);
+                for (specs.native) |spec| if (spec) |s| return @intFromPtr(s.loop);
                 return 0;
             },
         }

@@ -35,12 +35,11 @@ pub const addcmul = struct {
     pub const arity = 3;
     pub const computes = pw.all_numbers;
     pub inline fn apply(comptime c: Compute, p: Params, s: anytype, a: @TypeOf(s), b: @TypeOf(s)) @TypeOf(s) {
-        const value = p.scalar(c, 0);
+        const k = p.value(c, @TypeOf(s), 0);
         if (comptime cx(c)) {
-            const x = cm.mul(cm.mul(value, a), b);
+            const x = cm.mul(cm.mul(k, a), b);
             return .{ .re = s.re + x.re, .im = s.im + x.im };
         }
-        const k: @TypeOf(s) = if (@typeInfo(@TypeOf(s)) == .vector) @splat(value) else value;
         return if (comptime is_float(c)) vm.fma(k * a, b, s) else s +% k *% a *% b;
     }
 };
@@ -50,12 +49,11 @@ pub const addcdiv = struct {
     pub const arity = 3;
     pub const computes = pw.inexact;
     pub inline fn apply(comptime c: Compute, p: Params, s: anytype, a: @TypeOf(s), b: @TypeOf(s)) @TypeOf(s) {
-        const value = p.scalar(c, 0);
+        const k = p.value(c, @TypeOf(s), 0);
         if (comptime cx(c)) {
-            const x = cm.div(cm.mul(value, a), b);
+            const x = cm.div(cm.mul(k, a), b);
             return .{ .re = s.re + x.re, .im = s.im + x.im };
         }
-        const k: @TypeOf(s) = if (@typeInfo(@TypeOf(s)) == .vector) @splat(value) else value;
         return s + k * a / b;
     }
 };

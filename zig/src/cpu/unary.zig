@@ -63,7 +63,7 @@ pub const abs = struct {
         comptime c: Compute,
         _: Params,
         x: anytype,
-    ) pw.Value(dt.Computed(real_of(c)), width(@TypeOf(x))) {
+    ) if (cx(c)) dt.Computed(real_of(c)) else @TypeOf(x) {
         if (comptime cx(c)) return cm.abs(x);
         if (c == .u64) return x;
         if (c == .i32 or c == .i64) {
@@ -155,10 +155,12 @@ pub const logical_not = struct {
     }
 };
 
-/// The value itself: conversions between dtypes are the driver's work.
+/// The value itself: conversions between dtypes are the driver's work, so no dtype needs a loop of its own.
 pub const convert = struct {
     pub const arity = 1;
     pub const computes = pw.everything;
+    pub const identity = true;
+    pub const heavy = true;
     pub inline fn apply(comptime _: Compute, _: Params, x: anytype) @TypeOf(x) {
         return x;
     }
