@@ -45,9 +45,11 @@ const Job = struct {
                 while (done < n) {
                     const some = @min(convert.block, n - done);
                     const k: isize = @intCast(done);
-                    convert.load_of(j.c, j.from.dtype)(&buffer, at_pointer(from, k * in, dt.size_of(j.from.dtype)), in, some);
+                    const source = at_pointer(from, k * in, dt.size_of(j.from.dtype));
+                    const target = at_pointer(to, k * out, dt.size_of(j.to.dtype));
+                    convert.load_of(j.c, j.from.dtype)(&buffer, source, in, some);
                     if (j.from.flags != j.to.flags) convert.flip_any(j.c, j.from.flags ^ j.to.flags, &buffer, some);
-                    convert.store_of(j.c, j.to.dtype)(&buffer, at_pointer(to, k * out, dt.size_of(j.to.dtype)), out, some);
+                    convert.store_of(j.c, j.to.dtype)(&buffer, target, out, some);
                     done += some;
                 }
             },

@@ -315,6 +315,24 @@ pub const Operand = struct {
     }
 };
 
+/// `n` elements of `size` bytes, each side with its stride.
+pub fn copy_words(size: usize, to: struct { [*]u8, isize }, from: struct { [*]const u8, isize }, n: usize) void {
+    if (to[1] == 1 and from[1] == 1) return @memcpy(to[0][0 .. n * size], from[0][0 .. n * size]);
+    switch (size) {
+        inline 1, 2, 4, 8, 16 => |w| {
+            const T = std.meta.Int(.unsigned, 8 * w);
+            const out: [*]align(1) T = @ptrCast(to[0]);
+            const in: [*]align(1) const T = @ptrCast(from[0]);
+            for (0..n) |i| {
+                const k: isize = @intCast(i);
+                const x = @as(*align(1) const T, @ptrFromInt(address(in, k * from[1]))).*;
+                @as(*align(1) T, @ptrFromInt(address(out, k * to[1]))).* = x;
+            }
+        },
+        else => unreachable,
+    }
+}
+
 inline fn address(p: anytype, elements: isize) usize {
     const size = @sizeOf(@typeInfo(@TypeOf(p)).pointer.child);
     return @intFromPtr(p) +% @as(usize, @bitCast(elements * size));

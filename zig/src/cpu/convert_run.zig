@@ -130,7 +130,8 @@ inline fn cast(comptime T: type, comptime truth: bool, x: anytype) With(@TypeOf(
     const bits = @typeInfo(T).int.bits;
     if (bits == from.bits) return @bitCast(x);
     if (bits > from.bits) return @bitCast(@as(With(V, std.meta.Int(from.signedness, bits)), x));
-    return @bitCast(@as(With(V, std.meta.Int(.unsigned, bits)), @truncate(@as(With(V, std.meta.Int(.unsigned, from.bits)), @bitCast(x)))));
+    const raw: With(V, std.meta.Int(.unsigned, from.bits)) = @bitCast(x);
+    return @bitCast(@as(With(V, std.meta.Int(.unsigned, bits)), @truncate(raw)));
 }
 
 /// As `dt.integer`: through i32 for i32, through i64 for all others.

@@ -135,7 +135,8 @@ fn runs(comptime T: type, s: *const iter.Space, dst: usize, src: usize, begin: u
             const x = at(T, src, from.offset).*;
             for (0..n) |i| d[i] = x;
         } else if (ds == 1 and ss == -1) {
-            reverse(T, @ptrCast(at(T, dst, to.offset)), @ptrCast(at(T, src, from.offset - @as(isize, @intCast(n - 1)))), n);
+            const last = from.offset - @as(isize, @intCast(n - 1));
+            reverse(T, @ptrCast(at(T, dst, to.offset)), @ptrCast(at(T, src, last)), n);
         } else {
             for (0..n) |i| {
                 const k: isize = @intCast(i);

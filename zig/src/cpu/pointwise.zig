@@ -32,7 +32,9 @@ pub const Params = extern struct {
 
     /// Attribute `i` as the values that a body computes with, `V`.
     pub inline fn value(p: Params, comptime c: Compute, comptime V: type, comptime i: usize) V {
-        if (comptime dt.is_complex(V)) return .{ .re = @floatCast(p.attrs[2 * i]), .im = @floatCast(p.attrs[2 * i + 1]) };
+        if (comptime dt.is_complex(V)) {
+            return .{ .re = @floatCast(p.attrs[2 * i]), .im = @floatCast(p.attrs[2 * i + 1]) };
+        }
         const full = dt.cast(c, p.attrs[2 * i]);
         if (@typeInfo(V) != .vector) return if (@TypeOf(full) == V) full else dt.integer(V, full);
         const T = @typeInfo(V).vector.child;

@@ -55,7 +55,8 @@ fn short_spec(specs: *const pw.Specs, c: usize, arity: usize, f: *fr.Frame, spac
     for (1..arity + 1) |k| {
         const d: abi.DType = @enumFromInt(@as(u8, @intFromFloat(fr.operand(f, k).dtype)));
         const spec = specs.short[pw.short_index(d) orelse continue] orelse continue;
-        if (spec.types[k] == d and @intFromEnum(spec.computes[k]) == c) return if (takes(spec, f, space)) spec else null;
+        if (spec.types[k] != d or @intFromEnum(spec.computes[k]) != c) continue;
+        return if (takes(spec, f, space)) spec else null;
     }
     return null;
 }
