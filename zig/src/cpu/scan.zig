@@ -1,10 +1,12 @@
 //! Running sums and products along one dimension. Operand 0 receives, operand 1 is read (it may be the same memory);
-//! attribute 0: the dimension.
+//! attribute 0: the dimension. Each line is one chain of operations, so four lines run side by side.
 const std = @import("std");
 const abi = @import("abi");
+const cfg = @import("cfg");
 const convert = @import("convert.zig");
 const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
+const panel = @import("panel.zig");
 const parallel = @import("../core/parallel.zig");
 const plans = @import("reduce_plan.zig");
 
@@ -13,102 +15,66 @@ const Plan = plans.Plan;
 const Walk = plans.Walk;
 const element = plans.element;
 
+/// Columns in a task, and elements of a line in a block.
 const max_width = 256;
+const block = 512;
+const side_by_side = 4;
 
 pub fn sum(f: *fr.Frame) abi.Status {
-    return dispatch(f, false);
+    return run(&sums, f);
 }
 pub fn prod(f: *fr.Frame) abi.Status {
-    return dispatch(f, true);
+    return run(&products, f);
 }
 
-fn dispatch(f: *fr.Frame, comptime product: bool) abi.Status {
-    const c: Compute = @enumFromInt(@as(u8, @intFromFloat(f.compute)));
-    inline for ([_]Compute{ .f32, .f64, .i64, .c128 }) |k| {
-        if (c == k) return Scan(k, product).run(f);
-    }
-    return .unsupported;
+const Targets = [side_by_side][*]u8;
+const Sources = [side_by_side][*]const u8;
+
+/// What depends on the operator and the type of its results.
+const Loop = struct {
+    compute: Compute,
+    size: usize,
+    /// The bytes of the neutral element.
+    start: u128,
+    /// Goes on with `side_by_side` lines, or one, from their totals.
+    lines: *const fn (totals: [*]u8, to: *const Targets, from: *const Sources, n: usize) void,
+    line: *const fn (total: [*]u8, to: [*]u8, from: [*]const u8, n: usize) void,
+    /// The next row of many lines: to[i] = totals[i] = totals[i] op from[i].
+    row: *const fn (totals: [*]u8, to: [*]u8, from: [*]const u8, n: usize) void,
+};
+
+const Loops = [@typeInfo(Compute).@"enum".fields.len]?*const Loop;
+
+const sums = loops(false);
+const products = loops(true);
+
+fn loops(comptime product: bool) Loops {
+    var t: Loops = @splat(null);
+    for ([_]Compute{ .f32, .f64, .i64, .c128 }) |c| t[@intFromEnum(c)] = &Compiled(c, product).loop;
+    return t;
 }
 
-fn Scan(comptime c: Compute, comptime product: bool) type {
+fn Compiled(comptime c: Compute, comptime product: bool) type {
     const T = dt.Computed(c);
-    const Loader = convert.Stream(c);
-    const neutral = @intFromBool(product);
-    const start: T = if (dt.is_complex(T)) .{ .re = @floatFromInt(neutral), .im = 0 } else neutral;
-
+    const lanes = if (dt.is_complex(T)) 1 else 4 * @as(usize, cfg.lanes) / @sizeOf(T);
+    const V = if (lanes == 1) T else @Vector(lanes, T);
+    const P = [*]align(1) T;
+    const Q = [*]align(1) const T;
     return struct {
-        fn run(f: *fr.Frame) abi.Status {
-            const src = fr.view(f, 1);
-            const dim = fr.to_usize(f.attrs[0]);
-            if (dim >= src.rank) return .bad_argument;
-            var plan: Plan = undefined;
-            plan.open_lines(f, 1, 1, dim, max_width);
-            if (plan.tasks == 0 or plan.reduced.total == 0) return .ok;
-            const job: Job = .{ .plan = &plan, .src = src, .dst = fr.view(f, 0) };
-            parallel.parallel_for(plan.tasks, plan.task_grain(), job, Job.tasks);
-            return .ok;
-        }
-
-        const Job = struct {
-            plan: *const Plan,
-            src: fr.View,
-            dst: fr.View,
-
-            fn tasks(j: Job, begin: usize, end: usize) void {
-                var walk: Walk = undefined;
-                for (begin..end) |t| {
-                    const width = j.plan.place(t, &walk);
-                    if (j.plan.columns) j.columns(&walk, width) else j.line(&walk);
-                }
-            }
-
-            inline fn read(j: Job, buffer: [*]T, at: isize, stride: isize, n: usize) void {
-                const from = element(j.src.data, at, dt.size_of(j.src.dtype));
-                Loader.load(j.src.dtype)(buffer, from, stride, n);
-                plans.apply_flags(T, j.src.flags, buffer, n);
-            }
-
-            inline fn write(j: Job, buffer: [*]T, at: isize, stride: isize, n: usize) void {
-                const to = element(j.dst.data, at, dt.size_of(j.dst.dtype));
-                Loader.store(j.dst.dtype)(buffer, to, stride, n);
-            }
-
-            fn line(j: Job, walk: *const Walk) void {
-                const in = j.plan.reduced.in[0];
-                const out = j.plan.reduced.out[0][0];
-                var buffer: [convert.block]T align(64) = undefined;
-                var total = start;
-                var at: usize = 0;
-                while (at < j.plan.reduced.total) {
-                    const n = @min(convert.block, j.plan.reduced.total - at);
-                    const k: isize = @intCast(at);
-                    j.read(&buffer, walk.in + k * in, in, n);
-                    for (buffer[0..n]) |*x| {
-                        total = step(total, x.*);
-                        x.* = total;
-                    }
-                    j.write(&buffer, walk.out[0] + k * out, out, n);
-                    at += n;
-                }
-            }
-
-            /// Neighbouring lines, row by row.
-            fn columns(j: Job, walk: *const Walk, width: usize) void {
-                const in = j.plan.reduced.in[0];
-                const out = j.plan.reduced.out[0][0];
-                var totals: [max_width]T align(64) = undefined;
-                var row: [max_width]T align(64) = undefined;
-                @memset(totals[0..width], start);
-                for (0..j.plan.reduced.total) |r| {
-                    const k: isize = @intCast(r);
-                    j.read(&row, walk.in + k * in, j.plan.kept.in[0], width);
-                    for (totals[0..width], row[0..width]) |*t, x| t.* = step(t.*, x);
-                    j.write(&totals, walk.out[0] + k * out, j.plan.kept.out[0][0], width);
-                }
-            }
+        const loop: Loop = .{
+            .compute = c,
+            .size = @sizeOf(T),
+            .start = if (!product) 0 else switch (c) {
+                .f32 => @as(u32, @bitCast(@as(f32, 1))),
+                .f64, .c128 => @as(u64, @bitCast(@as(f64, 1))),
+                else => 1,
+            },
+            .lines = lines,
+            .line = line,
+            .row = row,
         };
 
-        inline fn step(a: T, b: T) T {
+        inline fn step(a: anytype, b: @TypeOf(a)) @TypeOf(a) {
             if (comptime dt.is_complex(T)) {
                 if (product) return .{ .re = a.re * b.re - a.im * b.im, .im = a.re * b.im + a.im * b.re };
                 return .{ .re = a.re + b.re, .im = a.im + b.im };
@@ -116,5 +82,146 @@ fn Scan(comptime c: Compute, comptime product: bool) type {
             if (comptime @typeInfo(T) == .float) return if (product) a * b else a + b;
             return if (product) a *% b else a +% b;
         }
+
+        fn lines(all: [*]u8, to: *const Targets, from: *const Sources, n: usize) void {
+            const totals: P = @ptrCast(all);
+            var t: [side_by_side]T = undefined;
+            inline for (0..side_by_side) |k| t[k] = totals[k];
+            for (0..n) |i| inline for (0..side_by_side) |k| {
+                t[k] = step(t[k], @as(Q, @ptrCast(from[k]))[i]);
+                @as(P, @ptrCast(to[k]))[i] = t[k];
+            };
+            inline for (0..side_by_side) |k| totals[k] = t[k];
+        }
+
+        fn line(total: [*]u8, to: [*]u8, from: [*]const u8, n: usize) void {
+            const out: P = @ptrCast(to);
+            const in: Q = @ptrCast(from);
+            var t = @as(P, @ptrCast(total))[0];
+            for (0..n) |i| {
+                t = step(t, in[i]);
+                out[i] = t;
+            }
+            @as(P, @ptrCast(total))[0] = t;
+        }
+
+        fn row(all: [*]u8, to: [*]u8, from: [*]const u8, n: usize) void {
+            const totals: P = @ptrCast(all);
+            const out: P = @ptrCast(to);
+            const in: Q = @ptrCast(from);
+            var i: usize = 0;
+            if (lanes > 1) while (i + lanes <= n) : (i += lanes) {
+                const t: *align(1) V = @ptrCast(totals + i);
+                t.* = step(t.*, @as(*align(1) const V, @ptrCast(in + i)).*);
+                @as(*align(1) V, @ptrCast(out + i)).* = t.*;
+            };
+            while (i < n) : (i += 1) {
+                totals[i] = step(totals[i], in[i]);
+                out[i] = totals[i];
+            }
+        }
     };
 }
+
+fn run(all: *const Loops, f: *fr.Frame) abi.Status {
+    const c: usize = @intFromFloat(f.compute);
+    const loop = (if (c < all.len) all[c] else null) orelse return .unsupported;
+    const src = fr.view(f, 1);
+    const dim = fr.to_usize(f.attrs[0]);
+    if (dim >= src.rank) return .bad_argument;
+    var plan: Plan = undefined;
+    plan.open_lines(f, 1, 1, dim, max_width);
+    if (plan.tasks == 0 or plan.reduced.total == 0) return .ok;
+    const job: Job = .{ .loop = loop, .plan = &plan, .src = src, .dst = fr.view(f, 0) };
+    parallel.parallel_for(plan.tasks, plan.task_grain(), &job, Job.tasks);
+    return .ok;
+}
+
+const Job = struct {
+    loop: *const Loop,
+    plan: *const Plan,
+    src: fr.View,
+    dst: fr.View,
+
+    fn tasks(j: *const Job, begin: usize, end: usize) void {
+        var walks: [side_by_side]Walk = undefined;
+        var t = begin;
+        while (t < end) {
+            const width = j.plan.place(t, &walks[0]);
+            if (j.plan.columns) {
+                j.columns(&walks[0], width);
+                t += 1;
+                continue;
+            }
+            const some = if (end - t < side_by_side) 1 else @as(usize, side_by_side);
+            for (1..some) |k| _ = j.plan.place(t + k, &walks[k]);
+            j.lines(walks[0..some]);
+            t += some;
+        }
+    }
+
+    /// `n` elements at `at`, in memory where they are as the loop takes them, else in the buffer.
+    fn read(j: *const Job, buffer: [*]u8, at: isize, stride: isize, n: usize) [*]const u8 {
+        const from = element(j.src.data, at, dt.size_of(j.src.dtype));
+        const c = j.loop.compute;
+        if (stride == 1 and convert.is_native(&j.src, convert.native_of(c))) return from;
+        convert.load_of(c, j.src.dtype)(buffer, from, stride, n);
+        if (j.src.flags != 0) convert.flip_any(c, j.src.flags, buffer, n);
+        return buffer;
+    }
+
+    /// Where results may be computed to.
+    fn target(j: *const Job, buffer: [*]u8, at: isize, stride: isize) [*]u8 {
+        const direct = stride == 1 and convert.is_native(&j.dst, convert.native_of(j.loop.compute));
+        return if (direct) element(j.dst.data, at, j.loop.size) else buffer;
+    }
+
+    /// Results that went to the buffer go to memory.
+    fn write(j: *const Job, buffer: [*]u8, at_target: [*]u8, at: isize, stride: isize, n: usize) void {
+        if (at_target != buffer) return;
+        const to = element(j.dst.data, at, dt.size_of(j.dst.dtype));
+        convert.store_of(j.loop.compute, j.dst.dtype)(buffer, to, stride, n);
+    }
+
+    fn lines(j: *const Job, walks: []const Walk) void {
+        const in = j.plan.reduced.in[0];
+        const out = j.plan.reduced.out[0][0];
+        const size = j.loop.size;
+        var buffers: [side_by_side][block * convert.widest]u8 align(64) = undefined;
+        var totals: [side_by_side * convert.widest]u8 align(16) = undefined;
+        panel.repeat(size, &totals, @intFromPtr(&j.loop.start), side_by_side);
+        var from: Sources = undefined;
+        var to: Targets = undefined;
+        var at: usize = 0;
+        while (at < j.plan.reduced.total) {
+            const n = @min(block, j.plan.reduced.total - at);
+            const k: isize = @intCast(at);
+            for (walks, 0..) |*w, i| {
+                from[i] = j.read(&buffers[i], w.in + k * in, in, n);
+                to[i] = j.target(&buffers[i], w.out[0] + k * out, out);
+            }
+            if (walks.len == side_by_side) {
+                j.loop.lines(&totals, &to, &from, n);
+            } else for (0..walks.len) |i| j.loop.line(@as([*]u8, &totals) + i * size, to[i], from[i], n);
+            for (walks, 0..) |*w, i| j.write(&buffers[i], to[i], w.out[0] + k * out, out, n);
+            at += n;
+        }
+    }
+
+    /// Neighbouring lines, row by row.
+    fn columns(j: *const Job, walk: *const Walk, width: usize) void {
+        const in = j.plan.reduced.in[0];
+        const out = j.plan.reduced.out[0][0];
+        const step = j.plan.kept.out[0][0];
+        var totals: [max_width * convert.widest]u8 align(64) = undefined;
+        var buffer: [max_width * convert.widest]u8 align(64) = undefined;
+        panel.repeat(j.loop.size, &totals, @intFromPtr(&j.loop.start), width);
+        for (0..j.plan.reduced.total) |r| {
+            const k: isize = @intCast(r);
+            const from = j.read(&buffer, walk.in + k * in, j.plan.kept.in[0], width);
+            const to = j.target(&buffer, walk.out[0] + k * out, step);
+            j.loop.row(&totals, to, from, width);
+            j.write(&buffer, to, walk.out[0] + k * out, step, width);
+        }
+    }
+};
