@@ -2884,6 +2884,10 @@ export interface TensorMethods {
   zero_(): this;
 }
 
+declare module "../src/tensor/tensor.ts" {
+  interface Tensor extends TensorMethods {}
+}
+
 /** Puts the methods on Tensor's prototype. */
 export function installMethods(prototype: Tensor): void {
   const p = prototype as any;

@@ -12,6 +12,14 @@ import { torchClasses } from "./io/torch/torch-classes.ts";
 import { late, Tensor } from "./tensor/tensor.ts";
 import { torchBridge } from "./tensordict/disk/torch-objects.ts";
 
+type CompositeTypes = typeof composites;
+type FormulaTypes = typeof formulas;
+
+declare module "./autograd/registry.ts" {
+  interface Composites extends CompositeTypes {}
+  interface Formulas extends FormulaTypes {}
+}
+
 Object.assign(registry.composites, composites);
 Object.assign(registry.formulas, formulas);
 Object.assign(late, members, valueMembers, { at, setAt, conjView, negView });

@@ -376,7 +376,15 @@ export function emitMethods(model: Model): string {
       install.push(`    return O.${(properties[0] as Op).fn}(this);`, "  } });");
     }
   }
-  out.push("}", "", "/** Puts the methods on Tensor's prototype. */");
+  out.push(
+    "}",
+    "",
+    'declare module "../src/tensor/tensor.ts" {',
+    "  interface Tensor extends TensorMethods {}",
+    "}",
+    "",
+  );
+  out.push("/** Puts the methods on Tensor's prototype. */");
   out.push(
     "export function installMethods(prototype: Tensor): void {",
     "  const p = prototype as any;",

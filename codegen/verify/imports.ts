@@ -1,5 +1,6 @@
-// The import graph as a checked rule: values flow one way through the rooms of src/ and generated/.
-// `import type` is free; only imports that exist at run time count. Dynamic imports obey the rooms, but make no cycle.
+// The import graph as a checked rule: values flow one way through the rooms of src/ and generated/, values and types
+// one way through the folders of a room, and neither in a circle of files. Dynamic imports obey the rooms, but make no
+// circle.
 
 import { posix } from "node:path";
 import ts from "typescript";
@@ -29,6 +30,25 @@ const SIBLINGS: Record<string, readonly string[]> = {
   profiler: ["io"],
 };
 
+/** The folders of rooms that have some, and what each may import of them. Files beside the folders may import all. */
+const FOLDERS: Record<string, Readonly<Record<string, readonly string[]>>> = {
+  io: {
+    base: [],
+    disk: ["base"],
+    zip: ["base", "disk"],
+    store: ["base", "disk", "zip"],
+    pickle: ["base"],
+    numpy: ["base", "disk", "zip", "store"],
+    torch: ["base", "disk", "zip", "store", "pickle", "numpy"],
+    safetensors: ["base", "disk", "store"],
+    memmap: ["base", "disk", "zip", "store"],
+    gguf: ["base", "disk"],
+    hdf5: ["base", "disk"],
+    snapshot: ["base", "disk", "store", "torch"],
+  },
+  tensordict: { core: [], ops: ["core"], disk: ["core", "ops"], classes: ["core", "ops", "disk"] },
+};
+
 /** The rooms that may call native code by themselves: all others call operators. */
 const FFI_USERS = ["tensor", "dispatch", "io", "cuda"];
 
@@ -43,6 +63,8 @@ export interface Import {
   specifier: string;
   line: number;
   dynamic: boolean;
+  /** It exists for the compiler only. */
+  type: boolean;
 }
 
 /** The room of a file of src/ or generated/, undefined for one that lies in no room. */
@@ -58,32 +80,38 @@ export function roomOf(file: string): string | undefined {
   return /^src\/autograd\/(formulas|composites|api)[^/]*(\/|$)/.test(file) ? "formulas" : room;
 }
 
+/** The folder of a file inside its room; "" for one beside the folders. */
+function folderOf(file: string): string {
+  return /^src\/[^/]+\/([^/]+)\//.exec(file)?.[1] ?? "";
+}
+
 function levelOf(room: string): number {
   return LEVELS.findIndex((level) => level.includes(room));
 }
 
-/** The imports of a source text that exist at run time. */
-export function valueImports(file: string, text: string): Import[] {
+/** The imports of a source text, among them modules that it adds declarations to. */
+export function importsOf(file: string, text: string): Import[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.ESNext, false);
   const found: Import[] = [];
-  const add = (at: ts.Node, specifier: ts.Node, dynamic: boolean) => {
+  const add = (at: ts.Node, specifier: ts.Node, kind: Partial<Import>) => {
     if (!ts.isStringLiteralLike(specifier)) return;
     const line = source.getLineAndCharacterOfPosition(at.getStart(source)).line + 1;
-    found.push({ specifier: specifier.text, line, dynamic });
+    found.push({ specifier: specifier.text, line, dynamic: false, type: false, ...kind });
   };
   for (const node of source.statements) {
-    if (ts.isImportDeclaration(node)) {
-      if (node.importClause?.isTypeOnly !== true) add(node, node.moduleSpecifier, false);
-    } else if (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined && !node.isTypeOnly) {
-      add(node, node.moduleSpecifier, false);
-    }
+    if (ts.isImportDeclaration(node)) add(node, node.moduleSpecifier, { type: node.importClause?.isTypeOnly === true });
+    else if (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined) {
+      add(node, node.moduleSpecifier, { type: node.isTypeOnly });
+    } else if (ts.isModuleDeclaration(node) && ts.isStringLiteral(node.name)) add(node, node.name, { type: true });
   }
   if (!/\b(import|require)\s*\(/.test(text)) return found;
   const visit = (node: ts.Node): void => {
     if (ts.isCallExpression(node) && node.arguments.length > 0) {
       const callee = node.expression;
       const required = ts.isIdentifier(callee) && callee.text === "require";
-      if (callee.kind === ts.SyntaxKind.ImportKeyword || required) add(node, node.arguments[0]!, true);
+      if (callee.kind === ts.SyntaxKind.ImportKeyword || required) add(node, node.arguments[0]!, { dynamic: true });
+    } else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
+      add(node, node.argument.literal, { type: true });
     }
     ts.forEachChild(node, visit);
   };
@@ -118,6 +146,17 @@ function objection(from: string, to: string): string | undefined {
   const allowed = SIBLINGS[from] ?? [];
   const may = allowed.length > 0 ? `${from} may import only ${allowed.join(", ")}` : `${from} may import none of them`;
   return `${from} and ${to} are siblings and ${may}; move the shared code down`;
+}
+
+/** Why a file may not import another one of its room, values or types. */
+function folderObjection(room: string, file: string, target: string): string | undefined {
+  const folders = FOLDERS[room];
+  const [from, to] = [folderOf(file), folderOf(target)];
+  if (folders === undefined || from === to || from === "") return undefined;
+  const allowed = folders[from] ?? [];
+  if (allowed.includes(to)) return undefined;
+  const may = allowed.length > 0 ? `may import only ${allowed.join(", ")}` : "may import none of the others";
+  return `${from} of ${room} ${may}; move the shared code down`;
 }
 
 /** Packages of the command line. */
@@ -158,7 +197,7 @@ function cycles(graph: ReadonlyMap<string, Edge[]>): Violation[] {
       if (at < 0) visit(target);
       else {
         const loop = [...path.slice(at), target].join(" -> ");
-        found.push({ file, line, message: `cycle of imports: ${loop}; use \`import type\` or split a file` });
+        found.push({ file, line, message: `cycle of imports: ${loop}; move what both need into a file below` });
       }
     }
     path.pop();
@@ -173,7 +212,7 @@ export function checkImports(files: ReadonlyMap<string, string>): Violation[] {
   const found: Violation[] = [];
   const graph = new Map<string, Edge[]>();
   for (const [file, text] of files) {
-    const edges = valueImports(file, text).map((item) => ({
+    const edges = importsOf(file, text).map((item) => ({
       ...item,
       target: posix.join(posix.dirname(file), item.specifier),
     }));
@@ -185,21 +224,22 @@ export function checkImports(files: ReadonlyMap<string, string>): Violation[] {
     }
     if (LIBRARY.test(file)) graph.set(file, local);
   }
-  const tables = generatedTables(graph);
+  const values = new Map([...graph].map(([file, edges]) => [file, edges.filter((edge) => !edge.type)]));
+  const tables = generatedTables(values);
   for (const [file, edges] of graph) {
     const from = roomOf(file);
     if (from === undefined) {
-      found.push({
-        file,
-        line: 0,
-        message: "lies in no room of src/; see LEVELS in codegen/verify/imports.ts",
-      });
+      found.push({ file, line: 0, message: "lies in no room of src/; see LEVELS in codegen/verify/imports.ts" });
       continue;
     }
-    for (const { target, line } of edges) {
+    const folder = folderOf(file);
+    if (folder !== "" && FOLDERS[from] !== undefined && FOLDERS[from][folder] === undefined) {
+      found.push({ file, line: 0, message: `lies in no folder of ${from}; see FOLDERS in codegen/verify/imports.ts` });
+    }
+    for (const { target, line, type } of edges) {
       const to = roomOf(target);
       if (to === undefined || tables.has(target)) continue;
-      const why = objection(from, to);
+      const why = from === to ? folderObjection(from, file, target) : type ? undefined : objection(from, to);
       if (why !== undefined) found.push({ file, line, message: `imports ${target}: ${why}` });
     }
   }
@@ -210,5 +250,5 @@ if (import.meta.main) {
   const names = listFiles(repositoryRoot).filter((file) => READ.test(file));
   const files = new Map(names.map((file) => [file, readText(repositoryRoot, file)]));
   const violations = checkImports(files);
-  process.exitCode = report("imports", violations, `${files.size} files, every value import goes down`);
+  process.exitCode = report("imports", violations, `${files.size} files, imports go down, and in no circle`);
 }

@@ -1,9 +1,8 @@
 /** `scope`: returns the memory of intermediate tensors at its end, without waiting for the collector. */
 import { TypeError } from "../tensor/errors.ts";
 import { Mode, refuseOverlap, requireSync, requireSyncResult } from "../tensor/modes.ts";
-import { scopeState, tensorsIn } from "../tensor/scope-state.ts";
+import { type Scoped, scopeState, tensorsIn } from "../tensor/scope-state.ts";
 import { DISPOSED, type Storage } from "../tensor/storage.ts";
-import type { Tensor } from "../tensor/tensor.ts";
 
 /** An open scope: `using s = scope()`. */
 export interface ScopeGuard {
@@ -12,7 +11,7 @@ export interface ScopeGuard {
   [Symbol.dispose](): void;
 }
 
-const scopes = new Mode<Tensor[] | null>(
+const scopes = new Mode<Scoped[] | null>(
   () => scopeState.made,
   (made) => {
     scopeState.made = made;
@@ -20,8 +19,8 @@ const scopes = new Mode<Tensor[] | null>(
 );
 
 class OpenScope implements ScopeGuard {
-  private readonly made: Tensor[] = [];
-  private readonly kept = new Set<Tensor>();
+  private readonly made: Scoped[] = [];
+  private readonly kept = new Set<Scoped>();
   private readonly entry = scopes.hold(this.made, "scope");
   private open = true;
 
@@ -45,12 +44,12 @@ class OpenScope implements ScopeGuard {
   }
 }
 
-function survives(t: Tensor, kept: Set<Tensor>): boolean {
+function survives(t: Scoped, kept: Set<Scoped>): boolean {
   return kept.has(t) || scopeState.taken.has(t) || t._storage.exported;
 }
 
 /** Gives up the claims of tensors that nobody keeps; those whose bytes somebody else claims stay usable. */
-function freeUnclaimed(made: readonly Tensor[], kept: Set<Tensor>): Tensor[] {
+function freeUnclaimed(made: readonly Scoped[], kept: Set<Scoped>): Scoped[] {
   const alive = made.filter((t) => t._storage !== DISPOSED);
   const left = alive.filter((t) => survives(t, kept));
   const idle = alive.filter((t) => !survives(t, kept));

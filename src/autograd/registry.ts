@@ -1,9 +1,11 @@
-/** What this room and the generated nodes call in the rooms above; filled by the registration file. */
-import type * as CompositeModule from "./composites.ts";
-import type * as FormulaModule from "./formulas.ts";
+/** What this room and the generated nodes call in the rooms above; filled, for the compiler too, by src/install.ts. */
 
 /** Helpers that gradient formulas name. */
-export const formulas = {} as typeof FormulaModule;
+// biome-ignore lint/suspicious/noEmptyInterface: the registration file fills it
+export interface Formulas {}
+export const formulas = {} as Formulas;
 
 /** Operators written with other operators. */
-export const composites = {} as typeof CompositeModule;
+// biome-ignore lint/suspicious/noEmptyInterface: the registration file fills it
+export interface Composites {}
+export const composites = {} as Composites;

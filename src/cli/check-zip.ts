@@ -2,7 +2,8 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { FileRanges } from "../io/disk/file-ranges.ts";
-import { readZip, type ZipEntry, type ZipFile } from "../io/zip/zip.ts";
+import { readZip, type ZipFile } from "../io/zip/zip.ts";
+import type { ZipEntry } from "../io/zip/zip-directory.ts";
 import { zlib } from "../io/zip/zlib.ts";
 import { pause } from "./lifetime.ts";
 import type { Report } from "./report.ts";

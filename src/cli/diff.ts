@@ -1,8 +1,8 @@
 // `zensor diff`: what is not the same in two files or directories, whatever their formats.
 import { pythonJsonStringify } from "../io/base/python-json.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import type { LazyLike } from "../tensordict/classes/lazy.ts";
 import type { NestedTensor } from "../tensordict/core/nested.ts";
+import type { LazyLike } from "../tensordict/core/state.ts";
 import { isNested, type Td } from "../tensordict/core/state.ts";
 import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";

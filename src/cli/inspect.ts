@@ -1,7 +1,7 @@
 // `zensor inspect`: the tensors of a file or a directory of any format, without reading their bytes.
 import { type PythonJson, pythonJsonStringify, toPlain } from "../io/base/python-json.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import type { LazyLike } from "../tensordict/classes/lazy.ts";
+import type { LazyLike } from "../tensordict/core/state.ts";
 import { isNested, shapeOf, type Td } from "../tensordict/core/state.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import { FORMATS, type FormatName } from "./formats.ts";

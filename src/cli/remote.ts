@@ -12,7 +12,7 @@ import { CPU } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
-import type { LazyLike } from "../tensordict/classes/lazy.ts";
+import type { LazyLike } from "../tensordict/core/state.ts";
 import { entriesOf, isNested, make, stateOf, type Td } from "../tensordict/core/state.ts";
 import type { Entry } from "../tensordict/core/types.ts";
 import { saveRemote } from "../tensordict/disk/remote.ts";

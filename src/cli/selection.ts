@@ -3,7 +3,7 @@ import { fileBehind } from "../io/disk/mapping.ts";
 import { Size } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
-import type { LazyLike } from "../tensordict/classes/lazy.ts";
+import type { LazyLike } from "../tensordict/core/state.ts";
 import { isNested, make, outlineOf, stateOf, type Td } from "../tensordict/core/state.ts";
 import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";

@@ -2,6 +2,7 @@
 import "./install-checks.ts";
 
 export { FileNotFoundError, FormatError, OSError } from "./base/errors.ts";
+export type { NamedTensors } from "./base/named-tensors.ts";
 export type { PythonJson } from "./base/python-json.ts";
 export { type DirectoryTreeOptions, directoryTree, printDirectoryTree } from "./disk/directory-tree.ts";
 export type { BackgroundOptions } from "./disk/file-jobs.ts";
@@ -20,7 +21,6 @@ export { readPlainPickle } from "./pickle/plain-pickle.ts";
 export { RemoteSafetensors, type RowOptions } from "./safetensors/remote-safetensors.ts";
 export {
   loadSafetensors,
-  type NamedTensors,
   readSafetensorsHeader,
   SafetensorsFile,
   type SaveOptions,

@@ -5,8 +5,8 @@ import { DType, type DTypeLike, dtypeByName, toDType } from "../tensor/dtype.ts"
 import { TypeError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import type { Module } from "./module.ts";
 import { Parameter } from "./parameter.ts";
+import type { Registered } from "./registers.ts";
 
 /** What `to` takes by name. */
 export interface Conversion {
@@ -27,7 +27,7 @@ function conversionOf(target: Placement): Conversion {
   return dtypeByName(target) === undefined ? { device: target } : { dtype: target };
 }
 
-export function convertModule<M extends Module>(module: M, target: Placement, named: Conversion): M {
+export function convertModule<M extends Registered>(module: M, target: Placement, named: Conversion): M {
   const c = { ...named, ...conversionOf(target) };
   const dtype = c.dtype === undefined || c.dtype === null ? null : toDType(c.dtype);
   const device = c.device === undefined || c.device === null ? null : toDevice(c.device);
@@ -43,7 +43,7 @@ export function convertModule<M extends Module>(module: M, target: Placement, na
   return module;
 }
 
-export function convertAll(module: Module, convert: (t: Tensor) => Tensor): void {
+export function convertAll(module: Registered, convert: (t: Tensor) => Tensor): void {
   for (const m of module.modules()) {
     for (const [name, p] of m._parameters) {
       if (p === null) continue;

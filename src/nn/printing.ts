@@ -1,5 +1,5 @@
 /** The printed form of modules. */
-import type { Module } from "./module.ts";
+import type { Registered } from "./registers.ts";
 
 /** Everything after the first line moves to the right. */
 export function indented(text: string, spaces = 2): string {
@@ -7,7 +7,7 @@ export function indented(text: string, spaces = 2): string {
 }
 
 /** torch's form: extra text and children, one on each line. */
-export function moduleText(module: Module): string {
+export function moduleText(module: Registered): string {
   const extra = module.extraRepr();
   const extraLines = extra === "" ? [] : extra.split("\n");
   const childLines: string[] = [];
@@ -22,7 +22,7 @@ export function moduleText(module: Module): string {
 }
 
 /** As `moduleText`, with runs of equal children on one line. */
-export function listText(module: Module): string {
+export function listText(module: Registered): string {
   const texts = [...module._modules.values()].map((m) => String(m));
   if (texts.length === 0) return `${module._getName()}()`;
   const lines: string[] = [];

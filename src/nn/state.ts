@@ -6,8 +6,8 @@ import { take } from "../tensor/scope-state.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
-import type { Module } from "./module.ts";
 import { Parameter } from "./parameter.ts";
+import type { Registered } from "./registers.ts";
 
 /** Tensors by path. */
 export type StateDict = Record<string, Tensor>;
@@ -46,13 +46,13 @@ export class IncompatibleKeys {
   }
 }
 
-export function saveState(module: Module, options: StateOptions): StateDict {
+export function saveState(module: Registered, options: StateOptions): StateDict {
   const out = options.destination ?? {};
   collect(module, options.prefix ?? "", options.keepVars ?? false, out);
   return out;
 }
 
-function collect(module: Module, prefix: string, keepVars: boolean, out: StateDict): void {
+function collect(module: Registered, prefix: string, keepVars: boolean, out: StateDict): void {
   for (const [name, t] of stateOf(module)) if (t !== null) out[prefix + name] = keepVars ? t : t.detach();
   for (const [name, child] of module._modules) {
     if (child !== null) collect(child, `${prefix}${name}.`, keepVars, out);
@@ -60,7 +60,7 @@ function collect(module: Module, prefix: string, keepVars: boolean, out: StateDi
 }
 
 /** Parameters, then the buffers that belong to the state. */
-function stateOf(module: Module): [string, Tensor | null][] {
+function stateOf(module: Registered): [string, Tensor | null][] {
   const transient = module._nonPersistentBuffersSet;
   return [...module._parameters, ...[...module._buffers].filter(([name]) => !transient.has(name))];
 }
@@ -79,14 +79,14 @@ function entriesOf(state: unknown): Map<string, unknown> {
   throw new TypeError(`Expected state_dict to be dict-like, got <class '${typeName(state)}'>.`);
 }
 
-export function loadState(module: Module, state: unknown, options: LoadOptions): IncompatibleKeys {
+export function loadState(module: Registered, state: unknown, options: LoadOptions): IncompatibleKeys {
   const entries = entriesOf(state);
   const strict = options.strict ?? true;
   const missing: string[] = [];
   const errors: string[] = [];
   const expected = new Set<string>();
   noGrad(() => {
-    const visit = (m: Module, prefix: string): void => {
+    const visit = (m: Registered, prefix: string): void => {
       loadInto(m, prefix, entries, options.assign ?? false, { missing, errors, expected });
       for (const [name, child] of m._modules) if (child !== null) visit(child, `${prefix}${name}.`);
     };
@@ -113,7 +113,7 @@ interface Report {
 }
 
 function loadInto(
-  module: Module,
+  module: Registered,
   prefix: string,
   entries: Map<string, unknown>,
   assign: boolean,
@@ -134,7 +134,7 @@ function loadInto(
 
 /** Puts one value into its place; the text of what went wrong, or null. */
 function place(
-  module: Module,
+  module: Registered,
   name: string,
   key: string,
   target: Tensor,
@@ -168,7 +168,7 @@ function place(
   }
 }
 
-function replace(module: Module, name: string, target: Tensor, value: Tensor): void {
+function replace(module: Registered, name: string, target: Tensor, value: Tensor): void {
   if (!module._parameters.has(name)) {
     module._buffers.set(name, take(value));
     return;

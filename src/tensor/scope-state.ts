@@ -1,11 +1,19 @@
 /** Which tensors are being made inside a scope. The lowest part of `scope`: every new tensor passes here. */
-import type { Tensor } from "./tensor.ts";
+import type { Storage } from "./storage.ts";
+
+/** What a scope needs of a tensor. */
+export interface Scoped {
+  readonly _storage: Storage;
+  _grad: Scoped | null;
+  _base: Scoped | null;
+  dispose(): void;
+}
 
 export const scopeState: {
   /** The tensors of the innermost scope; null outside of all scopes. */
-  made: Tensor[] | null;
+  made: Scoped[] | null;
   /** Tensors that something outside of all scopes has taken: a gradient, a module, a dictionary. */
-  readonly taken: WeakSet<Tensor>;
+  readonly taken: WeakSet<Scoped>;
 } = { made: null, taken: new WeakSet() };
 
 /** Something that outlives the scope holds this tensor from now on: a scope leaves it to the collector. */
@@ -15,11 +23,11 @@ export function take<T>(value: T): T {
 }
 
 /** Set by the module that knows the class. */
-export const walker: { isTensor: (x: unknown) => x is Tensor } = { isTensor: (_): _ is Tensor => false };
+export const walker: { isTensor: (x: unknown) => x is Scoped } = { isTensor: (_): _ is Scoped => false };
 
 /** All tensors that a value leads to: through arrays, maps, sets and the properties of objects. */
-export function tensorsIn(value: unknown): Set<Tensor> {
-  const found = new Set<Tensor>();
+export function tensorsIn(value: unknown): Set<Scoped> {
+  const found = new Set<Scoped>();
   const seen = new Set<unknown>();
   const open: unknown[] = [value];
   while (open.length > 0) {

@@ -3,7 +3,6 @@
  * written here: they are generated and installed on the prototype.
  */
 
-import type { TensorMethods } from "../../generated/methods.ts";
 import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar } from "./complex.ts";
 import type { Device } from "./device.ts";
@@ -98,8 +97,8 @@ interface SymbolMembers extends Disposable {
   [Symbol.toPrimitive](hint: "number" | "string" | "default"): number | string | boolean;
 }
 
-// The generated interface carries the operators' types.
-export interface Tensor extends TensorMethods, SymbolMembers {}
+// The operators declare themselves (generated/methods.ts).
+export interface Tensor extends SymbolMembers {}
 
 /** A strided, multi-dimensional array over shared storage. @torch torch.Tensor */
 export class Tensor {

@@ -1,7 +1,7 @@
 // The import rules, each seen to hold on a clean graph and to fail on a tampered one.
 
 import { describe, expect, test } from "bun:test";
-import { checkImports, roomOf, valueImports } from "../../codegen/verify/imports.ts";
+import { checkImports, importsOf, roomOf } from "../../codegen/verify/imports.ts";
 
 /** A text of lines. */
 function lines(...all: string[]): string {
@@ -15,11 +15,7 @@ const CLEAN: Record<string, string> = {
     'import { SYMBOLS } from "../../generated/symbols.ts";',
     'export const native = dlopen("x", SYMBOLS);',
   ),
-  "src/tensor/tensor.ts": lines(
-    'import type { Methods } from "../../generated/methods.ts";',
-    'import { native } from "../ffi/library.ts";',
-    "export const tensor = native;",
-  ),
+  "src/tensor/tensor.ts": lines('import { native } from "../ffi/library.ts";', "export const tensor = native;"),
   "src/dispatch/call.ts": 'import { tensor } from "../tensor/tensor.ts";\nexport const call = tensor;\n',
   "src/autograd/engine.ts": 'import { call } from "../dispatch/call.ts";\nexport const engine = call;\n',
   "src/autograd/formulas.ts": 'import { add } from "../../generated/methods.ts";\nexport const formula = add;\n',
@@ -46,6 +42,7 @@ const CLEAN: Record<string, string> = {
   "generated/methods.ts": lines(
     'import { engine } from "../src/autograd/engine.ts";',
     "export interface Methods { x: number }",
+    'declare module "../src/tensor/tensor.ts" { interface Tensor extends Methods {} }',
     "export const add = engine;",
   ),
 };
@@ -116,22 +113,57 @@ describe("checkImports", () => {
     expect(found.some((text) => text.includes("generated lies above ffi"))).toBe(true);
   });
 
-  test("cycles of value imports are errors, of types and dynamic imports are not", () => {
+  test("circles of files are errors, of values and of types; dynamic imports make none", () => {
     const b = 'import { a } from "./a.ts";\nexport const b = () => a;\n';
-    const cycle = check({
-      "src/api/a.ts": 'import { b } from "./b.ts";\nexport const a = () => b;\n',
-      "src/api/b.ts": b,
+    const circle = "src/api/a.ts -> src/api/b.ts -> src/api/a.ts";
+    const withA = (a: string) => check({ "src/api/a.ts": a, "src/api/b.ts": b });
+    for (const a of [
+      'import { b } from "./b.ts";\nexport const a = () => b;\n',
+      'import type { b } from "./b.ts";\nexport const a = 1 as unknown as typeof b;\n',
+      'export const a = 1 as unknown as import("./b.ts").B;\n',
+      'declare module "./b.ts" {\n  interface B {\n    a: 1;\n  }\n}\nexport const a = 1;\n',
+    ]) {
+      expect(withA(a)).toHaveLength(1);
+      expect(withA(a)[0]).toContain(circle);
+    }
+    expect(withA('export const a = () => import("./b.ts");\n')).toEqual([]);
+    const longer = check({
+      "src/api/a.ts": 'export type { C } from "./c.ts";\n',
+      "src/api/b.ts": 'import type { A } from "./a.ts";\nexport type B = A;\n',
+      "src/api/c.ts": 'import type { B } from "./b.ts";\nexport type C = B;\n',
     });
-    expect(cycle).toHaveLength(1);
-    expect(cycle[0]).toContain("src/api/a.ts -> src/api/b.ts -> src/api/a.ts");
-    const lazy = 'export const a = () => import("./b.ts");\n';
-    expect(check({ "src/api/a.ts": lazy, "src/api/b.ts": b })).toEqual([]);
-    const typed = 'import type { b } from "./b.ts";\nexport const a = 1 as unknown as typeof b;\n';
-    expect(check({ "src/api/a.ts": typed, "src/api/b.ts": b })).toEqual([]);
+    expect(longer).toHaveLength(1);
+    expect(longer[0]).toContain("src/api/a.ts -> src/api/c.ts -> src/api/b.ts -> src/api/a.ts");
+  });
+
+  test("folders of a room are used one way, by values and by types", () => {
+    const library = {
+      "src/io/base/errors.ts": "export const e = 1;\n",
+      "src/io/zip/zip.ts": 'import { e } from "../base/errors.ts";\nexport const zip = e;\n',
+      "src/io/numpy/npz.ts": 'import { zip } from "../zip/zip.ts";\nexport const npz = zip;\n',
+      "src/io/index.ts": 'export { npz } from "./numpy/npz.ts";\n',
+      "src/cli/npz.ts": 'import { npz } from "../io/numpy/npz.ts";\nvoid npz;\n',
+    };
+    expect(check(library)).toEqual([]);
+    for (const kind of ["import", "import type"]) {
+      for (const [file, specifier, message] of [
+        ["src/io/base/up.ts", "../zip/zip.ts", "base of io may import none of the others"],
+        ["src/io/zip/up.ts", "../numpy/npz.ts", "zip of io may import only base, disk"],
+        ["src/io/numpy/up.ts", "../index.ts", "numpy of io may import only base, disk, zip, store"],
+        ["src/tensordict/core/up.ts", "../ops/shape.ts", "core of tensordict may import none of the others"],
+      ] as const) {
+        const there = { ...library, "src/tensordict/ops/shape.ts": "export const x = 1;\n" };
+        const found = check({ ...there, [file]: `${kind} { x } from "${specifier}";\nexport type X = typeof x;\n` });
+        expect(found).toHaveLength(1);
+        expect(found[0]).toContain(`${file}:1: imports `);
+        expect(found[0]).toContain(message);
+      }
+    }
+    expect(check({ "src/io/attic/x.ts": "export {};\n" })[0]).toContain("lies in no folder of io");
   });
 });
 
-test("valueImports sees every form, with its line", () => {
+test("importsOf sees every form, with its line", () => {
   const text = [
     'import "./side.ts";',
     'import type { A } from "./a.ts";',
@@ -140,12 +172,20 @@ test("valueImports sees every form, with its line", () => {
     'export * as d from "./d.ts";',
     'const text = "import { x } from \\"./x.ts\\"";',
     'const lazy = () => import("./lazy.ts");',
+    'type E = import("./e.ts").E;',
+    'declare module "./f.ts" {}',
   ].join("\n");
-  expect(valueImports("x.ts", text)).toEqual([
-    { specifier: "./side.ts", line: 1, dynamic: false },
-    { specifier: "./b.ts", line: 3, dynamic: false },
-    { specifier: "./d.ts", line: 5, dynamic: false },
-    { specifier: "./lazy.ts", line: 7, dynamic: true },
+  const value = { dynamic: false, type: false };
+  const type = { dynamic: false, type: true };
+  expect(importsOf("x.ts", text)).toEqual([
+    { specifier: "./side.ts", line: 1, ...value },
+    { specifier: "./a.ts", line: 2, ...type },
+    { specifier: "./b.ts", line: 3, ...value },
+    { specifier: "./c.ts", line: 4, ...type },
+    { specifier: "./d.ts", line: 5, ...value },
+    { specifier: "./f.ts", line: 9, ...type },
+    { specifier: "./lazy.ts", line: 7, dynamic: true, type: false },
+    { specifier: "./e.ts", line: 8, ...type },
   ]);
 });
 

@@ -8,8 +8,8 @@ import { fileFault } from "../../tensor/values.ts";
 import { OSError, systemError } from "../base/errors.ts";
 import { Slices } from "../base/slices.ts";
 import { textProblem } from "../base/well-formed.ts";
+import type { FileBytes, TensorBytes } from "./pieces.ts";
 import { CopyRoom, gather, gatherLater, type StridedBytes, type StridedPart } from "./strided-bytes.ts";
-import type { FileBytes, TensorBytes } from "./tensor-bytes.ts";
 
 const UTF8 = new TextEncoder();
 /** Numbers of one job as the native library reads it. */

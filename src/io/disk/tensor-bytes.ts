@@ -3,26 +3,8 @@ import { NotImplementedError } from "../../tensor/errors.ts";
 import { Storage } from "../../tensor/storage.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { fileBehind } from "./mapping.ts";
+import type { TensorBytes } from "./pieces.ts";
 import type { StridedBytes } from "./strided-bytes.ts";
-
-/** Bytes that lie in a file: they are copied from there without being taken into memory. */
-export interface FileBytes {
-  path: string;
-  offset: number;
-  nbytes: number;
-}
-
-/** Where a tensor's bytes are, and what keeps them there. */
-export interface TensorBytes {
-  address: number;
-  nbytes: number;
-  /** Must stay reachable while the address is in use. */
-  keep: Tensor;
-  /** The block that they are in: see `blockBehind`. */
-  block: number;
-  /** The file that has the same bytes, when they may be copied from there. */
-  file?: FileBytes;
-}
 
 let fromFiles = false;
 

@@ -7,7 +7,7 @@ import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import type { MapMode } from "../disk/mapping.ts";
 import { TensorFile } from "../disk/tensor-file.ts";
-import type { ZipEntry } from "../zip/zip.ts";
+import type { ZipEntry } from "../zip/zip-directory.ts";
 import type { MemmapArchive } from "./memmap-archive.ts";
 import type { LeafNode } from "./tree.ts";
 

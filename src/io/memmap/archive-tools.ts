@@ -26,11 +26,12 @@ import { DirectoryLock } from "../disk/directory-lock.ts";
 import { realTarget } from "../disk/durable.ts";
 import { FileJobs, JobFlag } from "../disk/file-jobs.ts";
 import { mapFile } from "../disk/mapping.ts";
-import { blockBehind, nativeBytes, type TensorBytes } from "../disk/tensor-bytes.ts";
+import type { TensorBytes } from "../disk/pieces.ts";
+import { blockBehind, nativeBytes } from "../disk/tensor-bytes.ts";
 import { TensorFile } from "../disk/tensor-file.ts";
 import { FileWrite, type FileWriteOptions } from "../store/single-file.ts";
-import { readZip, type ZipEntry, type ZipFile } from "../zip/zip.ts";
-import { SIGNATURE } from "../zip/zip-directory.ts";
+import { readZip, type ZipFile } from "../zip/zip.ts";
+import { SIGNATURE, type ZipEntry } from "../zip/zip-directory.ts";
 import { crcOf, type ZipWriteEntry, zipPieces } from "../zip/zip-write.ts";
 import { archiveCompression, archiveOrder, isMemmapArchive, tensorEntry } from "./memmap-archive.ts";
 

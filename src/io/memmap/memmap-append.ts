@@ -5,8 +5,8 @@ import { FormatError, guarded, systemError } from "../base/errors.ts";
 import { parsePythonJsonObject, pythonJsonStringify } from "../base/python-json.ts";
 import { discardPath, syncPath } from "../disk/durable.ts";
 import { FileJobs, JobFlag } from "../disk/file-jobs.ts";
+import type { TensorBytes } from "../disk/pieces.ts";
 import { readSmallFile } from "../disk/small-file.ts";
-import type { TensorBytes } from "../disk/tensor-bytes.ts";
 import { MAX_META_BYTES } from "./memmap-meta.ts";
 import type { LeafNode, TensorDictNode, TreeNode } from "./tree.ts";
 

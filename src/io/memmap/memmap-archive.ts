@@ -4,11 +4,11 @@ import { checkCall } from "../../tensor/checks.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { FileNotFoundError, FormatError } from "../base/errors.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
-import { readZip, type ZipEntry, type ZipFile } from "../zip/zip.ts";
+import { readZip, type ZipFile } from "../zip/zip.ts";
+import type { ZipEntry } from "../zip/zip-directory.ts";
 import type { ZipWriteEntry } from "../zip/zip-write.ts";
 import { MAX_META_BYTES } from "./memmap-meta.ts";
-import type { TreeSource } from "./memmap-read.ts";
-import type { LeafWrite, TreeWrite } from "./tree.ts";
+import type { LeafWrite, TreeSource, TreeWrite } from "./tree.ts";
 import { layOutTree } from "./tree-layout.ts";
 
 /** Where tensors begin, so that every dtype can be used in place. */

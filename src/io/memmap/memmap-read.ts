@@ -13,7 +13,7 @@ import { readSmallFile } from "../disk/small-file.ts";
 import type { DirectoryMeta } from "./memmap-meta.ts";
 import { MAX_META_BYTES, readMeta } from "./memmap-meta.ts";
 import { readNested } from "./nested-read.ts";
-import type { LazyNode, TensorClassNode, TensorDictNode, TreeNode } from "./tree.ts";
+import type { LazyNode, TensorClassNode, TensorDictNode, TreeNode, TreeSource } from "./tree.ts";
 import { MAX_TREE_DEPTH } from "./tree-layout.ts";
 
 /** How to read. */
@@ -26,14 +26,6 @@ export interface ReadOptions {
   maxDepth?: number;
   /** Most entries in all directories together. */
   maxEntries?: number;
-}
-
-/** Where the files of a tree are: in directories, or in an archive. */
-export interface TreeSource {
-  /** The bytes of a `meta.json` or of a file beside it; valid until the next call. */
-  small(path: string): Uint8Array;
-  exists(path: string): boolean;
-  isDirectory(path: string): boolean;
 }
 
 /** Files and directories on disk. */

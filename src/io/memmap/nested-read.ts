@@ -1,8 +1,7 @@
 // Reads what a directory says about a nested tensor: one file with the sizes of its components, one with all elements.
 import { FormatError } from "../base/errors.ts";
 import { type FoundLeaf, MAX_META_BYTES } from "./memmap-meta.ts";
-import type { TreeSource } from "./memmap-read.ts";
-import type { NestedNode } from "./tree.ts";
+import type { NestedNode, TreeSource } from "./tree.ts";
 
 const SIZE_BYTES = 8;
 /** A tensor has 64 dimensions at most, and the first one counts the components. */

@@ -4,8 +4,7 @@ import { FileNotFoundError, FormatError } from "../base/errors.ts";
 import { encodeKey } from "../base/keys.ts";
 import { type RemoteObject, type RemotePlace, together } from "../store/s3.ts";
 import { MAX_META_BYTES } from "./memmap-meta.ts";
-import type { TreeSource } from "./memmap-read.ts";
-import type { LeafNode, LeafWrite, TreeWrite } from "./tree.ts";
+import type { LeafNode, LeafWrite, TreeSource, TreeWrite } from "./tree.ts";
 import { layOutTree } from "./tree-layout.ts";
 
 const CONCURRENCY = 8;

@@ -2,8 +2,8 @@
 import type { DType } from "../../tensor/dtype.ts";
 import type { Storage } from "../../tensor/storage.ts";
 import type { PythonJson, PythonJsonObject } from "../base/python-json.ts";
+import type { TensorBytes } from "../disk/pieces.ts";
 import type { StridedBytes } from "../disk/strided-bytes.ts";
-import type { TensorBytes } from "../disk/tensor-bytes.ts";
 import type { FoundLeaf } from "./memmap-meta.ts";
 
 /** A tensor on disk. */
@@ -172,4 +172,12 @@ export type TreeWrite =
 export interface ExtraFile {
   name: string;
   bytes: Uint8Array;
+}
+
+/** Where the files of a tree are: in directories, or in an archive. */
+export interface TreeSource {
+  /** The bytes of a `meta.json` or of a file beside it; valid until the next call. */
+  small(path: string): Uint8Array;
+  exists(path: string): boolean;
+  isDirectory(path: string): boolean;
 }

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { checkCall } from "../../tensor/checks.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
+import { type NamedTensors, pairs } from "../base/named-tensors.ts";
 import { absolutePath } from "../base/paths.ts";
 import { CONSTRUCTORS, FUNCTIONS } from "../base/signatures.ts";
 import { requireText, requireTexts } from "../base/well-formed.ts";
@@ -68,9 +69,6 @@ export class SafetensorsFile extends SafetensorsListing {
   }
 }
 
-/** Tensors by name, as an object or a Map. */
-export type NamedTensors = Readonly<Record<string, Tensor>> | ReadonlyMap<string, Tensor>;
-
 /** All tensors of a file by name; data is read lazily. @torch safetensors.torch.load_file */
 export function loadSafetensors(path: string): Record<string, Tensor> {
   checkCall("loadSafetensors", FUNCTIONS.loadSafetensors, arguments);
@@ -84,10 +82,6 @@ export function loadSafetensors(path: string): Record<string, Tensor> {
 export interface SaveOptions extends FileWriteOptions {
   /** Strings kept in the header. */
   metadata?: Readonly<Record<string, string>> | ReadonlyMap<string, string> | null;
-}
-
-function pairs<T>(named: Readonly<Record<string, T>> | ReadonlyMap<string, T>): [string, T][] {
-  return named instanceof Map ? [...named] : Object.entries(named as Record<string, T>);
 }
 
 function plan(tensors: NamedTensors, path: string, options: SaveOptions): FileWrite {

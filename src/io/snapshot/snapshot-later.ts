@@ -5,9 +5,10 @@ import { makeContiguous, Tensor } from "../../tensor/tensor.ts";
 import { Slices } from "../base/slices.ts";
 import { replaceText } from "../disk/durable.ts";
 import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES, writing } from "../disk/file-jobs.ts";
+import type { TensorBytes } from "../disk/pieces.ts";
 import { StagedDirectory } from "../disk/staged-directory.ts";
 import { CopyRoom, copyInSlices } from "../disk/strided-bytes.ts";
-import { AT_ONCE_BYTES, denseCopy, nativeBytes, type TensorBytes } from "../disk/tensor-bytes.ts";
+import { AT_ONCE_BYTES, denseCopy, nativeBytes } from "../disk/tensor-bytes.ts";
 import { saveTorchAsync } from "../torch/torch-save.ts";
 import { METADATA_FILE } from "./snapshot-manifest.ts";
 import {

@@ -17,8 +17,8 @@ import {
   temporaryBeside,
 } from "../disk/durable.ts";
 import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES, writing } from "../disk/file-jobs.ts";
+import type { TensorBytes } from "../disk/pieces.ts";
 import { type Piece, pieceBytes } from "../disk/pieces.ts";
-import type { TensorBytes } from "../disk/tensor-bytes.ts";
 import { type ZipWriteEntry, type ZipWriteOptions, zipPiecesLater } from "../zip/zip-write.ts";
 import { isRemote, type RemoteOptions, RemotePlace } from "./s3.ts";
 

@@ -14,7 +14,8 @@ import { swappedStorage } from "../numpy/npy.ts";
 import { runPickle } from "../pickle/pickle.ts";
 import { MAX_PICKLE_BYTES } from "../pickle/pickle-machine.ts";
 import { inFile } from "../pickle/plain-pickle.ts";
-import { readZip, type ZipEntry, type ZipFile } from "../zip/zip.ts";
+import { readZip, type ZipFile } from "../zip/zip.ts";
+import type { ZipEntry } from "../zip/zip-directory.ts";
 import { loadLegacy } from "./torch-legacy.ts";
 import { type SavedStorage, savedStorage, torchGlobal, torchValue } from "./torch-values.ts";
 

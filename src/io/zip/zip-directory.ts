@@ -4,7 +4,26 @@ import { FormatError } from "../base/errors.ts";
 import type { Slices } from "../base/slices.ts";
 import { textProblem } from "../base/well-formed.ts";
 import type { FileRanges } from "../disk/file-ranges.ts";
-import type { ZipEntry } from "./zip.ts";
+
+/** One file of an archive. */
+export interface ZipEntry {
+  readonly name: string;
+  /** Where in the archive its payload begins. */
+  readonly offset: number;
+  /** Bytes of its content. */
+  readonly nbytes: number;
+  /** Bytes of its payload; those of its content when it is stored. */
+  readonly compressedBytes: number;
+  readonly method: "stored" | "deflate";
+  /** CRC-32 of its content, as the archive has it. */
+  readonly crc: number;
+  /** Where in the archive its local header begins. */
+  readonly headerOffset: number;
+  /** Where in the archive its record of the directory begins. */
+  readonly recordOffset: number;
+  /** True when sizes and checksum follow the payload as well. */
+  readonly hasDescriptor: boolean;
+}
 
 /** Signatures of the parts of an archive. */
 export const SIGNATURE = {

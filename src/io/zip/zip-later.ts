@@ -3,8 +3,8 @@ import { constants, promises } from "node:fs";
 import { FormatError, guardedLater } from "../base/errors.ts";
 import type { Slices } from "../base/slices.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
-import { type ZipEntry, ZipFile } from "./zip.ts";
-import { readZipDirectoryLater } from "./zip-directory.ts";
+import { ZipFile } from "./zip.ts";
+import { readZipDirectoryLater, type ZipEntry } from "./zip-directory.ts";
 import { zlib } from "./zlib.ts";
 
 /** `readZip` while the program goes on: directories of thousands of entries take a while. */

@@ -7,9 +7,8 @@ import { ValueError } from "../../tensor/errors.ts";
 import { checkFile } from "../../tensor/values.ts";
 import type { Slices } from "../base/slices.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
-import type { Piece } from "../disk/pieces.ts";
+import type { Piece, TensorBytes } from "../disk/pieces.ts";
 import { gather, gatheredWindows, type StridedBytes } from "../disk/strided-bytes.ts";
-import type { TensorBytes } from "../disk/tensor-bytes.ts";
 import { FIXED, FLAG, IN_ZIP64, SIGNATURE, ZIP64_BLOCK } from "./zip-directory.ts";
 import { zlib } from "./zlib.ts";
 

@@ -2,28 +2,8 @@
 // of the file, have unsafe or repeated names, or whose two headers differ are refused before any of them is read.
 import { FormatError } from "../base/errors.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
-import { readZipDirectory, type ZipDirectoryLimits } from "./zip-directory.ts";
+import { readZipDirectory, type ZipDirectoryLimits, type ZipEntry } from "./zip-directory.ts";
 import { zlib } from "./zlib.ts";
-
-/** One file of an archive. */
-export interface ZipEntry {
-  readonly name: string;
-  /** Where in the archive its payload begins. */
-  readonly offset: number;
-  /** Bytes of its content. */
-  readonly nbytes: number;
-  /** Bytes of its payload; those of its content when it is stored. */
-  readonly compressedBytes: number;
-  readonly method: "stored" | "deflate";
-  /** CRC-32 of its content, as the archive has it. */
-  readonly crc: number;
-  /** Where in the archive its local header begins. */
-  readonly headerOffset: number;
-  /** Where in the archive its record of the directory begins. */
-  readonly recordOffset: number;
-  /** True when sizes and checksum follow the payload as well. */
-  readonly hasDescriptor: boolean;
-}
 
 /** The largest growth that deflate's coding allows: 258 bytes from two bits. */
 const DEFLATE_RATIO = 1032;

@@ -485,3 +485,9 @@ function plainValue(entry: Td): unknown {
 }
 
 export type { CollectionOptions };
+
+declare module "../core/types.ts" {
+  interface Classes<S> {
+    base: TensorDictBase<S>;
+  }
+}

@@ -17,7 +17,7 @@ import { startsWith } from "../core/convert.ts";
 import { keyPath, keyText } from "../core/keys.ts";
 import { childrenOf, lockTd } from "../core/locking.ts";
 import { Collection, entriesOf, isTensorCollection, loader, make, stateOf, type Td } from "../core/state.ts";
-import type { NestedKey, Schema } from "../core/types.ts";
+import type { Classes, NestedKey, Schema } from "../core/types.ts";
 import { ArchiveSave, wantsArchive } from "../disk/archive-save.ts";
 import { type ConsolidateOptions, consolidate, consolidateAsync, isConsolidated } from "../disk/consolidated.ts";
 import { MemoryMappedTensor } from "../disk/mapped-tensor.ts";
@@ -31,7 +31,6 @@ import {
   stateDictOf,
   type TensorState,
 } from "../ops/state-dict.ts";
-import type { PersistentTensorDict } from "./persistent.ts";
 
 /** A result that comes later. */
 export class TensorDictFuture<T> implements PromiseLike<T> {
@@ -137,8 +136,8 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
    * Writes an HDF5 file, which is replaced when it is complete, and opens it: nested collections become groups, tensors
    * datasets. The file keeps no batch sizes, names and classes. @torch TensorDict.to_h5
    */
-  toH5(filename: string, options: Hdf5Layout = {}): PersistentTensorDict<S> {
-    return loader.toH5(this as unknown as Td, filename, options) as unknown as PersistentTensorDict<S>;
+  toH5(filename: string, options: Hdf5Layout = {}): Classes<S>["persistent"] {
+    return loader.toH5(this as unknown as Td, filename, options) as unknown as Classes<S>["persistent"];
   }
 
   /**
@@ -147,8 +146,8 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
    * there before; the tensors must not change until it is done. Compressed chunks have 256 KiB unless `chunks` says
    * otherwise: compressing one is the longest step.
    */
-  async toH5Async(filename: string, options: Hdf5Layout & BackgroundOptions = {}): Promise<PersistentTensorDict<S>> {
-    return (await loader.toH5Async(this as unknown as Td, filename, options)) as unknown as PersistentTensorDict<S>;
+  async toH5Async(filename: string, options: Hdf5Layout & BackgroundOptions = {}): Promise<Classes<S>["persistent"]> {
+    return (await loader.toH5Async(this as unknown as Td, filename, options)) as unknown as Classes<S>["persistent"];
   }
 
   #save(

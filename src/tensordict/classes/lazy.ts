@@ -7,10 +7,10 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath, pythonString } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
 import {
-  type Collection,
   type CollectionKind,
   commonDevice,
   isNested,
+  type LazyLike,
   make,
   type NewState,
   requireUnlocked,
@@ -21,14 +21,6 @@ import type { Entry, NestedKey, Schema } from "../core/types.ts";
 import { denseStack, lazyStackTds } from "../ops/stacking.ts";
 import { allOrNothing, planSet } from "../ops/writes.ts";
 import { TensorDictBase } from "./base.ts";
-
-/** What operations need of a lazy stack. */
-export interface LazyLike extends Collection {
-  readonly members: readonly Td[];
-  readonly stackDim: number;
-  readonly stackDimName: string | null;
-  densify(): Td;
-}
 
 function insertAt<T>(list: readonly T[], at: number, value: T): T[] {
   return [...list.slice(0, at), value, ...list.slice(at)];

@@ -203,3 +203,9 @@ make.nonTensorStack = (values, state, stackDim) => {
   stack._stackDim = stackDim ?? 0;
   return stack;
 };
+
+declare module "../core/types.ts" {
+  interface Classes<S> {
+    nonTensor: NonTensorData<S>;
+  }
+}

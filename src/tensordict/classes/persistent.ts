@@ -8,7 +8,6 @@ import { discardPath, replaceFile, temporaryBeside } from "../../io/disk/durable
 import { Hdf5File } from "../../io/hdf5/hdf5.ts";
 import type { Hdf5Layout, Hdf5Mode } from "../../io/hdf5/hdf5-engine.ts";
 import { nest } from "../../io/hdf5/hdf5-values.ts";
-import { checkOptions } from "../../tensor/checks.ts";
 import { CPU } from "../../tensor/device.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { KeyError, NotImplementedError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
@@ -18,7 +17,6 @@ import { requireFit } from "../core/batch.ts";
 import { isSource, startsWith } from "../core/convert.ts";
 import { keyPath, keyText, missingKey } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
-import { PERSISTENT } from "../core/signatures.ts";
 import {
   Collection,
   type CollectionKind,
@@ -46,8 +44,7 @@ import {
   type PersistentOptions,
   pythonTuple,
   requireNoSlash,
-  requireObject,
-  requireOne,
+  requireOptions,
 } from "../disk/persistent-options.ts";
 import { valuesOf } from "../ops/stacking.ts";
 import { updateTd } from "../ops/writes.ts";
@@ -85,10 +82,8 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
       this.#place = options as unknown as Place;
       return;
     }
-    requireObject(options);
-    checkOptions("PersistentTensorDict", PERSISTENT, options);
+    requireOptions(options);
     const { filename, group, mode = "r", batchSize, device, names, nonTensorAsStack = false } = options;
-    requireOne(filename, group);
     const size = toSize(batchSize);
     super({ batchSize: size, device: toDeviceOrNull(device), names: toNames(names, size.length) });
     const given: Hdf5Group | null = group instanceof Hdf5File ? { file: group } : (group ?? null);
@@ -493,5 +488,11 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
       child._adopt(entry as Td);
     }
     this._names = source._names;
+  }
+}
+
+declare module "../core/types.ts" {
+  interface Classes<S> {
+    persistent: PersistentTensorDict<S>;
   }
 }

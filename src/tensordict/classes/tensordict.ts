@@ -185,3 +185,9 @@ export type TensorDict<S extends Schema = Schema> = DenseTensorDict<S>;
 /** A dictionary of tensors with shared leading dimensions. @torch tensordict.TensorDict */
 export const TensorDict = DenseTensorDict as unknown as TensorDictConstructor & Statics;
 Object.defineProperty(DenseTensorDict, "name", { value: "TensorDict" });
+
+declare module "../core/types.ts" {
+  interface Classes<S> {
+    tensordict: TensorDict<S>;
+  }
+}

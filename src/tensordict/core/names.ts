@@ -1,8 +1,8 @@
 // Names of batch dimensions. Nested collections share the dimensions of what holds them, and so their names.
 import { RuntimeError } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import type { LazyLike } from "../classes/lazy.ts";
 import { pythonRepr } from "./python-repr.ts";
+import type { LazyLike } from "./state.ts";
 import { type Collection, type DimNames, entriesOf, isBranch, toNames } from "./state.ts";
 import type { Entry } from "./types.ts";
 

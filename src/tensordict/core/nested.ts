@@ -311,3 +311,9 @@ export function catNested(list: readonly NestedTensor[], key: string): NestedTen
     rank,
   );
 }
+
+declare module "./types.ts" {
+  interface Classes<S> {
+    nested: NestedTensor;
+  }
+}

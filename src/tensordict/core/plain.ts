@@ -1,6 +1,6 @@
 // Collections as plain values, as JSON has them.
 import { Tensor } from "../../tensor/tensor.ts";
-import type { LazyLike } from "../classes/lazy.ts";
+import type { LazyLike } from "./state.ts";
 import { isNested, isNonTensor, outlineOf, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
 

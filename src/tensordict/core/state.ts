@@ -4,9 +4,7 @@ import { type Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { KeyError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import type { TensorDictBase } from "../classes/base.ts";
-import type { NestedTensor } from "./nested.ts";
-import type { Entry, Schema, SizeLike } from "./types.ts";
+import type { Classes, Entry, Schema, SizeLike } from "./types.ts";
 
 /** Names of batch dimensions; null when none has one. */
 export type DimNames = readonly (string | null)[] | null;
@@ -104,7 +102,15 @@ export interface Outside {
 
 /** Any collection with its methods. */
 // biome-ignore lint/suspicious/noExplicitAny: operations work on every schema
-export type Td = TensorDictBase<any>;
+export type Td = Classes<any>["base"];
+
+/** What operations need of a lazy stack. */
+export interface LazyLike extends Collection {
+  readonly members: readonly Td[];
+  readonly stackDim: number;
+  readonly stackDimName: string | null;
+  densify(): Td;
+}
 
 /** Makes collections; filled by the classes, so that operations need not import them. */
 export const make = {} as {
@@ -125,7 +131,7 @@ export function isNonTensor(value: unknown): boolean {
 }
 
 /** True for nested tensors: they are one entry each. */
-export function isNested(value: unknown): value is NestedTensor {
+export function isNested(value: unknown): value is Classes<Schema>["nested"] {
   return value instanceof Collection && value._kind === "nested";
 }
 

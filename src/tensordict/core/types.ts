@@ -3,12 +3,21 @@ import type { Slice } from "../../api/indexing-parse.ts";
 import type { Complex, Float, Int } from "../../tensor/complex.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import type { TensorDictBase as Collection } from "../classes/base.ts";
-import type { NonTensorData } from "../classes/non-tensor.ts";
-import type { NestedTensor } from "./nested.ts";
+
+/**
+ * The classes of entries, by what they hold. Each adds itself where it is defined (`declare module`), as it adds its
+ * constructor to `make`: so files below a class can name it.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: the classes fill it
+// biome-ignore lint/correctness/noUnusedVariables: they use it
+export interface Classes<S> {}
+
+type Collection = Classes<Schema>["base"];
+type Nested = Classes<Schema>["nested"];
+type NonTensor<V> = Classes<V>["nonTensor"];
 
 /** What a TensorDict stores under a key. */
-export type Entry = Tensor | Collection<Schema> | NestedTensor;
+export type Entry = Tensor | Collection | Nested;
 
 /** Keys and the types under them. */
 // biome-ignore lint/suspicious/noExplicitAny: `any` is the schema of a TensorDict about which nothing is known
@@ -30,23 +39,20 @@ export type Stored<V> =
   IsAny<V> extends true
     ? // biome-ignore lint/suspicious/noExplicitAny: nothing is known about the value
       any
-    : V extends Tensor | Collection | NestedTensor
+    : V extends Tensor | Collection | Nested
       ? V
       : V extends NumberLike | NumberArray | NodeJS.TypedArray
         ? Tensor
         : V extends string | null | Date | ((...args: never[]) => unknown)
-          ? NonTensorData<V>
+          ? NonTensor<V>
           : V extends readonly unknown[]
             ? Collection
             : V extends object
-              ? TensorDictOf<StoredAll<V>>
-              : NonTensorData<V>;
+              ? Classes<StoredAll<V>>["tensordict"]
+              : NonTensor<V>;
 
 /** A schema from the object a TensorDict is built from. */
 export type StoredAll<T> = IsAny<T> extends true ? T : { [K in keyof T & string]: Stored<T[K]> };
-
-// The class itself cannot be named here without a circle of types.
-type TensorDictOf<S> = import("../classes/tensordict.ts").TensorDict<S>;
 
 /** The schema inside an entry; never for tensors. */
 export type Inner<E> = IsAny<E> extends true ? E : E extends { readonly _schema: infer S } ? S : never;
@@ -61,7 +67,7 @@ export type ValueAt<S, K> = IsAny<S> extends true ? S : K extends keyof S ? S[K]
 export type AnyPath<S> = IsAny<S> extends true ? NestedKey : never;
 
 /** What `td.at(key)` gives: values that are no tensors come unwrapped. */
-export type Unwrapped<E> = IsAny<E> extends true ? E : E extends NonTensorData<infer V> ? V : E;
+export type Unwrapped<E> = IsAny<E> extends true ? E : E extends { value_: infer V } ? V : E;
 
 /** Options of constructors. */
 export interface CollectionOptions {

@@ -17,9 +17,9 @@ import { KeyError, RuntimeError, TypeError, ValueError, warn } from "../../tenso
 import { contiguousStrides } from "../../tensor/size.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeStrided, Tensor } from "../../tensor/tensor.ts";
-import type { LazyLike } from "../classes/lazy.ts";
 import { lockTd } from "../core/locking.ts";
 import { noNested } from "../core/nested.ts";
+import type { LazyLike } from "../core/state.ts";
 import { entriesOf, isNested, make, stateOf, type Td } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { requireSavable, valueJson } from "./memmap-save.ts";

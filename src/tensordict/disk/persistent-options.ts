@@ -1,11 +1,13 @@
 // How TensorDicts over HDF5 files are opened.
 import type { Hdf5File } from "../../io/hdf5/hdf5.ts";
 import type { Hdf5Layout, Hdf5Mode } from "../../io/hdf5/hdf5-engine.ts";
+import { checkOptions } from "../../tensor/checks.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { numelOf } from "../../tensor/size.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
+import { PERSISTENT } from "../core/signatures.ts";
 import type { CollectionOptions, SizeLike } from "../core/types.ts";
 
 /** A group inside an open file. */
@@ -49,12 +51,6 @@ export function layoutOf(options: PersistentOptions): Hdf5Layout {
   return Object.fromEntries(Object.entries(options).filter(([name]) => names.includes(name)));
 }
 
-/** Throws unless one of both is given. */
-export function requireOne(filename: unknown, group: unknown): void {
-  if ((filename === undefined) !== (group === undefined)) return;
-  throw new RuntimeError("Either group or filename must be provided, and not both.");
-}
-
 /** A key with a slash would become groups, and be another key when it is read. */
 export function requireNoSlash(key: string): void {
   if (!key.includes("/")) return;
@@ -64,10 +60,14 @@ export function requireNoSlash(key: string): void {
   );
 }
 
-/** Throws for something else in the place of the options. */
-export function requireObject(options: unknown): void {
-  if (typeof options === "object" && options !== null) return;
-  throw new TypeError("PersistentTensorDict() takes an object with a filename or a group");
+/** Throws for options that are none, and unless either a file or a group is given. */
+export function requireOptions(options: PersistentOptions): void {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError("PersistentTensorDict() takes an object with a filename or a group");
+  }
+  checkOptions("PersistentTensorDict", PERSISTENT, options);
+  if ((options.filename === undefined) !== (options.group === undefined)) return;
+  throw new RuntimeError("Either group or filename must be provided, and not both.");
 }
 
 /** The error for a tensor that files cannot keep. */

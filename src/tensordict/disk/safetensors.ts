@@ -20,11 +20,11 @@ import { type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { TypeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import type { LazyLike } from "../classes/lazy.ts";
 import { fitBatch, requireFit } from "../core/batch.ts";
 import { classInFile } from "../core/class-registry.ts";
 import { noNested } from "../core/nested.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
+import type { LazyLike } from "../core/state.ts";
 import { entriesOf, isNested, make, type NewState, type Td, toNames } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 

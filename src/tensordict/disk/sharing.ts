@@ -5,12 +5,12 @@ import { toDevice } from "../../tensor/device.ts";
 import { RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import type { LazyLike } from "../classes/lazy.ts";
 import { fitBatch, requireFit } from "../core/batch.ts";
 import { classByName } from "../core/class-registry.ts";
 import { stackProblem } from "../core/convert.ts";
 import { noNested } from "../core/nested.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
+import type { LazyLike } from "../core/state.ts";
 import {
   entriesOf,
   isNested,

@@ -12,12 +12,12 @@ import { CPU, Device, META } from "../../tensor/device.ts";
 import { uint8 } from "../../tensor/dtype.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import type { LazyLike } from "../classes/lazy.ts";
 import { fitBatch, requireFit } from "../core/batch.ts";
 import { classByName } from "../core/class-registry.ts";
 import { stackProblem } from "../core/convert.ts";
 import { lockTd } from "../core/locking.ts";
 import { noNested } from "../core/nested.ts";
+import type { LazyLike } from "../core/state.ts";
 import {
   type DimNames,
   entriesOf,

@@ -2,7 +2,7 @@
 import { dirname, join } from "node:path";
 import { FormatError } from "../../io/base/errors.ts";
 import { type PythonJson, parsePythonJsonObject, toPlain } from "../../io/base/python-json.ts";
-import { DIRECTORIES, type TreeSource } from "../../io/memmap/memmap-read.ts";
+import { DIRECTORIES } from "../../io/memmap/memmap-read.ts";
 import type {
   LeafNode,
   NestedNode,
@@ -11,6 +11,7 @@ import type {
   TensorClassNode,
   TensorDictNode,
   TreeNode,
+  TreeSource,
 } from "../../io/memmap/tree.ts";
 import { readPlainPickle } from "../../io/pickle/plain-pickle.ts";
 import type { Device } from "../../tensor/device.ts";

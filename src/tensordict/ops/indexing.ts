@@ -2,8 +2,8 @@
 import { ELLIPSIS, parseIndex, Slice } from "../../api/indexing-parse.ts";
 import { IndexError, TypeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import type { LazyLike } from "../classes/lazy.ts";
 import type { NestedTensor } from "../core/nested.ts";
+import type { LazyLike } from "../core/state.ts";
 import { type DimNames, make, type Td } from "../core/state.ts";
 import { tensor, zeros } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";

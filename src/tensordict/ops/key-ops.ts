@@ -2,8 +2,8 @@
 import type { DeviceLike } from "../../tensor/device.ts";
 import { KeyError, ValueError } from "../../tensor/errors.ts";
 import { sameSizes } from "../../tensor/size.ts";
-import type { LazyLike } from "../classes/lazy.ts";
 import { keyPath, pythonString } from "../core/keys.ts";
+import type { LazyLike } from "../core/state.ts";
 import {
   Collection,
   entriesOf,

@@ -1,7 +1,7 @@
 // Shapes of lazy stacks: what keeps the members apart, as Python's library does it.
 import { RuntimeError } from "../../tensor/errors.ts";
 import { numelOf, sameSizes } from "../../tensor/size.ts";
-import type { LazyLike } from "../classes/lazy.ts";
+import type { LazyLike } from "../core/state.ts";
 import { make, type Td } from "../core/state.ts";
 
 /** A stack of changed members along `dim`. */

@@ -3,12 +3,12 @@ import type { DeviceLike } from "../../tensor/device.ts";
 import { IndexError, KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import type { LazyLike } from "../classes/lazy.ts";
 import { fromSource, isSource, mismatch, startsWith, toEntry } from "../core/convert.ts";
 import { lockTd } from "../core/locking.ts";
 import { fitNames } from "../core/names.ts";
 import { type NestedTensor, noNested } from "../core/nested.ts";
 import { rehearse, rehearseCopy } from "../core/rehearsal.ts";
+import type { LazyLike } from "../core/state.ts";
 import {
   Collection,
   entriesOf,

@@ -2,9 +2,9 @@
 import { IndexError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { numelOf, Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import type { LazyLike } from "../classes/lazy.ts";
 import { lockTd } from "../core/locking.ts";
 import { type NestedTensor, noNested } from "../core/nested.ts";
+import type { LazyLike } from "../core/state.ts";
 import {
   type Collection,
   type DimNames,

@@ -3,13 +3,13 @@
 import { KeyError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import type { LazyLike } from "../classes/lazy.ts";
 import { badSource, isSource, noValue, sourceEntries, toEntry, toValues } from "../core/convert.ts";
 import { InplaceWriteError, KeyThroughLeafError, keyPath, keyText, missingKey } from "../core/keys.ts";
 import { childrenOf } from "../core/locking.ts";
 import { adoptNames } from "../core/names.ts";
 import { noNested } from "../core/nested.ts";
 import { rehearseCopy } from "../core/rehearsal.ts";
+import type { LazyLike } from "../core/state.ts";
 import {
   Collection,
   entriesOf,
