@@ -14,7 +14,7 @@ const arm_variants = [_]Variant{
 
 /// Each has a root, src/kernels_<family>.zig, which imports no other family: what changes in one is compiled alone.
 const families = [_][]const u8{
-    "binary", "copy", "matmul", "pointwise", "random", "reduce", "scan", "softmax", "ternary", "unary",
+    "binary", "copy", "matmul", "pointwise", "random", "reduce", "scan", "softmax", "sort", "ternary", "unary",
 };
 
 fn variants_of(arch: std.Target.Cpu.Arch) []const Variant {

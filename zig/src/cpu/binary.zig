@@ -98,6 +98,7 @@ fn Division(comptime name: []const u8) type {
             return !is_float(c);
         }
         pub inline fn apply(comptime c: Compute, _: Params, a: anytype, b: @TypeOf(a)) @TypeOf(a) {
+            if (comptime @typeInfo(@TypeOf(a)) == .vector and !is_float(c)) return @field(integer.vectors, name)(a, b);
             if (comptime !is_float(c)) return @field(integer, name)(a, b);
             if (comptime std.mem.eql(u8, name, "trunc_divide")) return @trunc(a / b);
             return @field(vm, name)(a, b);

@@ -63,7 +63,12 @@ const Way = enum { load, store, bytes, buffer };
 pub fn run(f: *fr.Frame, space: *const iter.Space, c: abi.Compute) abi.Status {
     const to = fr.view(f, 0);
     const from = fr.view(f, 1);
-    const job: Job = .{ .space = space, .to = to, .from = from, .c = c, .way = way_of(&to, &from, space, c) };
+    var job: Job = .{ .space = space, .to = to, .from = from, .c = c, .way = way_of(&to, &from, space, c) };
+    if (from.dtype == .bool and is_small(to.dtype) and space.strides[0][0] == 1) {
+        // Truth values are zeros and ones of bytes as well.
+        job.c = .b8;
+        job.way = .load;
+    }
     parallel.parallel_for(space.total, pw.grain, job, Job.part);
     return .ok;
 }

@@ -13,9 +13,11 @@ pub fn Run(comptime c: Compute) type {
     return *const fn (dst: [*]align(1) dt.Computed(c), src: [*]const u8, stride: isize, n: usize) callconv(.c) void;
 }
 
-/// Lanes of a conversion: the wider side fills a register.
+/// Lanes of a conversion: the narrower side fills a register, or the wider one four.
 fn lanes_of(comptime d: DType, comptime c: Compute) usize {
-    return 4 * @as(usize, cfg.lanes) / @max(@sizeOf(dt.Stored(d)), @sizeOf(dt.Computed(c)));
+    const sizes = [_]usize{ @sizeOf(dt.Stored(d)), @sizeOf(dt.Computed(c)) };
+    return 4 * @as(usize, cfg.lanes) * @min(4, @max(sizes[0], sizes[1]) / @min(sizes[0], sizes[1])) /
+        @max(sizes[0], sizes[1]);
 }
 
 fn has_vectors(comptime d: DType, comptime c: Compute) bool {

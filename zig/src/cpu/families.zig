@@ -10,10 +10,10 @@ pub const tuned = struct {
     pub const copy = @import("copy.zig");
     pub const reduce = @import("reduce.zig");
     pub const scan = @import("scan.zig");
+    pub const sort = @import("sort.zig");
 };
 
 pub const plain = struct {
-    pub const sort = @import("sort.zig");
     pub const index = @import("index.zig");
     pub const index_mask = @import("index_mask.zig");
     pub const range = @import("range.zig");

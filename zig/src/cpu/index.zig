@@ -218,14 +218,16 @@ fn Reader(comptime T: type) type {
 
         inline fn elements(c: Call, w: *const Walk, n: usize) void {
             const x = &c.indices.list[0];
-            if (c.indices.len == 1 and !x.narrow and w.step[2] == 1 and x.size > 0) {
-                const p: usize = @intCast(w.position.offset);
+            if (c.indices.len == 1 and !x.narrow and w.step[2] == 1 and !c.indices.wrap) {
                 const line: Line(T) = .of(c, w, x);
-                const fine = if (w.step[0] == 1 and w.step[1] == 0 and x.stride == 1)
-                    line.read(n, 1, 0, 1, c.indices.wrap)
+                const done = if (w.step[0] == 1 and w.step[1] == 0 and x.stride == 1)
+                    line.read(n, 1, 0, 1)
                 else
-                    line.read(n, w.step[0], w.step[1], x.stride, c.indices.wrap);
-                if (!fine) _ = c.bad.fetchMin(first_outside(x, p, p + n, c.indices.wrap), .monotonic);
+                    line.read(n, w.step[0], w.step[1], x.stride);
+                if (done < n) {
+                    const p: usize = @intCast(w.position.offset);
+                    _ = c.bad.fetchMin(p + done, .monotonic);
+                }
                 return;
             }
             for (0..n) |i| {
@@ -259,28 +261,19 @@ fn Line(comptime T: type) type {
             };
         }
 
-        /// The position that element `i` names; the flag tells whether it is one.
-        inline fn place(line: *const @This(), i: usize, wrap: bool) struct { i64, bool } {
-            const given = line.index[i];
-            const at = if (wrap and given < 0) given + line.size else given;
-            return .{ at, @as(u64, @bitCast(at)) < @as(u64, @bitCast(line.size)) };
-        }
-
-        /// Whether all indices were inside; elements of others read the first place instead.
-        inline fn read(line: *const @This(), n: usize, to: isize, from: isize, stride: i64, wrap: bool) bool {
-            var fine = true;
+        /// How many elements were read before an index that lies outside.
+        inline fn read(line: Line(T), n: usize, to: isize, from: isize, stride: i64) usize {
             for (0..n) |i| {
                 const k: isize = @intCast(i);
-                const at, const inside = line.place(i, wrap);
-                fine = fine and inside;
-                const safe: isize = @intCast(if (inside) at else 0);
-                at_element(T, line.dense, k * to).* = at_element(T, line.indexed, k * from + safe * stride).*;
+                const at = line.index[i];
+                if (@as(u64, @bitCast(at)) >= @as(u64, @bitCast(line.size))) return i;
+                at_element(T, line.dense, k * to).* = at_element(T, line.indexed, k * from + at * stride).*;
             }
-            return fine;
+            return n;
         }
 
         fn write_any(
-            line: *const @This(),
+            line: Line(T),
             comptime Op: type,
             comptime mode: Mode,
             n: usize,
@@ -293,7 +286,7 @@ fn Line(comptime T: type) type {
 
         /// All indices were found inside before.
         inline fn write(
-            line: *const @This(),
+            line: Line(T),
             comptime Op: type,
             comptime mode: Mode,
             n: usize,
@@ -304,9 +297,10 @@ fn Line(comptime T: type) type {
         ) void {
             for (0..n) |i| {
                 const k: isize = @intCast(i);
-                const at, _ = line.place(i, wrap);
+                const given = line.index[i];
+                const at = if (wrap and given < 0) given + line.size else given;
                 Op.apply(
-                    at_element(T, line.indexed, k * to + @as(isize, @intCast(at)) * stride),
+                    at_element(T, line.indexed, k * to + at * stride),
                     at_element(T, line.dense, k * from),
                     mode,
                 );

@@ -5,7 +5,8 @@
 //! from the compute type, `Out(c)` and `In(c, i)`; `lanes(c)` gives 1 where a body has no vector form.
 //!
 //! Bodies that are short are compiled for short dtypes too, to work on memory as it is: small integers are computed
-//! modulo their size, which leaves the bits that i32 would, and bfloat16 is widened in registers.
+//! modulo their size, which leaves the bits that i32 would, and bfloat16 is widened in registers, or goes through
+//! `bits` where that is all it takes. `short(d)` tells for which of them a long body is worth it.
 const std = @import("std");
 const abi = @import("abi");
 const cfg = @import("cfg");
@@ -94,7 +95,19 @@ fn BytesOf(comptime T: type) type {
 }
 
 /// The dtypes of the memory that a loop reads and writes, and how many elements it takes at once.
-const Form = struct { c: Compute, out: DType, in: [3]DType, lanes: usize };
+const Form = struct {
+    c: Compute,
+    out: DType,
+    in: [3]DType,
+    lanes: usize,
+    /// The body works on the bits of bfloat16.
+    bits: bool = false,
+
+    /// What the body sees of an element of memory.
+    fn Seen(comptime f: Form, comptime d: DType) type {
+        return if (d == .bfloat16 and !f.bits) f32 else dt.Stored(d);
+    }
+};
 
 fn native_form(comptime Body: type, comptime c: Compute) Form {
     var f: Form = .{ .c = c, .out = dt.native_dtype(out_of(Body, c)), .in = undefined, .lanes = vector_lanes(c) };
@@ -110,26 +123,34 @@ fn short_form(comptime Body: type, comptime d: DType) Form {
     for (0..Body.arity) |k| if (in_of(Body, c, k) == c) {
         f.in[k] = d;
     };
-    f.lanes = if (d == .bfloat16) cfg.lanes else 4 * cfg.lanes / @sizeOf(dt.Stored(d));
+    f.bits = d == .bfloat16 and @hasDecl(Body, "bits");
+    f.lanes = if (f.Seen(d) == f32) cfg.lanes else 4 * cfg.lanes / @sizeOf(dt.Stored(d));
     return f;
 }
 
-/// What a body sees of an element of memory.
-fn Seen(comptime d: DType) type {
-    return if (d == .bfloat16) f32 else dt.Stored(d);
-}
-
-inline fn pick(comptime d: DType, comptime lanes: usize, p: [*]const dt.Stored(d), i: usize) Value(Seen(d), lanes) {
+inline fn pick(
+    comptime f: Form,
+    comptime d: DType,
+    comptime lanes: usize,
+    p: [*]const dt.Stored(d),
+    i: usize,
+) Value(f.Seen(d), lanes) {
     const x = if (lanes == 1) p[i] else @as(*align(1) const @Vector(lanes, dt.Stored(d)), @ptrCast(p + i)).*;
-    return if (d == .bfloat16) half.bf16_to_f32(x) else x;
+    return if (f.Seen(d) != dt.Stored(d)) half.bf16_to_f32(x) else x;
 }
 
-inline fn put(comptime d: DType, comptime lanes: usize, out: [*]dt.Stored(d), i: usize, r: Value(Seen(d), lanes)) void {
-    const x = if (d == .bfloat16) half.f32_to_bf16(r) else r;
+inline fn put(
+    comptime f: Form,
+    comptime lanes: usize,
+    out: [*]dt.Stored(f.out),
+    i: usize,
+    r: Value(f.Seen(f.out), lanes),
+) void {
+    const x = if (f.Seen(f.out) != dt.Stored(f.out)) half.f32_to_bf16(r) else r;
     if (lanes == 1) {
         out[i] = x;
     } else {
-        @as(*align(1) @Vector(lanes, dt.Stored(d)), @ptrCast(out + i)).* = x;
+        @as(*align(1) @Vector(lanes, dt.Stored(f.out)), @ptrCast(out + i)).* = x;
     }
 }
 
@@ -155,16 +176,16 @@ inline fn loop(
     while (i + unroll * lanes <= n) : (i += unroll * lanes) {
         inline for (0..unroll) |u| {
             if (lanes > 1 and u * lanes * @sizeOf(dt.Stored(f.out)) % 64 == 0) fetch_for_write(out + i + u * lanes);
-            put(f.out, lanes, out, i + u * lanes, one(Body, f, lanes, p, in, i + u * lanes));
+            put(f, lanes, out, i + u * lanes, one(Body, f, lanes, p, in, i + u * lanes));
         }
     }
-    while (i + lanes <= n) : (i += lanes) put(f.out, lanes, out, i, one(Body, f, lanes, p, in, i));
+    while (i + lanes <= n) : (i += lanes) put(f, lanes, out, i, one(Body, f, lanes, p, in, i));
     if (lanes == 1 or i == n) return;
     if (comptime is_heavy(Body)) return tail(Body, f, p, out, in, i, n);
     comptime var part = lanes / 2;
     inline while (part >= 1) : (part /= 2) {
         if (i + part <= n) {
-            put(f.out, part, out, i, one(Body, f, part, p, in, i));
+            put(f, part, out, i, one(Body, f, part, p, in, i));
             i += part;
         }
     }
@@ -188,16 +209,17 @@ inline fn one(
     p: Params,
     in: Inputs(Body, f),
     i: usize,
-) Value(Seen(f.out), lanes) {
+) Value(f.Seen(f.out), lanes) {
+    if (f.bits) return Body.bits(pick(f, f.in[0], lanes, in[0], i));
     switch (Body.arity) {
-        1 => return Body.apply(f.c, p, pick(f.in[0], lanes, in[0], i)),
-        2 => return Body.apply(f.c, p, pick(f.in[0], lanes, in[0], i), pick(f.in[1], lanes, in[1], i)),
+        1 => return Body.apply(f.c, p, pick(f, f.in[0], lanes, in[0], i)),
+        2 => return Body.apply(f.c, p, pick(f, f.in[0], lanes, in[0], i), pick(f, f.in[1], lanes, in[1], i)),
         3 => return Body.apply(
             f.c,
             p,
-            pick(f.in[0], lanes, in[0], i),
-            pick(f.in[1], lanes, in[1], i),
-            pick(f.in[2], lanes, in[2], i),
+            pick(f, f.in[0], lanes, in[0], i),
+            pick(f, f.in[1], lanes, in[1], i),
+            pick(f, f.in[2], lanes, in[2], i),
         ),
         else => @compileError("pointwise bodies take one to three inputs"),
     }
@@ -222,7 +244,7 @@ noinline fn tail(
         padded[k] = buffer;
     }
     var result: [f.lanes]dt.Stored(f.out) = undefined;
-    put(f.out, f.lanes, &result, 0, one(Body, f, f.lanes, p, padded, 0));
+    put(f, f.lanes, &result, 0, one(Body, f, f.lanes, p, padded, 0));
     for (start..n) |j| out[j] = result[j - start];
 }
 
@@ -264,12 +286,17 @@ pub fn specs(comptime Body: type) *const Specs {
             for (Body.computes) |c| t.native[@intFromEnum(c)] = &Compiled(Body, native_form(Body, c)).spec;
             for (short_dtypes, &t.short) |d, *to| {
                 const f = short_form(Body, d);
-                if (is_heavy(Body) or @hasDecl(Body, "lanes") or t.native[@intFromEnum(f.c)] == null) continue;
+                if (!has_short(Body, d) or t.native[@intFromEnum(f.c)] == null) continue;
                 to.* = &Compiled(Body, f).spec;
             }
             break :blk t;
         };
     }.all;
+}
+
+fn has_short(comptime Body: type, comptime d: DType) bool {
+    if (@hasDecl(Body, "short")) return Body.short(d);
+    return !is_heavy(Body) and !@hasDecl(Body, "lanes");
 }
 
 fn Compiled(comptime Body: type, comptime f: Form) type {

@@ -85,12 +85,19 @@ fn Compiled(comptime c: Compute, comptime product: bool) type {
 
         fn lines(all: [*]u8, to: *const Targets, from: *const Sources, n: usize) void {
             const totals: P = @ptrCast(all);
+            // Copies: what is written might be the lists of addresses themselves, for all that the compiler knows.
             var t: [side_by_side]T = undefined;
-            inline for (0..side_by_side) |k| t[k] = totals[k];
-            for (0..n) |i| inline for (0..side_by_side) |k| {
-                t[k] = step(t[k], @as(Q, @ptrCast(from[k]))[i]);
-                @as(P, @ptrCast(to[k]))[i] = t[k];
-            };
+            var out: [side_by_side]P = undefined;
+            var in: [side_by_side]Q = undefined;
+            inline for (0..side_by_side) |k| {
+                t[k] = totals[k];
+                out[k] = @ptrCast(to[k]);
+                in[k] = @ptrCast(from[k]);
+            }
+            for (0..n) |i| {
+                inline for (0..side_by_side) |k| t[k] = step(t[k], in[k][i]);
+                inline for (0..side_by_side) |k| out[k][i] = t[k];
+            }
             inline for (0..side_by_side) |k| totals[k] = t[k];
         }
 

@@ -59,6 +59,9 @@ pub const abs = struct {
     pub fn Out(comptime c: Compute) Compute {
         return real_of(c);
     }
+    pub inline fn bits(x: anytype) @TypeOf(x) {
+        return x & pw.constant(@TypeOf(x), 0x7fff);
+    }
     pub inline fn apply(
         comptime c: Compute,
         _: Params,
@@ -81,6 +84,9 @@ pub fn width(comptime T: type) usize {
 pub const neg = struct {
     pub const arity = 1;
     pub const computes = pw.all_numbers;
+    pub inline fn bits(x: anytype) @TypeOf(x) {
+        return x ^ pw.constant(@TypeOf(x), 0x8000);
+    }
     pub inline fn apply(comptime c: Compute, _: Params, x: anytype) @TypeOf(x) {
         // torch subtracts complex numbers from zero: the negative of 0 is 0.
         if (comptime cx(c)) return .{ .re = 0 - x.re, .im = 0 - x.im };

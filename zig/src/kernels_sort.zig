@@ -1,0 +1,4 @@
+//! Root of the object with the sort kernels.
+comptime {
+    @import("cpu/object.zig").exports("sort", @import("cpu/sort.zig"));
+}
