@@ -91,7 +91,10 @@ fn Division(comptime name: []const u8) type {
         pub const computes = pw.all_real;
         pub const heavy = true;
         pub fn lanes(comptime c: Compute) usize {
-            return if (is_float(c)) pw.vector_lanes(c) else 1;
+            return if (is_float(c) or c == .i32) pw.vector_lanes(c) else 1;
+        }
+        pub fn short(comptime d: abi.DType) bool {
+            return d != .bfloat16;
         }
         /// An integer divisor of zero must be found before any division runs.
         pub fn divides(comptime c: Compute) bool {

@@ -81,7 +81,7 @@ fn has_zero(spec: *const Spec, f: *fr.Frame, space: *const iter.Space) bool {
     while (at < space.total) {
         const n = if (s.constant) 1 else @min(convert.block, space.total - at);
         const found = switch (s.width) {
-            inline 4, 8 => |w| holds_zero(panel.Word(w), s.read(n), n),
+            inline 1, 2, 4, 8 => |w| holds_zero(panel.Word(w), s.read(n), n),
             else => unreachable,
         };
         if (found or s.constant) return found;

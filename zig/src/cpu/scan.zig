@@ -27,8 +27,7 @@ pub fn prod(f: *fr.Frame) abi.Status {
     return run(&products, f);
 }
 
-const Targets = [side_by_side][*]u8;
-const Sources = [side_by_side][*]const u8;
+const Rows = [side_by_side][*]u8;
 
 /// What depends on the operator and the type of its results.
 const Loop = struct {
@@ -36,11 +35,11 @@ const Loop = struct {
     size: usize,
     /// The bytes of the neutral element.
     start: u128,
-    /// Goes on with `side_by_side` lines, or one, from their totals.
-    lines: *const fn (totals: [*]u8, to: *const Targets, from: *const Sources, n: usize) void,
-    line: *const fn (total: [*]u8, to: [*]u8, from: [*]const u8, n: usize) void,
-    /// The next row of many lines: to[i] = totals[i] = totals[i] op from[i].
-    row: *const fn (totals: [*]u8, to: [*]u8, from: [*]const u8, n: usize) void,
+    /// Goes on with `side_by_side` lines, or one, from their totals; what they hold becomes the results.
+    lines: *const fn (totals: [*]u8, lines: *const Rows, n: usize) void,
+    line: *const fn (total: [*]u8, line: [*]u8, n: usize) void,
+    /// The next row of many lines: totals[i] = totals[i] op row[i].
+    row: *const fn (totals: [*]u8, row: [*]const u8, n: usize) void,
 };
 
 const Loops = [@typeInfo(Compute).@"enum".fields.len]?*const Loop;
@@ -83,49 +82,40 @@ fn Compiled(comptime c: Compute, comptime product: bool) type {
             return if (product) a *% b else a +% b;
         }
 
-        fn lines(all: [*]u8, to: *const Targets, from: *const Sources, n: usize) void {
+        fn lines(all: [*]u8, rows: *const Rows, n: usize) void {
             const totals: P = @ptrCast(all);
-            // Copies: what is written might be the lists of addresses themselves, for all that the compiler knows.
+            // Copies: what is written might be the list of addresses itself, for all that the compiler knows.
             var t: [side_by_side]T = undefined;
-            var out: [side_by_side]P = undefined;
-            var in: [side_by_side]Q = undefined;
+            var p: [side_by_side]P = undefined;
             inline for (0..side_by_side) |k| {
                 t[k] = totals[k];
-                out[k] = @ptrCast(to[k]);
-                in[k] = @ptrCast(from[k]);
+                p[k] = @ptrCast(rows[k]);
             }
             for (0..n) |i| {
-                inline for (0..side_by_side) |k| t[k] = step(t[k], in[k][i]);
-                inline for (0..side_by_side) |k| out[k][i] = t[k];
+                inline for (0..side_by_side) |k| t[k] = step(t[k], p[k][i]);
+                inline for (0..side_by_side) |k| p[k][i] = t[k];
             }
             inline for (0..side_by_side) |k| totals[k] = t[k];
         }
 
-        fn line(total: [*]u8, to: [*]u8, from: [*]const u8, n: usize) void {
-            const out: P = @ptrCast(to);
-            const in: Q = @ptrCast(from);
+        fn line(total: [*]u8, elements: [*]u8, n: usize) void {
             var t = @as(P, @ptrCast(total))[0];
-            for (0..n) |i| {
-                t = step(t, in[i]);
-                out[i] = t;
+            for (@as(P, @ptrCast(elements))[0..n]) |*x| {
+                t = step(t, x.*);
+                x.* = t;
             }
             @as(P, @ptrCast(total))[0] = t;
         }
 
-        fn row(all: [*]u8, to: [*]u8, from: [*]const u8, n: usize) void {
+        fn row(all: [*]u8, elements: [*]const u8, n: usize) void {
             const totals: P = @ptrCast(all);
-            const out: P = @ptrCast(to);
-            const in: Q = @ptrCast(from);
+            const in: Q = @ptrCast(elements);
             var i: usize = 0;
             if (lanes > 1) while (i + lanes <= n) : (i += lanes) {
                 const t: *align(1) V = @ptrCast(totals + i);
                 t.* = step(t.*, @as(*align(1) const V, @ptrCast(in + i)).*);
-                @as(*align(1) V, @ptrCast(out + i)).* = t.*;
             };
-            while (i < n) : (i += 1) {
-                totals[i] = step(totals[i], in[i]);
-                out[i] = totals[i];
-            }
+            while (i < n) : (i += 1) totals[i] = step(totals[i], in[i]);
         }
     };
 }
@@ -167,25 +157,13 @@ const Job = struct {
         }
     }
 
-    /// `n` elements at `at`, in memory where they are as the loop takes them, else in the buffer.
-    fn read(j: *const Job, buffer: [*]u8, at: isize, stride: isize, n: usize) [*]const u8 {
-        const from = element(j.src.data, at, dt.size_of(j.src.dtype));
+    fn read(j: *const Job, buffer: [*]u8, at: isize, stride: isize, n: usize) void {
         const c = j.loop.compute;
-        if (stride == 1 and convert.is_native(&j.src, convert.native_of(c))) return from;
-        convert.load_of(c, j.src.dtype)(buffer, from, stride, n);
+        convert.load_of(c, j.src.dtype)(buffer, element(j.src.data, at, dt.size_of(j.src.dtype)), stride, n);
         if (j.src.flags != 0) convert.flip_any(c, j.src.flags, buffer, n);
-        return buffer;
     }
 
-    /// Where results may be computed to.
-    fn target(j: *const Job, buffer: [*]u8, at: isize, stride: isize) [*]u8 {
-        const direct = stride == 1 and convert.is_native(&j.dst, convert.native_of(j.loop.compute));
-        return if (direct) element(j.dst.data, at, j.loop.size) else buffer;
-    }
-
-    /// Results that went to the buffer go to memory.
-    fn write(j: *const Job, buffer: [*]u8, at_target: [*]u8, at: isize, stride: isize, n: usize) void {
-        if (at_target != buffer) return;
+    fn write(j: *const Job, buffer: [*]u8, at: isize, stride: isize, n: usize) void {
         const to = element(j.dst.data, at, dt.size_of(j.dst.dtype));
         convert.store_of(j.loop.compute, j.dst.dtype)(buffer, to, stride, n);
     }
@@ -194,23 +172,22 @@ const Job = struct {
         const in = j.plan.reduced.in[0];
         const out = j.plan.reduced.out[0][0];
         const size = j.loop.size;
-        var buffers: [side_by_side][block * convert.widest]u8 align(64) = undefined;
+        // In buffers, also where memory would do: stores to other rows look to the processor like stores to the places
+        // that it is about to read, wherever the addresses have their last twelve bits in common.
+        var buffers: [side_by_side][block * convert.widest + 256]u8 align(64) = undefined;
         var totals: [side_by_side * convert.widest]u8 align(16) = undefined;
         panel.repeat(size, &totals, @intFromPtr(&j.loop.start), side_by_side);
-        var from: Sources = undefined;
-        var to: Targets = undefined;
+        var rows: Rows = undefined;
+        for (&rows, &buffers) |*r, *b| r.* = b;
         var at: usize = 0;
         while (at < j.plan.reduced.total) {
             const n = @min(block, j.plan.reduced.total - at);
             const k: isize = @intCast(at);
-            for (walks, 0..) |*w, i| {
-                from[i] = j.read(&buffers[i], w.in + k * in, in, n);
-                to[i] = j.target(&buffers[i], w.out[0] + k * out, out);
-            }
+            for (walks, rows[0..walks.len]) |*w, r| j.read(r, w.in + k * in, in, n);
             if (walks.len == side_by_side) {
-                j.loop.lines(&totals, &to, &from, n);
-            } else for (0..walks.len) |i| j.loop.line(@as([*]u8, &totals) + i * size, to[i], from[i], n);
-            for (walks, 0..) |*w, i| j.write(&buffers[i], to[i], w.out[0] + k * out, out, n);
+                j.loop.lines(&totals, &rows, n);
+            } else for (rows[0..walks.len], 0..) |r, i| j.loop.line(@as([*]u8, &totals) + i * size, r, n);
+            for (walks, rows[0..walks.len]) |*w, r| j.write(r, w.out[0] + k * out, out, n);
             at += n;
         }
     }
@@ -225,10 +202,9 @@ const Job = struct {
         panel.repeat(j.loop.size, &totals, @intFromPtr(&j.loop.start), width);
         for (0..j.plan.reduced.total) |r| {
             const k: isize = @intCast(r);
-            const from = j.read(&buffer, walk.in + k * in, j.plan.kept.in[0], width);
-            const to = j.target(&buffer, walk.out[0] + k * out, step);
-            j.loop.row(&totals, to, from, width);
-            j.write(&buffer, to, walk.out[0] + k * out, step, width);
+            j.read(&buffer, walk.in + k * in, j.plan.kept.in[0], width);
+            j.loop.row(&totals, &buffer, width);
+            j.write(&totals, walk.out[0] + k * out, step, width);
         }
     }
 };
