@@ -344,5 +344,128 @@ def of_equal_numbers(call):
     call("nn.functional.log_softmax", "f", leaf(2, 2), -3)
 
 
+def edge(dtype):
+    """Numbers that shorter dtypes do not hold."""
+    wide = [0, 1, -1, 3, 127, 129, 2049, -32769, 70000]
+    if dtype == torch.bool:
+        return torch.tensor([True, False, True, True])
+    if dtype.is_floating_point or dtype.is_complex:
+        return torch.tensor([-0.0, 2.5, -1 / 3, 2049.0]).to(dtype)
+    low, high = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+    return torch.tensor([v for v in wide if low <= v <= high][-4:]).to(dtype)
+
+
+def mixed_dtypes(call):
+    every = [torch.bool, *INTEGERS, *FLOATS, *COMPLEX]
+    for p in every:
+        for q in every:
+            x, y = edge(p), edge(q)
+            call("add", "f", x, y)
+            # There is no short complex dtype.
+            if not (p in FLOATS[:2] and q.is_complex):
+                call("mul", "m", x, y[-1])
+            if not (p.is_complex or q.is_complex):
+                call("maximum", "f", x, y)
+                call("lt", "f", x, y)
+
+
+def random_numbers(call):
+    for dtype in [torch.bool, *INTEGERS, *FLOATS, *COMPLEX]:
+        x = torch.zeros(6).to(dtype)
+        call("random", "i", x.clone(), seed=3)
+        call("random", "i", x.clone(), 1, seed=4)
+        call("random", "i", x.clone(), 100, seed=4)
+        for bounds in ((0, None), (1, None), (-1, None), (2, 5), (-7, 90), (5, 5), (2**31, None), (2**40, None), (0, 2**33),
+                       (-2**63, None)):
+            call("random", "i", x.clone(), *bounds, seed=5)
+        call("bernoulli", "i", x.clone(), 0.25, seed=6)
+        call("randint_like", "f", x, 7, seed=7)
+        call("randint_like", "f", x, -3, 4, seed=7)
+
+
+def gradient_layouts(call):
+    def leaf(*shape):
+        # No zeros: the sign of their products is not torch's where only one is added up.
+        return (torch.randint(0, 8, shape) * 2 - 7).div(4).requires_grad_()
+
+    def both(rows, columns):
+        return leaf(rows, columns), leaf(columns, rows).detach().t().requires_grad_()
+
+    for x in both(3, 4):
+        for y in both(4, 2):
+            call("mm", "f", x, y)
+            call("matmul", "f", x, y)
+            call("addmm", "f", leaf(3, 2), x, y, beta=2, alpha=0.5)
+            call("addmm", "f", leaf(2, 3).detach().t().requires_grad_(), x, y)
+        call("mv", "f", x, leaf(4))
+        call("addmv", "f", leaf(3), x, leaf(4))
+        call("matmul", "f", x, leaf(2, 4, 2))
+        for op, args in (("sum", (0,)), ("mean", (1,)), ("amax", (0,)), ("cumsum", (1,)), ("flip", ([1],)), ("sort", (0,)),
+                         ("select", (1, 2)), ("unfold", (1, 2, 1)), ("t", ()),
+                         ("contiguous", ()), ("abs", ()), ("expand", (2, 3, 4))):
+            call(op, "m", x, *args)
+        call("index_select", "m", x, 0, torch.tensor([0]))
+        call("cat", "f", [x, leaf(3, 2)], 1)
+        call("mul", "f", x, leaf(4))
+        call("where", "f", torch.tensor([True, False, True, True]), x, leaf(3, 1))
+    # One row or column: the two layouts are the same.
+    for rows, columns in ((1, 4), (4, 1), (1, 1)):
+        for x in both(rows, columns):
+            call("mm", "f", x, leaf(columns, 2))
+            call("mm", "f", leaf(2, rows), x)
+    b = leaf(2, 4, 3).detach().transpose(1, 2).requires_grad_()
+    call("bmm", "f", b, leaf(2, 4, 2))
+    call("baddbmm", "f", leaf(2, 3, 2), b, leaf(2, 4, 2), beta=0.5)
+    call("addbmm", "f", leaf(3, 2), b, leaf(2, 4, 2), alpha=2)
+
+
+def sizes(call):
+    x = counted(2, 3, 2, 2)
+    for form in (torch.contiguous_format, torch.channels_last, torch.preserve_format):
+        call("resize", "i", x.clone(), [2, 2, 3, 2], memory_format=form)
+        call("resize", "i", x.clone(), [4, 6], memory_format=form)
+        call("resize_as", "i", x.clone(), counted(3, 2, 2, 2), memory_format=form)
+        call("empty_like", "f", x[:0], memory_format=form)
+        call("zeros_like", "f", x.permute(3, 1, 0, 2), memory_format=form)
+        call("ones_like", "f", counted(2, 3).t(), memory_format=form)
+    call("resize", "i", leaf(2, 3), [3, 2])
+    call("is_contiguous", "m", torch.zeros(1).expand(2**53 - 1))
+    for size in ([-1], [2, -2], [2, 3, -1], [3], [6, 1], [0], [2, 4]):
+        for y in (leaf(2, 3), counted(3, 2).t(), torch.zeros(0, 3), torch.tensor(1.0)):
+            call("view", "m", y, size)
+            call("reshape", "m", y, size)
+            if y.dim() > 0:
+                call("expand", "m", y, size)
+
+
+def products_of_ranks(call):
+    """Products of every pair of ranks; equal sums in any order."""
+    shapes = ((), (2,), (3, 2), (2, 3, 2), (2, 1, 3, 2))
+    for p in shapes:
+        for q in shapes:
+            call("inner", "f", leaf(*p), leaf(*q))
+            call("matmul", "f", leaf(*p), leaf(*q).detach().transpose(-1, -2).requires_grad_() if len(q) > 1 else leaf(*q))
+            call("nn.functional.linear", "f", leaf(*p), leaf(*q))
+    for op, args in (("matmul", (leaf(2, 3), leaf(3, 2))), ("mm", (leaf(2, 3), leaf(3, 2))),
+                     ("dot", (leaf(2), leaf(2))), ("matmul", (leaf(), leaf(2))), ("mul", (leaf(2), leaf(2)))):
+        call(op, "f", *args, out=torch.zeros(2, 2))
+        call(op, "f", *(a.detach() for a in args), out=torch.zeros(2, 2).requires_grad_())
+
+
+def one_storage(call):
+    """Results that are written over their operand, whole or in part."""
+    for op, args in (("exp", ()), ("neg", ()), ("add", (1,)), ("clamp", (0, 2))):
+        x = torch.zeros(3, 3)
+        for out in (x, x.t(), x[0].expand(3, 3), x[1:]):
+            call(op, "f", x, *args, out=out)
+    for op in ("gather", "index_select", "take"):
+        x, i = counted(3), torch.tensor([2, 0, 1])
+        args = (i,) if op == "take" else (0, i)
+        call(op, "f", x, *args, out=x)
+        call(op, "f", x, *args, out=counted(6)[::2])
+        call(op, "f", torch.tensor(2.0), *((torch.tensor(0),) if op == "take" else (0, torch.tensor(0))))
+        call(op, "f", x, *((torch.tensor(1),) if op == "take" else (0, torch.tensor(1))), out=torch.tensor(0.0))
+
+
 SECTIONS = [powers, multiples, short_operands, numbers_first, gradients, refusals, layouts, other_names, members,
-            of_equal_numbers]
+            of_equal_numbers, mixed_dtypes, random_numbers, gradient_layouts, sizes, products_of_ranks, one_storage]

@@ -2,8 +2,8 @@
 
     ATEN_CPU_CAPABILITY=avx2 python make_exact_cases.py OUT_FILE
 
-The lines are those of make_random_cases.py with `exact`, and `fma` where torch's own result needs a fused product: the
-test leaves those out on processors without one. tests: test/ops/exact-cases.test.ts.
+The lines are those of make_random_cases.py with `exact`, `gst` (strides of the gradients), `seed` where the call draws random
+numbers, and `fma` where torch's own result needs a fused product: the test leaves those out on processors without one. tests: test/ops/exact-cases.test.ts.
 """
 import json
 import sys
@@ -39,11 +39,13 @@ class Cases:
             return {"f": v}
         return {"c": [v.real, v.imag]} if isinstance(v, complex) else v
 
-    def call(self, op, form, *args, fma=False, **kw):
+    def call(self, op, form, *args, fma=False, seed=None, **kw):
         tensors, storages = [], {}
         case = {"id": self.count, "op": op, "form": form, "T": [], "S": [], "exact": True, "section": self.section}
         if fma:
             case["fma"] = True
+        if seed is not None:
+            case["seed"] = seed
         case["args"] = [self.encode(a, tensors) for a in args]
         case["kw"] = {k: self.encode(v, tensors) for k, v in kw.items()}
         for t in tensors:

@@ -102,6 +102,8 @@ def cotangent(t, k):
 def answer(case):
     storages, tensors = build(case)
     before = [s.clone() for s in storages]
+    if "seed" in case:
+        torch.manual_seed(case["seed"])
     try:
         r = invoke(case, tensors)
     except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError) as e:
@@ -129,6 +131,8 @@ def add_gradients(case, tensors, results):
     try:
         grads = torch.autograd.grad(outs, leaves, [cotangent(o, k) for k, o in enumerate(outs)], allow_unused=True)
         case["grads"] = [None if g is None else flat(g) for g in grads]
+        if case.get("exact"):
+            case["gst"] = [None if g is None else list(g.stride()) for g in grads]
     except (RuntimeError, NotImplementedError) as e:
         case["gerr"] = [type(e).__name__, str(e).split("\n")[0][:300]]
 

@@ -116,7 +116,7 @@ export function isSetTo(self: Tensor, other: Tensor): boolean {
 
 export function resize_(self: Tensor, size: readonly number[], format: MemoryFormat | null): Tensor {
   if (requiresGrad(self)) throw new RuntimeError("cannot resize variables that require grad");
-  if (format === preserveFormat) throw new RuntimeError("Unsupported memory format Preserve");
+  if (format === preserveFormat) throw new RuntimeError("Unsupported memory formatPreserve");
   resizeStorage(self, size, format === contiguousFormat ? null : format);
   return self;
 }

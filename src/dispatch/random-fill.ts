@@ -315,10 +315,12 @@ export function randomFrom(t: Tensor, from: bigint, generator: Generator | null)
   const op = "random_";
   const d = t.dtype;
   if (from === LEAST) {
-    if (!(isReal(d) && d !== float16) && !(d.category === 1 && d.itemsize === 8 && d.isSigned)) {
-      throw new RuntimeError("random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16", {
-        op,
-      });
+    const kernel = "random_full_64_bits_range_kernel_cpu";
+    if (d === float16 || !(isReal(d) || (d.category === 1 && (d.isSigned || d.itemsize === 1)))) {
+      notImplemented(kernel, d, op);
+    }
+    if (!isReal(d) && !(d.itemsize === 8 && d.isSigned)) {
+      throw new RuntimeError(`${kernel} handles only int64, double, float and bfloat16`, { op });
     }
     return writable(t, op) ? run(K.random_full_64, op, t, generator) : t;
   }
@@ -328,7 +330,7 @@ export function randomFrom(t: Tensor, from: bigint, generator: Generator | null)
   if (d.category === 2 && !isReal(d)) notImplemented("random_from_to_range_calc", d, op);
   const last = d.category === 2 ? 1n << BigInt(digitsOf(d)) : BigInt.asIntN(64, limitsOf(d)[1]);
   const low = d.category === 2 ? insideOf(from, from + 2n, d)[0] : from;
-  if (d.category === 2 && low >= last) {
+  if (d.category === 2 && low >= last && low <= limitsOf(d)[1]) {
     throw new RuntimeError(
       "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, but got " +
         `from=${low} > to_inc=${last}`,

@@ -125,6 +125,8 @@ export function reduceInto(
   const first = outs[0] as Tensor;
   if (!hasWork(first)) return;
   const targets = outs.map((o) => (writable(o, self) ? o : empty(o._shape, o.dtype)));
+  // A result that nobody asked for goes where the first one goes, which is written last.
+  if (outs[1] === first) targets[1] = targets[0] as Tensor;
   frame.begin(outs.length + 1, compute.compute);
   targets.forEach((t, i) => reducedOperand(i, t, self._shape, mask));
   frame.operand(outs.length, self._address(), self.dtype.id, self._shape, self._strides, self._bits);

@@ -261,7 +261,17 @@ export function assignments(op: Op, complex: boolean): Assignment[] | string {
       made.push({ ...base, [arg.name]: new Shape((base[arg.name] as Shape).sizes, true) });
     }
   }
-  return [...made, ...broadcasts(op, base)];
+  return [...made, ...broadcasts(op, base), ...otherRanks(op, base)];
+}
+
+/** Vectors and tensors without dimensions, for operators along a dimension of one tensor. */
+function otherRanks(op: Op, base: Assignment): Assignment[] {
+  const along = op.args.find((arg) => /^Dims?\??$/.test(arg.role));
+  if (op.kind !== "op" || along === undefined || op.key in RECIPES || !(base.self instanceof Shape)) return [];
+  const dim = along.role.startsWith("Dims") ? [0] : 0;
+  // One number has no deviation.
+  const shapes = /^(std|var)/.test(op.key) ? [of(5)] : [of(5), of()];
+  return shapes.map((self) => ({ ...base, self, [along.name]: dim }));
 }
 
 function draw(domain: Domain, next: () => number): number {

@@ -31,7 +31,11 @@ export interface RandomCase {
   out?: Result[];
   post?: Record<string, Raw[]>;
   grads?: (Raw[] | null)[];
+  /** Strides of the gradients. */
+  gst?: (number[] | null)[];
   gerr?: [string, string];
+  /** What the generator starts from. */
+  seed?: number;
   /** Results are torch's bit for bit. */
   exact?: boolean;
   /** They need a fused product. */
@@ -207,6 +211,8 @@ class Replay {
       const s = a.snapshot(g);
       const wrong = differ(s.code, readElements(s), want, 20);
       if (wrong !== null) return `gradient ${k}: ${wrong}`;
+      const strides = c.gst?.[k] ?? s.stride;
+      if (s.stride.join() !== strides.join()) return `gradient ${k} has strides [${s.stride}], expected [${strides}]`;
     }
     return null;
   }
@@ -236,6 +242,7 @@ class Replay {
 /** What is wrong, null when nothing is. */
 export function runRandom(a: Adapter, c: RandomCase): string | null {
   const r = new Replay(a, c);
+  if (c.seed !== undefined) a.manualSeed(c.seed);
   let got: unknown;
   try {
     got = r.call();
