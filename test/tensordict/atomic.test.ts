@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { runSteps } from "../../src/io/base/steps.ts";
 import { AtomicDirectory, abandonedSaves } from "../../src/io/disk/atomic-directory.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import type { Td } from "../../src/tensordict/core/state.ts";
@@ -172,7 +173,7 @@ describe("where names cannot be exchanged", () => {
   test("the old directory steps aside", () => {
     const target = fresh();
     save(target, [1]);
-    replace(target, () => false).commit();
+    runSteps(replace(target, () => false).commit());
     expect([...filesBelow(target).keys()]).toEqual(["meta.json"]);
     expect(beside(target)).toEqual([]);
   });
@@ -183,8 +184,8 @@ describe("where names cannot be exchanged", () => {
       rmSync(made.path, { recursive: true });
       return false;
     });
-    expect(() => made.commit()).toThrow("No such file or directory");
-    made.abandon();
+    expect(() => runSteps(made.commit())).toThrow("No such file or directory");
+    runSteps(made.abandon());
     expect((load(target).at("a") as Tensor).tolist()).toEqual([1]);
     expect(beside(target)).toEqual([]);
   });

@@ -4,6 +4,7 @@ import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { runStepsLater } from "../../src/io/base/steps.ts";
 import { DirectoryLock } from "../../src/io/disk/directory-lock.ts";
 import { hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
@@ -127,7 +128,7 @@ describe("the lock on a directory", () => {
     const child = Bun.spawn([process.execPath, file], { stdio: ["ignore", "inherit", "inherit"] });
     await wait(() => existsSync(sign));
     const stopped = AbortSignal.timeout(50);
-    expect(DirectoryLock.takeLater(path, stopped)).rejects.toThrow();
+    expect(runStepsLater(DirectoryLock.taking(path, stopped))).rejects.toThrow();
     await wait(() => stopped.aborted);
     child.kill("SIGKILL");
     await child.exited;

@@ -4,6 +4,7 @@ import { lstatSync, promises, readdirSync, readlinkSync, rmSync } from "node:fs"
 import { hostname } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { threadLives, threadNumber } from "../../ffi/threads.ts";
+import { type Steps, wait } from "./steps.ts";
 
 /** A directory is listed again after this many milliseconds, */
 const LISTED_FOR = 1000;
@@ -135,4 +136,12 @@ export function sweepLeftovers(path: string, left: readonly string[] = leftovers
 /** The same while the program goes on: giving back the pages of large files takes a while. */
 export async function sweepLeftoversLater(path: string, left: readonly string[] = leftoversOf(path)): Promise<void> {
   for (const each of left) await promises.rm(each, { recursive: true, force: true }).catch(() => {});
+}
+
+/** The same as a step. */
+export function swept(path: string, left?: readonly string[]): Steps<void> {
+  return wait(
+    () => sweepLeftovers(path, left),
+    () => sweepLeftoversLater(path, left),
+  );
 }

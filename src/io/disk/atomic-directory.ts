@@ -1,31 +1,19 @@
 // Directories written whole: beside the target under another name, with which they trade places when every byte is on
 // the disk. Whoever opens the target finds the old directory or the new one.
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { guarded, OSError } from "../base/errors.ts";
-import {
-  hasEnded,
-  hostMark,
-  leftoversOf,
-  namesIn,
-  shortHash,
-  sweepLeftovers,
-  sweepLeftoversLater,
-  WRITER,
-  writerMark,
-} from "../base/leftovers.ts";
+import { hasEnded, hostMark, leftoversOf, namesIn, shortHash, swept, WRITER, writerMark } from "../base/leftovers.ts";
 import { asSaid, rememberPath } from "../base/paths.ts";
+import type { Steps } from "../base/steps.ts";
 import { DirectoryLock } from "./directory-lock.ts";
 import {
-  discardPath,
-  discardPathLater,
+  discarded,
   realTarget,
   requireDescriptor,
   syncDirectories,
-  syncDirectoriesLater,
   syncUpward,
-  syncUpwardLater,
   tookName,
   tradePlaces,
 } from "./durable.ts";
@@ -90,37 +78,25 @@ export class AtomicDirectory {
     guarded(this.path, () => mkdirSync(this.path));
   }
 
-  /** Puts the new directory in place. All its files must be on the disk. */
-  commit(): void {
+  /**
+   * Puts the new directory in place. All its files must be on the disk. A disk takes its time, and so does giving back
+   * the pages of old files.
+   */
+  *commit(signal?: AbortSignal): Steps<void> {
     this.check();
     this.takeOver();
-    syncDirectories(this.path);
-    let done = false;
-    while (!done) {
-      // Whoever writes in the old directory, or appends to it, ends before.
-      using _ = DirectoryLock.take(this.target);
-      done = this.trade();
-    }
-    syncUpward(dirname(this.target), this.outermost);
-    rmSync(this.work, { recursive: true, force: true });
-    // Only now: such a directory may hold the last whole content where names cannot be exchanged.
-    sweepLeftovers(this.target, [...abandonedSaves(this.target), ...leftoversOf(this.target)]);
-  }
-
-  /** The same while the program goes on: a disk takes its time, and so does giving back the pages of old files. */
-  async commitLater(signal?: AbortSignal): Promise<void> {
-    this.check();
-    this.takeOver();
-    await syncDirectoriesLater(this.path);
+    yield* syncDirectories(this.path);
     signal?.throwIfAborted();
     let done = false;
     while (!done) {
-      using _ = await DirectoryLock.takeLater(this.target, signal);
+      // Whoever writes in the old directory, or appends to it, ends before.
+      using _ = yield* DirectoryLock.taking(this.target, signal);
       done = this.trade();
     }
-    await syncUpwardLater(dirname(this.target), this.outermost);
-    await this.abandonLater();
-    await sweepLeftoversLater(this.target, [...abandonedSaves(this.target), ...leftoversOf(this.target)]);
+    yield* syncUpward(dirname(this.target), this.outermost);
+    yield* this.abandon();
+    // Only now: such a directory may hold the last whole content where names cannot be exchanged.
+    yield* swept(this.target, [...abandonedSaves(this.target), ...leftoversOf(this.target)]);
   }
 
   private takeOver(): void {
@@ -138,13 +114,8 @@ export class AtomicDirectory {
   }
 
   /** Removes what was written so far. */
-  abandon(): void {
-    discardPath(this.work);
-  }
-
-  /** The same while the program goes on. */
-  async abandonLater(): Promise<void> {
-    await discardPathLater(this.work);
+  abandon(): Steps<void> {
+    return discarded(this.work);
   }
 
   private check(): void {

@@ -2,6 +2,7 @@
 // It goes with the process or the thread that holds it, so that none is ever left behind.
 import { fstatSync, statSync } from "node:fs";
 import { addressOf, native } from "../../ffi/library.ts";
+import { runSteps, type Steps, wait } from "../base/steps.ts";
 
 const EAGAIN = process.platform === "darwin" ? 35 : 11;
 /** Milliseconds between two looks; more while the lock is not had. */
@@ -28,25 +29,27 @@ export class DirectoryLock {
   ) {}
 
   /**
-   * Waits until nobody else has the lock. Where the directory cannot be locked, as on some file servers, nothing is
-   * waited for; nor is what this very thread does in the background.
+   * Steps until nobody else has the lock. Where the directory cannot be locked, as on some file servers, nothing is
+   * waited for; nor is, at once, what this very thread does in the background.
    */
-  static take(path: string): DirectoryLock {
+  static *taking(path: string, signal?: AbortSignal): Steps<DirectoryLock> {
     for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, 2 * pause)) {
-      const lock = DirectoryLock.attempt(path, true);
+      signal?.throwIfAborted();
+      const lock = yield* wait(
+        () => DirectoryLock.attempt(path, true),
+        async () => DirectoryLock.attempt(path, false),
+      );
       if (lock !== null) return lock;
-      Bun.sleepSync(pause);
+      yield* wait(
+        () => Bun.sleepSync(pause),
+        () => Bun.sleep(pause),
+      );
     }
   }
 
-  /** `take` while the program goes on. */
-  static async takeLater(path: string, signal?: AbortSignal): Promise<DirectoryLock> {
-    for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, 2 * pause)) {
-      signal?.throwIfAborted();
-      const lock = DirectoryLock.attempt(path, false);
-      if (lock !== null) return lock;
-      await Bun.sleep(pause);
-    }
+  /** `taking` at once. */
+  static take(path: string): DirectoryLock {
+    return runSteps(DirectoryLock.taking(path));
   }
 
   /** Null when somebody else has it. */

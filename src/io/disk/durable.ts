@@ -20,6 +20,7 @@ import { exchangeNames } from "../../ffi/system.ts";
 import { guarded, guardedLater, OSError } from "../base/errors.ts";
 import { sweepLeftovers, temporaryBeside } from "../base/leftovers.ts";
 import { asSaid, rememberPath } from "../base/paths.ts";
+import { type Steps, wait } from "../base/steps.ts";
 
 export { temporaryBeside } from "../base/leftovers.ts";
 
@@ -141,43 +142,52 @@ export async function syncPathLater(path: string): Promise<void> {
   });
 }
 
+/** `syncPath` as a step. */
+export function synced(path: string): Steps<void> {
+  return wait(
+    () => syncPath(path),
+    () => syncPathLater(path),
+  );
+}
+
 /** `replaceFile` beside the program: giving back the pages of a large old file takes a while. */
 export async function replaceFileLater(made: string, path: string): Promise<void> {
   guarded(path, () => requirePlain(path));
   await guardedLater(path, () => promises.rename(made, path));
 }
 
-/** Waits until the disk has the names in a directory and, where directories were made for it, theirs. */
-export function syncUpward(path: string, outermost: string | undefined): void {
-  for (const directory of upward(path, outermost)) syncPath(directory);
+/** `replaceFile` as a step. */
+export function replaced(made: string, path: string): Steps<void> {
+  return wait(
+    () => replaceFile(made, path),
+    () => replaceFileLater(made, path),
+  );
 }
 
-/** `syncUpward` beside the program. */
-export async function syncUpwardLater(path: string, outermost: string | undefined): Promise<void> {
-  for (const directory of upward(path, outermost)) await syncPathLater(directory);
+/** `discardPath` as a step. */
+export function discarded(path: string): Steps<void> {
+  return wait(
+    () => discardPath(path),
+    () => discardPathLater(path),
+  );
 }
 
-function* upward(path: string, outermost: string | undefined): Generator<string> {
+/** Steps until the disk has the names in a directory and, where directories were made for it, theirs. */
+export function* syncUpward(path: string, outermost: string | undefined): Steps<void> {
   for (let at = path; ; at = dirname(at)) {
-    yield at;
+    yield* synced(at);
     if (outermost === undefined || at === dirname(outermost) || at === dirname(at)) return;
   }
 }
 
-/** Waits until the disk has the names in a directory and in all directories below it. */
-export function syncDirectories(path: string): void {
-  for (const entry of guarded(path, () => readdirSync(path, { withFileTypes: true }))) {
-    if (entry.isDirectory()) syncDirectories(join(path, entry.name));
-  }
-  syncPath(path);
-}
-
-/** `syncDirectories` beside the program. */
-export async function syncDirectoriesLater(path: string): Promise<void> {
-  for (const entry of await guardedLater(path, () => promises.readdir(path, { withFileTypes: true }))) {
-    if (entry.isDirectory()) await syncDirectoriesLater(join(path, entry.name));
-  }
-  await syncPathLater(path);
+/** Steps until the disk has the names in a directory and in all directories below it. */
+export function* syncDirectories(path: string): Steps<void> {
+  const entries = yield* wait(
+    () => guarded(path, () => readdirSync(path, { withFileTypes: true })),
+    () => guardedLater(path, () => promises.readdir(path, { withFileTypes: true })),
+  );
+  for (const entry of entries) if (entry.isDirectory()) yield* syncDirectories(join(path, entry.name));
+  yield* synced(path);
 }
 
 const turns = new Map<string, Promise<unknown>>();

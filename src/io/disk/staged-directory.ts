@@ -5,14 +5,15 @@ import { dirname, join, resolve } from "node:path";
 import { guarded, guardedLater } from "../base/errors.ts";
 import { sweepLeftoversLater } from "../base/leftovers.ts";
 import { Slices } from "../base/slices.ts";
+import { runStepsLater } from "../base/steps.ts";
 import { checkPlace, makeDirectory } from "./directory-checks.ts";
 import { DirectoryLock } from "./directory-lock.ts";
 import {
   discardPathLater,
   replaceFileLater,
   requireDescriptor,
-  syncDirectoriesLater,
-  syncUpwardLater,
+  syncDirectories,
+  syncUpward,
   temporaryBeside,
   tookName,
 } from "./durable.ts";
@@ -62,9 +63,9 @@ export class StagedDirectory {
     const { target, path } = this;
     const { sync, check, done, signal } = options;
     // What has a name on the disk has its content there.
-    if (sync) await syncDirectoriesLater(path);
+    if (sync) await runStepsLater(syncDirectories(path));
     for (;;) {
-      using _ = await DirectoryLock.takeLater(target, signal);
+      using _ = await runStepsLater(DirectoryLock.taking(target, signal));
       check?.();
       if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) {
         await this.moveInto(directories, files, sync);
@@ -76,8 +77,8 @@ export class StagedDirectory {
     this.begun = false;
     for (const each of [join(target, INSIDE), target]) await sweepLeftoversLater(each);
     if (!sync) return;
-    await syncDirectoriesLater(target);
-    await syncUpwardLater(dirname(resolve(target)), this.outermost);
+    await runStepsLater(syncDirectories(target));
+    await runStepsLater(syncUpward(dirname(resolve(target)), this.outermost));
   }
 
   private async moveInto(directories: readonly string[], files: readonly string[], sync: boolean): Promise<void> {
@@ -90,7 +91,7 @@ export class StagedDirectory {
     }
     for (const [i, file] of files.entries()) {
       // The last one tells of the others.
-      if (sync && i === files.length - 1) await syncDirectoriesLater(target);
+      if (sync && i === files.length - 1) await runStepsLater(syncDirectories(target));
       await replaceFileLater(file, this.place(file));
     }
     await guardedLater(path, () => promises.rm(path, { recursive: true, force: true }));

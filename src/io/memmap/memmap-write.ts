@@ -5,6 +5,7 @@ import { RuntimeError } from "../../tensor/errors.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { guarded } from "../base/errors.ts";
 import { Slices } from "../base/slices.ts";
+import { runSteps, runStepsLater } from "../base/steps.ts";
 import { AtomicDirectory } from "../disk/atomic-directory.ts";
 import { checkFile, checkPlace, makeDirectory } from "../disk/directory-checks.ts";
 import { DirectoryLock } from "../disk/directory-lock.ts";
@@ -101,10 +102,10 @@ export class DirectoryWriter {
       if (this.jobs.run(threads) !== 0) this.jobs.throwFirstFailure();
       // Before it has the name: another save may take that right after.
       const storages = mapFiles(this.requests(), "r+", threads);
-      atomic.commit();
+      runSteps(atomic.commit());
       this.handOut(storages);
     } catch (error) {
-      atomic.abandon();
+      runSteps(atomic.abandon());
       throw error;
     }
   }
@@ -163,7 +164,8 @@ export class DirectoryWriter {
       this.handOut(storages);
       for (const done of this.ready) done();
     } catch (error) {
-      await (this.atomic?.abandonLater() ?? this.stage?.abandon());
+      if (this.atomic === null) await this.stage?.abandon();
+      else await runStepsLater(this.atomic.abandon());
       throw error;
     }
   }
@@ -245,7 +247,7 @@ export class DirectoryWriter {
 
   private async commitLater(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    if (this.atomic !== null) return await this.atomic.commitLater(signal);
+    if (this.atomic !== null) return await runStepsLater(this.atomic.commit(signal));
     const files = this.files.map(({ path }) => path);
     const check = () => {
       for (const { path, exclusive } of this.files) if (exclusive) checkFile(this.place(path), true);

@@ -8,6 +8,7 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { FormatError, guarded } from "../base/errors.ts";
 import { isPlainObject } from "../base/python-json.ts";
 import { asInPython, dictClassOf } from "../base/python-origin.ts";
+import { runSteps } from "../base/steps.ts";
 import { requireText } from "../base/well-formed.ts";
 import { DirectoryLock } from "../disk/directory-lock.ts";
 import { discardPath, replaceText, requireDescriptor, syncDirectories, syncPath, syncUpward } from "../disk/durable.ts";
@@ -270,11 +271,11 @@ export class SnapshotWriter {
     if (jobs.run(this.options.numThreads ?? 1) !== 0) jobs.throwFirstFailure();
     if (this.options.fsync) {
       for (const { location } of this.objects) syncPath(join(root, location));
-      syncDirectories(root);
+      runSteps(syncDirectories(root));
     }
     // The manifest is the sign that everything is there: it comes last, at once.
     replaceText(join(root, METADATA_FILE), this.manifest(), this.options.fsync);
-    if (this.options.fsync) syncUpward(root, outermost);
+    if (this.options.fsync) runSteps(syncUpward(root, outermost));
   }
 }
 

@@ -4,18 +4,10 @@ import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Claims } from "../base/claims.ts";
-import { sweepLeftovers, sweepLeftoversLater } from "../base/leftovers.ts";
+import { swept } from "../base/leftovers.ts";
 import { Slices } from "../base/slices.ts";
-import {
-  discardPath,
-  discardPathLater,
-  inTurn,
-  replaceFile,
-  replaceFileLater,
-  syncPath,
-  syncPathLater,
-  temporaryBeside,
-} from "../disk/durable.ts";
+import { runSteps, runStepsLater, type Steps, wait } from "../base/steps.ts";
+import { discarded, inTurn, replaced, synced, temporaryBeside } from "../disk/durable.ts";
 import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES, writing } from "../disk/file-jobs.ts";
 import type { TensorBytes } from "../disk/pieces.ts";
 import { type Piece, pieceBytes } from "../disk/pieces.ts";
@@ -115,18 +107,7 @@ export class FileWrite {
     if (isRemote(this.path)) {
       throw new RuntimeError(`${this.path} can only be written in the background: use the form that returns a promise`);
     }
-    try {
-      if (this.jobs.run(this.options.numThreads ?? 1) !== 0) this.jobs.throwFirstFailure();
-      if (this.options.fsync) syncPath(this.temporary);
-      const result = written(this.temporary);
-      replaceFile(this.temporary, this.path);
-      sweepLeftovers(this.path);
-      if (this.options.fsync) syncPath(dirname(this.path));
-      return result;
-    } catch (error) {
-      discardPath(this.temporary);
-      throw error;
-    }
+    return runSteps(this.steps({}, written));
   }
 
   /**
@@ -140,7 +121,7 @@ export class FileWrite {
     const claims = new Claims();
     for (const { data } of this.pieces) claims.add(data);
     try {
-      if (!isRemote(this.path)) return await this.write(options, written);
+      if (!isRemote(this.path)) return await runStepsLater(this.steps(options, written));
       await this.upload(options);
       return written(this.path);
     } finally {
@@ -148,23 +129,34 @@ export class FileWrite {
     }
   }
 
-  private async write<T>(options: BackgroundOptions, written: (path: string) => T): Promise<T> {
+  private *steps<T>(options: BackgroundOptions, written: (path: string) => T): Steps<T> {
+    const { jobs, path, temporary } = this;
+    const { fsync, numThreads = 1 } = this.options;
     try {
-      const failed = await this.jobs.runInBackground(this.options.numThreads ?? 1, options);
-      if (failed !== 0) this.jobs.throwFirstFailure();
-      if (this.options.fsync) await syncPathLater(this.temporary);
-      const result = written(this.temporary);
-      return await inTurn(this.path, async () => {
-        options.signal?.throwIfAborted();
-        await replaceFileLater(this.temporary, this.path);
-        await sweepLeftoversLater(this.path);
-        if (this.options.fsync) await syncPathLater(dirname(this.path));
-        return result;
-      });
+      const failed = yield* wait(
+        () => jobs.run(numThreads),
+        () => jobs.runInBackground(numThreads, options),
+      );
+      if (failed !== 0) jobs.throwFirstFailure();
+      if (fsync) yield* synced(temporary);
+      const result = written(temporary);
+      yield* wait(
+        () => runSteps(this.placing()),
+        () => inTurn(path, () => runStepsLater(this.placing(options.signal))),
+      );
+      return result;
     } catch (error) {
-      await discardPathLater(this.temporary);
+      yield* discarded(temporary);
       throw error;
     }
+  }
+
+  /** Gives the file its name. */
+  private *placing(signal?: AbortSignal): Steps<void> {
+    signal?.throwIfAborted();
+    yield* replaced(this.temporary, this.path);
+    yield* swept(this.path);
+    if (this.options.fsync) yield* synced(dirname(this.path));
   }
 
   private async upload({ onProgress, signal }: BackgroundOptions): Promise<void> {

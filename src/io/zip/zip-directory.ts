@@ -1,7 +1,7 @@
 // The directory of a ZIP archive: the records at its end and the local headers they point to, checked against each
 // other. Field offsets are those of the ZIP application note (APPNOTE.TXT, sections 4.3 and 4.5).
 import { FormatError } from "../base/errors.ts";
-import type { Slices } from "../base/slices.ts";
+import type { Steps } from "../base/steps.ts";
 import { textProblem } from "../base/well-formed.ts";
 import type { FileRanges } from "../disk/file-ranges.ts";
 
@@ -89,32 +89,11 @@ function wide(view: DataView, at: number, path: string): number {
   return Number(value);
 }
 
-/** Work in small steps; there may be a pause after each. */
-type Steps<T> = Generator<undefined, T>;
-
 /** Entries that are looked at in one step. */
 const STEP = 256;
 
 /** Entries by name, after every check that can be made without their content. */
-export function readZipDirectory(file: FileRanges, limits: ZipDirectoryLimits): Map<string, ZipEntry> {
-  const steps = directorySteps(file, limits);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
-}
-
-/** The same while the program goes on. */
-export async function readZipDirectoryLater(file: FileRanges, slices: Slices): Promise<Map<string, ZipEntry>> {
-  const steps = directorySteps(file, {});
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-    if (slices.over) await slices.pause();
-  }
-}
-
-function* directorySteps(file: FileRanges, limits: ZipDirectoryLimits): Steps<Map<string, ZipEntry>> {
+export function* readZipDirectory(file: FileRanges, limits: ZipDirectoryLimits = {}): Steps<Map<string, ZipEntry>> {
   const directory = findDirectory(file);
   const { count, size } = directory;
   if (count > (limits.maxEntries ?? 4_000_000)) throw new FormatError(`${count} entries are too many`, file.path);

@@ -2,16 +2,17 @@
 import { constants, promises } from "node:fs";
 import { FormatError, guardedLater } from "../base/errors.ts";
 import type { Slices } from "../base/slices.ts";
+import { runStepsLater } from "../base/steps.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import { ZipFile } from "./zip.ts";
-import { readZipDirectoryLater, type ZipEntry } from "./zip-directory.ts";
+import { readZipDirectory, type ZipEntry } from "./zip-directory.ts";
 import { zlib } from "./zlib.ts";
 
 /** `readZip` while the program goes on: directories of thousands of entries take a while. */
 export async function readZipLater(path: string, slices: Slices): Promise<ZipFile> {
   const file = new FileRanges(path);
   try {
-    return new ZipFile(file.path, file.size, await readZipDirectoryLater(file, slices));
+    return new ZipFile(file.path, file.size, await runStepsLater(readZipDirectory(file), slices));
   } finally {
     file.close();
   }

@@ -1,6 +1,7 @@
 // ZIP archives, read by ranges: the directory at the end, then one entry at a time. Entries that overlap, lie outside
 // of the file, have unsafe or repeated names, or whose two headers differ are refused before any of them is read.
 import { FormatError } from "../base/errors.ts";
+import { runSteps } from "../base/steps.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import { readZipDirectory, type ZipDirectoryLimits, type ZipEntry } from "./zip-directory.ts";
 import { zlib } from "./zlib.ts";
@@ -104,5 +105,5 @@ export class ZipFile {
  * that is not a plain archive: other compression than deflate, encryption, several volumes, unsafe names.
  */
 export function readZip(path: string, limits: ZipDirectoryLimits = {}): ZipFile {
-  return FileRanges.with(path, (file) => new ZipFile(file.path, file.size, readZipDirectory(file, limits)));
+  return FileRanges.with(path, (file) => new ZipFile(file.path, file.size, runSteps(readZipDirectory(file, limits))));
 }
