@@ -1952,9 +1952,9 @@ export function max(self: Tensor, options?: { out?: Tensor }): Tensor;
 /** The larger of two elements. @torch torch.max */
 export function max(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
-export function max(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function max(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
-export function max(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function max(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function max(...args: any[]): any {
   if (args.length === 1 && args[0] instanceof Tensor) return O.max(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.max_other(args[0], args[1]);
@@ -2030,9 +2030,9 @@ export function min(self: Tensor, options?: { out?: Tensor }): Tensor;
 /** The smaller of two elements. @torch torch.min */
 export function min(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
 /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
-export function min(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function min(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
-export function min(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function min(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function min(...args: any[]): any {
   if (args.length === 1 && args[0] instanceof Tensor) return O.min(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.min_other(args[0], args[1]);
@@ -2981,13 +2981,13 @@ const T__sort: A.Overload[] = [
  * ```
  * @torch torch.sort
  */
-export function sort(self: Tensor, dim: number, descending: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function sort(self: Tensor, dim: number, descending: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The elements in order along a dimension, and where each was. @torch torch.sort */
-export function sort(self: Tensor, dim: number, options?: { descending?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function sort(self: Tensor, dim: number, options?: { descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The elements in order along a dimension, and where each was. @torch torch.sort */
-export function sort(self: Tensor, options?: { dim?: number; descending?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function sort(self: Tensor, options?: { dim?: number; descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** As `sort`. @torch torch.sort */
-export function sort(self: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function sort(self: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function sort(...args: any[]): any {
   if (args.length === 1 && args[0] instanceof Tensor) return O.sort(args[0], -1, false);
   if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.sort(args[0], args[1], false);
@@ -3178,21 +3178,21 @@ const T__stdMean: A.Overload[] = [
  * ```
  * @torch torch.std_mean
  */
-export function stdMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<["std","mean"]>;
+export function stdMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["std","mean"]>;
 /** The standard deviation and the mean over one or several dimensions. @torch torch.std_mean */
-export function stdMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean }): Named<["std","mean"]>;
+export function stdMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean }): Named<readonly ["std","mean"]>;
 /** The standard deviation and the mean over one or several dimensions. @torch torch.std_mean */
-export function stdMean(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean }): Named<["std","mean"]>;
+export function stdMean(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean }): Named<readonly ["std","mean"]>;
 /** The standard deviation and the mean over one or several dimensions. @torch torch.std_mean */
-export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean }): Named<["std","mean"]>;
+export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean }): Named<readonly ["std","mean"]>;
 /** The standard deviation, with the count less `correction` as the divisor, and the mean. @torch torch.std_mean */
-export function stdMean(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean }): Named<["std","mean"]>;
+export function stdMean(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean }): Named<readonly ["std","mean"]>;
 /** The standard deviation, with the count less `correction` as the divisor, and the mean. @torch torch.std_mean */
-export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean }): Named<["std","mean"]>;
+export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean }): Named<readonly ["std","mean"]>;
 /** The standard deviation and the mean of all elements. @torch torch.std_mean */
-export function stdMean(self: Tensor, unbiased: boolean): Named<["std","mean"]>;
+export function stdMean(self: Tensor, unbiased: boolean): Named<readonly ["std","mean"]>;
 /** The standard deviation and the mean of all elements. @torch torch.std_mean */
-export function stdMean(self: Tensor, options?: { unbiased?: boolean }): Named<["std","mean"]>;
+export function stdMean(self: Tensor, options?: { unbiased?: boolean }): Named<readonly ["std","mean"]>;
 export function stdMean(...args: any[]): any {
   if (args.length === 1 && args[0] instanceof Tensor) return O.std_mean_dim(args[0], null, true, false);
   if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.std_mean_dim(args[0], args[1], true, false);
@@ -3443,13 +3443,13 @@ const T__topk: A.Overload[] = [
  * ```
  * @torch torch.topk
  */
-export function topk(self: Tensor, k: number, dim: number, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function topk(self: Tensor, k: number, dim: number, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
-export function topk(self: Tensor, k: number, dim: number, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function topk(self: Tensor, k: number, dim: number, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
-export function topk(self: Tensor, k: number, dim: number, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function topk(self: Tensor, k: number, dim: number, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
-export function topk(self: Tensor, k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+export function topk(self: Tensor, k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function topk(...args: any[]): any {
   if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.topk(args[0], args[1], -1, true, true);
   if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.topk(args[0], args[1], args[2], true, true);
@@ -3656,21 +3656,21 @@ const T__varMean: A.Overload[] = [
  * ```
  * @torch torch.var_mean
  */
-export function varMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<["var","mean"]>;
+export function varMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["var","mean"]>;
 /** The variance and the mean over one or several dimensions. @torch torch.var_mean */
-export function varMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean }): Named<["var","mean"]>;
+export function varMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean }): Named<readonly ["var","mean"]>;
 /** The variance and the mean over one or several dimensions. @torch torch.var_mean */
-export function varMean(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean }): Named<["var","mean"]>;
+export function varMean(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean }): Named<readonly ["var","mean"]>;
 /** The variance and the mean over one or several dimensions. @torch torch.var_mean */
-export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean }): Named<["var","mean"]>;
+export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean }): Named<readonly ["var","mean"]>;
 /** The variance, with the count less `correction` as the divisor, and the mean. @torch torch.var_mean */
-export function varMean(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean }): Named<["var","mean"]>;
+export function varMean(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean }): Named<readonly ["var","mean"]>;
 /** The variance, with the count less `correction` as the divisor, and the mean. @torch torch.var_mean */
-export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean }): Named<["var","mean"]>;
+export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean }): Named<readonly ["var","mean"]>;
 /** The variance and the mean of all elements. @torch torch.var_mean */
-export function varMean(self: Tensor, unbiased: boolean): Named<["var","mean"]>;
+export function varMean(self: Tensor, unbiased: boolean): Named<readonly ["var","mean"]>;
 /** The variance and the mean of all elements. @torch torch.var_mean */
-export function varMean(self: Tensor, options?: { unbiased?: boolean }): Named<["var","mean"]>;
+export function varMean(self: Tensor, options?: { unbiased?: boolean }): Named<readonly ["var","mean"]>;
 export function varMean(...args: any[]): any {
   if (args.length === 1 && args[0] instanceof Tensor) return O.var_mean_dim(args[0], null, true, false);
   if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.var_mean_dim(args[0], args[1], true, false);

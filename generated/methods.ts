@@ -1579,9 +1579,9 @@ export interface TensorMethods {
   /** The larger of two elements. @torch torch.max */
   max(other: Tensor, options?: { out?: Tensor }): Tensor;
   /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
-  max(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+  max(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
-  max(dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  max(dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * The larger of two elements; NaN if either is.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -1626,9 +1626,9 @@ export interface TensorMethods {
   /** The smaller of two elements. @torch torch.min */
   min(other: Tensor, options?: { out?: Tensor }): Tensor;
   /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
-  min(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+  min(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
-  min(dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  min(dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * The smaller of two elements; NaN if either is.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2289,13 +2289,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.sort
    */
-  sort(dim: number, descending: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+  sort(dim: number, descending: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The elements in order along a dimension, and where each was. @torch torch.sort */
-  sort(dim: number, options?: { descending?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  sort(dim: number, options?: { descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The elements in order along a dimension, and where each was. @torch torch.sort */
-  sort(options?: { dim?: number; descending?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  sort(options?: { dim?: number; descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** As `sort`. @torch torch.sort */
-  sort(options?: { dim?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  sort(options?: { dim?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * Consecutive parts of a size; the last may be smaller.
    * Consecutive parts of the given sizes.
@@ -2644,13 +2644,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.topk
    */
-  topk(k: number, dim: number, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] }): Named<["values","indices"]>;
+  topk(k: number, dim: number, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
-  topk(k: number, dim: number, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  topk(k: number, dim: number, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
-  topk(k: number, dim: number, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  topk(k: number, dim: number, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
-  topk(k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<["values","indices"]>;
+  topk(k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * Two dimensions exchanged.
    * A view: it shares the memory of the tensor.

@@ -41,203 +41,202 @@ import * as $N from "./nodes.ts";
 
 type StorageLike = any;
 // Each function checks and computes what its schema entry says; the arguments follow the entry.
-type $Fn = (...args: any[]) => any;
 
 const O_zeros: $A.Operator = { name: "zeros", publicName: "zeros", overload: "", kind: "factory", run: zeros, args: ["size","dtype","device","requiresGrad","out"], devices: null };
 export function zeros(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_zeros, [size, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($factories.zeros as $Fn)(size, dtype, device, requiresGrad, out), out) as Tensor;
+    return $T.finishOut($factories.zeros(size, dtype, device, requiresGrad, out), out) as Tensor;
   }
-  return $T.leaf(($factories.zeros as $Fn)(size, dtype, device, requiresGrad, undefined), requiresGrad);
+  return $T.leaf($factories.zeros(size, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 const O_ones: $A.Operator = { name: "ones", publicName: "ones", overload: "", kind: "factory", run: ones, args: ["size","dtype","device","requiresGrad","out"], devices: null };
 export function ones(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_ones, [size, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($factories.ones as $Fn)(size, dtype, device, requiresGrad, out), out) as Tensor;
+    return $T.finishOut($factories.ones(size, dtype, device, requiresGrad, out), out) as Tensor;
   }
-  return $T.leaf(($factories.ones as $Fn)(size, dtype, device, requiresGrad, undefined), requiresGrad);
+  return $T.leaf($factories.ones(size, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 const O_empty: $A.Operator = { name: "empty", publicName: "empty", overload: "", kind: "factory", run: empty, args: ["size","dtype","device","requiresGrad","memoryFormat","out"], devices: null };
 export function empty(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_empty, [size, dtype, device, requiresGrad, memoryFormat, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($factories.empty as $Fn)(size, dtype, device, requiresGrad, memoryFormat, out), out) as Tensor;
+    return $T.finishOut($factories.empty(size, dtype, device, requiresGrad, memoryFormat, out), out) as Tensor;
   }
-  return $T.leaf(($factories.empty as $Fn)(size, dtype, device, requiresGrad, memoryFormat, undefined), requiresGrad);
+  return $T.leaf($factories.empty(size, dtype, device, requiresGrad, memoryFormat, undefined), requiresGrad);
 }
 
 const O_empty_strided: $A.Operator = { name: "empty_strided", publicName: "emptyStrided", overload: "", kind: "factory", run: empty_strided, args: ["size","stride","dtype","device","requiresGrad"], devices: null };
 export function empty_strided(size: readonly number[], stride: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_empty_strided, [size, stride, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($factories.emptyStrided as $Fn)(size, stride, dtype, device, requiresGrad), requiresGrad);
+  return $T.leaf($factories.emptyStrided(size, stride, dtype, device), requiresGrad);
 }
 
 const O_empty_permuted: $A.Operator = { name: "empty_permuted", publicName: "emptyPermuted", overload: "", kind: "factory", run: empty_permuted, args: ["size","physicalLayout","dtype","device","requiresGrad"], devices: null };
 export function empty_permuted(size: readonly number[], physicalLayout: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_empty_permuted, [size, physicalLayout, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($factories.emptyPermuted as $Fn)(size, physicalLayout, dtype, device, requiresGrad), requiresGrad);
+  return $T.leaf($factories.emptyPermuted(size, physicalLayout, dtype, device), requiresGrad);
 }
 
 const O_full: $A.Operator = { name: "full", publicName: "full", overload: "", kind: "factory", run: full, args: ["size","fillValue","dtype","device","requiresGrad","out"], devices: null };
 export function full(size: readonly number[], fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_full, [size, fillValue, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($factories.full as $Fn)(size, fillValue, dtype, device, requiresGrad, out), out) as Tensor;
+    return $T.finishOut($factories.full(size, fillValue, dtype, device, requiresGrad, out), out) as Tensor;
   }
-  return $T.leaf(($factories.full as $Fn)(size, fillValue, dtype, device, requiresGrad, undefined), requiresGrad);
+  return $T.leaf($factories.full(size, fillValue, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 const O_scalar_tensor: $A.Operator = { name: "scalar_tensor", publicName: "scalarTensor", overload: "", kind: "factory", run: scalar_tensor, args: ["s","dtype","device","requiresGrad"], devices: null };
 export function scalar_tensor(s: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scalar_tensor, [s, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($factories.scalarTensor as $Fn)(s, dtype, device, requiresGrad), requiresGrad);
+  return $T.leaf($factories.scalarTensor(s, dtype, device), requiresGrad);
 }
 
 const O_empty_like: $A.Operator = { name: "empty_like", publicName: "emptyLike", overload: "", kind: "factory", run: empty_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null };
 export function empty_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_empty_like, [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($factories.emptyLike as $Fn)(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+  return $T.leaf($factories.emptyLike(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 const O_zeros_like: $A.Operator = { name: "zeros_like", publicName: "zerosLike", overload: "", kind: "factory", run: zeros_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null };
 export function zeros_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_zeros_like, [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($factories.zerosLike as $Fn)(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+  return $T.leaf($factories.zerosLike(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 const O_ones_like: $A.Operator = { name: "ones_like", publicName: "onesLike", overload: "", kind: "factory", run: ones_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null };
 export function ones_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_ones_like, [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($factories.onesLike as $Fn)(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+  return $T.leaf($factories.onesLike(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 const O_full_like: $A.Operator = { name: "full_like", publicName: "fullLike", overload: "", kind: "factory", run: full_like, args: ["self","fillValue","dtype","device","requiresGrad","memoryFormat"], devices: null };
 export function full_like(self: Tensor, fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_full_like, [self, fillValue, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($factories.fullLike as $Fn)(self, fillValue, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+  return $T.leaf($factories.fullLike(self, fillValue, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 const O_new_empty: $A.Operator = { name: "new_empty", publicName: "newEmpty", overload: "", kind: "factory", run: new_empty, args: ["self","size","dtype","device","requiresGrad"], devices: null };
 export function new_empty(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_new_empty, [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($factories.newEmpty as $Fn)(self, size, dtype, device, requiresGrad), requiresGrad);
+  return $T.leaf($factories.newEmpty(self, size, dtype, device), requiresGrad);
 }
 
 const O_new_zeros: $A.Operator = { name: "new_zeros", publicName: "newZeros", overload: "", kind: "factory", run: new_zeros, args: ["self","size","dtype","device","requiresGrad"], devices: null };
 export function new_zeros(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_new_zeros, [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($factories.newZeros as $Fn)(self, size, dtype, device, requiresGrad), requiresGrad);
+  return $T.leaf($factories.newZeros(self, size, dtype, device), requiresGrad);
 }
 
 const O_new_ones: $A.Operator = { name: "new_ones", publicName: "newOnes", overload: "", kind: "factory", run: new_ones, args: ["self","size","dtype","device","requiresGrad"], devices: null };
 export function new_ones(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_new_ones, [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($factories.newOnes as $Fn)(self, size, dtype, device, requiresGrad), requiresGrad);
+  return $T.leaf($factories.newOnes(self, size, dtype, device), requiresGrad);
 }
 
 const O_new_full: $A.Operator = { name: "new_full", publicName: "newFull", overload: "", kind: "factory", run: new_full, args: ["self","size","fillValue","dtype","device","requiresGrad"], devices: null };
 export function new_full(self: Tensor, size: readonly number[], fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_new_full, [self, size, fillValue, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($factories.newFull as $Fn)(self, size, fillValue, dtype, device, requiresGrad), requiresGrad);
+  return $T.leaf($factories.newFull(self, size, fillValue, dtype, device), requiresGrad);
 }
 
 const O_new_empty_strided: $A.Operator = { name: "new_empty_strided", publicName: "newEmptyStrided", overload: "", kind: "factory", run: new_empty_strided, args: ["self","size","stride","dtype","device","requiresGrad"], devices: null };
 export function new_empty_strided(self: Tensor, size: readonly number[], stride: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_new_empty_strided, [self, size, stride, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($factories.newEmptyStrided as $Fn)(self, size, stride, dtype, device, requiresGrad), requiresGrad);
+  return $T.leaf($factories.newEmptyStrided(self, size, stride, dtype, device), requiresGrad);
 }
 
 const O_eye: $A.Operator = { name: "eye", publicName: "eye", overload: "", kind: "factory", run: eye, args: ["n","dtype","device","requiresGrad","out"], devices: null };
 export function eye(n: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_eye, [n, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($factories.eye as $Fn)(n, dtype, device, requiresGrad, out), out) as Tensor;
+    return $T.finishOut($factories.eye(n, dtype, device, requiresGrad, out), out) as Tensor;
   }
-  return $T.leaf(($factories.eye as $Fn)(n, dtype, device, requiresGrad, undefined), requiresGrad);
+  return $T.leaf($factories.eye(n, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 const O_eye_m: $A.Operator = { name: "eye", publicName: "eye", overload: "m", kind: "factory", run: eye_m, args: ["n","m","dtype","device","requiresGrad","out"], devices: null };
 export function eye_m(n: number, m: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_eye_m, [n, m, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($factories.eyeOf as $Fn)(n, m, dtype, device, requiresGrad, out), out) as Tensor;
+    return $T.finishOut($factories.eyeOf(n, m, dtype, device, requiresGrad, out), out) as Tensor;
   }
-  return $T.leaf(($factories.eyeOf as $Fn)(n, m, dtype, device, requiresGrad, undefined), requiresGrad);
+  return $T.leaf($factories.eyeOf(n, m, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 const O_arange: $A.Operator = { name: "arange", publicName: "arange", overload: "", kind: "factory", run: arange, args: ["end","dtype","device","requiresGrad","out"], devices: null };
 export function arange(end: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_arange, [end, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($ranges.arange as $Fn)(end, dtype, device, requiresGrad, out), out) as Tensor;
+    return $T.finishOut($ranges.arange(end, dtype, device, requiresGrad, out), out) as Tensor;
   }
-  return $T.leaf(($ranges.arange as $Fn)(end, dtype, device, requiresGrad, undefined), requiresGrad);
+  return $T.leaf($ranges.arange(end, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 const O_arange_start_step: $A.Operator = { name: "arange", publicName: "arange", overload: "start_step", kind: "factory", run: arange_start_step, args: ["start","end","step","dtype","device","requiresGrad","out"], devices: null };
 export function arange_start_step(start: Scalar, end: Scalar, step: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_arange_start_step, [start, end, step, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($ranges.arangeFrom as $Fn)(start, end, step, dtype, device, requiresGrad, out), out) as Tensor;
+    return $T.finishOut($ranges.arangeFrom(start, end, step, dtype, device, requiresGrad, out), out) as Tensor;
   }
-  return $T.leaf(($ranges.arangeFrom as $Fn)(start, end, step, dtype, device, requiresGrad, undefined), requiresGrad);
+  return $T.leaf($ranges.arangeFrom(start, end, step, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 const O_linspace: $A.Operator = { name: "linspace", publicName: "linspace", overload: "", kind: "factory", run: linspace, args: ["start","end","steps","dtype","device","requiresGrad","out"], devices: null };
 export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_linspace, [start, end, steps, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($ranges.linspace as $Fn)(start, end, steps, dtype, device, requiresGrad, out), out) as Tensor;
+    return $T.finishOut($ranges.linspace(start, end, steps, dtype, device, requiresGrad, out), out) as Tensor;
   }
-  return $T.leaf(($ranges.linspace as $Fn)(start, end, steps, dtype, device, requiresGrad, undefined), requiresGrad);
+  return $T.leaf($ranges.linspace(start, end, steps, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 const O_logspace: $A.Operator = { name: "logspace", publicName: "logspace", overload: "", kind: "factory", run: logspace, args: ["start","end","steps","base","dtype","device","requiresGrad","out"], devices: null };
 export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, base: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_logspace, [start, end, steps, base, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($ranges.logspace as $Fn)(start, end, steps, base, dtype, device, requiresGrad, out), out) as Tensor;
+    return $T.finishOut($ranges.logspace(start, end, steps, base, dtype, device, requiresGrad, out), out) as Tensor;
   }
-  return $T.leaf(($ranges.logspace as $Fn)(start, end, steps, base, dtype, device, requiresGrad, undefined), requiresGrad);
+  return $T.leaf($ranges.logspace(start, end, steps, base, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 const O_tril_indices: $A.Operator = { name: "tril_indices", publicName: "trilIndices", overload: "", kind: "factory", run: tril_indices, args: ["row","col","offset","dtype","device","requiresGrad"], devices: null };
 export function tril_indices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_tril_indices, [row, col, offset, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($ranges.trilIndices as $Fn)(row, col, offset, dtype, device, requiresGrad), requiresGrad);
+  return $T.leaf($ranges.trilIndices(row, col, offset, dtype, device), requiresGrad);
 }
 
 const O_triu_indices: $A.Operator = { name: "triu_indices", publicName: "triuIndices", overload: "", kind: "factory", run: triu_indices, args: ["row","col","offset","dtype","device","requiresGrad"], devices: null };
 export function triu_indices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_triu_indices, [row, col, offset, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($ranges.triuIndices as $Fn)(row, col, offset, dtype, device, requiresGrad), requiresGrad);
+  return $T.leaf($ranges.triuIndices(row, col, offset, dtype, device), requiresGrad);
 }
 
 const O_index: $A.Operator = { name: "index", publicName: "index", overload: "", kind: "op", run: index, args: ["self","indices"], devices: [[0],[],[1]] };
 export function index(self: Tensor, indices: readonly (Tensor | null)[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index, [self, indices]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.index as $Fn)(self, indices, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.index(self, indices);
   const node = new $N.index_Backward();
   $T.connect(node, [self]);
   node.indices = $S.save(indices);
   node.self = $S.geometry(self);
-  const r = ($indexing.index as $Fn)(self, indices, undefined, false);
+  const r = $indexing.index(self, indices);
   return $T.record(r, node);
 }
 
 const O_index_put: $A.Operator = { name: "index_put", publicName: "indexPut", overload: "", kind: "op", run: index_put, args: ["self","indices","values","accumulate"], devices: [[0,2],[],[1]] };
 export function index_put(self: Tensor, indices: readonly (Tensor | null)[], values: Tensor, accumulate: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_put, [self, indices, values, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) return ($indexing.indexPut as $Fn)(self, indices, values, accumulate, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) return $indexing.indexPut(self, indices, values, accumulate, undefined, false);
   const node = new $N.index_put_Backward();
   $T.connect(node, [self, values]);
   node.indices = $S.save(indices);
   node.accumulate = accumulate;
-  const r = ($indexing.indexPut as $Fn)(self, indices, values, accumulate, undefined, false);
+  const r = $indexing.indexPut(self, indices, values, accumulate, undefined, false);
   return $T.record(r, node);
 }
 
@@ -245,7 +244,7 @@ const O_index_put_: $A.Operator = { name: "index_put_", publicName: "indexPut", 
 export function index_put_(self: Tensor, indices: readonly (Tensor | null)[], values: Tensor, accumulate: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_put_, [self, indices, values, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) {
-    ($indexing.indexPut as $Fn)(self, indices, values, accumulate, self, true);
+    $indexing.indexPut(self, indices, values, accumulate, self, true);
     self._version.value++;
     return self;
   }
@@ -254,7 +253,7 @@ export function index_put_(self: Tensor, indices: readonly (Tensor | null)[], va
   $T.connect(node, [self, values]);
   node.indices = $S.save(indices);
   node.accumulate = accumulate;
-  ($indexing.indexPut as $Fn)(self, indices, values, accumulate, self, true);
+  $indexing.indexPut(self, indices, values, accumulate, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -265,15 +264,15 @@ export function index_select(self: Tensor, dim: number, index: Tensor, out?: Ten
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_select, [self, dim, index, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("index_select", out, [self, index]);
-    return $T.finishOut(($indexing.indexSelect as $Fn)(self, dim, index, out, false), out) as Tensor;
+    return $T.finishOut($indexing.indexSelect(self, dim, index, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.indexSelect as $Fn)(self, dim, index, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.indexSelect(self, dim, index, undefined);
   const node = new $N.index_select_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = $S.save(index);
   node.self = $S.geometry(self);
-  const r = ($indexing.indexSelect as $Fn)(self, dim, index, undefined, false);
+  const r = $indexing.indexSelect(self, dim, index, undefined);
   return $T.record(r, node);
 }
 
@@ -282,16 +281,16 @@ export function index_add(self: Tensor, dim: number, index: Tensor, source: Tens
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_add, [self, dim, index, source, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("index_add", out, [self, index, source]);
-    return $T.finishOut(($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, out, false), out) as Tensor;
+    return $T.finishOut($indexing.indexAdd(self, dim, index, source, alpha, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return $indexing.indexAdd(self, dim, index, source, alpha, undefined, false);
   const node = new $N.index_add_Backward();
   $T.connect(node, [self, source]);
   node.dim = dim;
   node.index = node.needs(1) ? $S.save(index) : null;
   node.source = node.needs(1) ? $S.save(source) : null;
   node.alpha = alpha;
-  const r = ($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, undefined, false);
+  const r = $indexing.indexAdd(self, dim, index, source, alpha, undefined, false);
   return $T.record(r, node);
 }
 
@@ -299,7 +298,7 @@ const O_index_add_: $A.Operator = { name: "index_add_", publicName: "indexAdd", 
 export function index_add_(self: Tensor, dim: number, index: Tensor, source: Tensor, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_add_, [self, dim, index, source, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
-    ($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, self, true);
+    $indexing.indexAdd(self, dim, index, source, alpha, self, true);
     self._version.value++;
     return self;
   }
@@ -310,7 +309,7 @@ export function index_add_(self: Tensor, dim: number, index: Tensor, source: Ten
   node.index = node.needs(1) ? $S.save(index) : null;
   node.source = node.needs(1) ? $S.save(source) : null;
   node.alpha = alpha;
-  ($indexing.indexAdd as $Fn)(self, dim, index, source, alpha, self, true);
+  $indexing.indexAdd(self, dim, index, source, alpha, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -321,15 +320,15 @@ export function index_copy(self: Tensor, dim: number, index: Tensor, source: Ten
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_copy, [self, dim, index, source, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("index_copy", out, [self, index, source]);
-    return $T.finishOut(($indexing.indexCopy as $Fn)(self, dim, index, source, out, false), out) as Tensor;
+    return $T.finishOut($indexing.indexCopy(self, dim, index, source, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.indexCopy as $Fn)(self, dim, index, source, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return $indexing.indexCopy(self, dim, index, source, undefined, false);
   const node = new $N.index_copy_Backward();
   $T.connect(node, [self, source]);
   node.dim = dim;
   node.index = $S.save(index);
   node.source = node.needs(1) ? $S.save(source) : null;
-  const r = ($indexing.indexCopy as $Fn)(self, dim, index, source, undefined, false);
+  const r = $indexing.indexCopy(self, dim, index, source, undefined, false);
   return $T.record(r, node);
 }
 
@@ -337,7 +336,7 @@ const O_index_copy_: $A.Operator = { name: "index_copy_", publicName: "indexCopy
 export function index_copy_(self: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_copy_, [self, dim, index, source]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
-    ($indexing.indexCopy as $Fn)(self, dim, index, source, self, true);
+    $indexing.indexCopy(self, dim, index, source, self, true);
     self._version.value++;
     return self;
   }
@@ -347,7 +346,7 @@ export function index_copy_(self: Tensor, dim: number, index: Tensor, source: Te
   node.dim = dim;
   node.index = $S.save(index);
   node.source = node.needs(1) ? $S.save(source) : null;
-  ($indexing.indexCopy as $Fn)(self, dim, index, source, self, true);
+  $indexing.indexCopy(self, dim, index, source, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -356,12 +355,12 @@ export function index_copy_(self: Tensor, dim: number, index: Tensor, source: Te
 const O_index_fill_int_Tensor: $A.Operator = { name: "index_fill", publicName: "indexFill", overload: "int_Tensor", kind: "op", run: index_fill_int_Tensor, args: ["self","dim","index","value"], devices: [[0,3],[],[2]] };
 export function index_fill_int_Tensor(self: Tensor, dim: number, index: Tensor, value: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_fill_int_Tensor, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return ($indexing.indexFillTensor as $Fn)(self, dim, index, value, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return $indexing.indexFillTensor(self, dim, index, value, undefined, false);
   const node = new $N.index_fill_int_Tensor_Backward();
   $T.connect(node, [self, value]);
   node.dim = dim;
   node.index = $S.save(index);
-  const r = ($indexing.indexFillTensor as $Fn)(self, dim, index, value, undefined, false);
+  const r = $indexing.indexFillTensor(self, dim, index, value, undefined, false);
   return $T.record(r, node);
 }
 
@@ -369,7 +368,7 @@ const O_index_fill_int_Tensor_: $A.Operator = { name: "index_fill_", publicName:
 export function index_fill_int_Tensor_(self: Tensor, dim: number, index: Tensor, value: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_fill_int_Tensor_, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
-    ($indexing.indexFillTensor as $Fn)(self, dim, index, value, self, true);
+    $indexing.indexFillTensor(self, dim, index, value, self, true);
     self._version.value++;
     return self;
   }
@@ -378,7 +377,7 @@ export function index_fill_int_Tensor_(self: Tensor, dim: number, index: Tensor,
   $T.connect(node, [self, value]);
   node.dim = dim;
   node.index = $S.save(index);
-  ($indexing.indexFillTensor as $Fn)(self, dim, index, value, self, true);
+  $indexing.indexFillTensor(self, dim, index, value, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -387,12 +386,12 @@ export function index_fill_int_Tensor_(self: Tensor, dim: number, index: Tensor,
 const O_index_fill: $A.Operator = { name: "index_fill", publicName: "indexFill", overload: "", kind: "op", run: index_fill, args: ["self","dim","index","value"], devices: [[0],[],[2]] };
 export function index_fill(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_fill, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.indexFill as $Fn)(self, dim, index, value, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.indexFill(self, dim, index, value, undefined, false);
   const node = new $N.index_fill_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = $S.save(index);
-  const r = ($indexing.indexFill as $Fn)(self, dim, index, value, undefined, false);
+  const r = $indexing.indexFill(self, dim, index, value, undefined, false);
   return $T.record(r, node);
 }
 
@@ -400,7 +399,7 @@ const O_index_fill_: $A.Operator = { name: "index_fill_", publicName: "indexFill
 export function index_fill_(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_fill_, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($indexing.indexFill as $Fn)(self, dim, index, value, self, true);
+    $indexing.indexFill(self, dim, index, value, self, true);
     self._version.value++;
     return self;
   }
@@ -409,7 +408,7 @@ export function index_fill_(self: Tensor, dim: number, index: Tensor, value: Sca
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = $S.save(index);
-  ($indexing.indexFill as $Fn)(self, dim, index, value, self, true);
+  $indexing.indexFill(self, dim, index, value, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -420,15 +419,15 @@ export function gather(self: Tensor, dim: number, index: Tensor, sparseGrad: boo
   if ($A.attention.bits !== 0) { const r = $A.attend(O_gather, [self, dim, index, sparseGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("gather", out, [self, index]);
-    return $T.finishOut(($indexing.gather as $Fn)(self, dim, index, sparseGrad, out, false), out) as Tensor;
+    return $T.finishOut($indexing.gather(self, dim, index, sparseGrad, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.gather as $Fn)(self, dim, index, sparseGrad, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.gather(self, dim, index, sparseGrad, undefined);
   const node = new $N.gather_Backward();
   $T.connect(node, [self]);
   node.self = node.needs(0) ? $S.save(self) : null;
   node.dim = dim;
   node.index = $S.save(index);
-  const r = ($indexing.gather as $Fn)(self, dim, index, sparseGrad, undefined, false);
+  const r = $indexing.gather(self, dim, index, sparseGrad, undefined);
   return $T.record(r, node);
 }
 
@@ -437,15 +436,15 @@ export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, o
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter, [self, dim, index, src, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("scatter", out, [self, index, src]);
-    return $T.finishOut(($indexing.scatter as $Fn)(self, dim, index, src, out, false), out) as Tensor;
+    return $T.finishOut($indexing.scatter(self, dim, index, src, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return ($indexing.scatter as $Fn)(self, dim, index, src, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return $indexing.scatter(self, dim, index, src, undefined, false);
   const node = new $N.scatter_Backward();
   $T.connect(node, [self, src]);
   node.dim = dim;
   node.index = $S.save(index);
   node.src = $S.geometry(src);
-  const r = ($indexing.scatter as $Fn)(self, dim, index, src, undefined, false);
+  const r = $indexing.scatter(self, dim, index, src, undefined, false);
   return $T.record(r, node);
 }
 
@@ -453,7 +452,7 @@ const O_scatter_: $A.Operator = { name: "scatter_", publicName: "scatter", overl
 export function scatter_(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_, [self, dim, index, src]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
-    ($indexing.scatter as $Fn)(self, dim, index, src, self, true);
+    $indexing.scatter(self, dim, index, src, self, true);
     self._version.value++;
     return self;
   }
@@ -463,7 +462,7 @@ export function scatter_(self: Tensor, dim: number, index: Tensor, src: Tensor):
   node.dim = dim;
   node.index = $S.save(index);
   node.src = $S.geometry(src);
-  ($indexing.scatter as $Fn)(self, dim, index, src, self, true);
+  $indexing.scatter(self, dim, index, src, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -474,14 +473,14 @@ export function scatter_value(self: Tensor, dim: number, index: Tensor, value: S
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_value, [self, dim, index, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("scatter", out, [self, index]);
-    return $T.finishOut(($indexing.scatterValue as $Fn)(self, dim, index, value, out, false), out) as Tensor;
+    return $T.finishOut($indexing.scatterValue(self, dim, index, value, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.scatterValue as $Fn)(self, dim, index, value, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.scatterValue(self, dim, index, value, undefined, false);
   const node = new $N.scatter_value_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = $S.save(index);
-  const r = ($indexing.scatterValue as $Fn)(self, dim, index, value, undefined, false);
+  const r = $indexing.scatterValue(self, dim, index, value, undefined, false);
   return $T.record(r, node);
 }
 
@@ -489,7 +488,7 @@ const O_scatter_value_: $A.Operator = { name: "scatter_", publicName: "scatter",
 export function scatter_value_(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_value_, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($indexing.scatterValue as $Fn)(self, dim, index, value, self, true);
+    $indexing.scatterValue(self, dim, index, value, self, true);
     self._version.value++;
     return self;
   }
@@ -498,7 +497,7 @@ export function scatter_value_(self: Tensor, dim: number, index: Tensor, value: 
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = $S.save(index);
-  ($indexing.scatterValue as $Fn)(self, dim, index, value, self, true);
+  $indexing.scatterValue(self, dim, index, value, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -508,12 +507,12 @@ const O_scatter_reduce: $A.Operator = { name: "scatter", publicName: "scatter", 
 export function scatter_reduce(self: Tensor, dim: number, index: Tensor, src: Tensor, reduce: string, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_reduce, [self, dim, index, src, reduce, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, out, false), out) as Tensor;
+    return $T.finishOut($indexing.scatterReduceSrc(self, dim, index, src, reduce, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return ($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return $indexing.scatterReduceSrc(self, dim, index, src, reduce, undefined, false);
   const node = new $N.scatter_reduce_Backward();
   $T.connect(node, [self, src]);
-  const r = ($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, undefined, false);
+  const r = $indexing.scatterReduceSrc(self, dim, index, src, reduce, undefined, false);
   return $T.record(r, node);
 }
 
@@ -521,14 +520,14 @@ const O_scatter_reduce_: $A.Operator = { name: "scatter_", publicName: "scatter"
 export function scatter_reduce_(self: Tensor, dim: number, index: Tensor, src: Tensor, reduce: string): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_reduce_, [self, dim, index, src, reduce]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
-    ($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, self, true);
+    $indexing.scatterReduceSrc(self, dim, index, src, reduce, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index, src]);
   const node = new $N.scatter_reduce_Backward();
   $T.connect(node, [self, src]);
-  ($indexing.scatterReduceSrc as $Fn)(self, dim, index, src, reduce, self, true);
+  $indexing.scatterReduceSrc(self, dim, index, src, reduce, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -538,12 +537,12 @@ const O_scatter_value_reduce: $A.Operator = { name: "scatter", publicName: "scat
 export function scatter_value_reduce(self: Tensor, dim: number, index: Tensor, value: Scalar, reduce: string, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_value_reduce, [self, dim, index, value, reduce, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, out, false), out) as Tensor;
+    return $T.finishOut($indexing.scatterReduceValue(self, dim, index, value, reduce, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.scatterReduceValue(self, dim, index, value, reduce, undefined, false);
   const node = new $N.scatter_value_reduce_Backward();
   $T.connect(node, [self]);
-  const r = ($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, undefined, false);
+  const r = $indexing.scatterReduceValue(self, dim, index, value, reduce, undefined, false);
   return $T.record(r, node);
 }
 
@@ -551,14 +550,14 @@ const O_scatter_value_reduce_: $A.Operator = { name: "scatter_", publicName: "sc
 export function scatter_value_reduce_(self: Tensor, dim: number, index: Tensor, value: Scalar, reduce: string): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_value_reduce_, [self, dim, index, value, reduce]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, self, true);
+    $indexing.scatterReduceValue(self, dim, index, value, reduce, self, true);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [index]);
   const node = new $N.scatter_value_reduce_Backward();
   $T.connect(node, [self]);
-  ($indexing.scatterReduceValue as $Fn)(self, dim, index, value, reduce, self, true);
+  $indexing.scatterReduceValue(self, dim, index, value, reduce, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -569,15 +568,15 @@ export function scatter_add(self: Tensor, dim: number, index: Tensor, src: Tenso
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_add, [self, dim, index, src, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("scatter_add", out, [self, index, src]);
-    return $T.finishOut(($indexing.scatterAdd as $Fn)(self, dim, index, src, out, false), out) as Tensor;
+    return $T.finishOut($indexing.scatterAdd(self, dim, index, src, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return ($indexing.scatterAdd as $Fn)(self, dim, index, src, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) return $indexing.scatterAdd(self, dim, index, src, undefined, false);
   const node = new $N.scatter_add_Backward();
   $T.connect(node, [self, src]);
   node.dim = dim;
   node.index = node.needs(1) ? $S.save(index) : null;
   node.src = $S.geometry(src);
-  const r = ($indexing.scatterAdd as $Fn)(self, dim, index, src, undefined, false);
+  const r = $indexing.scatterAdd(self, dim, index, src, undefined, false);
   return $T.record(r, node);
 }
 
@@ -585,7 +584,7 @@ const O_scatter_add_: $A.Operator = { name: "scatter_add_", publicName: "scatter
 export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_add_, [self, dim, index, src]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
-    ($indexing.scatterAdd as $Fn)(self, dim, index, src, self, true);
+    $indexing.scatterAdd(self, dim, index, src, self, true);
     self._version.value++;
     return self;
   }
@@ -595,7 +594,7 @@ export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tens
   node.dim = dim;
   node.index = node.needs(1) ? $S.save(index) : null;
   node.src = $S.geometry(src);
-  ($indexing.scatterAdd as $Fn)(self, dim, index, src, self, true);
+  $indexing.scatterAdd(self, dim, index, src, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -604,11 +603,11 @@ export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tens
 const O_masked_fill_Tensor: $A.Operator = { name: "masked_fill", publicName: "maskedFill", overload: "Tensor", kind: "op", run: masked_fill_Tensor, args: ["self","mask","value"], devices: [[0,1,2],[],[]] };
 export function masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_fill_Tensor, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return ($indexing.maskedFillTensor as $Fn)(self, mask, value, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return $indexing.maskedFillTensor(self, mask, value, undefined, false);
   const node = new $N.masked_fill_Tensor_Backward();
   $T.connect(node, [self, value]);
   node.mask = $S.save(mask);
-  const r = ($indexing.maskedFillTensor as $Fn)(self, mask, value, undefined, false);
+  const r = $indexing.maskedFillTensor(self, mask, value, undefined, false);
   return $T.record(r, node);
 }
 
@@ -616,7 +615,7 @@ const O_masked_fill_Tensor_: $A.Operator = { name: "masked_fill_", publicName: "
 export function masked_fill_Tensor_(self: Tensor, mask: Tensor, value: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_fill_Tensor_, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
-    ($indexing.maskedFillTensor as $Fn)(self, mask, value, self, true);
+    $indexing.maskedFillTensor(self, mask, value, self, true);
     self._version.value++;
     return self;
   }
@@ -624,7 +623,7 @@ export function masked_fill_Tensor_(self: Tensor, mask: Tensor, value: Tensor): 
   const node = new $N.masked_fill_Tensor_Backward();
   $T.connect(node, [self, value]);
   node.mask = $S.save(mask);
-  ($indexing.maskedFillTensor as $Fn)(self, mask, value, self, true);
+  $indexing.maskedFillTensor(self, mask, value, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -633,11 +632,11 @@ export function masked_fill_Tensor_(self: Tensor, mask: Tensor, value: Tensor): 
 const O_masked_fill: $A.Operator = { name: "masked_fill", publicName: "maskedFill", overload: "", kind: "op", run: masked_fill, args: ["self","mask","value"], devices: [[0,1],[],[]] };
 export function masked_fill(self: Tensor, mask: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_fill, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.maskedFill as $Fn)(self, mask, value, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.maskedFill(self, mask, value, undefined, false);
   const node = new $N.masked_fill_Backward();
   $T.connect(node, [self]);
   node.mask = $S.save(mask);
-  const r = ($indexing.maskedFill as $Fn)(self, mask, value, undefined, false);
+  const r = $indexing.maskedFill(self, mask, value, undefined, false);
   return $T.record(r, node);
 }
 
@@ -645,7 +644,7 @@ const O_masked_fill_: $A.Operator = { name: "masked_fill_", publicName: "maskedF
 export function masked_fill_(self: Tensor, mask: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_fill_, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($indexing.maskedFill as $Fn)(self, mask, value, self, true);
+    $indexing.maskedFill(self, mask, value, self, true);
     self._version.value++;
     return self;
   }
@@ -653,7 +652,7 @@ export function masked_fill_(self: Tensor, mask: Tensor, value: Scalar): Tensor 
   const node = new $N.masked_fill_Backward();
   $T.connect(node, [self]);
   node.mask = $S.save(mask);
-  ($indexing.maskedFill as $Fn)(self, mask, value, self, true);
+  $indexing.maskedFill(self, mask, value, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -664,26 +663,26 @@ export function masked_select(self: Tensor, mask: Tensor, out?: Tensor): Tensor 
   if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_select, [self, mask, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("masked_select", out, [self, mask]);
-    return $T.finishOut(($indexing.maskedSelect as $Fn)(self, mask, out, false), out) as Tensor;
+    return $T.finishOut($indexing.maskedSelect(self, mask, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.maskedSelect as $Fn)(self, mask, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.maskedSelect(self, mask, undefined);
   const node = new $N.masked_select_Backward();
   $T.connect(node, [self]);
   node.mask = $S.save(mask);
   node.self = $S.geometry(self);
-  const r = ($indexing.maskedSelect as $Fn)(self, mask, undefined, false);
+  const r = $indexing.maskedSelect(self, mask, undefined);
   return $T.record(r, node);
 }
 
 const O_masked_scatter: $A.Operator = { name: "masked_scatter", publicName: "maskedScatter", overload: "", kind: "op", run: masked_scatter, args: ["self","mask","source"], devices: [[0,1,2],[],[]] };
 export function masked_scatter(self: Tensor, mask: Tensor, source: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_scatter, [self, mask, source]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.maskedScatter as $Fn)(self, mask, source, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return $indexing.maskedScatter(self, mask, source, undefined, false);
   const node = new $N.masked_scatter_Backward();
   $T.connect(node, [self, source]);
   node.mask = $S.save(mask);
   node.source = $S.geometry(source);
-  const r = ($indexing.maskedScatter as $Fn)(self, mask, source, undefined, false);
+  const r = $indexing.maskedScatter(self, mask, source, undefined, false);
   return $T.record(r, node);
 }
 
@@ -691,7 +690,7 @@ const O_masked_scatter_: $A.Operator = { name: "masked_scatter_", publicName: "m
 export function masked_scatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_scatter_, [self, mask, source]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
-    ($indexing.maskedScatter as $Fn)(self, mask, source, self, true);
+    $indexing.maskedScatter(self, mask, source, self, true);
     self._version.value++;
     return self;
   }
@@ -700,7 +699,7 @@ export function masked_scatter_(self: Tensor, mask: Tensor, source: Tensor): Ten
   $T.connect(node, [self, source]);
   node.mask = $S.save(mask);
   node.source = $S.geometry(source);
-  ($indexing.maskedScatter as $Fn)(self, mask, source, self, true);
+  $indexing.maskedScatter(self, mask, source, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -711,27 +710,27 @@ export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_take, [self, index, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("take", out, [self, index]);
-    return $T.finishOut(($indexing.take as $Fn)(self, index, out, false), out) as Tensor;
+    return $T.finishOut($indexing.take(self, index, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($indexing.take as $Fn)(self, index, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.take(self, index, undefined);
   const node = new $N.take_Backward();
   $T.connect(node, [self]);
   node.index = $S.save(index);
   node.self = $S.geometry(self);
-  const r = ($indexing.take as $Fn)(self, index, undefined, false);
+  const r = $indexing.take(self, index, undefined);
   return $T.record(r, node);
 }
 
 const O_put: $A.Operator = { name: "put", publicName: "put", overload: "", kind: "op", run: put, args: ["self","index","source","accumulate"], devices: [[0,2],[],[1]] };
 export function put(self: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_put, [self, index, source, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return ($indexing.put as $Fn)(self, index, source, accumulate, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return $indexing.put(self, index, source, accumulate, undefined, false);
   const node = new $N.put_Backward();
   $T.connect(node, [self, source]);
   node.index = $S.save(index);
   node.accumulate = accumulate;
   node.source = $S.geometry(source);
-  const r = ($indexing.put as $Fn)(self, index, source, accumulate, undefined, false);
+  const r = $indexing.put(self, index, source, accumulate, undefined, false);
   return $T.record(r, node);
 }
 
@@ -739,7 +738,7 @@ const O_put_: $A.Operator = { name: "put_", publicName: "put", overload: "", kin
 export function put_(self: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_put_, [self, index, source, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
-    ($indexing.put as $Fn)(self, index, source, accumulate, self, true);
+    $indexing.put(self, index, source, accumulate, self, true);
     self._version.value++;
     return self;
   }
@@ -749,7 +748,7 @@ export function put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bo
   node.index = $S.save(index);
   node.accumulate = accumulate;
   node.source = $S.geometry(source);
-  ($indexing.put as $Fn)(self, index, source, accumulate, self, true);
+  $indexing.put(self, index, source, accumulate, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -759,33 +758,33 @@ const O_nonzero: $A.Operator = { name: "nonzero", publicName: "nonzero", overloa
 export function nonzero(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nonzero, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($indexing.nonzero as $Fn)(self, out, false), out) as Tensor;
+    return $T.finishOut($indexing.nonzero(self, out), out) as Tensor;
   }
-  return ($indexing.nonzero as $Fn)(self, undefined, false);
+  return $indexing.nonzero(self, undefined);
 }
 
 const O_nonzero_as_tuple: $A.Operator = { name: "nonzero", publicName: "nonzero", overload: "as_tuple", kind: "composite", run: nonzero_as_tuple, args: ["self","asTuple"], devices: null };
 export function nonzero_as_tuple(self: Tensor, asTuple: boolean): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nonzero_as_tuple, [self, asTuple]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  return ($C.nonzeroAsTuple as $Fn)(self, asTuple);
+  return $C.nonzeroAsTuple(self, asTuple);
 }
 
 const O_where_condition: $A.Operator = { name: "where", publicName: "where", overload: "condition", kind: "composite", run: where_condition, args: ["condition"], devices: null };
 export function where_condition(condition: Tensor): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_where_condition, [condition]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  return ($C.whereNonzero as $Fn)(condition);
+  return $C.whereNonzero(condition);
 }
 
 const O_argwhere: $A.Operator = { name: "argwhere", publicName: "argwhere", overload: "", kind: "composite", run: argwhere, args: ["self"], devices: null };
 export function argwhere(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_argwhere, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.argwhere as $Fn)(self);
+  return $C.argwhere(self);
 }
 
 const O_take_along_dim: $A.Operator = { name: "take_along_dim", publicName: "takeAlongDim", overload: "", kind: "composite", run: take_along_dim, args: ["self","indices","dim","out"], devices: null };
 export function take_along_dim(self: Tensor, indices: Tensor, dim: number | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_take_along_dim, [self, indices, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.takeAlongDim as $Fn)(self, indices, dim, out);
+  return $C.takeAlongDim(self, indices, dim, out);
 }
 
 const O_cat: $A.Operator = { name: "cat", publicName: "cat", overload: "", kind: "op", run: cat, args: ["tensors","dim","out"], devices: [[0],[2],[]] };
@@ -793,14 +792,14 @@ export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tens
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cat, [tensors, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("cat", out, [tensors]);
-    return $T.finishOut(($joining.cat as $Fn)(tensors, dim, out, false), out) as Tensor;
+    return $T.finishOut($joining.cat(tensors, dim, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && ($T.tracks(tensors)))) return ($joining.cat as $Fn)(tensors, dim, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(tensors)))) return $joining.cat(tensors, dim, undefined);
   const node = new $N.cat_Backward();
   $T.connect(node, [tensors]);
   node.dim = dim;
   node.tensors = $S.geometry(tensors);
-  const r = ($joining.cat as $Fn)(tensors, dim, undefined, false);
+  const r = $joining.cat(tensors, dim, undefined);
   return $T.record(r, node);
 }
 
@@ -809,97 +808,97 @@ export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Te
   if ($A.attention.bits !== 0) { const r = $A.attend(O_stack, [tensors, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("stack", out, [tensors]);
-    return $T.finishOut(($joining.stack as $Fn)(tensors, dim, out, false), out) as Tensor;
+    return $T.finishOut($joining.stack(tensors, dim, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && ($T.tracks(tensors)))) return ($joining.stack as $Fn)(tensors, dim, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(tensors)))) return $joining.stack(tensors, dim, undefined);
   const node = new $N.stack_Backward();
   $T.connect(node, [tensors]);
   node.dim = dim;
-  const r = ($joining.stack as $Fn)(tensors, dim, undefined, false);
+  const r = $joining.stack(tensors, dim, undefined);
   return $T.record(r, node);
 }
 
 const O_hstack: $A.Operator = { name: "hstack", publicName: "hstack", overload: "", kind: "composite", run: hstack, args: ["tensors","out"], devices: null };
 export function hstack(tensors: readonly Tensor[], out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_hstack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.hstack as $Fn)(tensors, out);
+  return $C.hstack(tensors, out);
 }
 
 const O_vstack: $A.Operator = { name: "vstack", publicName: "vstack", overload: "", kind: "composite", run: vstack, args: ["tensors","out"], devices: null };
 export function vstack(tensors: readonly Tensor[], out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_vstack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.vstack as $Fn)(tensors, out);
+  return $C.vstack(tensors, out);
 }
 
 const O_dstack: $A.Operator = { name: "dstack", publicName: "dstack", overload: "", kind: "composite", run: dstack, args: ["tensors","out"], devices: null };
 export function dstack(tensors: readonly Tensor[], out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_dstack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.dstack as $Fn)(tensors, out);
+  return $C.dstack(tensors, out);
 }
 
 const O_column_stack: $A.Operator = { name: "column_stack", publicName: "columnStack", overload: "", kind: "composite", run: column_stack, args: ["tensors","out"], devices: null };
 export function column_stack(tensors: readonly Tensor[], out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_column_stack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.columnStack as $Fn)(tensors, out);
+  return $C.columnStack(tensors, out);
 }
 
 const O_repeat: $A.Operator = { name: "repeat", publicName: "repeat", overload: "", kind: "op", run: repeat, args: ["self","repeats"], devices: null };
 export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_repeat, [self, repeats]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($joining.repeat as $Fn)(self, repeats, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $joining.repeat(self, repeats);
   const node = new $N.repeat_Backward();
   $T.connect(node, [self]);
   node.repeats = repeats;
   node.self = $S.geometry(self);
-  const r = ($joining.repeat as $Fn)(self, repeats, undefined, false);
+  const r = $joining.repeat(self, repeats);
   return $T.record(r, node);
 }
 
 const O_tile: $A.Operator = { name: "tile", publicName: "tile", overload: "", kind: "composite", run: tile, args: ["self","dims"], devices: null };
 export function tile(self: Tensor, dims: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_tile, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.tile as $Fn)(self, dims);
+  return $C.tile(self, dims);
 }
 
 const O__repeat_each: $A.Operator = { name: "_repeat_each", publicName: "_repeatEach", overload: "", kind: "op", run: _repeat_each, args: ["self","count","dim"], devices: null };
 export function _repeat_each(self: Tensor, count: number, dim: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__repeat_each, [self, count, dim]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($joining.repeatEach as $Fn)(self, count, dim, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $joining.repeatEach(self, count, dim);
   const node = new $N._repeat_each_Backward();
   $T.connect(node, [self]);
   node.count = count;
   node.dim = dim;
   node.self = $S.geometry(self);
-  const r = ($joining.repeatEach as $Fn)(self, count, dim, undefined, false);
+  const r = $joining.repeatEach(self, count, dim);
   return $T.record(r, node);
 }
 
 const O_repeat_interleave_self_int: $A.Operator = { name: "repeat_interleave", publicName: "repeatInterleave", overload: "self_int", kind: "composite", run: repeat_interleave_self_int, args: ["self","repeats","dim","outputSize"], devices: null };
 export function repeat_interleave_self_int(self: Tensor, repeats: number, dim: number | null, outputSize: number | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_repeat_interleave_self_int, [self, repeats, dim, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.repeatInterleave as $Fn)(self, repeats, dim, outputSize);
+  return $C.repeatInterleave(self, repeats, dim, outputSize);
 }
 
 const O_repeat_interleave_self_Tensor: $A.Operator = { name: "repeat_interleave", publicName: "repeatInterleave", overload: "self_Tensor", kind: "composite", run: repeat_interleave_self_Tensor, args: ["self","repeats","dim","outputSize"], devices: null };
 export function repeat_interleave_self_Tensor(self: Tensor, repeats: Tensor, dim: number | null, outputSize: number | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_repeat_interleave_self_Tensor, [self, repeats, dim, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.repeatInterleaveTensor as $Fn)(self, repeats, dim, outputSize);
+  return $C.repeatInterleaveTensor(self, repeats, dim, outputSize);
 }
 
 const O_repeat_interleave_Tensor: $A.Operator = { name: "repeat_interleave", publicName: "repeatInterleave", overload: "Tensor", kind: "composite", run: repeat_interleave_Tensor, args: ["repeats","outputSize"], devices: null };
 export function repeat_interleave_Tensor(repeats: Tensor, outputSize: number | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_repeat_interleave_Tensor, [repeats, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.repeatInterleavePositions as $Fn)(repeats, outputSize);
+  return $C.repeatInterleavePositions(repeats, outputSize);
 }
 
 const O_flip: $A.Operator = { name: "flip", publicName: "flip", overload: "", kind: "op", run: flip, args: ["self","dims"], devices: null };
 export function flip(self: Tensor, dims: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_flip, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($flip.flip as $Fn)(self, dims, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $flip.flip(self, dims);
   const node = new $N.flip_Backward();
   $T.connect(node, [self]);
   node.dims = dims;
-  const r = ($flip.flip as $Fn)(self, dims, undefined, false);
+  const r = $flip.flip(self, dims);
   return $T.record(r, node);
 }
 
@@ -908,14 +907,14 @@ export function mm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_mm, [self, mat2, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("mm", out, [self, mat2]);
-    return $T.finishOut(($matrix.mm as $Fn)(self, mat2, out, false), out) as Tensor;
+    return $T.finishOut($matrix.mm(self, mat2, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat2)))) return ($matrix.mm as $Fn)(self, mat2, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat2)))) return $matrix.mm(self, mat2, undefined);
   const node = new $N.mm_Backward();
   $T.connect(node, [self, mat2]);
   node.self = $S.save(self);
   node.mat2 = $S.save(mat2);
-  const r = ($matrix.mm as $Fn)(self, mat2, undefined, false);
+  const r = $matrix.mm(self, mat2, undefined);
   return $T.record(r, node);
 }
 
@@ -924,14 +923,14 @@ export function bmm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bmm, [self, mat2, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("bmm", out, [self, mat2]);
-    return $T.finishOut(($matrix.bmm as $Fn)(self, mat2, out, false), out) as Tensor;
+    return $T.finishOut($matrix.bmm(self, mat2, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat2)))) return ($matrix.bmm as $Fn)(self, mat2, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat2)))) return $matrix.bmm(self, mat2, undefined);
   const node = new $N.bmm_Backward();
   $T.connect(node, [self, mat2]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.mat2 = node.needs(0) ? $S.save(mat2) : null;
-  const r = ($matrix.bmm as $Fn)(self, mat2, undefined, false);
+  const r = $matrix.bmm(self, mat2, undefined);
   return $T.record(r, node);
 }
 
@@ -940,16 +939,16 @@ export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, al
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addmm, [self, mat1, mat2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addmm", out, [self, mat1, mat2]);
-    return $T.finishOut(($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, out, false), out) as Tensor;
+    return $T.finishOut($matrix.addmm(self, mat1, mat2, beta, alpha, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat1) || requiresGrad(mat2)))) return ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat1) || requiresGrad(mat2)))) return $matrix.addmm(self, mat1, mat2, beta, alpha, undefined, false);
   const node = new $N.addmm_Backward();
   $T.connect(node, [self, mat1, mat2]);
   node.mat1 = node.needs(1) || node.needs(2) ? $S.save(mat1) : null;
   node.mat2 = node.needs(1) || node.needs(2) ? $S.save(mat2) : null;
   node.beta = beta;
   node.alpha = alpha;
-  const r = ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, undefined, false);
+  const r = $matrix.addmm(self, mat1, mat2, beta, alpha, undefined, false);
   return $T.record(r, node);
 }
 
@@ -957,7 +956,7 @@ const O_addmm_: $A.Operator = { name: "addmm_", publicName: "addmm", overload: "
 export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addmm_, [self, mat1, mat2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat1) || requiresGrad(mat2)))) {
-    ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, self, true);
+    $matrix.addmm(self, mat1, mat2, beta, alpha, self, true);
     self._version.value++;
     return self;
   }
@@ -968,7 +967,7 @@ export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, a
   node.mat2 = node.needs(1) || node.needs(2) ? $S.save(mat2) : null;
   node.beta = beta;
   node.alpha = alpha;
-  ($matrix.addmm as $Fn)(self, mat1, mat2, beta, alpha, self, true);
+  $matrix.addmm(self, mat1, mat2, beta, alpha, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -979,16 +978,16 @@ export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scal
   if ($A.attention.bits !== 0) { const r = $A.attend(O_baddbmm, [self, batch1, batch2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("baddbmm", out, [self, batch1, batch2]);
-    return $T.finishOut(($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, out, false), out) as Tensor;
+    return $T.finishOut($matrix.baddbmm(self, batch1, batch2, beta, alpha, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return $matrix.baddbmm(self, batch1, batch2, beta, alpha, undefined, false);
   const node = new $N.baddbmm_Backward();
   $T.connect(node, [self, batch1, batch2]);
   node.batch1 = node.needs(2) ? $S.save(batch1) : null;
   node.batch2 = node.needs(1) ? $S.save(batch2) : null;
   node.beta = beta;
   node.alpha = alpha;
-  const r = ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
+  const r = $matrix.baddbmm(self, batch1, batch2, beta, alpha, undefined, false);
   return $T.record(r, node);
 }
 
@@ -996,7 +995,7 @@ const O_baddbmm_: $A.Operator = { name: "baddbmm_", publicName: "baddbmm", overl
 export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_baddbmm_, [self, batch1, batch2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) {
-    ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, self, true);
+    $matrix.baddbmm(self, batch1, batch2, beta, alpha, self, true);
     self._version.value++;
     return self;
   }
@@ -1007,7 +1006,7 @@ export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Sca
   node.batch2 = node.needs(1) ? $S.save(batch2) : null;
   node.beta = beta;
   node.alpha = alpha;
-  ($matrix.baddbmm as $Fn)(self, batch1, batch2, beta, alpha, self, true);
+  $matrix.baddbmm(self, batch1, batch2, beta, alpha, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -1018,16 +1017,16 @@ export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scala
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addbmm, [self, batch1, batch2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addbmm", out, [self, batch1, batch2]);
-    return $T.finishOut(($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, out, false), out) as Tensor;
+    return $T.finishOut($matrix.addbmm(self, batch1, batch2, beta, alpha, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) return $matrix.addbmm(self, batch1, batch2, beta, alpha, undefined, false);
   const node = new $N.addbmm_Backward();
   $T.connect(node, [self, batch1, batch2]);
   node.batch1 = node.needs(2) ? $S.save(batch1) : null;
   node.batch2 = node.needs(1) ? $S.save(batch2) : null;
   node.beta = beta;
   node.alpha = alpha;
-  const r = ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, undefined, false);
+  const r = $matrix.addbmm(self, batch1, batch2, beta, alpha, undefined, false);
   return $T.record(r, node);
 }
 
@@ -1035,7 +1034,7 @@ const O_addbmm_: $A.Operator = { name: "addbmm_", publicName: "addbmm", overload
 export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addbmm_, [self, batch1, batch2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) {
-    ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, self, true);
+    $matrix.addbmm(self, batch1, batch2, beta, alpha, self, true);
     self._version.value++;
     return self;
   }
@@ -1046,7 +1045,7 @@ export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scal
   node.batch2 = node.needs(1) ? $S.save(batch2) : null;
   node.beta = beta;
   node.alpha = alpha;
-  ($matrix.addbmm as $Fn)(self, batch1, batch2, beta, alpha, self, true);
+  $matrix.addbmm(self, batch1, batch2, beta, alpha, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -1057,14 +1056,14 @@ export function mv(self: Tensor, vec: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_mv, [self, vec, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("mv", out, [self, vec]);
-    return $T.finishOut(($matrix_vector.mv as $Fn)(self, vec, out, false), out) as Tensor;
+    return $T.finishOut($matrix_vector.mv(self, vec, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec)))) return ($matrix_vector.mv as $Fn)(self, vec, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec)))) return $matrix_vector.mv(self, vec, undefined);
   const node = new $N.mv_Backward();
   $T.connect(node, [self, vec]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.vec = node.needs(0) ? $S.save(vec) : null;
-  const r = ($matrix_vector.mv as $Fn)(self, vec, undefined, false);
+  const r = $matrix_vector.mv(self, vec, undefined);
   return $T.record(r, node);
 }
 
@@ -1073,16 +1072,16 @@ export function addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alph
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addmv, [self, mat, vec, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addmv", out, [self, mat, vec]);
-    return $T.finishOut(($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, out, false), out) as Tensor;
+    return $T.finishOut($matrix_vector.addmv(self, mat, vec, beta, alpha, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat) || requiresGrad(vec)))) return ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat) || requiresGrad(vec)))) return $matrix_vector.addmv(self, mat, vec, beta, alpha, undefined, false);
   const node = new $N.addmv_Backward();
   $T.connect(node, [self, mat, vec]);
   node.mat = node.needs(2) ? $S.save(mat) : null;
   node.vec = node.needs(1) ? $S.save(vec) : null;
   node.beta = beta;
   node.alpha = alpha;
-  const r = ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, undefined, false);
+  const r = $matrix_vector.addmv(self, mat, vec, beta, alpha, undefined, false);
   return $T.record(r, node);
 }
 
@@ -1090,7 +1089,7 @@ const O_addmv_: $A.Operator = { name: "addmv_", publicName: "addmv", overload: "
 export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addmv_, [self, mat, vec, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat) || requiresGrad(vec)))) {
-    ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, self, true);
+    $matrix_vector.addmv(self, mat, vec, beta, alpha, self, true);
     self._version.value++;
     return self;
   }
@@ -1101,7 +1100,7 @@ export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alp
   node.vec = node.needs(1) ? $S.save(vec) : null;
   node.beta = beta;
   node.alpha = alpha;
-  ($matrix_vector.addmv as $Fn)(self, mat, vec, beta, alpha, self, true);
+  $matrix_vector.addmv(self, mat, vec, beta, alpha, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -1112,14 +1111,14 @@ export function dot(self: Tensor, tensor: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_dot, [self, tensor, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("dot", out, [self, tensor]);
-    return $T.finishOut(($matrix_vector.dot as $Fn)(self, tensor, out, false), out) as Tensor;
+    return $T.finishOut($matrix_vector.dot(self, tensor, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor)))) return ($matrix_vector.dot as $Fn)(self, tensor, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor)))) return $matrix_vector.dot(self, tensor, undefined);
   const node = new $N.dot_Backward();
   $T.connect(node, [self, tensor]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.tensor = node.needs(0) ? $S.save(tensor) : null;
-  const r = ($matrix_vector.dot as $Fn)(self, tensor, undefined, false);
+  const r = $matrix_vector.dot(self, tensor, undefined);
   return $T.record(r, node);
 }
 
@@ -1128,14 +1127,14 @@ export function vdot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_vdot, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("vdot", out, [self, other]);
-    return $T.finishOut(($matrix_vector.vdot as $Fn)(self, other, out, false), out) as Tensor;
+    return $T.finishOut($matrix_vector.vdot(self, other, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return ($matrix_vector.vdot as $Fn)(self, other, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) return $matrix_vector.vdot(self, other, undefined);
   const node = new $N.vdot_Backward();
   $T.connect(node, [self, other]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.other = node.needs(0) ? $S.save(other) : null;
-  const r = ($matrix_vector.vdot as $Fn)(self, other, undefined, false);
+  const r = $matrix_vector.vdot(self, other, undefined);
   return $T.record(r, node);
 }
 
@@ -1144,16 +1143,16 @@ export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alp
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addr, [self, vec1, vec2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("addr", out, [self, vec1, vec2]);
-    return $T.finishOut(($matrix_vector.addr as $Fn)(self, vec1, vec2, beta, alpha, out, false), out) as Tensor;
+    return $T.finishOut($matrix_vector.addr(self, vec1, vec2, beta, alpha, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec1) || requiresGrad(vec2)))) return ($matrix_vector.addr as $Fn)(self, vec1, vec2, beta, alpha, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec1) || requiresGrad(vec2)))) return $matrix_vector.addr(self, vec1, vec2, beta, alpha, undefined, false);
   const node = new $N.addr_Backward();
   $T.connect(node, [self, vec1, vec2]);
   node.vec1 = node.needs(2) ? $S.save(vec1) : null;
   node.vec2 = node.needs(1) ? $S.save(vec2) : null;
   node.beta = beta;
   node.alpha = alpha;
-  const r = ($matrix_vector.addr as $Fn)(self, vec1, vec2, beta, alpha, undefined, false);
+  const r = $matrix_vector.addr(self, vec1, vec2, beta, alpha, undefined, false);
   return $T.record(r, node);
 }
 
@@ -1161,7 +1160,7 @@ const O_addr_: $A.Operator = { name: "addr_", publicName: "addr", overload: "", 
 export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addr_, [self, vec1, vec2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec1) || requiresGrad(vec2)))) {
-    ($matrix_vector.addr as $Fn)(self, vec1, vec2, beta, alpha, self, true);
+    $matrix_vector.addr(self, vec1, vec2, beta, alpha, self, true);
     self._version.value++;
     return self;
   }
@@ -1172,7 +1171,7 @@ export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, al
   node.vec2 = node.needs(1) ? $S.save(vec2) : null;
   node.beta = beta;
   node.alpha = alpha;
-  ($matrix_vector.addr as $Fn)(self, vec1, vec2, beta, alpha, self, true);
+  $matrix_vector.addr(self, vec1, vec2, beta, alpha, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -1181,19 +1180,19 @@ export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, al
 const O_matmul: $A.Operator = { name: "matmul", publicName: "matmul", overload: "", kind: "composite", run: matmul, args: ["self","other","out"], devices: null };
 export function matmul(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_matmul, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.matmul as $Fn)(self, other, out);
+  return $C.matmul(self, other, out);
 }
 
 const O_outer: $A.Operator = { name: "outer", publicName: "outer", overload: "", kind: "composite", run: outer, args: ["self","vec2","out"], devices: null };
 export function outer(self: Tensor, vec2: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_outer, [self, vec2, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.outer as $Fn)(self, vec2, out);
+  return $C.outer(self, vec2, out);
 }
 
 const O_inner: $A.Operator = { name: "inner", publicName: "inner", overload: "", kind: "composite", run: inner, args: ["self","other","out"], devices: null };
 export function inner(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_inner, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.inner as $Fn)(self, other, out);
+  return $C.inner(self, other, out);
 }
 
 const O__softmax: $A.Operator = { name: "_softmax", publicName: "_softmax", overload: "", kind: "op", run: _softmax, args: ["self","dim","out"], devices: [[0],[2],[]] };
@@ -1201,14 +1200,14 @@ export function _softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__softmax, [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("_softmax", out, [self]);
-    return $T.finishOut(($softmax.softmax as $Fn)(self, dim, out, false), out) as Tensor;
+    return $T.finishOut($softmax.softmax(self, dim, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($softmax.softmax as $Fn)(self, dim, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $softmax.softmax(self, dim, undefined);
   const node = new $N._softmax_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
-  const r = ($softmax.softmax as $Fn)(self, dim, undefined, false);
+  const r = $softmax.softmax(self, dim, undefined);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -1218,14 +1217,14 @@ export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__log_softmax, [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("_log_softmax", out, [self]);
-    return $T.finishOut(($softmax.logSoftmax as $Fn)(self, dim, out, false), out) as Tensor;
+    return $T.finishOut($softmax.logSoftmax(self, dim, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($softmax.logSoftmax as $Fn)(self, dim, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $softmax.logSoftmax(self, dim, undefined);
   const node = new $N._log_softmax_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
-  const r = ($softmax.logSoftmax as $Fn)(self, dim, undefined, false);
+  const r = $softmax.logSoftmax(self, dim, undefined);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -1233,106 +1232,106 @@ export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
 const O__softmax_backward_data: $A.Operator = { name: "_softmax_backward_data", publicName: "_softmaxBackwardData", overload: "", kind: "op", run: _softmax_backward_data, args: ["gradOutput","output","dim","inputDtype"], devices: [[0,1],[],[]] };
 export function _softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: number, inputDtype: DType): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__softmax_backward_data, [gradOutput, output, dim, inputDtype]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return ($softmax.softmaxBackward as $Fn)(gradOutput, output, dim, inputDtype, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return $softmax.softmaxBackward(gradOutput, output, dim, inputDtype);
   const node = new $N._softmax_backward_data_Backward();
   $T.connect(node, [gradOutput, output]);
   node.gradOutput = $S.save(gradOutput);
   node.output = $S.save(output);
   node.dim = dim;
-  const r = ($softmax.softmaxBackward as $Fn)(gradOutput, output, dim, inputDtype, undefined, false);
+  const r = $softmax.softmaxBackward(gradOutput, output, dim, inputDtype);
   return $T.record(r, node);
 }
 
 const O__log_softmax_backward_data: $A.Operator = { name: "_log_softmax_backward_data", publicName: "_logSoftmaxBackwardData", overload: "", kind: "op", run: _log_softmax_backward_data, args: ["gradOutput","output","dim","inputDtype"], devices: [[0,1],[],[]] };
 export function _log_softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: number, inputDtype: DType): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__log_softmax_backward_data, [gradOutput, output, dim, inputDtype]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return ($softmax.logSoftmaxBackward as $Fn)(gradOutput, output, dim, inputDtype, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return $softmax.logSoftmaxBackward(gradOutput, output, dim, inputDtype);
   const node = new $N._log_softmax_backward_data_Backward();
   $T.connect(node, [gradOutput, output]);
   node.gradOutput = $S.save(gradOutput);
   node.output = $S.save(output);
   node.dim = dim;
-  const r = ($softmax.logSoftmaxBackward as $Fn)(gradOutput, output, dim, inputDtype, undefined, false);
+  const r = $softmax.logSoftmaxBackward(gradOutput, output, dim, inputDtype);
   return $T.record(r, node);
 }
 
 const O_softmax: $A.Operator = { name: "softmax", publicName: "softmax", overload: "", kind: "composite", run: softmax, args: ["self","dim","dtype","out"], devices: null };
 export function softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_softmax, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.softmax as $Fn)(self, dim, dtype, out);
+  return $C.softmax(self, dim, dtype, out);
 }
 
 const O_log_softmax: $A.Operator = { name: "log_softmax", publicName: "logSoftmax", overload: "", kind: "composite", run: log_softmax, args: ["self","dim","dtype","out"], devices: null };
 export function log_softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_log_softmax, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.logSoftmax as $Fn)(self, dim, dtype, out);
+  return $C.logSoftmax(self, dim, dtype, out);
 }
 
 const O_nn_functional_softmax: $A.Operator = { name: "softmax", publicName: "softmax", overload: "", kind: "composite", run: nn_functional_softmax, args: ["input","dim","dtype"], devices: null };
 export function nn_functional_softmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_softmax, [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.functionalSoftmax as $Fn)(input, dim, dtype);
+  return $C.functionalSoftmax(input, dim, dtype);
 }
 
 const O_nn_functional_log_softmax: $A.Operator = { name: "log_softmax", publicName: "logSoftmax", overload: "", kind: "composite", run: nn_functional_log_softmax, args: ["input","dim","dtype"], devices: null };
 export function nn_functional_log_softmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_log_softmax, [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.functionalLogSoftmax as $Fn)(input, dim, dtype);
+  return $C.functionalLogSoftmax(input, dim, dtype);
 }
 
 const O_nn_functional_softmin: $A.Operator = { name: "softmin", publicName: "softmin", overload: "", kind: "composite", run: nn_functional_softmin, args: ["input","dim","dtype"], devices: null };
 export function nn_functional_softmin(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_softmin, [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.softmin as $Fn)(input, dim, dtype);
+  return $C.softmin(input, dim, dtype);
 }
 
 const O_nn_functional_linear: $A.Operator = { name: "linear", publicName: "linear", overload: "", kind: "composite", run: nn_functional_linear, args: ["input","weight","bias"], devices: null };
 export function nn_functional_linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_linear, [input, weight, bias]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.linear as $Fn)(input, weight, bias);
+  return $C.linear(input, weight, bias);
 }
 
 const O_nn_functional_dropout: $A.Operator = { name: "dropout", publicName: "dropout", overload: "", kind: "composite", run: nn_functional_dropout, args: ["input","p","training","inplace"], devices: null };
 export function nn_functional_dropout(input: Tensor, p: number, training: boolean, inplace: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_dropout, [input, p, training, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.dropout as $Fn)(input, p, training, inplace);
+  return $C.dropout(input, p, training, inplace);
 }
 
 const O_nn_functional_relu: $A.Operator = { name: "relu", publicName: "relu", overload: "", kind: "composite", run: nn_functional_relu, args: ["input","inplace"], devices: null };
 export function nn_functional_relu(input: Tensor, inplace: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_relu, [input, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.functionalRelu as $Fn)(input, inplace);
+  return $C.functionalRelu(input, inplace);
 }
 
 const O_nn_functional_relu_: $A.Operator = { name: "relu_", publicName: "relu_", overload: "", kind: "composite", run: nn_functional_relu_, args: ["input"], devices: null };
 export function nn_functional_relu_(input: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_relu_, [input]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.functionalReluInplace as $Fn)(input);
+  return $C.functionalReluInplace(input);
 }
 
 const O__mse_loss: $A.Operator = { name: "_mse_loss", publicName: "_mseLoss", overload: "", kind: "op", run: _mse_loss, args: ["self","target","reduction"], devices: [[0,1],[],[]] };
 export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__mse_loss, [self, target, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return ($losses.mseLoss as $Fn)(self, target, reduction, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $losses.mseLoss(self, target, reduction);
   const node = new $N._mse_loss_Backward();
   $T.connect(node, [self, target]);
   node.self = $S.save(self);
   node.target = $S.save(target);
   node.reduction = reduction;
-  const r = ($losses.mseLoss as $Fn)(self, target, reduction, undefined, false);
+  const r = $losses.mseLoss(self, target, reduction);
   return $T.record(r, node);
 }
 
 const O_nn_functional_mse_loss: $A.Operator = { name: "mse_loss", publicName: "mseLoss", overload: "", kind: "composite", run: nn_functional_mse_loss, args: ["input","target","sizeAverage","reduce","reduction","weight"], devices: null };
 export function nn_functional_mse_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_mse_loss, [input, target, sizeAverage, reduce, reduction, weight]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.mseLoss as $Fn)(input, target, sizeAverage, reduce, reduction, weight);
+  return $C.mseLoss(input, target, sizeAverage, reduce, reduction, weight);
 }
 
 const O_nn_functional_layer_norm: $A.Operator = { name: "layer_norm", publicName: "layerNorm", overload: "", kind: "composite", run: nn_functional_layer_norm, args: ["input","normalizedShape","weight","bias","eps"], devices: null };
 export function nn_functional_layer_norm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_layer_norm, [input, normalizedShape, weight, bias, eps]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.layerNorm as $Fn)(input, normalizedShape, weight, bias, eps);
+  return $C.layerNorm(input, normalizedShape, weight, bias, eps);
 }
 
 export const P_eq = { name: "eq", kernel: $K.binary_eq, rule: $pointwise.RULES.compare, refuses: null } as const;
@@ -1699,13 +1698,13 @@ export function abs(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_abs, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("abs", out, [self]);
-    return $T.finishOut(($arith.abs as $Fn)(self, out, false), out) as Tensor;
+    return $T.finishOut($arith.abs(self, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.abs as $Fn)(self, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.abs(self, undefined, false);
   const node = new $N.abs_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
-  const r = ($arith.abs as $Fn)(self, undefined, false);
+  const r = $arith.abs(self, undefined, false);
   return $T.record(r, node);
 }
 
@@ -1713,7 +1712,7 @@ const O_abs_: $A.Operator = { name: "abs_", publicName: "abs", overload: "", kin
 export function abs_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_abs_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($arith.abs as $Fn)(self, self, true);
+    $arith.abs(self, self, true);
     self._version.value++;
     return self;
   }
@@ -1721,7 +1720,7 @@ export function abs_(self: Tensor): Tensor {
   const node = new $N.abs_Backward();
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
-  ($arith.abs as $Fn)(self, self, true);
+  $arith.abs(self, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -2132,7 +2131,7 @@ export function relu_(self: Tensor): Tensor {
 const O_isnan: $A.Operator = { name: "isnan", publicName: "isnan", overload: "", kind: "pointwise", run: isnan, args: ["self"], devices: null };
 export function isnan(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_isnan, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($arith.isnan as $Fn)(self, undefined, false);
+  return $arith.isnan(self);
 }
 
 export const P_bitwise_not = { name: "bitwiseNot", kernel: $K.unary_bitwise_not, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_not_cpu","text":null,"error":"NotImplementedError","all":null}], exactOut: true } as const;
@@ -2185,13 +2184,13 @@ export function add(self: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar
   if ($A.attention.bits !== 0) { const r = $A.attend(O_add, [self, other, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("add", out, [self, other]);
-    return $T.finishOut(($arith.add as $Fn)(self, other, alpha, out, false), out) as Tensor;
+    return $T.finishOut($arith.add(self, other, alpha, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.add as $Fn)(self, other, alpha, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.add(self, other, alpha, undefined, false);
   const node = new $N.add_Backward();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
-  const r = ($arith.add as $Fn)(self, other, alpha, undefined, false);
+  const r = $arith.add(self, other, alpha, undefined, false);
   return $T.record(r, node);
 }
 
@@ -2202,7 +2201,7 @@ export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
-    ($arith.add as $Fn)(self, other, alpha, self, true);
+    $arith.add(self, other, alpha, self, true);
     self._version.value++;
     return self;
   }
@@ -2213,7 +2212,7 @@ export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
     $pointwise.checkWrite(self, other);
   }
   node.alpha = alpha;
-  ($arith.add as $Fn)(self, other, alpha, self, true);
+  $arith.add(self, other, alpha, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -2224,13 +2223,13 @@ export function sub(self: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sub, [self, other, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sub", out, [self, other]);
-    return $T.finishOut(($arith.sub as $Fn)(self, other, alpha, out, false), out) as Tensor;
+    return $T.finishOut($arith.sub(self, other, alpha, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.sub as $Fn)(self, other, alpha, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.sub(self, other, alpha, undefined, false);
   const node = new $N.sub_Backward();
   $T.connect(node, [self, other]);
   node.alpha = alpha;
-  const r = ($arith.sub as $Fn)(self, other, alpha, undefined, false);
+  const r = $arith.sub(self, other, alpha, undefined, false);
   return $T.record(r, node);
 }
 
@@ -2241,7 +2240,7 @@ export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
-    ($arith.sub as $Fn)(self, other, alpha, self, true);
+    $arith.sub(self, other, alpha, self, true);
     self._version.value++;
     return self;
   }
@@ -2252,7 +2251,7 @@ export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
     $pointwise.checkWrite(self, other);
   }
   node.alpha = alpha;
-  ($arith.sub as $Fn)(self, other, alpha, self, true);
+  $arith.sub(self, other, alpha, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -2261,12 +2260,12 @@ export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
 const O_rsub: $A.Operator = { name: "rsub", publicName: "rsub", overload: "", kind: "pointwise", run: rsub, args: ["self","other","alpha"], devices: [[0,1],[],[]] };
 export function rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_rsub, [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return ($arith.rsub as $Fn)(self, other, alpha, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $arith.rsub(self, other, alpha);
   const node = new $N.rsub_Backward();
   if ($T.isTensor(other)) node.special = true;
   $T.connect(node, [self, other]);
   node.alpha = alpha;
-  const r = ($arith.rsub as $Fn)(self, other, alpha, undefined, false);
+  const r = $arith.rsub(self, other, alpha);
   return $T.record(r, node);
 }
 
@@ -2318,16 +2317,16 @@ export function div(self: Tensor | Scalar, other: Tensor | Scalar, roundingMode:
   if ($A.attention.bits !== 0) { const r = $A.attend(O_div, [self, other, roundingMode, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("div", out, [self, other]);
-    return $T.finishOut(($arith.div as $Fn)(self, other, roundingMode, out, false), out) as Tensor;
+    return $T.finishOut($arith.div(self, other, roundingMode, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.div as $Fn)(self, other, roundingMode, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.div(self, other, roundingMode, undefined, false);
   const node = new $N.div_Backward();
   if (roundingMode !== null) node.special = true;
   $T.connect(node, [self, other]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.other = $S.save(other);
   node.roundingMode = roundingMode;
-  const r = ($arith.div as $Fn)(self, other, roundingMode, undefined, false);
+  const r = $arith.div(self, other, roundingMode, undefined, false);
   return $T.record(r, node);
 }
 
@@ -2338,7 +2337,7 @@ export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string 
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
-    ($arith.div as $Fn)(self, other, roundingMode, self, true);
+    $arith.div(self, other, roundingMode, self, true);
     self._version.value++;
     return self;
   }
@@ -2352,7 +2351,7 @@ export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string 
   node.self = node.needs(1) ? $T.saveOriginal(self) : null;
   node.other = $S.save(other);
   node.roundingMode = roundingMode;
-  ($arith.div as $Fn)(self, other, roundingMode, self, true);
+  $arith.div(self, other, roundingMode, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -2363,14 +2362,14 @@ export function true_divide(self: Tensor | Scalar, other: Tensor | Scalar, out?:
   if ($A.attention.bits !== 0) { const r = $A.attend(O_true_divide, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("true_divide", out, [self, other]);
-    return $T.finishOut(($arith.trueDivide as $Fn)(self, other, out, false), out) as Tensor;
+    return $T.finishOut($arith.trueDivide(self, other, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.trueDivide as $Fn)(self, other, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.trueDivide(self, other, undefined, false);
   const node = new $N.true_divide_Backward();
   $T.connect(node, [self, other]);
   node.self = node.needs(1) ? $S.save(self) : null;
   node.other = $S.save(other);
-  const r = ($arith.trueDivide as $Fn)(self, other, undefined, false);
+  const r = $arith.trueDivide(self, other, undefined, false);
   return $T.record(r, node);
 }
 
@@ -2381,7 +2380,7 @@ export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
-    ($arith.trueDivide as $Fn)(self, other, self, true);
+    $arith.trueDivide(self, other, self, true);
     self._version.value++;
     return self;
   }
@@ -2393,7 +2392,7 @@ export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   }
   node.self = node.needs(1) ? $T.saveOriginal(self) : null;
   node.other = $S.save(other);
-  ($arith.trueDivide as $Fn)(self, other, self, true);
+  $arith.trueDivide(self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -2403,12 +2402,12 @@ const O_floor_divide: $A.Operator = { name: "floor_divide", publicName: "floorDi
 export function floor_divide(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_floor_divide, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($arith.floorDivide as $Fn)(self, other, out, false), out) as Tensor;
+    return $T.finishOut($arith.floorDivide(self, other, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.floorDivide as $Fn)(self, other, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.floorDivide(self, other, undefined, false);
   const node = new $N.floor_divide_Backward();
   $T.connect(node, [self, other]);
-  const r = ($arith.floorDivide as $Fn)(self, other, undefined, false);
+  const r = $arith.floorDivide(self, other, undefined, false);
   return $T.record(r, node);
 }
 
@@ -2419,7 +2418,7 @@ export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
-    ($arith.floorDivide as $Fn)(self, other, self, true);
+    $arith.floorDivide(self, other, self, true);
     self._version.value++;
     return self;
   }
@@ -2429,7 +2428,7 @@ export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   if (!self._contiguous || self._storage.claims > 1) {
     $pointwise.checkWrite(self, other);
   }
-  ($arith.floorDivide as $Fn)(self, other, self, true);
+  $arith.floorDivide(self, other, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -2483,10 +2482,10 @@ export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
 const O_remainder_Scalar_Tensor: $A.Operator = { name: "remainder", publicName: "remainder", overload: "Scalar_Tensor", kind: "pointwise", run: remainder_Scalar_Tensor, args: ["self","other"], devices: null };
 export function remainder_Scalar_Tensor(self: Scalar, other: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_remainder_Scalar_Tensor, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(other)))) return ($arith.remainder as $Fn)(self, other, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(other)))) return $arith.remainder(self, other, undefined, false);
   const node = new $N.remainder_Scalar_Tensor_Backward();
   $T.connect(node, [other]);
-  const r = ($arith.remainder as $Fn)(self, other, undefined, false);
+  const r = $arith.remainder(self, other, undefined, false);
   return $T.record(r, node);
 }
 
@@ -2540,14 +2539,14 @@ export function pow_Tensor(self: Tensor, exponent: Tensor, out?: Tensor): Tensor
   if ($A.attention.bits !== 0) { const r = $A.attend(O_pow_Tensor, [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("pow", out, [self, exponent]);
-    return $T.finishOut(($power.pow as $Fn)(self, exponent, out, false), out) as Tensor;
+    return $T.finishOut($power.pow(self, exponent, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) return ($power.pow as $Fn)(self, exponent, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) return $power.pow(self, exponent, undefined, false);
   const node = new $N.pow_Tensor_Backward();
   $T.connect(node, [self, exponent]);
   node.self = $S.save(self);
   node.exponent = $S.save(exponent);
-  const r = ($power.pow as $Fn)(self, exponent, undefined, false);
+  const r = $power.pow(self, exponent, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -2559,7 +2558,7 @@ export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, exponent);
     }
-    ($power.pow as $Fn)(self, exponent, self, true);
+    $power.pow(self, exponent, self, true);
     self._version.value++;
     return self;
   }
@@ -2571,7 +2570,7 @@ export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
   }
   node.self = $T.saveOriginal(self);
   node.exponent = $S.save(exponent);
-  ($power.pow as $Fn)(self, exponent, self, true);
+  $power.pow(self, exponent, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   node.result0 = $S.saveResult(self, node, 0);
@@ -2583,14 +2582,14 @@ export function pow(self: Tensor, exponent: Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_pow, [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("pow", out, [self]);
-    return $T.finishOut(($power.pow as $Fn)(self, exponent, out, false), out) as Tensor;
+    return $T.finishOut($power.pow(self, exponent, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($power.pow as $Fn)(self, exponent, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $power.pow(self, exponent, undefined, false);
   const node = new $N.pow_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.exponent = exponent;
-  const r = ($power.pow as $Fn)(self, exponent, undefined, false);
+  const r = $power.pow(self, exponent, undefined, false);
   return $T.record(r, node);
 }
 
@@ -2601,7 +2600,7 @@ export function pow_(self: Tensor, exponent: Scalar): Tensor {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self);
     }
-    ($power.pow as $Fn)(self, exponent, self, true);
+    $power.pow(self, exponent, self, true);
     self._version.value++;
     return self;
   }
@@ -2613,7 +2612,7 @@ export function pow_(self: Tensor, exponent: Scalar): Tensor {
   }
   node.self = $T.saveOriginal(self);
   node.exponent = exponent;
-  ($power.pow as $Fn)(self, exponent, self, true);
+  $power.pow(self, exponent, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -2624,14 +2623,14 @@ export function pow_Scalar(self: Scalar, exponent: Tensor, out?: Tensor): Tensor
   if ($A.attention.bits !== 0) { const r = $A.attend(O_pow_Scalar, [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("pow", out, [exponent]);
-    return $T.finishOut(($power.pow as $Fn)(self, exponent, out, false), out) as Tensor;
+    return $T.finishOut($power.pow(self, exponent, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(exponent)))) return ($power.pow as $Fn)(self, exponent, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(exponent)))) return $power.pow(self, exponent, undefined, false);
   const node = new $N.pow_Scalar_Backward();
   $T.connect(node, [exponent]);
   node.self = self;
   node.exponent = $S.save(exponent);
-  const r = ($power.pow as $Fn)(self, exponent, undefined, false);
+  const r = $power.pow(self, exponent, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -2639,13 +2638,13 @@ export function pow_Scalar(self: Scalar, exponent: Tensor, out?: Tensor): Tensor
 const O_square: $A.Operator = { name: "square", publicName: "square", overload: "", kind: "composite", run: square, args: ["self","out"], devices: null };
 export function square(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_square, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.square as $Fn)(self, out);
+  return $C.square(self, out);
 }
 
 const O_square_: $A.Operator = { name: "square_", publicName: "square", overload: "", kind: "composite", run: square_, args: ["self"], devices: null };
 export function square_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_square_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C as any).square_(self);
+  return $C.square_(self);
 }
 
 export const P_maximum = { name: "maximum", kernel: $K.binary_maximum, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"maximum not implemented for complex tensors.","error":"TypeError","all":null}] } as const;
@@ -2779,16 +2778,16 @@ export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: T
   if ($A.attention.bits !== 0) { const r = $A.attend(O_lerp, [self, end, weight, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("lerp", out, [self, end, weight]);
-    return $T.finishOut(($arith.lerp as $Fn)(self, end, weight, out, false), out) as Tensor;
+    return $T.finishOut($arith.lerp(self, end, weight, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) return ($arith.lerp as $Fn)(self, end, weight, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) return $arith.lerp(self, end, weight, undefined, false);
   const node = new $N.lerp_Backward();
   if ($T.isTensor(weight)) node.special = true;
   $T.connect(node, [self, end, weight]);
   node.self = node.needs(2) ? $S.save(self) : null;
   node.end = node.needs(2) ? $S.save(end) : null;
   node.weight = node.needs(0) || node.needs(1) ? $S.save(weight) : null;
-  const r = ($arith.lerp as $Fn)(self, end, weight, undefined, false);
+  const r = $arith.lerp(self, end, weight, undefined, false);
   return $T.record(r, node);
 }
 
@@ -2799,7 +2798,7 @@ export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tenso
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, end, weight);
     }
-    ($arith.lerp as $Fn)(self, end, weight, self, true);
+    $arith.lerp(self, end, weight, self, true);
     self._version.value++;
     return self;
   }
@@ -2813,7 +2812,7 @@ export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tenso
   node.self = node.needs(2) ? $T.saveOriginal(self) : null;
   node.end = node.needs(2) ? $S.save(end) : null;
   node.weight = node.needs(0) || node.needs(1) ? $S.save(weight) : null;
-  ($arith.lerp as $Fn)(self, end, weight, self, true);
+  $arith.lerp(self, end, weight, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -2914,15 +2913,15 @@ export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | nul
   if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_Tensor, [self, min, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("clamp", out, [self, min, max]);
-    return $T.finishOut(($arith.clamp as $Fn)(self, min, max, out, false), out) as Tensor;
+    return $T.finishOut($arith.clamp(self, min, max, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) return ($arith.clamp as $Fn)(self, min, max, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) return $arith.clamp(self, min, max, undefined, false);
   const node = new $N.clamp_Tensor_Backward();
   $T.connect(node, [self, min, max]);
   node.self = $S.save(self);
   node.min = $S.save(min);
   node.max = $S.save(max);
-  const r = ($arith.clamp as $Fn)(self, min, max, undefined, false);
+  const r = $arith.clamp(self, min, max, undefined, false);
   return $T.record(r, node);
 }
 
@@ -2930,7 +2929,7 @@ const O_clamp_Tensor_: $A.Operator = { name: "clamp_", publicName: "clamp", over
 export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_Tensor_, [self, min, max]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) {
-    ($arith.clamp as $Fn)(self, min, max, self, true);
+    $arith.clamp(self, min, max, self, true);
     self._version.value++;
     return self;
   }
@@ -2940,7 +2939,7 @@ export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | nu
   node.self = $T.saveOriginal(self);
   node.min = $S.save(min);
   node.max = $S.save(max);
-  ($arith.clamp as $Fn)(self, min, max, self, true);
+  $arith.clamp(self, min, max, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -2951,15 +2950,15 @@ export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?
   if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp, [self, min, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("clamp", out, [self]);
-    return $T.finishOut(($arith.clamp as $Fn)(self, min, max, out, false), out) as Tensor;
+    return $T.finishOut($arith.clamp(self, min, max, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($arith.clamp as $Fn)(self, min, max, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $arith.clamp(self, min, max, undefined, false);
   const node = new $N.clamp_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.min = min;
   node.max = max;
-  const r = ($arith.clamp as $Fn)(self, min, max, undefined, false);
+  const r = $arith.clamp(self, min, max, undefined, false);
   return $T.record(r, node);
 }
 
@@ -2967,7 +2966,7 @@ const O_clamp_: $A.Operator = { name: "clamp_", publicName: "clamp", overload: "
 export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_, [self, min, max]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($arith.clamp as $Fn)(self, min, max, self, true);
+    $arith.clamp(self, min, max, self, true);
     self._version.value++;
     return self;
   }
@@ -2977,7 +2976,7 @@ export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Te
   node.self = $T.saveOriginal(self);
   node.min = min;
   node.max = max;
-  ($arith.clamp as $Fn)(self, min, max, self, true);
+  $arith.clamp(self, min, max, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -2988,13 +2987,13 @@ export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | 
   if ($A.attention.bits !== 0) { const r = $A.attend(O_where, [condition, self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("where", out, [condition, self, other]);
-    return $T.finishOut(($arith.where as $Fn)(condition, self, other, out, false), out) as Tensor;
+    return $T.finishOut($arith.where(condition, self, other, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return ($arith.where as $Fn)(condition, self, other, undefined, false);
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) return $arith.where(condition, self, other, undefined);
   const node = new $N.where_Backward();
   $T.connect(node, [self, other]);
   node.condition = $S.save(condition);
-  const r = ($arith.where as $Fn)(condition, self, other, undefined, false);
+  const r = $arith.where(condition, self, other, undefined);
   return $T.record(r, node);
 }
 
@@ -3002,69 +3001,69 @@ const O_rand: $A.Operator = { name: "rand", publicName: "rand", overload: "", ki
 export function rand(size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_rand, [size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($random.rand as $Fn)(size, generator, dtype, device, requiresGrad, out), out) as Tensor;
+    return $T.finishOut($random.rand(size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
-  return $T.leaf(($random.rand as $Fn)(size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
+  return $T.leaf($random.rand(size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 const O_randn: $A.Operator = { name: "randn", publicName: "randn", overload: "", kind: "factory", run: randn, args: ["size","generator","dtype","device","requiresGrad","out"], devices: null };
 export function randn(size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_randn, [size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($random.randn as $Fn)(size, generator, dtype, device, requiresGrad, out), out) as Tensor;
+    return $T.finishOut($random.randn(size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
-  return $T.leaf(($random.randn as $Fn)(size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
+  return $T.leaf($random.randn(size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 const O_randint: $A.Operator = { name: "randint", publicName: "randint", overload: "", kind: "factory", run: randint, args: ["high","size","generator","dtype","device","requiresGrad","out"], devices: null };
 export function randint(high: Scalar, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_randint, [high, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($random.randint as $Fn)(high, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
+    return $T.finishOut($random.randint(high, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
-  return $T.leaf(($random.randint as $Fn)(high, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
+  return $T.leaf($random.randint(high, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 const O_randint_low: $A.Operator = { name: "randint", publicName: "randint", overload: "low", kind: "factory", run: randint_low, args: ["low","high","size","generator","dtype","device","requiresGrad","out"], devices: null };
 export function randint_low(low: Scalar, high: Scalar, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_randint_low, [low, high, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($random.randintFrom as $Fn)(low, high, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
+    return $T.finishOut($random.randintFrom(low, high, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
-  return $T.leaf(($random.randintFrom as $Fn)(low, high, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
+  return $T.leaf($random.randintFrom(low, high, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 const O_randperm: $A.Operator = { name: "randperm", publicName: "randperm", overload: "", kind: "factory", run: randperm, args: ["n","generator","dtype","device","requiresGrad","out"], devices: null };
 export function randperm(n: number, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_randperm, [n, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($random.randperm as $Fn)(n, generator, dtype, device, requiresGrad, out), out) as Tensor;
+    return $T.finishOut($random.randperm(n, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
-  return $T.leaf(($random.randperm as $Fn)(n, generator, dtype, device, requiresGrad, undefined), requiresGrad);
+  return $T.leaf($random.randperm(n, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 const O_rand_like: $A.Operator = { name: "rand_like", publicName: "randLike", overload: "", kind: "factory", run: rand_like, args: ["self","generator","dtype","device","requiresGrad","memoryFormat"], devices: null };
 export function rand_like(self: Tensor, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_rand_like, [self, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($random.randLike as $Fn)(self, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+  return $T.leaf($random.randLike(self, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 const O_randn_like: $A.Operator = { name: "randn_like", publicName: "randnLike", overload: "", kind: "factory", run: randn_like, args: ["self","generator","dtype","device","requiresGrad","memoryFormat"], devices: null };
 export function randn_like(self: Tensor, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_randn_like, [self, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($random.randnLike as $Fn)(self, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+  return $T.leaf($random.randnLike(self, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 const O_randint_like: $A.Operator = { name: "randint_like", publicName: "randintLike", overload: "", kind: "factory", run: randint_like, args: ["self","high","generator","dtype","device","requiresGrad","memoryFormat"], devices: null };
 export function randint_like(self: Tensor, high: Scalar, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_randint_like, [self, high, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($random.randintLike as $Fn)(self, high, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+  return $T.leaf($random.randintLike(self, high, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 const O_randint_like_low: $A.Operator = { name: "randint_like", publicName: "randintLike", overload: "low", kind: "factory", run: randint_like_low, args: ["self","low","high","generator","dtype","device","requiresGrad","memoryFormat"], devices: null };
 export function randint_like_low(self: Tensor, low: Scalar, high: Scalar, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_randint_like_low, [self, low, high, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return $T.leaf(($random.randintLikeFrom as $Fn)(self, low, high, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
+  return $T.leaf($random.randintLikeFrom(self, low, high, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
 const O_normal: $A.Operator = { name: "normal", publicName: "normal", overload: "", kind: "op", run: normal, args: ["mean","std","generator","out"], devices: [[0,1],[3],[]] };
@@ -3072,12 +3071,12 @@ export function normal(mean: Tensor, std: Tensor, generator: Generator | null, o
   if ($A.attention.bits !== 0) { const r = $A.attend(O_normal, [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("normal", out, [mean, std]);
-    return $T.finishOut(($random.normalTensorTensor as $Fn)(mean, std, generator, out, false), out) as Tensor;
+    return $T.finishOut($random.normalTensorTensor(mean, std, generator, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(mean) || requiresGrad(std)))) return ($random.normalTensorTensor as $Fn)(mean, std, generator, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(mean) || requiresGrad(std)))) return $random.normalTensorTensor(mean, std, generator, undefined);
   const node = new $N.normal_Backward();
   $T.connect(node, [mean, std]);
-  const r = ($random.normalTensorTensor as $Fn)(mean, std, generator, undefined, false);
+  const r = $random.normalTensorTensor(mean, std, generator, undefined);
   return $T.record(r, node);
 }
 
@@ -3086,12 +3085,12 @@ export function normal_Tensor_float(mean: Tensor, std: number, generator: Genera
   if ($A.attention.bits !== 0) { const r = $A.attend(O_normal_Tensor_float, [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("normal", out, [mean]);
-    return $T.finishOut(($random.normalTensorFloat as $Fn)(mean, std, generator, out, false), out) as Tensor;
+    return $T.finishOut($random.normalTensorFloat(mean, std, generator, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(mean)))) return ($random.normalTensorFloat as $Fn)(mean, std, generator, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(mean)))) return $random.normalTensorFloat(mean, std, generator, undefined);
   const node = new $N.normal_Tensor_float_Backward();
   $T.connect(node, [mean]);
-  const r = ($random.normalTensorFloat as $Fn)(mean, std, generator, undefined, false);
+  const r = $random.normalTensorFloat(mean, std, generator, undefined);
   return $T.record(r, node);
 }
 
@@ -3100,12 +3099,12 @@ export function normal_float_Tensor(mean: number, std: Tensor, generator: Genera
   if ($A.attention.bits !== 0) { const r = $A.attend(O_normal_float_Tensor, [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("normal", out, [std]);
-    return $T.finishOut(($random.normalFloatTensor as $Fn)(mean, std, generator, out, false), out) as Tensor;
+    return $T.finishOut($random.normalFloatTensor(mean, std, generator, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(std)))) return ($random.normalFloatTensor as $Fn)(mean, std, generator, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(std)))) return $random.normalFloatTensor(mean, std, generator, undefined);
   const node = new $N.normal_float_Tensor_Backward();
   $T.connect(node, [std]);
-  const r = ($random.normalFloatTensor as $Fn)(mean, std, generator, undefined, false);
+  const r = $random.normalFloatTensor(mean, std, generator, undefined);
   return $T.record(r, node);
 }
 
@@ -3113,23 +3112,23 @@ const O_normal_float_float: $A.Operator = { name: "normal", publicName: "normal"
 export function normal_float_float(mean: number, std: number, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_normal_float_float, [mean, std, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($random.normalFloats as $Fn)(mean, std, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
+    return $T.finishOut($random.normalFloats(mean, std, size, generator, dtype, device, requiresGrad, out), out) as Tensor;
   }
-  return $T.leaf(($random.normalFloats as $Fn)(mean, std, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
+  return $T.leaf($random.normalFloats(mean, std, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
 const O_normal_inplace_: $A.Operator = { name: "normal_", publicName: "normal", overload: "inplace", kind: "op", run: normal_inplace_, args: ["self","mean","std","generator"], devices: null };
 export function normal_inplace_(self: Tensor, mean: number, std: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_normal_inplace_, [self, mean, std, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($random.normalInto as $Fn)(self, mean, std, generator, self, true);
+    $random.normalInto(self, mean, std, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
   const node = new $N.normal_inplace_Backward();
   $T.connect(node, [self]);
-  ($random.normalInto as $Fn)(self, mean, std, generator, self, true);
+  $random.normalInto(self, mean, std, generator);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -3139,14 +3138,14 @@ const O_uniform_: $A.Operator = { name: "uniform_", publicName: "uniform", overl
 export function uniform_(self: Tensor, from: number, to: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_uniform_, [self, from, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($random.uniform as $Fn)(self, from, to, generator, self, true);
+    $random.uniform(self, from, to, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
   const node = new $N.uniform_Backward();
   $T.connect(node, [self]);
-  ($random.uniform as $Fn)(self, from, to, generator, self, true);
+  $random.uniform(self, from, to, generator);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -3156,14 +3155,14 @@ const O_exponential_: $A.Operator = { name: "exponential_", publicName: "exponen
 export function exponential_(self: Tensor, lambd: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_exponential_, [self, lambd, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($random.exponential as $Fn)(self, lambd, generator, self, true);
+    $random.exponential(self, lambd, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
   const node = new $N.exponential_Backward();
   $T.connect(node, [self]);
-  ($random.exponential as $Fn)(self, lambd, generator, self, true);
+  $random.exponential(self, lambd, generator);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -3173,14 +3172,14 @@ const O_cauchy_: $A.Operator = { name: "cauchy_", publicName: "cauchy", overload
 export function cauchy_(self: Tensor, median: number, sigma: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cauchy_, [self, median, sigma, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($random.cauchy as $Fn)(self, median, sigma, generator, self, true);
+    $random.cauchy(self, median, sigma, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
   const node = new $N.cauchy_Backward();
   $T.connect(node, [self]);
-  ($random.cauchy as $Fn)(self, median, sigma, generator, self, true);
+  $random.cauchy(self, median, sigma, generator);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -3190,14 +3189,14 @@ const O_log_normal_: $A.Operator = { name: "log_normal_", publicName: "logNormal
 export function log_normal_(self: Tensor, mean: number, std: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_log_normal_, [self, mean, std, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($random.logNormal as $Fn)(self, mean, std, generator, self, true);
+    $random.logNormal(self, mean, std, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
   const node = new $N.log_normal_Backward();
   $T.connect(node, [self]);
-  ($random.logNormal as $Fn)(self, mean, std, generator, self, true);
+  $random.logNormal(self, mean, std, generator);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -3207,14 +3206,14 @@ const O_geometric_: $A.Operator = { name: "geometric_", publicName: "geometric",
 export function geometric_(self: Tensor, p: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_geometric_, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($random.geometric as $Fn)(self, p, generator, self, true);
+    $random.geometric(self, p, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
   const node = new $N.geometric_Backward();
   $T.connect(node, [self]);
-  ($random.geometric as $Fn)(self, p, generator, self, true);
+  $random.geometric(self, p, generator);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -3224,14 +3223,14 @@ const O_random_: $A.Operator = { name: "random_", publicName: "random", overload
 export function random_(self: Tensor, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_random_, [self, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($random.random as $Fn)(self, generator, self, true);
+    $random.random(self, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
   const node = new $N.random_Backward();
   $T.connect(node, [self]);
-  ($random.random as $Fn)(self, generator, self, true);
+  $random.random(self, generator);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -3241,14 +3240,14 @@ const O_random_to_: $A.Operator = { name: "random_", publicName: "random", overl
 export function random_to_(self: Tensor, to: Scalar, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_random_to_, [self, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($random.randomTo as $Fn)(self, to, generator, self, true);
+    $random.randomTo(self, to, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
   const node = new $N.random_to_Backward();
   $T.connect(node, [self]);
-  ($random.randomTo as $Fn)(self, to, generator, self, true);
+  $random.randomTo(self, to, generator);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -3258,14 +3257,14 @@ const O_random_from_: $A.Operator = { name: "random_", publicName: "random", ove
 export function random_from_(self: Tensor, from: Scalar, to: Scalar | null, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_random_from_, [self, from, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($random.randomFrom as $Fn)(self, from, to, generator, self, true);
+    $random.randomFrom(self, from, to, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
   const node = new $N.random_from_Backward();
   $T.connect(node, [self]);
-  ($random.randomFrom as $Fn)(self, from, to, generator, self, true);
+  $random.randomFrom(self, from, to, generator);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -3275,7 +3274,7 @@ const O_bernoulli_Tensor_: $A.Operator = { name: "bernoulli_", publicName: "bern
 export function bernoulli_Tensor_(self: Tensor, p: Tensor, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bernoulli_Tensor_, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(p)))) {
-    ($random.bernoulliEach as $Fn)(self, p, generator, self, true);
+    $random.bernoulliEach(self, p, generator);
     self._version.value++;
     return self;
   }
@@ -3283,7 +3282,7 @@ export function bernoulli_Tensor_(self: Tensor, p: Tensor, generator: Generator 
   const node = new $N.bernoulli_Tensor_Backward();
   $T.connect(node, [self, p]);
   node.p = node.needs(1) ? $S.save(p) : null;
-  ($random.bernoulliEach as $Fn)(self, p, generator, self, true);
+  $random.bernoulliEach(self, p, generator);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -3293,14 +3292,14 @@ const O_bernoulli_float_: $A.Operator = { name: "bernoulli_", publicName: "berno
 export function bernoulli_float_(self: Tensor, p: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bernoulli_float_, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($random.bernoulliInto as $Fn)(self, p, generator, self, true);
+    $random.bernoulliInto(self, p, generator);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
   const node = new $N.bernoulli_float_Backward();
   $T.connect(node, [self]);
-  ($random.bernoulliInto as $Fn)(self, p, generator, self, true);
+  $random.bernoulliInto(self, p, generator);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -3311,28 +3310,28 @@ export function bernoulli(self: Tensor, generator: Generator | null, out?: Tenso
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bernoulli, [self, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("bernoulli", out, [self]);
-    return $T.finishOut(($random.bernoulli as $Fn)(self, generator, out, false), out) as Tensor;
+    return $T.finishOut($random.bernoulli(self, generator, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($random.bernoulli as $Fn)(self, generator, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $random.bernoulli(self, generator, undefined);
   const node = new $N.bernoulli_Backward();
   $T.connect(node, [self]);
-  const r = ($random.bernoulli as $Fn)(self, generator, undefined, false);
+  const r = $random.bernoulli(self, generator, undefined);
   return $T.record(r, node);
 }
 
 const O_bernoulli_p: $A.Operator = { name: "bernoulli", publicName: "bernoulli", overload: "p", kind: "op", run: bernoulli_p, args: ["self","p","generator"], devices: null };
 export function bernoulli_p(self: Tensor, p: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bernoulli_p, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($random.bernoulliP as $Fn)(self, p, generator, undefined, false);
+  return $random.bernoulliP(self, p, generator);
 }
 
 const O_multinomial: $A.Operator = { name: "multinomial", publicName: "multinomial", overload: "", kind: "op", run: multinomial, args: ["self","numSamples","replacement","generator","out"], devices: [[0],[4],[]] };
 export function multinomial(self: Tensor, numSamples: number, replacement: boolean, generator: Generator | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_multinomial, [self, numSamples, replacement, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($random.multinomial as $Fn)(self, numSamples, replacement, generator, out, false), out) as Tensor;
+    return $T.finishOut($random.multinomial(self, numSamples, replacement, generator, out), out) as Tensor;
   }
-  return ($random.multinomial as $Fn)(self, numSamples, replacement, generator, undefined, false);
+  return $random.multinomial(self, numSamples, replacement, generator, undefined);
 }
 
 const O_sum: $A.Operator = { name: "sum", publicName: "sum", overload: "", kind: "op", run: sum, args: ["self","dtype","out"], devices: [[0],[2],[]] };
@@ -3340,13 +3339,13 @@ export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sum, [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sum", out, [self]);
-    return $T.finishOut(($reduce.sum as $Fn)(self, dtype, out, false), out) as Tensor;
+    return $T.finishOut($reduce.sum(self, dtype, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.sum as $Fn)(self, dtype, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.sum(self, dtype, undefined);
   const node = new $N.sum_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = ($reduce.sum as $Fn)(self, dtype, undefined, false);
+  const r = $reduce.sum(self, dtype, undefined);
   return $T.record(r, node);
 }
 
@@ -3355,15 +3354,15 @@ export function sum_dim_IntList(self: Tensor, dim: number | readonly number[] | 
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sum_dim_IntList, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("sum", out, [self]);
-    return $T.finishOut(($reduce.sumDims as $Fn)(self, dim, keepdim, dtype, out, false), out) as Tensor;
+    return $T.finishOut($reduce.sumDims(self, dim, keepdim, dtype, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.sumDims as $Fn)(self, dim, keepdim, dtype, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.sumDims(self, dim, keepdim, dtype, undefined);
   const node = new $N.sum_dim_IntList_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
   node.self = $S.geometry(self);
-  const r = ($reduce.sumDims as $Fn)(self, dim, keepdim, dtype, undefined, false);
+  const r = $reduce.sumDims(self, dim, keepdim, dtype, undefined);
   return $T.record(r, node);
 }
 
@@ -3372,13 +3371,13 @@ export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_mean, [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("mean", out, [self]);
-    return $T.finishOut(($reduce.mean as $Fn)(self, dtype, out, false), out) as Tensor;
+    return $T.finishOut($reduce.mean(self, dtype, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.mean as $Fn)(self, dtype, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.mean(self, dtype, undefined);
   const node = new $N.mean_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = ($reduce.mean as $Fn)(self, dtype, undefined, false);
+  const r = $reduce.mean(self, dtype, undefined);
   return $T.record(r, node);
 }
 
@@ -3387,15 +3386,15 @@ export function mean_dim(self: Tensor, dim: number | readonly number[] | null, k
   if ($A.attention.bits !== 0) { const r = $A.attend(O_mean_dim, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("mean", out, [self]);
-    return $T.finishOut(($reduce.meanDims as $Fn)(self, dim, keepdim, dtype, out, false), out) as Tensor;
+    return $T.finishOut($reduce.meanDims(self, dim, keepdim, dtype, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.meanDims as $Fn)(self, dim, keepdim, dtype, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.meanDims(self, dim, keepdim, dtype, undefined);
   const node = new $N.mean_dim_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
   node.self = $S.geometry(self);
-  const r = ($reduce.meanDims as $Fn)(self, dim, keepdim, dtype, undefined, false);
+  const r = $reduce.meanDims(self, dim, keepdim, dtype, undefined);
   return $T.record(r, node);
 }
 
@@ -3404,13 +3403,13 @@ export function prod(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_prod, [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("prod", out, [self]);
-    return $T.finishOut(($reduce.prod as $Fn)(self, dtype, out, false), out) as Tensor;
+    return $T.finishOut($reduce.prod(self, dtype, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.prod as $Fn)(self, dtype, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.prod(self, dtype, undefined);
   const node = new $N.prod_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
-  const r = ($reduce.prod as $Fn)(self, dtype, undefined, false);
+  const r = $reduce.prod(self, dtype, undefined);
   return $T.record(r, node);
 }
 
@@ -3419,15 +3418,15 @@ export function prod_dim_int(self: Tensor, dim: number, keepdim: boolean, dtype:
   if ($A.attention.bits !== 0) { const r = $A.attend(O_prod_dim_int, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("prod", out, [self]);
-    return $T.finishOut(($reduce.prodDim as $Fn)(self, dim, keepdim, dtype, out, false), out) as Tensor;
+    return $T.finishOut($reduce.prodDim(self, dim, keepdim, dtype, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce.prodDim as $Fn)(self, dim, keepdim, dtype, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce.prodDim(self, dim, keepdim, dtype, undefined);
   const node = new $N.prod_dim_int_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
   node.keepdim = keepdim;
-  const r = ($reduce.prodDim as $Fn)(self, dim, keepdim, dtype, undefined, false);
+  const r = $reduce.prodDim(self, dim, keepdim, dtype, undefined);
   return $T.record(r, node);
 }
 
@@ -3436,13 +3435,13 @@ export function max(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_max, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("max", out, [self]);
-    return $T.finishOut(($reduce_extremes.max as $Fn)(self, out, false), out) as Tensor;
+    return $T.finishOut($reduce_extremes.max(self, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.max as $Fn)(self, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.max(self, undefined);
   const node = new $N.max_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
-  const r = ($reduce_extremes.max as $Fn)(self, undefined, false);
+  const r = $reduce_extremes.max(self, undefined);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -3450,23 +3449,23 @@ export function max(self: Tensor, out?: Tensor): Tensor {
 const O_max_other: $A.Operator = { name: "max", publicName: "max", overload: "other", kind: "composite", run: max_other, args: ["self","other","out"], devices: null };
 export function max_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_max_other, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.maxOther as $Fn)(self, other, out);
+  return $C.maxOther(self, other, out);
 }
 
 const O_max_dim: $A.Operator = { name: "max", publicName: "max", overload: "dim", kind: "op", run: max_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]] };
-export function max_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_max_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<["values","indices"]>; }
+export function max_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_max_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("max", out, [self]);
-    return $T.finishOut(($reduce_extremes.maxDim as $Fn)(self, dim, keepdim, out, false), out) as Named<["values","indices"]>;
+    return $T.finishOut($reduce_extremes.maxDim(self, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.maxDim as $Fn)(self, dim, keepdim, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.maxDim(self, dim, keepdim, undefined);
   const node = new $N.max_dim_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
   node.self = $S.geometry(self);
-  const r = ($reduce_extremes.maxDim as $Fn)(self, dim, keepdim, undefined, false);
+  const r = $reduce_extremes.maxDim(self, dim, keepdim, undefined);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
@@ -3476,13 +3475,13 @@ export function min(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_min, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("min", out, [self]);
-    return $T.finishOut(($reduce_extremes.min as $Fn)(self, out, false), out) as Tensor;
+    return $T.finishOut($reduce_extremes.min(self, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.min as $Fn)(self, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.min(self, undefined);
   const node = new $N.min_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
-  const r = ($reduce_extremes.min as $Fn)(self, undefined, false);
+  const r = $reduce_extremes.min(self, undefined);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -3490,23 +3489,23 @@ export function min(self: Tensor, out?: Tensor): Tensor {
 const O_min_other: $A.Operator = { name: "min", publicName: "min", overload: "other", kind: "composite", run: min_other, args: ["self","other","out"], devices: null };
 export function min_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_min_other, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.minOther as $Fn)(self, other, out);
+  return $C.minOther(self, other, out);
 }
 
 const O_min_dim: $A.Operator = { name: "min", publicName: "min", overload: "dim", kind: "op", run: min_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]] };
-export function min_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_min_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<["values","indices"]>; }
+export function min_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_min_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("min", out, [self]);
-    return $T.finishOut(($reduce_extremes.minDim as $Fn)(self, dim, keepdim, out, false), out) as Named<["values","indices"]>;
+    return $T.finishOut($reduce_extremes.minDim(self, dim, keepdim, out), out) as Named<readonly ["values","indices"]>;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.minDim as $Fn)(self, dim, keepdim, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.minDim(self, dim, keepdim, undefined);
   const node = new $N.min_dim_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.keepdim = keepdim;
   node.self = $S.geometry(self);
-  const r = ($reduce_extremes.minDim as $Fn)(self, dim, keepdim, undefined, false);
+  const r = $reduce_extremes.minDim(self, dim, keepdim, undefined);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
@@ -3516,15 +3515,15 @@ export function amax(self: Tensor, dim: number | readonly number[] | null, keepd
   if ($A.attention.bits !== 0) { const r = $A.attend(O_amax, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("amax", out, [self]);
-    return $T.finishOut(($reduce_extremes.amax as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
+    return $T.finishOut($reduce_extremes.amax(self, dim, keepdim, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.amax as $Fn)(self, dim, keepdim, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.amax(self, dim, keepdim, undefined);
   const node = new $N.amax_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
   node.keepdim = keepdim;
-  const r = ($reduce_extremes.amax as $Fn)(self, dim, keepdim, undefined, false);
+  const r = $reduce_extremes.amax(self, dim, keepdim, undefined);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -3534,15 +3533,15 @@ export function amin(self: Tensor, dim: number | readonly number[] | null, keepd
   if ($A.attention.bits !== 0) { const r = $A.attend(O_amin, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("amin", out, [self]);
-    return $T.finishOut(($reduce_extremes.amin as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
+    return $T.finishOut($reduce_extremes.amin(self, dim, keepdim, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_extremes.amin as $Fn)(self, dim, keepdim, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_extremes.amin(self, dim, keepdim, undefined);
   const node = new $N.amin_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
   node.keepdim = keepdim;
-  const r = ($reduce_extremes.amin as $Fn)(self, dim, keepdim, undefined, false);
+  const r = $reduce_extremes.amin(self, dim, keepdim, undefined);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -3551,72 +3550,72 @@ const O_argmax: $A.Operator = { name: "argmax", publicName: "argmax", overload: 
 export function argmax(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_argmax, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($reduce_extremes.argmax as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
+    return $T.finishOut($reduce_extremes.argmax(self, dim, keepdim, out), out) as Tensor;
   }
-  return ($reduce_extremes.argmax as $Fn)(self, dim, keepdim, undefined, false);
+  return $reduce_extremes.argmax(self, dim, keepdim, undefined);
 }
 
 const O_argmin: $A.Operator = { name: "argmin", publicName: "argmin", overload: "", kind: "op", run: argmin, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]] };
 export function argmin(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_argmin, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($reduce_extremes.argmin as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
+    return $T.finishOut($reduce_extremes.argmin(self, dim, keepdim, out), out) as Tensor;
   }
-  return ($reduce_extremes.argmin as $Fn)(self, dim, keepdim, undefined, false);
+  return $reduce_extremes.argmin(self, dim, keepdim, undefined);
 }
 
 const O_all: $A.Operator = { name: "all", publicName: "all", overload: "", kind: "op", run: all, args: ["self","out"], devices: [[0],[1],[]] };
 export function all(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_all, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($reduce.all as $Fn)(self, out, false), out) as Tensor;
+    return $T.finishOut($reduce.all(self, out), out) as Tensor;
   }
-  return ($reduce.all as $Fn)(self, undefined, false);
+  return $reduce.all(self, undefined);
 }
 
 const O_all_dims: $A.Operator = { name: "all", publicName: "all", overload: "dims", kind: "op", run: all_dims, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]] };
 export function all_dims(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_all_dims, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($reduce.allDims as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
+    return $T.finishOut($reduce.allDims(self, dim, keepdim, out), out) as Tensor;
   }
-  return ($reduce.allDims as $Fn)(self, dim, keepdim, undefined, false);
+  return $reduce.allDims(self, dim, keepdim, undefined);
 }
 
 const O_any: $A.Operator = { name: "any", publicName: "any", overload: "", kind: "op", run: any, args: ["self","out"], devices: [[0],[1],[]] };
 export function any(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_any, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($reduce.any as $Fn)(self, out, false), out) as Tensor;
+    return $T.finishOut($reduce.any(self, out), out) as Tensor;
   }
-  return ($reduce.any as $Fn)(self, undefined, false);
+  return $reduce.any(self, undefined);
 }
 
 const O_any_dims: $A.Operator = { name: "any", publicName: "any", overload: "dims", kind: "op", run: any_dims, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]] };
 export function any_dims(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_any_dims, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
-    return $T.finishOut(($reduce.anyDims as $Fn)(self, dim, keepdim, out, false), out) as Tensor;
+    return $T.finishOut($reduce.anyDims(self, dim, keepdim, out), out) as Tensor;
   }
-  return ($reduce.anyDims as $Fn)(self, dim, keepdim, undefined, false);
+  return $reduce.anyDims(self, dim, keepdim, undefined);
 }
 
 const O_equal: $A.Operator = { name: "equal", publicName: "equal", overload: "", kind: "op", run: equal, args: ["self","other"], devices: [[0,1],[],[]] };
 export function equal(self: Tensor, other: Tensor): boolean {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_equal, [self, other]); if (r !== $A.PROCEED) return r as boolean; }
-  return ($reduce_close.equal as $Fn)(self, other, undefined, false);
+  return $reduce_close.equal(self, other);
 }
 
 const O_isclose: $A.Operator = { name: "isclose", publicName: "isclose", overload: "", kind: "op", run: isclose, args: ["self","other","rtol","atol","equalNan"], devices: [[0,1],[],[]] };
 export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_isclose, [self, other, rtol, atol, equalNan]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($reduce_close.isclose as $Fn)(self, other, rtol, atol, equalNan, undefined, false);
+  return $reduce_close.isclose(self, other, rtol, atol, equalNan);
 }
 
 const O_allclose: $A.Operator = { name: "allclose", publicName: "allclose", overload: "", kind: "op", run: allclose, args: ["self","other","rtol","atol","equalNan"], devices: [[0,1],[],[]] };
 export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_allclose, [self, other, rtol, atol, equalNan]); if (r !== $A.PROCEED) return r as boolean; }
-  return ($reduce_close.allclose as $Fn)(self, other, rtol, atol, equalNan, undefined, false);
+  return $reduce_close.allclose(self, other, rtol, atol, equalNan);
 }
 
 const O_cumsum: $A.Operator = { name: "cumsum", publicName: "cumsum", overload: "", kind: "op", run: cumsum, args: ["self","dim","dtype","out"], devices: [[0],[3],[]] };
@@ -3624,13 +3623,13 @@ export function cumsum(self: Tensor, dim: number, dtype: DType | null, out?: Ten
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cumsum, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("cumsum", out, [self]);
-    return $T.finishOut(($reduce_scan.cumsum as $Fn)(self, dim, dtype, out, false), out) as Tensor;
+    return $T.finishOut($reduce_scan.cumsum(self, dim, dtype, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_scan.cumsum as $Fn)(self, dim, dtype, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_scan.cumsum(self, dim, dtype, undefined, false);
   const node = new $N.cumsum_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
-  const r = ($reduce_scan.cumsum as $Fn)(self, dim, dtype, undefined, false);
+  const r = $reduce_scan.cumsum(self, dim, dtype, undefined, false);
   return $T.record(r, node);
 }
 
@@ -3638,7 +3637,7 @@ const O_cumsum_: $A.Operator = { name: "cumsum_", publicName: "cumsum", overload
 export function cumsum_(self: Tensor, dim: number, dtype: DType | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cumsum_, [self, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($reduce_scan.cumsum as $Fn)(self, dim, dtype, self, true);
+    $reduce_scan.cumsum(self, dim, dtype, self, true);
     self._version.value++;
     return self;
   }
@@ -3646,7 +3645,7 @@ export function cumsum_(self: Tensor, dim: number, dtype: DType | null): Tensor 
   const node = new $N.cumsum_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
-  ($reduce_scan.cumsum as $Fn)(self, dim, dtype, self, true);
+  $reduce_scan.cumsum(self, dim, dtype, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -3657,14 +3656,14 @@ export function cumprod(self: Tensor, dim: number, dtype: DType | null, out?: Te
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cumprod, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("cumprod", out, [self]);
-    return $T.finishOut(($reduce_scan.cumprod as $Fn)(self, dim, dtype, out, false), out) as Tensor;
+    return $T.finishOut($reduce_scan.cumprod(self, dim, dtype, out, false), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_scan.cumprod as $Fn)(self, dim, dtype, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_scan.cumprod(self, dim, dtype, undefined, false);
   const node = new $N.cumprod_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
-  const r = ($reduce_scan.cumprod as $Fn)(self, dim, dtype, undefined, false);
+  const r = $reduce_scan.cumprod(self, dim, dtype, undefined, false);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -3673,7 +3672,7 @@ const O_cumprod_: $A.Operator = { name: "cumprod_", publicName: "cumprod", overl
 export function cumprod_(self: Tensor, dim: number, dtype: DType | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cumprod_, [self, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($reduce_scan.cumprod as $Fn)(self, dim, dtype, self, true);
+    $reduce_scan.cumprod(self, dim, dtype, self, true);
     self._version.value++;
     return self;
   }
@@ -3682,7 +3681,7 @@ export function cumprod_(self: Tensor, dim: number, dtype: DType | null): Tensor
   $T.connect(node, [self]);
   node.self = $T.saveOriginal(self);
   node.dim = dim;
-  ($reduce_scan.cumprod as $Fn)(self, dim, dtype, self, true);
+  $reduce_scan.cumprod(self, dim, dtype, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   node.result0 = $S.saveResult(self, node, 0);
@@ -3694,16 +3693,16 @@ export function var_dim(self: Tensor, dim: number | readonly number[] | null, un
   if ($A.attention.bits !== 0) { const r = $A.attend(O_var_dim, [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("var", out, [self]);
-    return $T.finishOut(($reduce_moments.variDims as $Fn)(self, dim, unbiased, keepdim, out, false), out) as Tensor;
+    return $T.finishOut($reduce_moments.variDims(self, dim, unbiased, keepdim, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.variDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.variDims(self, dim, unbiased, keepdim, undefined);
   const node = new $N.var_dim_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
   node.unbiased = unbiased;
   node.keepdim = keepdim;
-  const r = ($reduce_moments.variDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+  const r = $reduce_moments.variDims(self, dim, unbiased, keepdim, undefined);
   return $T.record(r, node);
 }
 
@@ -3712,16 +3711,16 @@ export function var_correction(self: Tensor, dim: number | readonly number[] | n
   if ($A.attention.bits !== 0) { const r = $A.attend(O_var_correction, [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("var", out, [self]);
-    return $T.finishOut(($reduce_moments.vari as $Fn)(self, dim, correction, keepdim, out, false), out) as Tensor;
+    return $T.finishOut($reduce_moments.vari(self, dim, correction, keepdim, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.vari as $Fn)(self, dim, correction, keepdim, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.vari(self, dim, correction, keepdim, undefined);
   const node = new $N.var_correction_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
   node.correction = correction;
   node.keepdim = keepdim;
-  const r = ($reduce_moments.vari as $Fn)(self, dim, correction, keepdim, undefined, false);
+  const r = $reduce_moments.vari(self, dim, correction, keepdim, undefined);
   return $T.record(r, node);
 }
 
@@ -3730,14 +3729,14 @@ export function var_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Ten
   if ($A.attention.bits !== 0) { const r = $A.attend(O_var_unbiased, [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("var", out, [self]);
-    return $T.finishOut(($reduce_moments.variUnbiased as $Fn)(self, unbiased, out, false), out) as Tensor;
+    return $T.finishOut($reduce_moments.variUnbiased(self, unbiased, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.variUnbiased as $Fn)(self, unbiased, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.variUnbiased(self, unbiased, undefined);
   const node = new $N.var_unbiased_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.unbiased = unbiased;
-  const r = ($reduce_moments.variUnbiased as $Fn)(self, unbiased, undefined, false);
+  const r = $reduce_moments.variUnbiased(self, unbiased, undefined);
   return $T.record(r, node);
 }
 
@@ -3746,16 +3745,16 @@ export function std_dim(self: Tensor, dim: number | readonly number[] | null, un
   if ($A.attention.bits !== 0) { const r = $A.attend(O_std_dim, [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("std", out, [self]);
-    return $T.finishOut(($reduce_moments.stdDims as $Fn)(self, dim, unbiased, keepdim, out, false), out) as Tensor;
+    return $T.finishOut($reduce_moments.stdDims(self, dim, unbiased, keepdim, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.stdDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdDims(self, dim, unbiased, keepdim, undefined);
   const node = new $N.std_dim_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
   node.unbiased = unbiased;
   node.keepdim = keepdim;
-  const r = ($reduce_moments.stdDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+  const r = $reduce_moments.stdDims(self, dim, unbiased, keepdim, undefined);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -3765,16 +3764,16 @@ export function std_correction(self: Tensor, dim: number | readonly number[] | n
   if ($A.attention.bits !== 0) { const r = $A.attend(O_std_correction, [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("std", out, [self]);
-    return $T.finishOut(($reduce_moments.std as $Fn)(self, dim, correction, keepdim, out, false), out) as Tensor;
+    return $T.finishOut($reduce_moments.std(self, dim, correction, keepdim, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.std as $Fn)(self, dim, correction, keepdim, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.std(self, dim, correction, keepdim, undefined);
   const node = new $N.std_correction_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
   node.correction = correction;
   node.keepdim = keepdim;
-  const r = ($reduce_moments.std as $Fn)(self, dim, correction, keepdim, undefined, false);
+  const r = $reduce_moments.std(self, dim, correction, keepdim, undefined);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
@@ -3784,131 +3783,131 @@ export function std_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Ten
   if ($A.attention.bits !== 0) { const r = $A.attend(O_std_unbiased, [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     $T.checkOut("std", out, [self]);
-    return $T.finishOut(($reduce_moments.stdUnbiased as $Fn)(self, unbiased, out, false), out) as Tensor;
+    return $T.finishOut($reduce_moments.stdUnbiased(self, unbiased, out), out) as Tensor;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.stdUnbiased as $Fn)(self, unbiased, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdUnbiased(self, unbiased, undefined);
   const node = new $N.std_unbiased_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.unbiased = unbiased;
-  const r = ($reduce_moments.stdUnbiased as $Fn)(self, unbiased, undefined, false);
+  const r = $reduce_moments.stdUnbiased(self, unbiased, undefined);
   node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
 const O_var_mean_dim: $A.Operator = { name: "var_mean", publicName: "varMean", overload: "dim", kind: "op", run: var_mean_dim, args: ["self","dim","unbiased","keepdim"], devices: null };
-export function var_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<["var","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_var_mean_dim, [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<["var","mean"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.varMeanDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+export function var_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["var","mean"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_var_mean_dim, [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMeanDims(self, dim, unbiased, keepdim);
   const node = new $N.var_mean_dim_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
   node.unbiased = unbiased;
   node.keepdim = keepdim;
-  const r = ($reduce_moments.varMeanDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+  const r = $reduce_moments.varMeanDims(self, dim, unbiased, keepdim);
   return $T.record(r, node);
 }
 
 const O_var_mean_correction: $A.Operator = { name: "var_mean", publicName: "varMean", overload: "correction", kind: "op", run: var_mean_correction, args: ["self","dim","correction","keepdim"], devices: null };
-export function var_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<["var","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_var_mean_correction, [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<["var","mean"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.varMean as $Fn)(self, dim, correction, keepdim, undefined, false);
+export function var_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<readonly ["var","mean"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_var_mean_correction, [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMean(self, dim, correction, keepdim);
   const node = new $N.var_mean_correction_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
   node.correction = correction;
   node.keepdim = keepdim;
-  const r = ($reduce_moments.varMean as $Fn)(self, dim, correction, keepdim, undefined, false);
+  const r = $reduce_moments.varMean(self, dim, correction, keepdim);
   return $T.record(r, node);
 }
 
 const O_var_mean_unbiased: $A.Operator = { name: "var_mean", publicName: "varMean", overload: "unbiased", kind: "op", run: var_mean_unbiased, args: ["self","unbiased"], devices: null };
-export function var_mean_unbiased(self: Tensor, unbiased: boolean): Named<["var","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_var_mean_unbiased, [self, unbiased]); if (r !== $A.PROCEED) return r as Named<["var","mean"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.varMeanUnbiased as $Fn)(self, unbiased, undefined, false);
+export function var_mean_unbiased(self: Tensor, unbiased: boolean): Named<readonly ["var","mean"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_var_mean_unbiased, [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMeanUnbiased(self, unbiased);
   const node = new $N.var_mean_unbiased_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.unbiased = unbiased;
-  const r = ($reduce_moments.varMeanUnbiased as $Fn)(self, unbiased, undefined, false);
+  const r = $reduce_moments.varMeanUnbiased(self, unbiased);
   return $T.record(r, node);
 }
 
 const O_std_mean_dim: $A.Operator = { name: "std_mean", publicName: "stdMean", overload: "dim", kind: "op", run: std_mean_dim, args: ["self","dim","unbiased","keepdim"], devices: null };
-export function std_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<["std","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_std_mean_dim, [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<["std","mean"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.stdMeanDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+export function std_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["std","mean"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_std_mean_dim, [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMeanDims(self, dim, unbiased, keepdim);
   const node = new $N.std_mean_dim_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
   node.unbiased = unbiased;
   node.keepdim = keepdim;
-  const r = ($reduce_moments.stdMeanDims as $Fn)(self, dim, unbiased, keepdim, undefined, false);
+  const r = $reduce_moments.stdMeanDims(self, dim, unbiased, keepdim);
   node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
   return $T.record(r, node);
 }
 
 const O_std_mean_correction: $A.Operator = { name: "std_mean", publicName: "stdMean", overload: "correction", kind: "op", run: std_mean_correction, args: ["self","dim","correction","keepdim"], devices: null };
-export function std_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<["std","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_std_mean_correction, [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<["std","mean"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.stdMean as $Fn)(self, dim, correction, keepdim, undefined, false);
+export function std_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<readonly ["std","mean"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_std_mean_correction, [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMean(self, dim, correction, keepdim);
   const node = new $N.std_mean_correction_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.dim = dim;
   node.correction = correction;
   node.keepdim = keepdim;
-  const r = ($reduce_moments.stdMean as $Fn)(self, dim, correction, keepdim, undefined, false);
+  const r = $reduce_moments.stdMean(self, dim, correction, keepdim);
   node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
   return $T.record(r, node);
 }
 
 const O_std_mean_unbiased: $A.Operator = { name: "std_mean", publicName: "stdMean", overload: "unbiased", kind: "op", run: std_mean_unbiased, args: ["self","unbiased"], devices: null };
-export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<["std","mean"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_std_mean_unbiased, [self, unbiased]); if (r !== $A.PROCEED) return r as Named<["std","mean"]>; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($reduce_moments.stdMeanUnbiased as $Fn)(self, unbiased, undefined, false);
+export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<readonly ["std","mean"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_std_mean_unbiased, [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMeanUnbiased(self, unbiased);
   const node = new $N.std_mean_unbiased_Backward();
   $T.connect(node, [self]);
   node.self = $S.save(self);
   node.unbiased = unbiased;
-  const r = ($reduce_moments.stdMeanUnbiased as $Fn)(self, unbiased, undefined, false);
+  const r = $reduce_moments.stdMeanUnbiased(self, unbiased);
   node.result0 = $S.saveResult(r[0] as Tensor, node, 0);
   return $T.record(r, node);
 }
 
 const O_sort: $A.Operator = { name: "sort", publicName: "sort", overload: "", kind: "op", run: sort, args: ["self","dim","descending","out"], devices: [[0],[3],[]] };
-export function sort(self: Tensor, dim: number, descending: boolean, out?: readonly Tensor[]): Named<["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sort, [self, dim, descending, out]); if (r !== $A.PROCEED) return r as Named<["values","indices"]>; }
+export function sort(self: Tensor, dim: number, descending: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_sort, [self, dim, descending, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("sort", out, [self]);
-    return $T.finishOut(($sorting.sort as $Fn)(self, dim, descending, out, false), out) as Named<["values","indices"]>;
+    return $T.finishOut($sorting.sort(self, dim, descending, out), out) as Named<readonly ["values","indices"]>;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($sorting.sort as $Fn)(self, dim, descending, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sorting.sort(self, dim, descending, undefined);
   const node = new $N.sort_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
-  const r = ($sorting.sort as $Fn)(self, dim, descending, undefined, false);
+  const r = $sorting.sort(self, dim, descending, undefined);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
 
 const O_sort_stable: $A.Operator = { name: "sort", publicName: "sort", overload: "stable", kind: "op", run: sort_stable, args: ["self","dim","descending","stable","out"], devices: [[0],[4],[]] };
-export function sort_stable(self: Tensor, dim: number, descending: boolean, stable: boolean | null, out?: readonly Tensor[]): Named<["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_sort_stable, [self, dim, descending, stable, out]); if (r !== $A.PROCEED) return r as Named<["values","indices"]>; }
+export function sort_stable(self: Tensor, dim: number, descending: boolean, stable: boolean | null, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_sort_stable, [self, dim, descending, stable, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("sort", out, [self]);
-    return $T.finishOut(($sorting.sortStable as $Fn)(self, dim, descending, stable, out, false), out) as Named<["values","indices"]>;
+    return $T.finishOut($sorting.sortStable(self, dim, descending, stable, out), out) as Named<readonly ["values","indices"]>;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($sorting.sortStable as $Fn)(self, dim, descending, stable, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sorting.sortStable(self, dim, descending, stable, undefined);
   const node = new $N.sort_stable_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
-  const r = ($sorting.sortStable as $Fn)(self, dim, descending, stable, undefined, false);
+  const r = $sorting.sortStable(self, dim, descending, stable, undefined);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
@@ -3916,28 +3915,28 @@ export function sort_stable(self: Tensor, dim: number, descending: boolean, stab
 const O_argsort: $A.Operator = { name: "argsort", publicName: "argsort", overload: "", kind: "op", run: argsort, args: ["self","dim","descending"], devices: null };
 export function argsort(self: Tensor, dim: number, descending: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_argsort, [self, dim, descending]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($sorting.argsort as $Fn)(self, dim, descending, undefined, false);
+  return $sorting.argsort(self, dim, descending);
 }
 
 const O_argsort_stable: $A.Operator = { name: "argsort", publicName: "argsort", overload: "stable", kind: "op", run: argsort_stable, args: ["self","dim","descending","stable"], devices: null };
 export function argsort_stable(self: Tensor, dim: number, descending: boolean, stable: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_argsort_stable, [self, dim, descending, stable]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($sorting.argsortStable as $Fn)(self, dim, descending, stable, undefined, false);
+  return $sorting.argsortStable(self, dim, descending, stable);
 }
 
 const O_topk: $A.Operator = { name: "topk", publicName: "topk", overload: "", kind: "op", run: topk, args: ["self","k","dim","largest","sorted","out"], devices: [[0],[5],[]] };
-export function topk(self: Tensor, k: number, dim: number, largest: boolean, sorted: boolean, out?: readonly Tensor[]): Named<["values","indices"]> {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O_topk, [self, k, dim, largest, sorted, out]); if (r !== $A.PROCEED) return r as Named<["values","indices"]>; }
+export function topk(self: Tensor, k: number, dim: number, largest: boolean, sorted: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O_topk, [self, k, dim, largest, sorted, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
     $T.checkOut("topk", out, [self]);
-    return $T.finishOut(($sorting.topk as $Fn)(self, k, dim, largest, sorted, out, false), out) as Named<["values","indices"]>;
+    return $T.finishOut($sorting.topk(self, k, dim, largest, sorted, out), out) as Named<readonly ["values","indices"]>;
   }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($sorting.topk as $Fn)(self, k, dim, largest, sorted, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $sorting.topk(self, k, dim, largest, sorted, undefined);
   const node = new $N.topk_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
-  const r = ($sorting.topk as $Fn)(self, k, dim, largest, sorted, undefined, false);
+  const r = $sorting.topk(self, k, dim, largest, sorted, undefined);
   node.result1 = $S.saveResult(r[1] as Tensor, node, 1);
   return $T.record(r, node, [1]);
 }
@@ -3945,31 +3944,31 @@ export function topk(self: Tensor, k: number, dim: number, largest: boolean, sor
 const O_clone: $A.Operator = { name: "clone", publicName: "clone", overload: "", kind: "op", run: clone, args: ["self","memoryFormat"], devices: null };
 export function clone(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_clone, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($copy.clone as $Fn)(self, memoryFormat, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $copy.clone(self, memoryFormat);
   const node = new $N.clone_Backward();
   $T.connect(node, [self]);
-  const r = ($copy.clone as $Fn)(self, memoryFormat, undefined, false);
+  const r = $copy.clone(self, memoryFormat);
   return $T.record(r, node);
 }
 
 const O_contiguous: $A.Operator = { name: "contiguous", publicName: "contiguous", overload: "", kind: "composite", run: contiguous, args: ["self","memoryFormat"], devices: null };
 export function contiguous(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_contiguous, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.contiguous as $Fn)(self, memoryFormat);
+  return $C.contiguous(self, memoryFormat);
 }
 
 const O_copy_: $A.Operator = { name: "copy_", publicName: "copy", overload: "", kind: "op", run: copy_, args: ["self","src","nonBlocking"], devices: null };
 export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_copy_, [self, src, nonBlocking]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
-    ($storage_ops.copy as $Fn)(self, src, nonBlocking, self, true);
+    $storage_ops.copy(self, src, nonBlocking);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self, [src]);
   const node = new $N.copy_Backward();
   $T.connect(node, [self, src]);
-  ($storage_ops.copy as $Fn)(self, src, nonBlocking, self, true);
+  $storage_ops.copy(self, src, nonBlocking);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -3978,10 +3977,10 @@ export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor {
 const O_fill: $A.Operator = { name: "fill", publicName: "fill", overload: "", kind: "op", run: fill, args: ["self","value"], devices: null };
 export function fill(self: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_fill, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($storage_ops.fill as $Fn)(self, value, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $storage_ops.fill(self, value, undefined, false);
   const node = new $N.fill_Backward();
   $T.connect(node, [self]);
-  const r = ($storage_ops.fill as $Fn)(self, value, undefined, false);
+  const r = $storage_ops.fill(self, value, undefined, false);
   return $T.record(r, node);
 }
 
@@ -3989,7 +3988,7 @@ const O_fill_: $A.Operator = { name: "fill_", publicName: "fill", overload: "", 
 export function fill_(self: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_fill_, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($storage_ops.fill as $Fn)(self, value, self, true);
+    $storage_ops.fill(self, value, self, true);
     self._version.value++;
     return self;
   }
@@ -3997,7 +3996,7 @@ export function fill_(self: Tensor, value: Scalar): Tensor {
   const node = new $N.fill_Backward();
   node.inplace = true;
   $T.connect(node, [self]);
-  ($storage_ops.fill as $Fn)(self, value, self, true);
+  $storage_ops.fill(self, value, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -4006,10 +4005,10 @@ export function fill_(self: Tensor, value: Scalar): Tensor {
 const O_fill_Tensor: $A.Operator = { name: "fill", publicName: "fill", overload: "Tensor", kind: "op", run: fill_Tensor, args: ["self","value"], devices: [[0,1],[],[]] };
 export function fill_Tensor(self: Tensor, value: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_fill_Tensor, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return ($storage_ops.fillTensor as $Fn)(self, value, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return $storage_ops.fillTensor(self, value, undefined, false);
   const node = new $N.fill_Tensor_Backward();
   $T.connect(node, [self, value]);
-  const r = ($storage_ops.fillTensor as $Fn)(self, value, undefined, false);
+  const r = $storage_ops.fillTensor(self, value, undefined, false);
   return $T.record(r, node);
 }
 
@@ -4017,7 +4016,7 @@ const O_fill_Tensor_: $A.Operator = { name: "fill_", publicName: "fill", overloa
 export function fill_Tensor_(self: Tensor, value: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_fill_Tensor_, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
-    ($storage_ops.fillTensor as $Fn)(self, value, self, true);
+    $storage_ops.fillTensor(self, value, self, true);
     self._version.value++;
     return self;
   }
@@ -4025,7 +4024,7 @@ export function fill_Tensor_(self: Tensor, value: Tensor): Tensor {
   const node = new $N.fill_Tensor_Backward();
   node.inplace = true;
   $T.connect(node, [self, value]);
-  ($storage_ops.fillTensor as $Fn)(self, value, self, true);
+  $storage_ops.fillTensor(self, value, self, true);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -4035,14 +4034,14 @@ const O_zero_: $A.Operator = { name: "zero_", publicName: "zero", overload: "", 
 export function zero_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_zero_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    ($storage_ops.zero as $Fn)(self, self, true);
+    $storage_ops.zero(self);
     self._version.value++;
     return self;
   }
   $T.checkInplace(self);
   const node = new $N.zero_Backward();
   $T.connect(node, [self]);
-  ($storage_ops.zero as $Fn)(self, self, true);
+  $storage_ops.zero(self);
   self._version.value++;
   $T.rebaseHistory(self, node);
   return self;
@@ -4051,302 +4050,302 @@ export function zero_(self: Tensor): Tensor {
 const O__to_copy: $A.Operator = { name: "_to_copy", publicName: "_toCopy", overload: "", kind: "op", run: _to_copy, args: ["self","dtype","memoryFormat"], devices: null };
 export function _to_copy(self: Tensor, dtype: DType, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__to_copy, [self, dtype, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($storage_ops.toCopy as $Fn)(self, dtype, memoryFormat, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $storage_ops.toCopy(self, dtype, memoryFormat);
   const node = new $N._to_copy_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = ($storage_ops.toCopy as $Fn)(self, dtype, memoryFormat, undefined, false);
+  const r = $storage_ops.toCopy(self, dtype, memoryFormat);
   return $T.record(r, node);
 }
 
 const O_to: $A.Operator = { name: "to", publicName: "to", overload: "", kind: "composite", run: to, args: ["self","dtype","nonBlocking","copy","memoryFormat","device"], devices: null };
 export function to(self: Tensor, dtype: DType, nonBlocking: boolean, copy: boolean, memoryFormat: MemoryFormat | null, device: Device | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_to, [self, dtype, nonBlocking, copy, memoryFormat, device]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.toDtype as $Fn)(self, dtype, nonBlocking, copy, memoryFormat, device);
+  return $C.toDtype(self, dtype, nonBlocking, copy, memoryFormat, device);
 }
 
 const O_to_device: $A.Operator = { name: "to", publicName: "to", overload: "device", kind: "composite", run: to_device, args: ["self","device","dtype","nonBlocking","copy","memoryFormat"], devices: null };
 export function to_device(self: Tensor, device: Device | null, dtype: DType | null, nonBlocking: boolean, copy: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_to_device, [self, device, dtype, nonBlocking, copy, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.toDevice as $Fn)(self, device, dtype, nonBlocking, copy, memoryFormat);
+  return $C.toDevice(self, device, dtype, nonBlocking, copy, memoryFormat);
 }
 
 const O_to_other: $A.Operator = { name: "to", publicName: "to", overload: "other", kind: "composite", run: to_other, args: ["self","other","nonBlocking","copy","memoryFormat"], devices: null };
 export function to_other(self: Tensor, other: Tensor, nonBlocking: boolean, copy: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_to_other, [self, other, nonBlocking, copy, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.toOther as $Fn)(self, other, nonBlocking, copy, memoryFormat);
+  return $C.toOther(self, other, nonBlocking, copy, memoryFormat);
 }
 
 const O_type_as: $A.Operator = { name: "type_as", publicName: "typeAs", overload: "", kind: "composite", run: type_as, args: ["self","other"], devices: null };
 export function type_as(self: Tensor, other: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_type_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.typeAs as $Fn)(self, other);
+  return $C.typeAs(self, other);
 }
 
 const O_type: $A.Operator = { name: "type", publicName: "type", overload: "", kind: "composite", run: type, args: ["self","dtype"], devices: null };
 export function type(self: Tensor, dtype: DType): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_type, [self, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.typeOf as $Fn)(self, dtype);
+  return $C.typeOf(self, dtype);
 }
 
 const O_double: $A.Operator = { name: "double", publicName: "double", overload: "", kind: "composite", run: double, args: ["self","memoryFormat"], devices: null };
 export function double(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_double, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.double as $Fn)(self, memoryFormat);
+  return $C.double(self, memoryFormat);
 }
 
 const O_float: $A.Operator = { name: "float", publicName: "float", overload: "", kind: "composite", run: float, args: ["self","memoryFormat"], devices: null };
 export function float(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_float, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.float as $Fn)(self, memoryFormat);
+  return $C.float(self, memoryFormat);
 }
 
 const O_half: $A.Operator = { name: "half", publicName: "half", overload: "", kind: "composite", run: half, args: ["self","memoryFormat"], devices: null };
 export function half(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_half, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.half as $Fn)(self, memoryFormat);
+  return $C.half(self, memoryFormat);
 }
 
 const O_bfloat16: $A.Operator = { name: "bfloat16", publicName: "bfloat16", overload: "", kind: "composite", run: bfloat16, args: ["self","memoryFormat"], devices: null };
 export function bfloat16(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bfloat16, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.bfloat16 as $Fn)(self, memoryFormat);
+  return $C.bfloat16(self, memoryFormat);
 }
 
 const O_long: $A.Operator = { name: "long", publicName: "long", overload: "", kind: "composite", run: long, args: ["self","memoryFormat"], devices: null };
 export function long(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_long, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.long as $Fn)(self, memoryFormat);
+  return $C.long(self, memoryFormat);
 }
 
 const O_int: $A.Operator = { name: "int", publicName: "int", overload: "", kind: "composite", run: int, args: ["self","memoryFormat"], devices: null };
 export function int(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_int, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.int as $Fn)(self, memoryFormat);
+  return $C.int(self, memoryFormat);
 }
 
 const O_short: $A.Operator = { name: "short", publicName: "short", overload: "", kind: "composite", run: short, args: ["self","memoryFormat"], devices: null };
 export function short(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_short, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.short as $Fn)(self, memoryFormat);
+  return $C.short(self, memoryFormat);
 }
 
 const O_char: $A.Operator = { name: "char", publicName: "char", overload: "", kind: "composite", run: char, args: ["self","memoryFormat"], devices: null };
 export function char(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_char, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.char as $Fn)(self, memoryFormat);
+  return $C.char(self, memoryFormat);
 }
 
 const O_byte: $A.Operator = { name: "byte", publicName: "byte", overload: "", kind: "composite", run: byte, args: ["self","memoryFormat"], devices: null };
 export function byte(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_byte, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.byte as $Fn)(self, memoryFormat);
+  return $C.byte(self, memoryFormat);
 }
 
 const O_bool: $A.Operator = { name: "bool", publicName: "bool", overload: "", kind: "composite", run: bool, args: ["self","memoryFormat"], devices: null };
 export function bool(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bool, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.bool as $Fn)(self, memoryFormat);
+  return $C.bool(self, memoryFormat);
 }
 
 const O_cfloat: $A.Operator = { name: "cfloat", publicName: "cfloat", overload: "", kind: "composite", run: cfloat, args: ["self","memoryFormat"], devices: null };
 export function cfloat(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cfloat, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.cfloat as $Fn)(self, memoryFormat);
+  return $C.cfloat(self, memoryFormat);
 }
 
 const O_cdouble: $A.Operator = { name: "cdouble", publicName: "cdouble", overload: "", kind: "composite", run: cdouble, args: ["self","memoryFormat"], devices: null };
 export function cdouble(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cdouble, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.cdouble as $Fn)(self, memoryFormat);
+  return $C.cdouble(self, memoryFormat);
 }
 
 const O_cpu: $A.Operator = { name: "cpu", publicName: "cpu", overload: "", kind: "composite", run: cpu, args: ["self","memoryFormat"], devices: null };
 export function cpu(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cpu, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.cpu as $Fn)(self, memoryFormat);
+  return $C.cpu(self, memoryFormat);
 }
 
 const O_is_contiguous: $A.Operator = { name: "is_contiguous", publicName: "isContiguous", overload: "", kind: "composite", run: is_contiguous, args: ["self","memoryFormat"], devices: null };
 export function is_contiguous(self: Tensor, memoryFormat: MemoryFormat | null): boolean {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_is_contiguous, [self, memoryFormat]); if (r !== $A.PROCEED) return r as boolean; }
-  return ($C.isContiguous as $Fn)(self, memoryFormat);
+  return $C.isContiguous(self, memoryFormat);
 }
 
 const O_is_set_to: $A.Operator = { name: "is_set_to", publicName: "isSetTo", overload: "", kind: "composite", run: is_set_to, args: ["self","tensor"], devices: null };
 export function is_set_to(self: Tensor, tensor: Tensor): boolean {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_is_set_to, [self, tensor]); if (r !== $A.PROCEED) return r as boolean; }
-  return ($C.isSetTo as $Fn)(self, tensor);
+  return $C.isSetTo(self, tensor);
 }
 
 const O_resize_: $A.Operator = { name: "resize_", publicName: "resize", overload: "", kind: "composite", run: resize_, args: ["self","size","memoryFormat"], devices: null };
 export function resize_(self: Tensor, size: readonly number[], memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_resize_, [self, size, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C as any).resize_(self, size, memoryFormat);
+  return $C.resize_(self, size, memoryFormat);
 }
 
 const O_resize_as_: $A.Operator = { name: "resize_as_", publicName: "resizeAs", overload: "", kind: "composite", run: resize_as_, args: ["self","theTemplate","memoryFormat"], devices: null };
 export function resize_as_(self: Tensor, theTemplate: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_resize_as_, [self, theTemplate, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C as any).resizeAs_(self, theTemplate, memoryFormat);
+  return $C.resizeAs_(self, theTemplate, memoryFormat);
 }
 
 const O_set_: $A.Operator = { name: "set_", publicName: "set", overload: "", kind: "composite", run: set_, args: ["self","source","storageOffset","size","stride"], devices: null };
 export function set_(self: Tensor, source: any, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_set_, [self, source, storageOffset, size, stride]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C as any).set_(self, source, storageOffset, size, stride);
+  return $C.set_(self, source, storageOffset, size, stride);
 }
 
 const O_detach_inplace_: $A.Operator = { name: "detach_", publicName: "detach", overload: "inplace", kind: "composite", run: detach_inplace_, args: ["self"], devices: null };
 export function detach_inplace_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_detach_inplace_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C as any).detachInplace_(self);
+  return $C.detachInplace_(self);
 }
 
 const O_sum_to_size: $A.Operator = { name: "sum_to_size", publicName: "sumToSize", overload: "", kind: "composite", run: sum_to_size, args: ["self","size"], devices: null };
 export function sum_to_size(self: Tensor, size: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sum_to_size, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.sumToSize as $Fn)(self, size);
+  return $C.sumToSize(self, size);
 }
 
 const O_view_as_real: $A.Operator = { name: "view_as_real", publicName: "viewAsReal", overload: "", kind: "view", run: view_as_real, args: ["self"], devices: null };
 export function view_as_real(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_view_as_real, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.viewAsReal as $Fn)(self);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.viewAsReal(self);
   const node = new $N.view_as_real_Backward();
   $T.connect(node, [self]);
-  const r = ($views_dtype.viewAsReal as $Fn)(self);
+  const r = $views_dtype.viewAsReal(self);
   return $T.recordView(r, node);
 }
 
 const O_view_as_complex: $A.Operator = { name: "view_as_complex", publicName: "viewAsComplex", overload: "", kind: "view", run: view_as_complex, args: ["self"], devices: null };
 export function view_as_complex(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_view_as_complex, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.viewAsComplex as $Fn)(self);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.viewAsComplex(self);
   const node = new $N.view_as_complex_Backward();
   $T.connect(node, [self]);
-  const r = ($views_dtype.viewAsComplex as $Fn)(self);
+  const r = $views_dtype.viewAsComplex(self);
   return $T.recordView(r, node);
 }
 
 const O_real: $A.Operator = { name: "real", publicName: "real", overload: "", kind: "composite", run: real, args: ["self"], devices: null };
 export function real(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_real, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.real as $Fn)(self);
+  return $C.real(self);
 }
 
 const O_imag: $A.Operator = { name: "imag", publicName: "imag", overload: "", kind: "composite", run: imag, args: ["self"], devices: null };
 export function imag(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_imag, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.imag as $Fn)(self);
+  return $C.imag(self);
 }
 
 const O_conj: $A.Operator = { name: "conj", publicName: "conj", overload: "", kind: "composite", run: conj, args: ["self"], devices: null };
 export function conj(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_conj, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.conj as $Fn)(self);
+  return $C.conj(self);
 }
 
 const O__conj: $A.Operator = { name: "_conj", publicName: "_conj", overload: "", kind: "view", run: _conj, args: ["self"], devices: null };
 export function _conj(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__conj, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.conjView as $Fn)(self);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.conjView(self);
   const node = new $N._conj_Backward();
   $T.connect(node, [self]);
-  const r = ($views_dtype.conjView as $Fn)(self);
+  const r = $views_dtype.conjView(self);
   return $T.recordView(r, node);
 }
 
 const O__neg_view: $A.Operator = { name: "_neg_view", publicName: "_negView", overload: "", kind: "view", run: _neg_view, args: ["self"], devices: null };
 export function _neg_view(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__neg_view, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_dtype.negView as $Fn)(self);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.negView(self);
   const node = new $N._neg_view_Backward();
   $T.connect(node, [self]);
-  const r = ($views_dtype.negView as $Fn)(self);
+  const r = $views_dtype.negView(self);
   return $T.recordView(r, node);
 }
 
 const O_resolve_conj: $A.Operator = { name: "resolve_conj", publicName: "resolveConj", overload: "", kind: "composite", run: resolve_conj, args: ["self"], devices: null };
 export function resolve_conj(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_resolve_conj, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.resolveConj as $Fn)(self);
+  return $C.resolveConj(self);
 }
 
 const O_resolve_neg: $A.Operator = { name: "resolve_neg", publicName: "resolveNeg", overload: "", kind: "composite", run: resolve_neg, args: ["self"], devices: null };
 export function resolve_neg(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_resolve_neg, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.resolveNeg as $Fn)(self);
+  return $C.resolveNeg(self);
 }
 
 const O__reshape_alias: $A.Operator = { name: "_reshape_alias", publicName: "_reshapeAlias", overload: "", kind: "view", run: _reshape_alias, args: ["self","size"], devices: null };
 export function _reshape_alias(self: Tensor, size: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__reshape_alias, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.view as $Fn)(self, size);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.view(self, size);
   const node = new $N._reshape_alias_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = ($views.view as $Fn)(self, size);
+  const r = $views.view(self, size);
   return $T.recordView(r, node);
 }
 
 const O_view: $A.Operator = { name: "view", publicName: "view", overload: "", kind: "view", run: view, args: ["self","size"], devices: null };
 export function view(self: Tensor, size: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_view, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.view as $Fn)(self, size);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.view(self, size);
   const node = new $N.view_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = ($views.view as $Fn)(self, size);
+  const r = $views.view(self, size);
   return $T.recordView(r, node);
 }
 
 const O_view_dtype: $A.Operator = { name: "view", publicName: "view", overload: "dtype", kind: "view", run: view_dtype, args: ["self","dtype"], devices: null };
 export function view_dtype(self: Tensor, dtype: DType): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_view_dtype, [self, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($views_dtype.viewDtype as $Fn)(self, dtype);
+  return $views_dtype.viewDtype(self, dtype);
 }
 
 const O_reshape: $A.Operator = { name: "reshape", publicName: "reshape", overload: "", kind: "composite", run: reshape, args: ["self","shape"], devices: null };
 export function reshape(self: Tensor, shape: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_reshape, [self, shape]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.reshape as $Fn)(self, shape);
+  return $C.reshape(self, shape);
 }
 
 const O_view_as: $A.Operator = { name: "view_as", publicName: "viewAs", overload: "", kind: "composite", run: view_as, args: ["self","other"], devices: null };
 export function view_as(self: Tensor, other: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_view_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.viewAs as $Fn)(self, other);
+  return $C.viewAs(self, other);
 }
 
 const O_reshape_as: $A.Operator = { name: "reshape_as", publicName: "reshapeAs", overload: "", kind: "composite", run: reshape_as, args: ["self","other"], devices: null };
 export function reshape_as(self: Tensor, other: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_reshape_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.reshapeAs as $Fn)(self, other);
+  return $C.reshapeAs(self, other);
 }
 
 const O__unsafe_view: $A.Operator = { name: "_unsafe_view", publicName: "_unsafeView", overload: "", kind: "op", run: _unsafe_view, args: ["self","size"], devices: null };
 export function _unsafe_view(self: Tensor, size: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__unsafe_view, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.unsafeView as $Fn)(self, size, undefined, false);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.unsafeView(self, size);
   const node = new $N._unsafe_view_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = ($views.unsafeView as $Fn)(self, size, undefined, false);
+  const r = $views.unsafeView(self, size);
   return $T.record(r, node);
 }
 
 const O_as_strided: $A.Operator = { name: "as_strided", publicName: "asStrided", overload: "", kind: "view", run: as_strided, args: ["self","size","stride","storageOffset"], devices: null };
 export function as_strided(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_as_strided, [self, size, stride, storageOffset]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.asStrided as $Fn)(self, size, stride, storageOffset);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.asStrided(self, size, stride, storageOffset);
   const node = new $N.as_strided_Backward();
   $T.connect(node, [self]);
   node.size = size;
   node.stride = stride;
   node.storageOffset = storageOffset;
   node.self = $S.geometry(self);
-  const r = ($views.asStrided as $Fn)(self, size, stride, storageOffset);
+  const r = $views.asStrided(self, size, stride, storageOffset);
   return $T.recordView(r, node);
 }
 
@@ -4354,7 +4353,7 @@ const O_as_strided_: $A.Operator = { name: "as_strided_", publicName: "asStrided
 export function as_strided_(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_as_strided_, [self, size, stride, storageOffset]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, ($views.asStrided as $Fn)(self, size, stride, storageOffset, true));
+    $T.adoptGeometry(self, $views.asStrided(self, size, stride, storageOffset));
     self._version.value++;
     return self;
   }
@@ -4366,7 +4365,7 @@ export function as_strided_(self: Tensor, size: readonly number[], stride: reado
   node.stride = stride;
   node.storageOffset = storageOffset;
   node.self = $S.geometry(self);
-  $T.adoptGeometry(self, ($views.asStrided as $Fn)(self, size, stride, storageOffset, true));
+  $T.adoptGeometry(self, $views.asStrided(self, size, stride, storageOffset));
   self._version.value++;
   $T.rebaseView(self, node);
   return self;
@@ -4375,33 +4374,33 @@ export function as_strided_(self: Tensor, size: readonly number[], stride: reado
 const O_expand: $A.Operator = { name: "expand", publicName: "expand", overload: "", kind: "view", run: expand, args: ["self","size","implicit"], devices: null };
 export function expand(self: Tensor, size: readonly number[], implicit: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_expand, [self, size, implicit]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.expand as $Fn)(self, size, implicit);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.expand(self, size, implicit);
   const node = new $N.expand_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = ($views.expand as $Fn)(self, size, implicit);
+  const r = $views.expand(self, size, implicit);
   return $T.recordView(r, node);
 }
 
 const O_expand_as: $A.Operator = { name: "expand_as", publicName: "expandAs", overload: "", kind: "composite", run: expand_as, args: ["self","other"], devices: null };
 export function expand_as(self: Tensor, other: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_expand_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.expandAs as $Fn)(self, other);
+  return $C.expandAs(self, other);
 }
 
 const O_broadcast_to: $A.Operator = { name: "broadcast_to", publicName: "broadcastTo", overload: "", kind: "composite", run: broadcast_to, args: ["self","size"], devices: null };
 export function broadcast_to(self: Tensor, size: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_broadcast_to, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.broadcastTo as $Fn)(self, size);
+  return $C.broadcastTo(self, size);
 }
 
 const O_t: $A.Operator = { name: "t", publicName: "t", overload: "", kind: "view", run: t, args: ["self"], devices: null };
 export function t(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_t, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.t as $Fn)(self);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.t(self, false);
   const node = new $N.t_Backward();
   $T.connect(node, [self]);
-  const r = ($views.t as $Fn)(self);
+  const r = $views.t(self, false);
   return $T.recordView(r, node);
 }
 
@@ -4409,7 +4408,7 @@ const O_t_: $A.Operator = { name: "t_", publicName: "t", overload: "", kind: "vi
 export function t_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_t_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, ($views.t as $Fn)(self, true));
+    $T.adoptGeometry(self, $views.t(self, true));
     self._version.value++;
     return self;
   }
@@ -4417,7 +4416,7 @@ export function t_(self: Tensor): Tensor {
   const node = new $N.t_Backward();
   node.inplace = true;
   $T.connect(node, [self]);
-  $T.adoptGeometry(self, ($views.t as $Fn)(self, true));
+  $T.adoptGeometry(self, $views.t(self, true));
   self._version.value++;
   $T.rebaseView(self, node);
   return self;
@@ -4426,12 +4425,12 @@ export function t_(self: Tensor): Tensor {
 const O_transpose: $A.Operator = { name: "transpose", publicName: "transpose", overload: "", kind: "view", run: transpose, args: ["self","dim0","dim1"], devices: null };
 export function transpose(self: Tensor, dim0: number, dim1: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_transpose, [self, dim0, dim1]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.transpose as $Fn)(self, dim0, dim1);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.transpose(self, dim0, dim1);
   const node = new $N.transpose_Backward();
   $T.connect(node, [self]);
   node.dim0 = dim0;
   node.dim1 = dim1;
-  const r = ($views.transpose as $Fn)(self, dim0, dim1);
+  const r = $views.transpose(self, dim0, dim1);
   return $T.recordView(r, node);
 }
 
@@ -4439,7 +4438,7 @@ const O_transpose_: $A.Operator = { name: "transpose_", publicName: "transpose",
 export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_transpose_, [self, dim0, dim1]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, ($views.transpose as $Fn)(self, dim0, dim1, true));
+    $T.adoptGeometry(self, $views.transpose(self, dim0, dim1));
     self._version.value++;
     return self;
   }
@@ -4449,7 +4448,7 @@ export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor {
   $T.connect(node, [self]);
   node.dim0 = dim0;
   node.dim1 = dim1;
-  $T.adoptGeometry(self, ($views.transpose as $Fn)(self, dim0, dim1, true));
+  $T.adoptGeometry(self, $views.transpose(self, dim0, dim1));
   self._version.value++;
   $T.rebaseView(self, node);
   return self;
@@ -4458,46 +4457,46 @@ export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor {
 const O_permute: $A.Operator = { name: "permute", publicName: "permute", overload: "", kind: "view", run: permute, args: ["self","dims"], devices: null };
 export function permute(self: Tensor, dims: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_permute, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.permute as $Fn)(self, dims);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.permute(self, dims);
   const node = new $N.permute_Backward();
   $T.connect(node, [self]);
   node.dims = dims;
-  const r = ($views.permute as $Fn)(self, dims);
+  const r = $views.permute(self, dims);
   return $T.recordView(r, node);
 }
 
 const O_movedim: $A.Operator = { name: "movedim", publicName: "movedim", overload: "", kind: "composite", run: movedim, args: ["self","source","destination"], devices: null };
 export function movedim(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_movedim, [self, source, destination]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.movedim as $Fn)(self, source, destination);
+  return $C.movedim(self, source, destination);
 }
 
 const O_numpy_T: $A.Operator = { name: "numpy_T", publicName: "numpyT", overload: "", kind: "composite", run: numpy_T, args: ["self"], devices: null };
 export function numpy_T(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_numpy_T, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.reverseDims as $Fn)(self);
+  return $C.reverseDims(self);
 }
 
 const O_T: $A.Operator = { name: "T", publicName: "T", overload: "", kind: "composite", run: T, args: ["self"], devices: null };
 export function T(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_T, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.reverseDims as $Fn)(self);
+  return $C.reverseDims(self);
 }
 
 const O_mT: $A.Operator = { name: "mT", publicName: "mT", overload: "", kind: "composite", run: mT, args: ["self"], devices: null };
 export function mT(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_mT, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.matrixTranspose as $Fn)(self);
+  return $C.matrixTranspose(self);
 }
 
 const O_squeeze: $A.Operator = { name: "squeeze", publicName: "squeeze", overload: "", kind: "view", run: squeeze, args: ["self"], devices: null };
 export function squeeze(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.squeezeAll as $Fn)(self);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.squeezeAll(self);
   const node = new $N.squeeze_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = ($views.squeezeAll as $Fn)(self);
+  const r = $views.squeezeAll(self);
   return $T.recordView(r, node);
 }
 
@@ -4505,7 +4504,7 @@ const O_squeeze_: $A.Operator = { name: "squeeze_", publicName: "squeeze", overl
 export function squeeze_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, ($views.squeezeAll as $Fn)(self, true));
+    $T.adoptGeometry(self, $views.squeezeAll(self));
     self._version.value++;
     return self;
   }
@@ -4514,7 +4513,7 @@ export function squeeze_(self: Tensor): Tensor {
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  $T.adoptGeometry(self, ($views.squeezeAll as $Fn)(self, true));
+  $T.adoptGeometry(self, $views.squeezeAll(self));
   self._version.value++;
   $T.rebaseView(self, node);
   return self;
@@ -4523,11 +4522,11 @@ export function squeeze_(self: Tensor): Tensor {
 const O_squeeze_dim: $A.Operator = { name: "squeeze", publicName: "squeeze", overload: "dim", kind: "view", run: squeeze_dim, args: ["self","dim"], devices: null };
 export function squeeze_dim(self: Tensor, dim: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze_dim, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.squeeze as $Fn)(self, dim);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.squeeze(self, dim);
   const node = new $N.squeeze_dim_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = ($views.squeeze as $Fn)(self, dim);
+  const r = $views.squeeze(self, dim);
   return $T.recordView(r, node);
 }
 
@@ -4535,7 +4534,7 @@ const O_squeeze_dim_: $A.Operator = { name: "squeeze_", publicName: "squeeze", o
 export function squeeze_dim_(self: Tensor, dim: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze_dim_, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim, true));
+    $T.adoptGeometry(self, $views.squeeze(self, dim));
     self._version.value++;
     return self;
   }
@@ -4544,7 +4543,7 @@ export function squeeze_dim_(self: Tensor, dim: number): Tensor {
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim, true));
+  $T.adoptGeometry(self, $views.squeeze(self, dim));
   self._version.value++;
   $T.rebaseView(self, node);
   return self;
@@ -4553,11 +4552,11 @@ export function squeeze_dim_(self: Tensor, dim: number): Tensor {
 const O_squeeze_dims: $A.Operator = { name: "squeeze", publicName: "squeeze", overload: "dims", kind: "view", run: squeeze_dims, args: ["self","dim"], devices: null };
 export function squeeze_dims(self: Tensor, dim: number | readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze_dims, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.squeeze as $Fn)(self, dim);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.squeeze(self, dim);
   const node = new $N.squeeze_dims_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = ($views.squeeze as $Fn)(self, dim);
+  const r = $views.squeeze(self, dim);
   return $T.recordView(r, node);
 }
 
@@ -4565,7 +4564,7 @@ const O_squeeze_dims_: $A.Operator = { name: "squeeze_", publicName: "squeeze", 
 export function squeeze_dims_(self: Tensor, dim: number | readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze_dims_, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim, true));
+    $T.adoptGeometry(self, $views.squeeze(self, dim));
     self._version.value++;
     return self;
   }
@@ -4574,7 +4573,7 @@ export function squeeze_dims_(self: Tensor, dim: number | readonly number[]): Te
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  $T.adoptGeometry(self, ($views.squeeze as $Fn)(self, dim, true));
+  $T.adoptGeometry(self, $views.squeeze(self, dim));
   self._version.value++;
   $T.rebaseView(self, node);
   return self;
@@ -4583,11 +4582,11 @@ export function squeeze_dims_(self: Tensor, dim: number | readonly number[]): Te
 const O_unsqueeze: $A.Operator = { name: "unsqueeze", publicName: "unsqueeze", overload: "", kind: "view", run: unsqueeze, args: ["self","dim"], devices: null };
 export function unsqueeze(self: Tensor, dim: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_unsqueeze, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.unsqueeze as $Fn)(self, dim);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.unsqueeze(self, dim);
   const node = new $N.unsqueeze_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = ($views.unsqueeze as $Fn)(self, dim);
+  const r = $views.unsqueeze(self, dim);
   return $T.recordView(r, node);
 }
 
@@ -4595,7 +4594,7 @@ const O_unsqueeze_: $A.Operator = { name: "unsqueeze_", publicName: "unsqueeze",
 export function unsqueeze_(self: Tensor, dim: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_unsqueeze_, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
-    $T.adoptGeometry(self, ($views.unsqueeze as $Fn)(self, dim, true));
+    $T.adoptGeometry(self, $views.unsqueeze(self, dim));
     self._version.value++;
     return self;
   }
@@ -4604,7 +4603,7 @@ export function unsqueeze_(self: Tensor, dim: number): Tensor {
   node.inplace = true;
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  $T.adoptGeometry(self, ($views.unsqueeze as $Fn)(self, dim, true));
+  $T.adoptGeometry(self, $views.unsqueeze(self, dim));
   self._version.value++;
   $T.rebaseView(self, node);
   return self;
@@ -4613,20 +4612,20 @@ export function unsqueeze_(self: Tensor, dim: number): Tensor {
 const O_select: $A.Operator = { name: "select", publicName: "select", overload: "", kind: "view", run: select, args: ["self","dim","index"], devices: null };
 export function select(self: Tensor, dim: number, index: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_select, [self, dim, index]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.select as $Fn)(self, dim, index);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.select(self, dim, index);
   const node = new $N.select_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.index = index;
   node.self = $S.geometry(self);
-  const r = ($views.select as $Fn)(self, dim, index);
+  const r = $views.select(self, dim, index);
   return $T.recordView(r, node);
 }
 
 const O_slice: $A.Operator = { name: "slice", publicName: "slice", overload: "", kind: "view", run: slice, args: ["self","dim","start","end","step"], devices: null };
 export function slice(self: Tensor, dim: number, start: number | null, end: number | null, step: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_slice, [self, dim, start, end, step]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.slice as $Fn)(self, dim, start, end, step);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.slice(self, dim, start, end, step);
   const node = new $N.slice_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
@@ -4634,155 +4633,155 @@ export function slice(self: Tensor, dim: number, start: number | null, end: numb
   node.end = end;
   node.step = step;
   node.self = $S.geometry(self);
-  const r = ($views.slice as $Fn)(self, dim, start, end, step);
+  const r = $views.slice(self, dim, start, end, step);
   return $T.recordView(r, node);
 }
 
 const O_narrow: $A.Operator = { name: "narrow", publicName: "narrow", overload: "", kind: "composite", run: narrow, args: ["self","dim","start","length"], devices: null };
 export function narrow(self: Tensor, dim: number, start: number, length: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_narrow, [self, dim, start, length]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.narrow as $Fn)(self, dim, start, length);
+  return $C.narrow(self, dim, start, length);
 }
 
 const O_narrow_Tensor: $A.Operator = { name: "narrow", publicName: "narrow", overload: "Tensor", kind: "composite", run: narrow_Tensor, args: ["self","dim","start","length"], devices: null };
 export function narrow_Tensor(self: Tensor, dim: number, start: Tensor, length: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_narrow_Tensor, [self, dim, start, length]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.narrow as $Fn)(self, dim, start, length);
+  return $C.narrow(self, dim, start, length);
 }
 
 const O_diagonal: $A.Operator = { name: "diagonal", publicName: "diagonal", overload: "", kind: "view", run: diagonal, args: ["self","offset","dim1","dim2"], devices: null };
 export function diagonal(self: Tensor, offset: number, dim1: number, dim2: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_diagonal, [self, offset, dim1, dim2]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.diagonal as $Fn)(self, offset, dim1, dim2);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.diagonal(self, offset, dim1, dim2);
   const node = new $N.diagonal_Backward();
   $T.connect(node, [self]);
   node.offset = offset;
   node.dim1 = dim1;
   node.dim2 = dim2;
   node.self = $S.geometry(self);
-  const r = ($views.diagonal as $Fn)(self, offset, dim1, dim2);
+  const r = $views.diagonal(self, offset, dim1, dim2);
   return $T.recordView(r, node);
 }
 
 const O_unbind: $A.Operator = { name: "unbind", publicName: "unbind", overload: "", kind: "view", run: unbind, args: ["self","dim"], devices: null };
 export function unbind(self: Tensor, dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_unbind, [self, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_split.unbind as $Fn)(self, dim);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.unbind(self, dim);
   const node = new $N.unbind_Backward();
   $T.connect(node, [self]);
   node.dim = dim;
   node.self = $S.geometry(self);
-  const r = ($views_split.unbind as $Fn)(self, dim);
+  const r = $views_split.unbind(self, dim);
   return $T.recordView(r, node);
 }
 
 const O_split: $A.Operator = { name: "split", publicName: "split", overload: "", kind: "view", run: split, args: ["self","splitSize","dim"], devices: null };
 export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_split, [self, splitSize, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_split.split as $Fn)(self, splitSize, dim);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.split(self, splitSize, dim);
   const node = new $N.split_Backward();
   $T.connect(node, [self]);
   node.splitSize = splitSize;
   node.dim = dim;
   node.self = $S.geometry(self);
-  const r = ($views_split.split as $Fn)(self, splitSize, dim);
+  const r = $views_split.split(self, splitSize, dim);
   return $T.recordView(r, node);
 }
 
 const O_split_sizes: $A.Operator = { name: "split", publicName: "split", overload: "sizes", kind: "view", run: split_sizes, args: ["self","splitSize","dim"], devices: null };
 export function split_sizes(self: Tensor, splitSize: readonly number[], dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_split_sizes, [self, splitSize, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_split.splitWithSizes as $Fn)(self, splitSize, dim);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.splitWithSizes(self, splitSize, dim);
   const node = new $N.split_sizes_Backward();
   $T.connect(node, [self]);
   node.splitSize = splitSize;
   node.dim = dim;
   node.self = $S.geometry(self);
-  const r = ($views_split.splitWithSizes as $Fn)(self, splitSize, dim);
+  const r = $views_split.splitWithSizes(self, splitSize, dim);
   return $T.recordView(r, node);
 }
 
 const O_split_with_sizes: $A.Operator = { name: "split_with_sizes", publicName: "splitWithSizes", overload: "", kind: "view", run: split_with_sizes, args: ["self","splitSizes","dim"], devices: null };
 export function split_with_sizes(self: Tensor, splitSizes: readonly number[], dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_split_with_sizes, [self, splitSizes, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views_split.splitWithSizes as $Fn)(self, splitSizes, dim);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.splitWithSizes(self, splitSizes, dim);
   const node = new $N.split_with_sizes_Backward();
   $T.connect(node, [self]);
   node.splitSizes = splitSizes;
   node.dim = dim;
   node.self = $S.geometry(self);
-  const r = ($views_split.splitWithSizes as $Fn)(self, splitSizes, dim);
+  const r = $views_split.splitWithSizes(self, splitSizes, dim);
   return $T.recordView(r, node);
 }
 
 const O_chunk: $A.Operator = { name: "chunk", publicName: "chunk", overload: "", kind: "composite", run: chunk, args: ["self","chunks","dim"], devices: null };
 export function chunk(self: Tensor, chunks: number, dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_chunk, [self, chunks, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  return ($C.chunk as $Fn)(self, chunks, dim);
+  return $C.chunk(self, chunks, dim);
 }
 
 const O_tensor_split: $A.Operator = { name: "tensor_split", publicName: "tensorSplit", overload: "", kind: "composite", run: tensor_split, args: ["self","sections","dim"], devices: null };
 export function tensor_split(self: Tensor, sections: number, dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_tensor_split, [self, sections, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  return ($C.tensorSplit as $Fn)(self, sections, dim);
+  return $C.tensorSplit(self, sections, dim);
 }
 
 const O_tensor_split_indices: $A.Operator = { name: "tensor_split", publicName: "tensorSplit", overload: "indices", kind: "composite", run: tensor_split_indices, args: ["self","indices","dim"], devices: null };
 export function tensor_split_indices(self: Tensor, indices: readonly number[], dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_tensor_split_indices, [self, indices, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  return ($C.tensorSplitAt as $Fn)(self, indices, dim);
+  return $C.tensorSplitAt(self, indices, dim);
 }
 
 const O_tensor_split_tensor: $A.Operator = { name: "tensor_split", publicName: "tensorSplit", overload: "tensor", kind: "composite", run: tensor_split_tensor, args: ["self","tensorIndicesOrSections","dim"], devices: null };
 export function tensor_split_tensor(self: Tensor, tensorIndicesOrSections: Tensor, dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_tensor_split_tensor, [self, tensorIndicesOrSections, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
-  return ($C.tensorSplitBy as $Fn)(self, tensorIndicesOrSections, dim);
+  return $C.tensorSplitBy(self, tensorIndicesOrSections, dim);
 }
 
 const O_unfold: $A.Operator = { name: "unfold", publicName: "unfold", overload: "", kind: "view", run: unfold, args: ["self","dimension","size","step"], devices: null };
 export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_unfold, [self, dimension, size, step]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.unfold as $Fn)(self, dimension, size, step);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.unfold(self, dimension, size, step);
   const node = new $N.unfold_Backward();
   $T.connect(node, [self]);
   node.dimension = dimension;
   node.size = size;
   node.step = step;
   node.self = $S.geometry(self);
-  const r = ($views.unfold as $Fn)(self, dimension, size, step);
+  const r = $views.unfold(self, dimension, size, step);
   return $T.recordView(r, node);
 }
 
 const O_flatten: $A.Operator = { name: "flatten", publicName: "flatten", overload: "", kind: "composite", run: flatten, args: ["self","startDim","endDim"], devices: null };
 export function flatten(self: Tensor, startDim: number, endDim: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_flatten, [self, startDim, endDim]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.flatten as $Fn)(self, startDim, endDim);
+  return $C.flatten(self, startDim, endDim);
 }
 
 const O_unflatten: $A.Operator = { name: "unflatten", publicName: "unflatten", overload: "", kind: "composite", run: unflatten, args: ["self","dim","sizes"], devices: null };
 export function unflatten(self: Tensor, dim: number, sizes: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_unflatten, [self, dim, sizes]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.unflatten as $Fn)(self, dim, sizes);
+  return $C.unflatten(self, dim, sizes);
 }
 
 const O_ravel: $A.Operator = { name: "ravel", publicName: "ravel", overload: "", kind: "composite", run: ravel, args: ["self"], devices: null };
 export function ravel(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_ravel, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.ravel as $Fn)(self);
+  return $C.ravel(self);
 }
 
 const O_alias: $A.Operator = { name: "alias", publicName: "alias", overload: "", kind: "view", run: alias, args: ["self"], devices: null };
 export function alias(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_alias, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return ($views.alias as $Fn)(self);
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $views.alias(self);
   const node = new $N.alias_Backward();
   $T.connect(node, [self]);
-  const r = ($views.alias as $Fn)(self);
+  const r = $views.alias(self);
   return $T.recordView(r, node);
 }
 
 const O_detach: $A.Operator = { name: "detach", publicName: "detach", overload: "", kind: "composite", run: detach, args: ["self"], devices: null };
 export function detach(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_detach, [self]); if (r !== $A.PROCEED) return r as Tensor; }
-  return ($C.detach as $Fn)(self);
+  return $C.detach(self);
 }

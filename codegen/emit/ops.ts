@@ -47,7 +47,7 @@ export const isMulti = (op: Op): boolean => op.results !== undefined || op.multi
 
 export function resultType(op: Op): string {
   if (op.multiOutput) return "Tensor[]";
-  if (op.results !== undefined) return `Named<${JSON.stringify(op.results)}>`;
+  if (op.results !== undefined) return `Named<readonly ${JSON.stringify(op.results)}>`;
   return RESULT_OVERRIDES[op.name] ?? "Tensor";
 }
 
@@ -65,18 +65,32 @@ function moduleOf(impl: string): [string, string] {
   return [module as string, fn as string];
 }
 
+/** A call with the arguments that the function takes: `out` and whether the call is in place may be left out. */
+function call(op: Op, model: Model, target: string, key: string, args: readonly string[], tail: string[]): string {
+  const takes = model.arities.get(key);
+  if (takes === undefined) throw new SchemaError(op.where, `there is no function ${key}`);
+  const all = [...args, ...tail];
+  // Whether the result wants gradients is seen to here.
+  const needed = args.at(-1) === "requiresGrad" ? args.length - 1 : args.length;
+  if (takes < needed || takes > all.length) {
+    throw new SchemaError(op.where, `${key} takes ${takes} arguments, "${op.key}" has ${needed} to ${all.length}`);
+  }
+  return `${target}(${all.slice(0, takes).join(", ")})`;
+}
+
 /** The expression that computes: all arguments, then out and whether the call is in place. */
-function forward(op: Op, out: string, inplace: boolean): string {
+function forward(op: Op, model: Model, out: string, inplace: boolean): string {
   const args = op.args.map((a) => a.name);
   if (op.kind === "composite") {
     const [, fn] = moduleOf(op.impl as string);
-    return `($C.${fn} as $Fn)(${[...args, ...(has(op, "out") || has(op, "inplace") ? [out] : [])].join(", ")})`;
+    const tail = has(op, "out") || has(op, "inplace") ? [out] : [];
+    return call(op, model, `$C.${fn}`, `composites.${fn}`, args, tail);
   }
   if (op.impl !== undefined) {
     const [module, fn] = moduleOf(op.impl);
-    const tail = op.kind === "view" ? (inplace ? ["true"] : []) : op.kind === "factory" ? [] : [out, String(inplace)];
+    const tail = op.kind === "view" ? [String(inplace)] : op.kind === "factory" ? [] : [out, String(inplace)];
     if (op.kind === "factory" && has(op, "out")) tail.push(out);
-    return `($${module}.${fn} as $Fn)(${[...args, ...tail].join(", ")})`;
+    return call(op, model, `$${module}.${fn}`, `${module}.${fn}`, args, tail);
   }
   const p = `P_${op.fn}`;
   const tensors = op.args.filter(isTensorArg).map((a) => a.name);
@@ -193,7 +207,7 @@ function seam(op: Op, form: "plain" | "inplace"): { constant: string; statement:
   };
 }
 
-function emitPlain(op: Op, plan: NodePlan | null): string[] {
+function emitPlain(op: Op, plan: NodePlan | null, model: Model): string[] {
   const withOut = has(op, "out");
   const outName = withOut ? "out" : "undefined";
   const type = resultType(op);
@@ -206,9 +220,9 @@ function emitPlain(op: Op, plan: NodePlan | null): string[] {
     if (op.grad !== "none" && !op.inplaceGradOnly && op.node !== "NotImplemented") {
       lines.push(`    $T.checkOut("${op.name}", out, [${inputs.join(", ")}]);`);
     }
-    lines.push(`    return $T.finishOut(${forward(op, "out", false)}, out) as ${type};`, "  }");
+    lines.push(`    return $T.finishOut(${forward(op, model, "out", false)}, out) as ${type};`, "  }");
   }
-  const call = forward(op, op.kind === "composite" ? outName : "undefined", false);
+  const call = forward(op, model, op.kind === "composite" ? outName : "undefined", false);
   if (plan === null) {
     const leaf = op.kind === "factory" && op.args.some((a) => a.name === "requiresGrad");
     lines.push(leaf ? `  return $T.leaf(${call}, requiresGrad);` : `  return ${call};`);
@@ -225,7 +239,7 @@ function emitPlain(op: Op, plan: NodePlan | null): string[] {
   return lines;
 }
 
-function emitInplace(op: Op, plan: NodePlan | null): string[] {
+function emitInplace(op: Op, plan: NodePlan | null, model: Model): string[] {
   const self = (op.args[0] as Arg).name;
   const list = params(op, false).replace(/^(\w+): [^,]+/, "$1: Tensor");
   const { constant, statement } = seam(op, "inplace");
@@ -233,7 +247,7 @@ function emitInplace(op: Op, plan: NodePlan | null): string[] {
   const geometryOnly = op.kind === "view";
   if (op.kind === "composite") {
     lines.push(
-      `  return ($C as any).${moduleOf(op.impl as string)[1]}_(${op.args.map((a) => a.name).join(", ")});`,
+      `  return $C.${moduleOf(op.impl as string)[1]}_(${op.args.map((a) => a.name).join(", ")});`,
       "}",
       "",
     );
@@ -244,7 +258,7 @@ function emitInplace(op: Op, plan: NodePlan | null): string[] {
     .filter(isTensorArg)
     .map((a) => a.name);
   const check = `$T.checkInplace(${self}${others.length > 0 ? `, [${others.join(", ")}]` : ""});`;
-  const call = geometryOnly ? `$T.adoptGeometry(${self}, ${forward(op, "", true)})` : forward(op, self, true);
+  const call = geometryOnly ? `$T.adoptGeometry(${self}, ${forward(op, model, "", true)})` : forward(op, model, self, true);
   const write =
     op.kind === "pointwise" && !op.checksFirst
       ? [
@@ -317,9 +331,9 @@ export function emitOps(model: Model): string {
     if (op.impl !== undefined && op.kind !== "composite") modules.add(moduleOf(op.impl)[0]);
     if (op.kind === "pointwise" && op.impl === undefined) body.push(pointwiseConstant(op, model), "");
     if (has(op, "function") || has(op, "method") || has(op, "property") || op.internal) {
-      body.push(...emitPlain(op, op.inplaceGradOnly ? null : plan));
+      body.push(...emitPlain(op, op.inplaceGradOnly ? null : plan, model));
     }
-    if (has(op, "inplace")) body.push(...emitInplace(op, plan));
+    if (has(op, "inplace")) body.push(...emitInplace(op, plan, model));
   }
   modules.add("pointwise");
   const head = [
@@ -341,7 +355,6 @@ export function emitOps(model: Model): string {
     "",
     "type StorageLike = any;",
     "// Each function checks and computes what its schema entry says; the arguments follow the entry.",
-    "type $Fn = (...args: any[]) => any;",
     "",
   ];
   return [...head, ...body].join("\n");

@@ -1,6 +1,6 @@
 /** Loads the schema, checks it, and gives the one model that every emitter reads. */
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { Node, Project } from "ts-morph";
 import { exportedLiteral, type Literal, SchemaError, unwrap } from "./literal.ts";
 import type { ArgSchema, DTypeRow, NativeRow, OpSchema, Role, StatusRow, TextSchema } from "./types.ts";
@@ -45,6 +45,8 @@ export interface Model {
   /** Kernels that also have the numbers-only call. */
   readonly fast: readonly { path: string; computes: readonly string[]; arity: number }[];
   readonly formulaHelpers: readonly string[];
+  /** How many arguments the functions take that compute: `module.function`, `composites.function`. */
+  readonly arities: ReadonlyMap<string, number>;
 }
 
 const ROOT = join(import.meta.dir, "..", "..");
@@ -139,6 +141,24 @@ function formulaHelpers(project: Project): string[] {
   return names;
 }
 
+/** The exported functions of the files that entries name, with the number of their parameters. */
+function implementations(project: Project): Map<string, number> {
+  const src = join(ROOT, "src");
+  const files = (dir: string): string[] => readdirSync(join(src, dir)).map((file) => join(src, dir, file));
+  const modules = new Map<string, string>();
+  for (const path of files("dispatch")) modules.set(path, basename(path, ".ts").replaceAll("-", "_"));
+  for (const path of files("autograd")) if (/composites-[\w-]+\.ts$/.test(path)) modules.set(path, "composites");
+  const sources = [...modules].map(([path, module]) => ({ module, source: project.addSourceFileAtPath(path) }));
+  const found = new Map<string, number>();
+  for (const { module, source } of sources) {
+    for (const [name, [declared]] of source.getExportedDeclarations()) {
+      const [signature] = declared === undefined ? [] : declared.getType().getCallSignatures();
+      if (signature !== undefined) found.set(`${module}.${name}`, signature.getParameters().length);
+    }
+  }
+  return found;
+}
+
 export function loadModel(): Model {
   const project = new Project({ skipAddingFilesFromTsConfig: true, skipFileDependencyResolution: true });
   const schemaDir = join(ROOT, "codegen", "schema");
@@ -167,6 +187,7 @@ export function loadModel(): Model {
     kernels: [...new Set(ops.flatMap((op) => op.kernels ?? []))].sort(),
     fast: fastKernels(ops),
     formulaHelpers: formulaHelpers(project),
+    arities: implementations(project),
   };
 }
 

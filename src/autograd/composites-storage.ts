@@ -7,7 +7,7 @@ import { isContiguousIn, suggestedFormat } from "../dispatch/copy.ts";
 import { contiguousFormat, type MemoryFormat, preserveFormat } from "../dispatch/memory-format.ts";
 import { requiresGrad } from "../dispatch/mode.ts";
 import { resize as resizeStorage, setSource, storageOf } from "../dispatch/storage-ops.ts";
-import type { Device } from "../tensor/device.ts";
+import { CPU, type Device } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import * as dtypes from "../tensor/dtype.ts";
 import { RuntimeError, TypeError } from "../tensor/errors.ts";
@@ -101,8 +101,8 @@ export const bool = converter(dtypes.bool);
 export const cfloat = converter(dtypes.complex64);
 export const cdouble = converter(dtypes.complex128);
 
-export function cpu(self: Tensor): Tensor {
-  return self;
+export function cpu(self: Tensor, format: MemoryFormat | null): Tensor {
+  return toDevice(self, CPU, null, false, false, format);
 }
 
 export function isSetTo(self: Tensor, other: Tensor): boolean {

@@ -136,7 +136,8 @@ export function requireInBounds(
   }
 }
 
-export function expand(self: Tensor, size: readonly number[]): Tensor {
+/** `_implicit` is of no consequence, as in torch. */
+export function expand(self: Tensor, size: readonly number[], _implicit = false): Tensor {
   const have = self._shape;
   const lead = size.length - have.length;
   if (lead < 0) {
