@@ -8,11 +8,11 @@ import type { Named } from "../src/dispatch/named.ts";
 import type { Scalar } from "../src/tensor/complex.ts";
 import type { DeviceLike } from "../src/tensor/device.ts";
 import type { DTypeLike } from "../src/tensor/dtype.ts";
-import { Tensor } from "../src/tensor/tensor.ts";
+import type { UntypedStorage } from "../src/tensor/storage.ts";
+import { Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
 
 const REQUIRED = A.REQUIRED;
-type StorageLike = any;
 
 /**
  * The absolute value of each element; the modulus of complex ones, which gives the real dtype.

@@ -8,11 +8,11 @@ import type { Named } from "../src/dispatch/named.ts";
 import type { Scalar } from "../src/tensor/complex.ts";
 import type { DeviceLike } from "../src/tensor/device.ts";
 import type { DTypeLike } from "../src/tensor/dtype.ts";
-import { Tensor } from "../src/tensor/tensor.ts";
+import type { UntypedStorage } from "../src/tensor/storage.ts";
+import { Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
 
 const REQUIRED = A.REQUIRED;
-type StorageLike = any;
 
 /**
  * The absolute value of each element; the modulus of complex ones, which gives the real dtype.
@@ -1676,22 +1676,22 @@ export function scatterAdd_(...args: any[]): any {
 }
 
 const T__set_: A.Overload[] = [
-  { fn: O.set_, args: [["self","Tensor",REQUIRED], ["source","Any?",null], ["storageOffset","Int",0], ["size","Dims?",null], ["stride","Dims?",null]], positional: 5, out: 0 },
+  { fn: O.set_, args: [["self","Tensor",REQUIRED], ["source","Source?",null], ["storageOffset","Int",0], ["size","Dims?",null], ["stride","Dims?",null]], positional: 5, out: 0 },
 ];
 /**
  * Makes the tensor a region of another storage or tensor; without arguments, an empty one.
  * Writes into the tensor itself, which is also returned.
  * @torch torch.set_
  */
-export function set_(self: Tensor, source: any, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): Tensor;
+export function set_(self: Tensor, source: Tensor | TypedStorageLike | UntypedStorage | null, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): Tensor;
 /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
-export function set_(self: Tensor, source: any, storageOffset: number, size: number | readonly number[] | null, options?: { stride?: number | readonly number[] | null }): Tensor;
+export function set_(self: Tensor, source: Tensor | TypedStorageLike | UntypedStorage | null, storageOffset: number, size: number | readonly number[] | null, options?: { stride?: number | readonly number[] | null }): Tensor;
 /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
-export function set_(self: Tensor, source: any, storageOffset: number, options?: { size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
+export function set_(self: Tensor, source: Tensor | TypedStorageLike | UntypedStorage | null, storageOffset: number, options?: { size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
 /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
-export function set_(self: Tensor, source: any, options?: { storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
+export function set_(self: Tensor, source: Tensor | TypedStorageLike | UntypedStorage | null, options?: { storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
 /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
-export function set_(self: Tensor, options?: { source?: any; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
+export function set_(self: Tensor, options?: { source?: Tensor | TypedStorageLike | UntypedStorage | null; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
 export function set_(...args: any[]): any {
   if (args.length === 1 && args[0] instanceof Tensor) return O.set_(args[0], null, 0, null, null);
   return A.call("set_", T__set_, args);

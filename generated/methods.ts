@@ -7,12 +7,12 @@ import type { Named } from "../src/dispatch/named.ts";
 import type { Scalar } from "../src/tensor/complex.ts";
 import type { DeviceLike } from "../src/tensor/device.ts";
 import type { DTypeLike } from "../src/tensor/dtype.ts";
-import type { Tensor } from "../src/tensor/tensor.ts";
-import * as F from "./functional.ts";
+import type { UntypedStorage } from "../src/tensor/storage.ts";
+import type { Tensor, TypedStorageLike } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
+import * as F from "./functional.ts";
 import * as M from "./method-functions.ts";
 
-type StorageLike = any;
 
 /** The operators that are methods of Tensor. */
 export interface TensorMethods {
@@ -2195,15 +2195,15 @@ export interface TensorMethods {
    * Writes into the tensor itself, which is also returned.
    * @torch torch.set_
    */
-  set_(source: any, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): this;
+  set_(source: Tensor | TypedStorageLike | UntypedStorage | null, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): this;
   /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
-  set_(source: any, storageOffset: number, size: number | readonly number[] | null, options?: { stride?: number | readonly number[] | null }): this;
+  set_(source: Tensor | TypedStorageLike | UntypedStorage | null, storageOffset: number, size: number | readonly number[] | null, options?: { stride?: number | readonly number[] | null }): this;
   /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
-  set_(source: any, storageOffset: number, options?: { size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): this;
+  set_(source: Tensor | TypedStorageLike | UntypedStorage | null, storageOffset: number, options?: { size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): this;
   /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
-  set_(source: any, options?: { storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): this;
+  set_(source: Tensor | TypedStorageLike | UntypedStorage | null, options?: { storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): this;
   /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
-  set_(options?: { source?: any; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): this;
+  set_(options?: { source?: Tensor | TypedStorageLike | UntypedStorage | null; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): this;
   /**
    * The tensor as int16.
    * @example

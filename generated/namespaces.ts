@@ -8,11 +8,11 @@ import type { Named } from "../src/dispatch/named.ts";
 import type { Scalar } from "../src/tensor/complex.ts";
 import type { DeviceLike } from "../src/tensor/device.ts";
 import type { DTypeLike } from "../src/tensor/dtype.ts";
-import { Tensor } from "../src/tensor/tensor.ts";
+import type { UntypedStorage } from "../src/tensor/storage.ts";
+import { Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
 
 const REQUIRED = A.REQUIRED;
-type StorageLike = any;
 
 const T_nn_functional_dropout: A.Overload[] = [
   { fn: O.nn_functional_dropout, args: [["input","Tensor",REQUIRED], ["p","Float",0.5], ["training","Bool",true], ["inplace","Bool",false]], positional: 4, out: 0 },

@@ -3,6 +3,12 @@
 import { type Gradients, Node } from "../src/autograd/node.ts";
 import { formulas as F } from "../src/autograd/registry.ts";
 import * as S from "../src/autograd/saved.ts";
+import type { Generator } from "../src/dispatch/generator.ts";
+import type { MemoryFormat } from "../src/dispatch/memory-format.ts";
+import type { Scalar } from "../src/tensor/complex.ts";
+import type { Device } from "../src/tensor/device.ts";
+import type { DType } from "../src/tensor/dtype.ts";
+import type { Storage } from "../src/tensor/storage.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 
 export class index_Backward extends Node {
@@ -14,7 +20,7 @@ export class index_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const indices: any = S.unpack(this.indices, this);
+    const indices = S.unpack(this.indices, this) as readonly (Tensor | null)[];
     const self = this.self;
     return [
       this.needs(0) ? F.indexBackward(grad, self.shape, indices) : null,
@@ -31,12 +37,12 @@ export class index_put_Backward extends Node {
     return "IndexPutBackward0";
   }
   indices!: S.Saved;
-  accumulate!: any;
+  accumulate!: boolean;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const accumulate: any = this.accumulate;
-    const indices: any = S.unpack(this.indices, this);
+    const accumulate = this.accumulate;
+    const indices = S.unpack(this.indices, this) as readonly (Tensor | null)[];
     return [
       this.needs(0) ? F.indexPutBackward(grad, indices, accumulate) : null,
       this.needs(1) ? F.indexOf(grad, indices) : null,
@@ -52,14 +58,14 @@ export class index_select_Backward extends Node {
   override get name(): string {
     return "IndexSelectBackward0";
   }
-  dim!: any;
+  dim!: number;
   index!: S.Saved;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const index: any = S.unpack(this.index, this);
+    const dim = this.dim;
+    const index = S.unpack(this.index, this) as Tensor;
     const self = this.self;
     return [
       this.needs(0) ? F.indexSelectBackward(grad, self.shape, dim, index) : null,
@@ -75,17 +81,17 @@ export class index_add_Backward extends Node {
   override get name(): string {
     return "IndexAddBackward0";
   }
-  dim!: any;
+  dim!: number;
   index!: S.Saved;
   source!: S.Saved;
-  alpha!: any;
+  alpha!: Scalar;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const alpha: any = this.alpha;
-    const dim: any = this.dim;
-    const index: any = S.unpack(this.index, this);
-    const source: any = S.unpack(this.source, this);
+    const alpha = this.alpha;
+    const dim = this.dim;
+    const index = S.unpack(this.index, this) as Tensor;
+    const source = S.unpack(this.source, this) as Tensor;
     return [
       this.needs(0) ? grad : null,
       this.needs(1) ? F.scaled(grad.indexSelect(dim, index), alpha) : null,
@@ -102,15 +108,15 @@ export class index_copy_Backward extends Node {
   override get name(): string {
     return "IndexCopyBackward0";
   }
-  dim!: any;
+  dim!: number;
   index!: S.Saved;
   source!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const index: any = S.unpack(this.index, this);
-    const source: any = S.unpack(this.source, this);
+    const dim = this.dim;
+    const index = S.unpack(this.index, this) as Tensor;
+    const source = S.unpack(this.source, this) as Tensor;
     return [
       this.needs(0) ? grad.indexFill(dim, index, 0) : null,
       this.needs(1) ? grad.indexSelect(dim, index) : null,
@@ -127,13 +133,13 @@ export class index_fill_int_Tensor_Backward extends Node {
   override get name(): string {
     return "IndexFillBackward1";
   }
-  dim!: any;
+  dim!: number;
   index!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const index: any = S.unpack(this.index, this);
+    const dim = this.dim;
+    const index = S.unpack(this.index, this) as Tensor;
     return [
       this.needs(0) ? grad.indexFill(dim, index, 0) : null,
       this.needs(1) ? F.indexFillValueBackward(grad, dim, index) : null,
@@ -149,13 +155,13 @@ export class index_fill_Backward extends Node {
   override get name(): string {
     return "IndexFillBackward0";
   }
-  dim!: any;
+  dim!: number;
   index!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const index: any = S.unpack(this.index, this);
+    const dim = this.dim;
+    const index = S.unpack(this.index, this) as Tensor;
     return [
       this.needs(0) ? grad.indexFill(dim, index, 0) : null,
     ];
@@ -171,14 +177,14 @@ export class gather_Backward extends Node {
     return "GatherBackward0";
   }
   self!: S.Saved;
-  dim!: any;
+  dim!: number;
   index!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const index: any = S.unpack(this.index, this);
-    const self: any = S.unpack(this.self, this);
+    const dim = this.dim;
+    const index = S.unpack(this.index, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.gatherBackward(grad, self.shape, dim, index) : null,
     ];
@@ -194,14 +200,14 @@ export class scatter_Backward extends Node {
   override get name(): string {
     return "ScatterBackward0";
   }
-  dim!: any;
+  dim!: number;
   index!: S.Saved;
   src!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const index: any = S.unpack(this.index, this);
+    const dim = this.dim;
+    const index = S.unpack(this.index, this) as Tensor;
     const src = this.src;
     return [
       this.needs(0) ? grad.scatter(dim, index, 0) : null,
@@ -218,13 +224,13 @@ export class scatter_value_Backward extends Node {
   override get name(): string {
     return "ScatterBackward1";
   }
-  dim!: any;
+  dim!: number;
   index!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const index: any = S.unpack(this.index, this);
+    const dim = this.dim;
+    const index = S.unpack(this.index, this) as Tensor;
     return [
       this.needs(0) ? grad.scatter(dim, index, 0) : null,
     ];
@@ -270,14 +276,14 @@ export class scatter_add_Backward extends Node {
   override get name(): string {
     return "ScatterAddBackward0";
   }
-  dim!: any;
+  dim!: number;
   index!: S.Saved;
   src!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const index: any = S.unpack(this.index, this);
+    const dim = this.dim;
+    const index = S.unpack(this.index, this) as Tensor;
     const src = this.src;
     return [
       this.needs(0) ? grad : null,
@@ -298,7 +304,7 @@ export class masked_fill_Tensor_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const mask: any = S.unpack(this.mask, this);
+    const mask = S.unpack(this.mask, this) as Tensor;
     return [
       this.needs(0) ? grad.maskedFill(mask, 0) : null,
       this.needs(1) ? F.maskedFillValueBackward(grad, mask) : null,
@@ -318,7 +324,7 @@ export class masked_fill_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const mask: any = S.unpack(this.mask, this);
+    const mask = S.unpack(this.mask, this) as Tensor;
     return [
       this.needs(0) ? grad.maskedFill(mask, 0) : null,
     ];
@@ -338,7 +344,7 @@ export class masked_select_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const mask: any = S.unpack(this.mask, this);
+    const mask = S.unpack(this.mask, this) as Tensor;
     const self = this.self;
     return [
       this.needs(0) ? F.maskedSelectBackward(grad, self.shape, mask) : null,
@@ -359,7 +365,7 @@ export class masked_scatter_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const mask: any = S.unpack(this.mask, this);
+    const mask = S.unpack(this.mask, this) as Tensor;
     const source = this.source;
     return [
       this.needs(0) ? grad.maskedFill(mask, 0) : null,
@@ -381,7 +387,7 @@ export class take_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const index: any = S.unpack(this.index, this);
+    const index = S.unpack(this.index, this) as Tensor;
     const self = this.self;
     return [
       this.needs(0) ? F.takeBackward(grad, self.shape, index) : null,
@@ -398,13 +404,13 @@ export class put_Backward extends Node {
     return "PutBackward0";
   }
   index!: S.Saved;
-  accumulate!: any;
+  accumulate!: boolean;
   source!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const accumulate: any = this.accumulate;
-    const index: any = S.unpack(this.index, this);
+    const accumulate = this.accumulate;
+    const index = S.unpack(this.index, this) as Tensor;
     const source = this.source;
     return [
       this.needs(0) ? F.putBackward(grad, index, accumulate) : null,
@@ -421,12 +427,12 @@ export class cat_Backward extends Node {
   override get name(): string {
     return "CatBackward0";
   }
-  dim!: any;
+  dim!: number;
   tensors!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
+    const dim = this.dim;
     const tensors = this.tensors;
     return F.catBackward(grad, tensors.shape, dim);
   }
@@ -436,11 +442,11 @@ export class stack_Backward extends Node {
   override get name(): string {
     return "StackBackward0";
   }
-  dim!: any;
+  dim!: number;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
+    const dim = this.dim;
     return grad.unbind(dim);
   }
 }
@@ -449,12 +455,12 @@ export class repeat_Backward extends Node {
   override get name(): string {
     return "RepeatBackward0";
   }
-  repeats!: any;
+  repeats!: readonly number[];
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const repeats: any = this.repeats;
+    const repeats = this.repeats;
     const self = this.self;
     return [
       this.needs(0) ? F.repeatBackward(grad, repeats, self.shape) : null,
@@ -466,14 +472,14 @@ export class _repeat_each_Backward extends Node {
   override get name(): string {
     return "ViewBackward0";
   }
-  count!: any;
-  dim!: any;
+  count!: number;
+  dim!: number;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const count: any = this.count;
-    const dim: any = this.dim;
+    const count = this.count;
+    const dim = this.dim;
     const self = this.self;
     return [
       this.needs(0) ? F.repeatEachBackward(grad, self.shape, count, dim) : null,
@@ -485,11 +491,11 @@ export class flip_Backward extends Node {
   override get name(): string {
     return "FlipBackward0";
   }
-  dims!: any;
+  dims!: readonly number[];
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dims: any = this.dims;
+    const dims = this.dims;
     return [
       this.needs(0) ? grad.flip(dims) : null,
     ];
@@ -505,8 +511,8 @@ export class mm_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const mat2: any = S.unpack(this.mat2, this);
-    const self: any = S.unpack(this.self, this);
+    const mat2 = S.unpack(this.mat2, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.mmSelfBackward(grad, mat2, self._strides, 1) : null,
       this.needs(1) ? F.mmOtherBackward(grad, self, mat2._strides, 1) : null,
@@ -528,8 +534,8 @@ export class bmm_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const mat2: any = S.unpack(this.mat2, this);
-    const self: any = S.unpack(this.self, this);
+    const mat2 = S.unpack(this.mat2, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? grad.bmm(F.conj(mat2.transpose(1, 2))) : null,
       this.needs(1) ? F.conj(self.transpose(1, 2)).bmm(grad) : null,
@@ -548,15 +554,15 @@ export class addmm_Backward extends Node {
   }
   mat1!: S.Saved;
   mat2!: S.Saved;
-  beta!: any;
-  alpha!: any;
+  beta!: Scalar;
+  alpha!: Scalar;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const alpha: any = this.alpha;
-    const beta: any = this.beta;
-    const mat1: any = S.unpack(this.mat1, this);
-    const mat2: any = S.unpack(this.mat2, this);
+    const alpha = this.alpha;
+    const beta = this.beta;
+    const mat1 = S.unpack(this.mat1, this) as Tensor;
+    const mat2 = S.unpack(this.mat2, this) as Tensor;
     return [
       this.needs(0) ? F.scaled(grad, beta) : null,
       this.needs(1) ? F.mmSelfBackward(grad, mat2, mat1._strides, alpha) : null,
@@ -576,15 +582,15 @@ export class baddbmm_Backward extends Node {
   }
   batch1!: S.Saved;
   batch2!: S.Saved;
-  beta!: any;
-  alpha!: any;
+  beta!: Scalar;
+  alpha!: Scalar;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const alpha: any = this.alpha;
-    const batch1: any = S.unpack(this.batch1, this);
-    const batch2: any = S.unpack(this.batch2, this);
-    const beta: any = this.beta;
+    const alpha = this.alpha;
+    const batch1 = S.unpack(this.batch1, this) as Tensor;
+    const batch2 = S.unpack(this.batch2, this) as Tensor;
+    const beta = this.beta;
     return [
       this.needs(0) ? F.scaled(grad, beta) : null,
       this.needs(1) ? F.scaled(grad.bmm(F.conj(batch2.transpose(1, 2))), alpha) : null,
@@ -604,15 +610,15 @@ export class addbmm_Backward extends Node {
   }
   batch1!: S.Saved;
   batch2!: S.Saved;
-  beta!: any;
-  alpha!: any;
+  beta!: Scalar;
+  alpha!: Scalar;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const alpha: any = this.alpha;
-    const batch1: any = S.unpack(this.batch1, this);
-    const batch2: any = S.unpack(this.batch2, this);
-    const beta: any = this.beta;
+    const alpha = this.alpha;
+    const batch1 = S.unpack(this.batch1, this) as Tensor;
+    const batch2 = S.unpack(this.batch2, this) as Tensor;
+    const beta = this.beta;
     return [
       this.needs(0) ? F.scaled(grad, beta) : null,
       this.needs(1) ? F.scaled(F.overBatch(grad, batch1.shape).bmm(F.conj(batch2.transpose(1, 2))), alpha) : null,
@@ -635,8 +641,8 @@ export class mv_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
-    const vec: any = S.unpack(this.vec, this);
+    const self = S.unpack(this.self, this) as Tensor;
+    const vec = S.unpack(this.vec, this) as Tensor;
     return [
       this.needs(0) ? grad.outer(F.conj(vec)) : null,
       this.needs(1) ? F.conj(self).t().mv(grad) : null,
@@ -655,15 +661,15 @@ export class addmv_Backward extends Node {
   }
   mat!: S.Saved;
   vec!: S.Saved;
-  beta!: any;
-  alpha!: any;
+  beta!: Scalar;
+  alpha!: Scalar;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const alpha: any = this.alpha;
-    const beta: any = this.beta;
-    const mat: any = S.unpack(this.mat, this);
-    const vec: any = S.unpack(this.vec, this);
+    const alpha = this.alpha;
+    const beta = this.beta;
+    const mat = S.unpack(this.mat, this) as Tensor;
+    const vec = S.unpack(this.vec, this) as Tensor;
     return [
       this.needs(0) ? F.scaled(grad, beta) : null,
       this.needs(1) ? F.scaled(grad.outer(F.conj(vec)), alpha) : null,
@@ -686,8 +692,8 @@ export class dot_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
-    const tensor: any = S.unpack(this.tensor, this);
+    const self = S.unpack(this.self, this) as Tensor;
+    const tensor = S.unpack(this.tensor, this) as Tensor;
     return [
       this.needs(0) ? grad.mul(F.conj(tensor)) : null,
       this.needs(1) ? grad.mul(F.conj(self)) : null,
@@ -709,8 +715,8 @@ export class vdot_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const self: any = S.unpack(this.self, this);
+    const other = S.unpack(this.other, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.conj(grad).mul(other) : null,
       this.needs(1) ? grad.mul(self) : null,
@@ -729,15 +735,15 @@ export class addr_Backward extends Node {
   }
   vec1!: S.Saved;
   vec2!: S.Saved;
-  beta!: any;
-  alpha!: any;
+  beta!: Scalar;
+  alpha!: Scalar;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const alpha: any = this.alpha;
-    const beta: any = this.beta;
-    const vec1: any = S.unpack(this.vec1, this);
-    const vec2: any = S.unpack(this.vec2, this);
+    const alpha = this.alpha;
+    const beta = this.beta;
+    const vec1 = S.unpack(this.vec1, this) as Tensor;
+    const vec2 = S.unpack(this.vec2, this) as Tensor;
     return [
       this.needs(0) ? F.scaled(grad, beta) : null,
       this.needs(1) ? F.scaled(grad.mv(F.conj(vec2)), alpha) : null,
@@ -755,15 +761,15 @@ export class _softmax_Backward extends Node {
   override get name(): string {
     return "SoftmaxBackward0";
   }
-  dim!: any;
+  dim!: number;
   self!: S.Geometry;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
+    const dim = this.dim;
     const self = this.self;
-    const result: any = S.unpack(this.result0, this);
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.softmaxBackward(grad, result, dim, self.dtype) : null,
     ];
@@ -778,15 +784,15 @@ export class _log_softmax_Backward extends Node {
   override get name(): string {
     return "LogSoftmaxBackward0";
   }
-  dim!: any;
+  dim!: number;
   self!: S.Geometry;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
+    const dim = this.dim;
     const self = this.self;
-    const result: any = S.unpack(this.result0, this);
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.logSoftmaxBackward(grad, result, dim, self.dtype) : null,
     ];
@@ -803,13 +809,13 @@ export class _softmax_backward_data_Backward extends Node {
   }
   gradOutput!: S.Saved;
   output!: S.Saved;
-  dim!: any;
+  dim!: number;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const gradOutput: any = S.unpack(this.gradOutput, this);
-    const output: any = S.unpack(this.output, this);
+    const dim = this.dim;
+    const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+    const output = S.unpack(this.output, this) as Tensor;
     const needs = this.needsList();
     const all: Gradients = this.nothing();
     if (needs[0] || needs[1]) {
@@ -832,13 +838,13 @@ export class _log_softmax_backward_data_Backward extends Node {
   }
   gradOutput!: S.Saved;
   output!: S.Saved;
-  dim!: any;
+  dim!: number;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const gradOutput: any = S.unpack(this.gradOutput, this);
-    const output: any = S.unpack(this.output, this);
+    const dim = this.dim;
+    const gradOutput = S.unpack(this.gradOutput, this) as Tensor;
+    const output = S.unpack(this.output, this) as Tensor;
     const needs = this.needsList();
     const all: Gradients = this.nothing();
     if (needs[0] || needs[1]) {
@@ -861,13 +867,13 @@ export class _mse_loss_Backward extends Node {
   }
   self!: S.Saved;
   target!: S.Saved;
-  reduction!: any;
+  reduction!: number;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const reduction: any = this.reduction;
-    const self: any = S.unpack(this.self, this);
-    const target: any = S.unpack(this.target, this);
+    const reduction = this.reduction;
+    const self = S.unpack(this.self, this) as Tensor;
+    const target = S.unpack(this.target, this) as Tensor;
     return [
       this.needs(0) ? F.mseBackward(grad, self, target, reduction) : null,
       this.needs(1) ? F.mseBackward(grad, target, self, reduction) : null,
@@ -890,8 +896,8 @@ export class eq_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const self: any = S.unpack(this.self, this);
+    const other = S.unpack(this.other, this) as Tensor | Scalar;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -914,8 +920,8 @@ export class ne_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const self: any = S.unpack(this.self, this);
+    const other = S.unpack(this.other, this) as Tensor | Scalar;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -938,8 +944,8 @@ export class lt_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const self: any = S.unpack(this.self, this);
+    const other = S.unpack(this.other, this) as Tensor | Scalar;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -962,8 +968,8 @@ export class le_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const self: any = S.unpack(this.self, this);
+    const other = S.unpack(this.other, this) as Tensor | Scalar;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -986,8 +992,8 @@ export class gt_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const self: any = S.unpack(this.self, this);
+    const other = S.unpack(this.other, this) as Tensor | Scalar;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -1010,8 +1016,8 @@ export class ge_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const self: any = S.unpack(this.self, this);
+    const other = S.unpack(this.other, this) as Tensor | Scalar;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -1032,7 +1038,7 @@ export class abs_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? grad.mul(F.sgn(self)) : null,
     ];
@@ -1064,7 +1070,7 @@ export class exp_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const result: any = S.unpack(this.result0, this);
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? grad.mul(F.conj(result)) : null,
     ];
@@ -1083,7 +1089,7 @@ export class log_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? grad.div(F.conj(self)) : null,
     ];
@@ -1102,7 +1108,7 @@ export class log1p_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? grad.div(F.conj(self.add(1))) : null,
     ];
@@ -1121,7 +1127,7 @@ export class sqrt_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const result: any = S.unpack(this.result0, this);
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? grad.div(F.conj(result).mul(2)) : null,
     ];
@@ -1140,7 +1146,7 @@ export class tanh_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const result: any = S.unpack(this.result0, this);
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.tanhBackward(grad, result) : null,
     ];
@@ -1159,7 +1165,7 @@ export class sigmoid_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const result: any = S.unpack(this.result0, this);
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.sigmoidBackward(grad, result) : null,
     ];
@@ -1178,7 +1184,7 @@ export class sin_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? grad.mul(F.conj(self.cos())) : null,
     ];
@@ -1197,7 +1203,7 @@ export class cos_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? grad.mul(F.conj(self.sin()).neg()) : null,
     ];
@@ -1216,7 +1222,7 @@ export class relu_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const result: any = S.unpack(this.result0, this);
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.thresholdBackward(grad, result) : null,
     ];
@@ -1231,11 +1237,11 @@ export class add_Backward extends Node {
   override get name(): string {
     return "AddBackward0";
   }
-  alpha!: any;
+  alpha!: Scalar;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const alpha: any = this.alpha;
+    const alpha = this.alpha;
     return [
       this.needs(0) ? grad : null,
       this.needs(1) ? F.scaled(grad, alpha) : null,
@@ -1247,11 +1253,11 @@ export class sub_Backward extends Node {
   override get name(): string {
     return "SubBackward0";
   }
-  alpha!: any;
+  alpha!: Scalar;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const alpha: any = this.alpha;
+    const alpha = this.alpha;
     return [
       this.needs(0) ? grad : null,
       this.needs(1) ? F.scaled(grad.neg(), alpha) : null,
@@ -1264,11 +1270,11 @@ export class rsub_Backward extends Node {
   override get name(): string {
     return this.special ? "RsubBackward0" : "RsubBackward1";
   }
-  alpha!: any;
+  alpha!: Scalar;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const alpha: any = this.alpha;
+    const alpha = this.alpha;
     return [
       this.needs(0) ? F.scaled(grad.neg(), alpha) : null,
       this.needs(1) ? grad : null,
@@ -1285,8 +1291,8 @@ export class mul_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const self: any = S.unpack(this.self, this);
+    const other = S.unpack(this.other, this) as Tensor | Scalar;
+    const self = S.unpack(this.self, this) as Tensor | Scalar;
     return [
       this.needs(0) ? F.mulBackward(grad, other) : null,
       this.needs(1) ? F.mulBackward(grad, self) : null,
@@ -1306,13 +1312,13 @@ export class div_Backward extends Node {
   }
   self!: S.Saved;
   other!: S.Saved;
-  roundingMode!: any;
+  roundingMode!: string | null;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const roundingMode: any = this.roundingMode;
-    const self: any = S.unpack(this.self, this);
+    const other = S.unpack(this.other, this) as Tensor | Scalar;
+    const roundingMode = this.roundingMode;
+    const self = S.unpack(this.self, this) as Tensor | Scalar;
     return [
       this.needs(0) ? F.divSelfBackward(grad, other, roundingMode) : null,
       this.needs(1) ? F.divOtherBackward(grad, self, other, roundingMode) : null,
@@ -1334,8 +1340,8 @@ export class true_divide_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const self: any = S.unpack(this.self, this);
+    const other = S.unpack(this.other, this) as Tensor | Scalar;
+    const self = S.unpack(this.self, this) as Tensor | Scalar;
     return [
       this.needs(0) ? F.divSelfBackward(grad, other, null) : null,
       this.needs(1) ? F.divOtherBackward(grad, self, other, null) : null,
@@ -1376,8 +1382,8 @@ export class remainder_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const self: any = S.unpack(this.self, this);
+    const other = S.unpack(this.other, this) as Tensor | Scalar;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? grad : null,
       this.needs(1) ? grad.neg().mul(F.floorQuotient(self, other)) : null,
@@ -1413,8 +1419,8 @@ export class fmod_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const self: any = S.unpack(this.self, this);
+    const other = S.unpack(this.other, this) as Tensor | Scalar;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? grad : null,
       this.needs(1) ? grad.neg().mul(F.truncQuotient(self, other)) : null,
@@ -1437,9 +1443,9 @@ export class pow_Tensor_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const exponent: any = S.unpack(this.exponent, this);
-    const self: any = S.unpack(this.self, this);
-    const result: any = S.unpack(this.result0, this);
+    const exponent = S.unpack(this.exponent, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.powBackwardSelf(grad, self, exponent) : null,
       this.needs(1) ? F.powBackwardExponent(grad, self, exponent, result) : null,
@@ -1458,12 +1464,12 @@ export class pow_Backward extends Node {
     return "PowBackward0";
   }
   self!: S.Saved;
-  exponent!: any;
+  exponent!: Scalar;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const exponent: any = this.exponent;
-    const self: any = S.unpack(this.self, this);
+    const exponent = this.exponent;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.powBackward(grad, self, exponent) : null,
     ];
@@ -1478,15 +1484,15 @@ export class pow_Scalar_Backward extends Node {
   override get name(): string {
     return "PowBackward2";
   }
-  self!: any;
+  self!: Scalar;
   exponent!: S.Saved;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const exponent: any = S.unpack(this.exponent, this);
-    const self: any = this.self;
-    const result: any = S.unpack(this.result0, this);
+    const exponent = S.unpack(this.exponent, this) as Tensor;
+    const self = this.self;
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.powBackwardExponent(grad, self, exponent, result) : null,
     ];
@@ -1507,8 +1513,8 @@ export class maximum_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const self: any = S.unpack(this.self, this);
+    const other = S.unpack(this.other, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.extremumBackward(grad, self, other, self.lt(other)) : null,
       this.needs(1) ? F.extremumBackward(grad, self, other, self.gt(other)) : null,
@@ -1530,8 +1536,8 @@ export class minimum_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const self: any = S.unpack(this.self, this);
+    const other = S.unpack(this.other, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.extremumBackward(grad, self, other, self.gt(other)) : null,
       this.needs(1) ? F.extremumBackward(grad, self, other, self.lt(other)) : null,
@@ -1553,8 +1559,8 @@ export class atan2_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const self: any = S.unpack(this.self, this);
+    const other = S.unpack(this.other, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
     const needs = this.needsList();
     const all: Gradients = this.nothing();
     if (needs[0] || needs[1]) {
@@ -1582,9 +1588,9 @@ export class copysign_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const other: any = S.unpack(this.other, this);
-    const self: any = S.unpack(this.self, this);
-    const result: any = S.unpack(this.result0, this);
+    const other = S.unpack(this.other, this) as Tensor | Scalar;
+    const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.copysignBackward(grad, self, result) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -1609,9 +1615,9 @@ export class lerp_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const end: any = S.unpack(this.end, this);
-    const self: any = S.unpack(this.self, this);
-    const weight: any = S.unpack(this.weight, this);
+    const end = S.unpack(this.end, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor;
+    const weight = S.unpack(this.weight, this) as Tensor | Scalar;
     return [
       this.needs(0) ? grad.mul(F.conj(F.oneMinus(weight))) : null,
       this.needs(1) ? grad.mul(F.conj(weight)) : null,
@@ -1632,13 +1638,13 @@ export class addcmul_Backward extends Node {
   }
   tensor1!: S.Saved;
   tensor2!: S.Saved;
-  value!: any;
+  value!: Scalar;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const tensor1: any = S.unpack(this.tensor1, this);
-    const tensor2: any = S.unpack(this.tensor2, this);
-    const value: any = this.value;
+    const tensor1 = S.unpack(this.tensor1, this) as Tensor;
+    const tensor2 = S.unpack(this.tensor2, this) as Tensor;
+    const value = this.value;
     return [
       this.needs(0) ? grad : null,
       this.needs(1) ? grad.mul(F.conj(tensor2.mul(value))) : null,
@@ -1658,13 +1664,13 @@ export class addcdiv_Backward extends Node {
   }
   tensor1!: S.Saved;
   tensor2!: S.Saved;
-  value!: any;
+  value!: Scalar;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const tensor1: any = S.unpack(this.tensor1, this);
-    const tensor2: any = S.unpack(this.tensor2, this);
-    const value: any = this.value;
+    const tensor1 = S.unpack(this.tensor1, this) as Tensor;
+    const tensor2 = S.unpack(this.tensor2, this) as Tensor;
+    const value = this.value;
     return [
       this.needs(0) ? grad : null,
       this.needs(1) ? F.scaled(grad.div(F.conj(tensor2)), value) : null,
@@ -1688,9 +1694,9 @@ export class clamp_Tensor_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const max: any = S.unpack(this.max, this);
-    const min: any = S.unpack(this.min, this);
-    const self: any = S.unpack(this.self, this);
+    const max = S.unpack(this.max, this) as Tensor | null;
+    const min = S.unpack(this.min, this) as Tensor | null;
+    const self = S.unpack(this.self, this) as Tensor;
     const needs = this.needsList();
     const all: Gradients = this.nothing();
     if (needs[0]) {
@@ -1716,14 +1722,14 @@ export class clamp_Backward extends Node {
     return "ClampBackward1";
   }
   self!: S.Saved;
-  min!: any;
-  max!: any;
+  min!: Scalar | null;
+  max!: Scalar | null;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const max: any = this.max;
-    const min: any = this.min;
-    const self: any = S.unpack(this.self, this);
+    const max = this.max;
+    const min = this.min;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.clampBackward(grad, self, min, max) : null,
     ];
@@ -1742,7 +1748,7 @@ export class where_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const condition: any = S.unpack(this.condition, this);
+    const condition = S.unpack(this.condition, this) as Tensor;
     return [
       this.needs(0) ? F.whereBackward(grad, condition, true) : null,
       this.needs(1) ? F.whereBackward(grad, condition, false) : null,
@@ -1919,7 +1925,7 @@ export class bernoulli_Tensor_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const p: any = S.unpack(this.p, this);
+    const p = S.unpack(this.p, this) as Tensor;
     return [
       this.needs(0) ? F.zerosOf(grad) : null,
       this.needs(1) ? F.zerosOf(p) : null,
@@ -1976,14 +1982,14 @@ export class sum_dim_IntList_Backward extends Node {
   override get name(): string {
     return "SumBackward1";
   }
-  dim!: any;
-  keepdim!: any;
+  dim!: number | readonly number[] | null;
+  keepdim!: boolean;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const keepdim: any = this.keepdim;
+    const dim = this.dim;
+    const keepdim = this.keepdim;
     const self = this.self;
     return [
       this.needs(0) ? F.sumBackward(grad, self.shape, dim, keepdim) : null,
@@ -2010,14 +2016,14 @@ export class mean_dim_Backward extends Node {
   override get name(): string {
     return "MeanBackward1";
   }
-  dim!: any;
-  keepdim!: any;
+  dim!: number | readonly number[] | null;
+  keepdim!: boolean;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const keepdim: any = this.keepdim;
+    const dim = this.dim;
+    const keepdim = this.keepdim;
     const self = this.self;
     return [
       this.needs(0) ? F.meanBackward(grad, self.shape, dim, keepdim) : null,
@@ -2033,7 +2039,7 @@ export class prod_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.prodBackward(grad, self, null, false) : null,
     ];
@@ -2049,14 +2055,14 @@ export class prod_dim_int_Backward extends Node {
     return "ProdBackward1";
   }
   self!: S.Saved;
-  dim!: any;
-  keepdim!: any;
+  dim!: number;
+  keepdim!: boolean;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const keepdim: any = this.keepdim;
-    const self: any = S.unpack(this.self, this);
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.prodBackward(grad, self, dim, keepdim) : null,
     ];
@@ -2076,8 +2082,8 @@ export class max_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
-    const result: any = S.unpack(this.result0, this);
+    const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.extremeBackward(grad, self, result, null, false) : null,
     ];
@@ -2093,17 +2099,17 @@ export class max_dim_Backward extends Node {
   override get name(): string {
     return "MaxBackward0";
   }
-  dim!: any;
-  keepdim!: any;
+  dim!: number;
+  keepdim!: boolean;
   self!: S.Geometry;
   result1!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const keepdim: any = this.keepdim;
+    const dim = this.dim;
+    const keepdim = this.keepdim;
     const self = this.self;
-    const result1: any = S.unpack(this.result1, this);
+    const result1 = S.unpack(this.result1, this) as Tensor;
     return [
       this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
     ];
@@ -2123,8 +2129,8 @@ export class min_Backward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
-    const result: any = S.unpack(this.result0, this);
+    const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.extremeBackward(grad, self, result, null, false) : null,
     ];
@@ -2140,17 +2146,17 @@ export class min_dim_Backward extends Node {
   override get name(): string {
     return "MinBackward0";
   }
-  dim!: any;
-  keepdim!: any;
+  dim!: number;
+  keepdim!: boolean;
   self!: S.Geometry;
   result1!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const keepdim: any = this.keepdim;
+    const dim = this.dim;
+    const keepdim = this.keepdim;
     const self = this.self;
-    const result1: any = S.unpack(this.result1, this);
+    const result1 = S.unpack(this.result1, this) as Tensor;
     return [
       this.needs(0) ? F.selectedBackward(grad, dim, result1, self.shape, keepdim) : null,
     ];
@@ -2166,16 +2172,16 @@ export class amax_Backward extends Node {
     return "AmaxBackward0";
   }
   self!: S.Saved;
-  dim!: any;
-  keepdim!: any;
+  dim!: number | readonly number[] | null;
+  keepdim!: boolean;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const keepdim: any = this.keepdim;
-    const self: any = S.unpack(this.self, this);
-    const result: any = S.unpack(this.result0, this);
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.amaxBackward(grad, self, result, dim, keepdim) : null,
     ];
@@ -2192,16 +2198,16 @@ export class amin_Backward extends Node {
     return "AminBackward0";
   }
   self!: S.Saved;
-  dim!: any;
-  keepdim!: any;
+  dim!: number | readonly number[] | null;
+  keepdim!: boolean;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const keepdim: any = this.keepdim;
-    const self: any = S.unpack(this.self, this);
-    const result: any = S.unpack(this.result0, this);
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.amaxBackward(grad, self, result, dim, keepdim) : null,
     ];
@@ -2217,11 +2223,11 @@ export class cumsum_Backward extends Node {
   override get name(): string {
     return "CumsumBackward0";
   }
-  dim!: any;
+  dim!: number;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
+    const dim = this.dim;
     return [
       this.needs(0) ? F.cumsumBackward(grad, dim) : null,
     ];
@@ -2233,14 +2239,14 @@ export class cumprod_Backward extends Node {
     return "CumprodBackward0";
   }
   self!: S.Saved;
-  dim!: any;
+  dim!: number;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const self: any = S.unpack(this.self, this);
-    const result: any = S.unpack(this.result0, this);
+    const dim = this.dim;
+    const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.cumprodBackward(grad, self, dim, result) : null,
     ];
@@ -2257,16 +2263,16 @@ export class var_dim_Backward extends Node {
     return "VarBackward0";
   }
   self!: S.Saved;
-  dim!: any;
-  unbiased!: any;
-  keepdim!: any;
+  dim!: number | readonly number[] | null;
+  unbiased!: boolean;
+  keepdim!: boolean;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const keepdim: any = this.keepdim;
-    const self: any = S.unpack(this.self, this);
-    const unbiased: any = this.unbiased;
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = S.unpack(this.self, this) as Tensor;
+    const unbiased = this.unbiased;
     return [
       this.needs(0) ? F.varBackward(grad, self, dim, unbiased ? 1 : 0, keepdim) : null,
     ];
@@ -2282,16 +2288,16 @@ export class var_correction_Backward extends Node {
     return "VarBackward0";
   }
   self!: S.Saved;
-  dim!: any;
-  correction!: any;
-  keepdim!: any;
+  dim!: number | readonly number[] | null;
+  correction!: Scalar | null;
+  keepdim!: boolean;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const correction: any = this.correction;
-    const dim: any = this.dim;
-    const keepdim: any = this.keepdim;
-    const self: any = S.unpack(this.self, this);
+    const correction = this.correction;
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.varBackward(grad, self, dim, correction, keepdim) : null,
     ];
@@ -2307,12 +2313,12 @@ export class var_unbiased_Backward extends Node {
     return "VarBackward0";
   }
   self!: S.Saved;
-  unbiased!: any;
+  unbiased!: boolean;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
-    const unbiased: any = this.unbiased;
+    const self = S.unpack(this.self, this) as Tensor;
+    const unbiased = this.unbiased;
     return [
       this.needs(0) ? F.varBackward(grad, self, null, unbiased ? 1 : 0, false) : null,
     ];
@@ -2328,18 +2334,18 @@ export class std_dim_Backward extends Node {
     return "StdBackward0";
   }
   self!: S.Saved;
-  dim!: any;
-  unbiased!: any;
-  keepdim!: any;
+  dim!: number | readonly number[] | null;
+  unbiased!: boolean;
+  keepdim!: boolean;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const keepdim: any = this.keepdim;
-    const self: any = S.unpack(this.self, this);
-    const unbiased: any = this.unbiased;
-    const result: any = S.unpack(this.result0, this);
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = S.unpack(this.self, this) as Tensor;
+    const unbiased = this.unbiased;
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.stdBackward(grad, self, result, dim, unbiased ? 1 : 0, keepdim) : null,
     ];
@@ -2356,18 +2362,18 @@ export class std_correction_Backward extends Node {
     return "StdBackward0";
   }
   self!: S.Saved;
-  dim!: any;
-  correction!: any;
-  keepdim!: any;
+  dim!: number | readonly number[] | null;
+  correction!: Scalar | null;
+  keepdim!: boolean;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const correction: any = this.correction;
-    const dim: any = this.dim;
-    const keepdim: any = this.keepdim;
-    const self: any = S.unpack(this.self, this);
-    const result: any = S.unpack(this.result0, this);
+    const correction = this.correction;
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.stdBackward(grad, self, result, dim, correction, keepdim) : null,
     ];
@@ -2384,14 +2390,14 @@ export class std_unbiased_Backward extends Node {
     return "StdBackward0";
   }
   self!: S.Saved;
-  unbiased!: any;
+  unbiased!: boolean;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const self: any = S.unpack(this.self, this);
-    const unbiased: any = this.unbiased;
-    const result: any = S.unpack(this.result0, this);
+    const self = S.unpack(this.self, this) as Tensor;
+    const unbiased = this.unbiased;
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.stdBackward(grad, self, result, null, unbiased ? 1 : 0, false) : null,
     ];
@@ -2408,15 +2414,15 @@ export class var_mean_dim_Backward extends Node {
     return "VarMeanBackward0";
   }
   self!: S.Saved;
-  dim!: any;
-  unbiased!: any;
-  keepdim!: any;
+  dim!: number | readonly number[] | null;
+  unbiased!: boolean;
+  keepdim!: boolean;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const dim: any = this.dim;
-    const keepdim: any = this.keepdim;
-    const self: any = S.unpack(this.self, this);
-    const unbiased: any = this.unbiased;
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = S.unpack(this.self, this) as Tensor;
+    const unbiased = this.unbiased;
     return [
       this.needs(0) ? F.varMeanBackward(grads, self, dim, unbiased ? 1 : 0, keepdim) : null,
     ];
@@ -2432,15 +2438,15 @@ export class var_mean_correction_Backward extends Node {
     return "VarMeanBackward0";
   }
   self!: S.Saved;
-  dim!: any;
-  correction!: any;
-  keepdim!: any;
+  dim!: number | readonly number[] | null;
+  correction!: Scalar | null;
+  keepdim!: boolean;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const correction: any = this.correction;
-    const dim: any = this.dim;
-    const keepdim: any = this.keepdim;
-    const self: any = S.unpack(this.self, this);
+    const correction = this.correction;
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = S.unpack(this.self, this) as Tensor;
     return [
       this.needs(0) ? F.varMeanBackward(grads, self, dim, correction, keepdim) : null,
     ];
@@ -2456,11 +2462,11 @@ export class var_mean_unbiased_Backward extends Node {
     return "VarMeanBackward0";
   }
   self!: S.Saved;
-  unbiased!: any;
+  unbiased!: boolean;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const self: any = S.unpack(this.self, this);
-    const unbiased: any = this.unbiased;
+    const self = S.unpack(this.self, this) as Tensor;
+    const unbiased = this.unbiased;
     return [
       this.needs(0) ? F.varMeanBackward(grads, self, null, unbiased ? 1 : 0, false) : null,
     ];
@@ -2476,17 +2482,17 @@ export class std_mean_dim_Backward extends Node {
     return "StdMeanBackward0";
   }
   self!: S.Saved;
-  dim!: any;
-  unbiased!: any;
-  keepdim!: any;
+  dim!: number | readonly number[] | null;
+  unbiased!: boolean;
+  keepdim!: boolean;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const dim: any = this.dim;
-    const keepdim: any = this.keepdim;
-    const self: any = S.unpack(this.self, this);
-    const unbiased: any = this.unbiased;
-    const result0: any = S.unpack(this.result0, this);
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = S.unpack(this.self, this) as Tensor;
+    const unbiased = this.unbiased;
+    const result0 = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.stdMeanBackward(grads, self, result0, dim, unbiased ? 1 : 0, keepdim) : null,
     ];
@@ -2503,17 +2509,17 @@ export class std_mean_correction_Backward extends Node {
     return "StdMeanBackward0";
   }
   self!: S.Saved;
-  dim!: any;
-  correction!: any;
-  keepdim!: any;
+  dim!: number | readonly number[] | null;
+  correction!: Scalar | null;
+  keepdim!: boolean;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const correction: any = this.correction;
-    const dim: any = this.dim;
-    const keepdim: any = this.keepdim;
-    const self: any = S.unpack(this.self, this);
-    const result0: any = S.unpack(this.result0, this);
+    const correction = this.correction;
+    const dim = this.dim;
+    const keepdim = this.keepdim;
+    const self = S.unpack(this.self, this) as Tensor;
+    const result0 = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.stdMeanBackward(grads, self, result0, dim, correction, keepdim) : null,
     ];
@@ -2530,13 +2536,13 @@ export class std_mean_unbiased_Backward extends Node {
     return "StdMeanBackward0";
   }
   self!: S.Saved;
-  unbiased!: any;
+  unbiased!: boolean;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const self: any = S.unpack(this.self, this);
-    const unbiased: any = this.unbiased;
-    const result0: any = S.unpack(this.result0, this);
+    const self = S.unpack(this.self, this) as Tensor;
+    const unbiased = this.unbiased;
+    const result0 = S.unpack(this.result0, this) as Tensor;
     return [
       this.needs(0) ? F.stdMeanBackward(grads, self, result0, null, unbiased ? 1 : 0, false) : null,
     ];
@@ -2552,15 +2558,15 @@ export class sort_Backward extends Node {
   override get name(): string {
     return "SortBackward0";
   }
-  dim!: any;
+  dim!: number;
   self!: S.Geometry;
   result1!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
+    const dim = this.dim;
     const self = this.self;
-    const result1: any = S.unpack(this.result1, this);
+    const result1 = S.unpack(this.result1, this) as Tensor;
     return [
       this.needs(0) ? F.sortedBackward(grad, self.shape, dim, result1) : null,
     ];
@@ -2575,15 +2581,15 @@ export class sort_stable_Backward extends Node {
   override get name(): string {
     return "SortBackward1";
   }
-  dim!: any;
+  dim!: number;
   self!: S.Geometry;
   result1!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
+    const dim = this.dim;
     const self = this.self;
-    const result1: any = S.unpack(this.result1, this);
+    const result1 = S.unpack(this.result1, this) as Tensor;
     return [
       this.needs(0) ? F.sortedBackward(grad, self.shape, dim, result1) : null,
     ];
@@ -2598,15 +2604,15 @@ export class topk_Backward extends Node {
   override get name(): string {
     return "TopkBackward0";
   }
-  dim!: any;
+  dim!: number;
   self!: S.Geometry;
   result1!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
+    const dim = this.dim;
     const self = this.self;
-    const result1: any = S.unpack(this.result1, this);
+    const result1 = S.unpack(this.result1, this) as Tensor;
     return [
       this.needs(0) ? F.sortedBackward(grad, self.shape, dim, result1) : null,
     ];
@@ -2803,16 +2809,16 @@ export class as_strided_Backward extends Node {
   override get name(): string {
     return this.inplace ? "AsStridedBackward1" : "AsStridedBackward0";
   }
-  size!: any;
-  stride!: any;
-  storageOffset!: any;
+  size!: readonly number[];
+  stride!: readonly number[];
+  storageOffset!: number | null;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const size: any = this.size;
-    const storageOffset: any = this.storageOffset;
-    const stride: any = this.stride;
+    const size = this.size;
+    const storageOffset = this.storageOffset;
+    const stride = this.stride;
     const self = this.self;
     return [
       this.needs(0) ? F.asStridedGrad(grad, self.shape, self.strides, self.offset, size, stride, storageOffset) : null,
@@ -2854,13 +2860,13 @@ export class transpose_Backward extends Node {
   override get name(): string {
     return this.inplace ? "TransposeBackward1" : "TransposeBackward0";
   }
-  dim0!: any;
-  dim1!: any;
+  dim0!: number;
+  dim1!: number;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim0: any = this.dim0;
-    const dim1: any = this.dim1;
+    const dim0 = this.dim0;
+    const dim1 = this.dim1;
     return [
       this.needs(0) ? grad.transpose(dim0, dim1) : null,
     ];
@@ -2871,11 +2877,11 @@ export class permute_Backward extends Node {
   override get name(): string {
     return "PermuteBackward0";
   }
-  dims!: any;
+  dims!: readonly number[];
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dims: any = this.dims;
+    const dims = this.dims;
     return [
       this.needs(0) ? F.permuteBackward(grad, dims) : null,
     ];
@@ -2950,14 +2956,14 @@ export class select_Backward extends Node {
   override get name(): string {
     return "SelectBackward0";
   }
-  dim!: any;
-  index!: any;
+  dim!: number;
+  index!: number;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const index: any = this.index;
+    const dim = this.dim;
+    const index = this.index;
     const self = this.self;
     return [
       this.needs(0) ? F.selectBackward(grad, self.shape, dim, index) : null,
@@ -2969,18 +2975,18 @@ export class slice_Backward extends Node {
   override get name(): string {
     return "SliceBackward0";
   }
-  dim!: any;
-  start!: any;
-  end!: any;
-  step!: any;
+  dim!: number;
+  start!: number | null;
+  end!: number | null;
+  step!: number;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim: any = this.dim;
-    const end: any = this.end;
-    const start: any = this.start;
-    const step: any = this.step;
+    const dim = this.dim;
+    const end = this.end;
+    const start = this.start;
+    const step = this.step;
     const self = this.self;
     return [
       this.needs(0) ? F.sliceBackward(grad, self.shape, dim, start, end, step) : null,
@@ -2992,16 +2998,16 @@ export class diagonal_Backward extends Node {
   override get name(): string {
     return "DiagonalBackward0";
   }
-  offset!: any;
-  dim1!: any;
-  dim2!: any;
+  offset!: number;
+  dim1!: number;
+  dim2!: number;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dim1: any = this.dim1;
-    const dim2: any = this.dim2;
-    const offset: any = this.offset;
+    const dim1 = this.dim1;
+    const dim2 = this.dim2;
+    const offset = this.offset;
     const self = this.self;
     return [
       this.needs(0) ? F.diagonalBackward(grad, self.shape, offset, dim1, dim2) : null,
@@ -3013,11 +3019,11 @@ export class unbind_Backward extends Node {
   override get name(): string {
     return "UnbindBackward0";
   }
-  dim!: any;
+  dim!: number;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const dim: any = this.dim;
+    const dim = this.dim;
     const self = this.self;
     return F.unbindBackward(grads, self.shape, dim);
   }
@@ -3027,13 +3033,13 @@ export class split_Backward extends Node {
   override get name(): string {
     return "SplitBackward0";
   }
-  splitSize!: any;
-  dim!: any;
+  splitSize!: number;
+  dim!: number;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const dim: any = this.dim;
-    const splitSize: any = this.splitSize;
+    const dim = this.dim;
+    const splitSize = this.splitSize;
     const self = this.self;
     return F.splitBackward(grads, self.shape, splitSize, dim);
   }
@@ -3043,13 +3049,13 @@ export class split_sizes_Backward extends Node {
   override get name(): string {
     return "SplitWithSizesBackward0";
   }
-  splitSize!: any;
-  dim!: any;
+  splitSize!: readonly number[];
+  dim!: number;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const dim: any = this.dim;
-    const splitSize: any = this.splitSize;
+    const dim = this.dim;
+    const splitSize = this.splitSize;
     const self = this.self;
     return F.joinParts(grads, self.shape, dim, splitSize);
   }
@@ -3059,13 +3065,13 @@ export class split_with_sizes_Backward extends Node {
   override get name(): string {
     return "SplitWithSizesBackward0";
   }
-  splitSizes!: any;
-  dim!: any;
+  splitSizes!: readonly number[];
+  dim!: number;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
-    const dim: any = this.dim;
-    const splitSizes: any = this.splitSizes;
+    const dim = this.dim;
+    const splitSizes = this.splitSizes;
     const self = this.self;
     return F.joinParts(grads, self.shape, dim, splitSizes);
   }
@@ -3075,16 +3081,16 @@ export class unfold_Backward extends Node {
   override get name(): string {
     return "UnfoldBackward0";
   }
-  dimension!: any;
-  size!: any;
-  step!: any;
+  dimension!: number;
+  size!: number;
+  step!: number;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
-    const dimension: any = this.dimension;
-    const size: any = this.size;
-    const step: any = this.step;
+    const dimension = this.dimension;
+    const size = this.size;
+    const step = this.step;
     const self = this.self;
     return [
       this.needs(0) ? F.unfoldBackward(grad, self.shape, dimension, size, step) : null,

@@ -35,11 +35,11 @@ import type { MemoryFormat } from "../src/dispatch/memory-format.ts";
 import type { Scalar } from "../src/tensor/complex.ts";
 import type { Device } from "../src/tensor/device.ts";
 import type { DType } from "../src/tensor/dtype.ts";
-import type { Tensor } from "../src/tensor/tensor.ts";
+import type { UntypedStorage } from "../src/tensor/storage.ts";
+import type { Tensor, TypedStorageLike } from "../src/tensor/tensor.ts";
 import { K as $K } from "./kernels.ts";
 import * as $N from "./nodes.ts";
 
-type StorageLike = any;
 // Each function checks and computes what its schema entry says; the arguments follow the entry.
 
 const O_zeros: $A.Operator = { name: "zeros", publicName: "zeros", overload: "", kind: "factory", run: zeros, args: ["size","dtype","device","requiresGrad","out"], devices: null };
@@ -4191,7 +4191,7 @@ export function resize_as_(self: Tensor, theTemplate: Tensor, memoryFormat: Memo
 }
 
 const O_set_: $A.Operator = { name: "set_", publicName: "set", overload: "", kind: "composite", run: set_, args: ["self","source","storageOffset","size","stride"], devices: null };
-export function set_(self: Tensor, source: any, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): Tensor {
+export function set_(self: Tensor, source: Tensor | TypedStorageLike | UntypedStorage | null, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_set_, [self, source, storageOffset, size, stride]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.set_(self, source, storageOffset, size, stride);
 }

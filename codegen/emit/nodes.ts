@@ -1,6 +1,7 @@
 /** generated/nodes.ts: one class for each gradient node of the schema. */
 import { type Formula, formulasOf } from "../model/formula.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
+import { typeOf } from "./types.ts";
 
 /** What a node's class looks like, for the emitter of operators too. */
 export interface NodePlan {
@@ -63,7 +64,7 @@ function emitClass(plan: NodePlan): string {
       : `"${op.node}"`;
   out.push("  override get name(): string {", `    return ${label};`, "  }");
   for (const a of plan.values) {
-    out.push(isTensorArg(a) ? `  ${a.name}!: S.Saved;` : `  ${a.name}!: any;`);
+    out.push(`  ${a.name}!: ${isTensorArg(a) ? "S.Saved" : typeOf(a)};`);
   }
   for (const a of plan.geometry) out.push(`  ${a.name}!: S.Geometry;`);
   for (const r of plan.results) out.push(`  result${r}!: S.Saved;`);
@@ -72,13 +73,13 @@ function emitClass(plan: NodePlan): string {
   if (!op.multiOutput && !usesGrads(plan)) out.push(`    if (!grad) return this.nothing();`);
   // In torch's order, so that the same one of several written tensors is complained about.
   for (const a of [...plan.values].sort((x, y) => (x.name < y.name ? -1 : 1))) {
-    const value = isTensorArg(a) ? `S.unpack(this.${a.name}, this)` : `this.${a.name}`;
-    out.push(`    const ${a.name}: any = ${value};`);
+    const value = isTensorArg(a) ? `S.unpack(this.${a.name}, this) as ${typeOf(a)}` : `this.${a.name}`;
+    out.push(`    const ${a.name} = ${value};`);
   }
   for (const a of plan.geometry) out.push(`    const ${a.name} = this.${a.name};`);
   for (const r of plan.results) {
     const name = r === 0 && !usesNumbered(plan) ? "result" : `result${r}`;
-    out.push(`    const ${name}: any = S.unpack(this.result${r}, this);`);
+    out.push(`    const ${name} = S.unpack(this.result${r}, this) as Tensor;`);
   }
   out.push(...emitBody(plan), "  }");
   const kept = [...plan.values.filter(isTensorArg).map((a) => a.name), ...plan.results.map((r) => `result${r}`)];
@@ -136,6 +137,12 @@ export function emitNodes(model: Model): string {
     'import { type Gradients, Node } from "../src/autograd/node.ts";',
     'import { formulas as F } from "../src/autograd/registry.ts";',
     'import * as S from "../src/autograd/saved.ts";',
+    'import type { Generator } from "../src/dispatch/generator.ts";',
+    'import type { MemoryFormat } from "../src/dispatch/memory-format.ts";',
+    'import type { Scalar } from "../src/tensor/complex.ts";',
+    'import type { Device } from "../src/tensor/device.ts";',
+    'import type { DType } from "../src/tensor/dtype.ts";',
+    'import type { Storage } from "../src/tensor/storage.ts";',
     'import type { Tensor } from "../src/tensor/tensor.ts";',
     "",
   ];

@@ -3,45 +3,7 @@ import { SchemaError } from "../model/literal.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
 import { isTensorArg, keepsWhole, type NodePlan, planOf, specialArg } from "./nodes.ts";
 import { symbolOf } from "./symbols.ts";
-
-const TYPES: Record<string, string> = {
-  Tensor: "Tensor",
-  "Tensor?": "Tensor | null",
-  "Tensor|Scalar": "Tensor | Scalar",
-  "Tensor|Scalar?": "Tensor | Scalar | null",
-  "Tensor|Index": "Tensor",
-  "Tensor?[]": "readonly (Tensor | null)[]",
-  TensorList: "readonly Tensor[]",
-  Scalar: "Scalar",
-  "Scalar?": "Scalar | null",
-  Dim: "number",
-  "Dim?": "number | null",
-  Dims: "number | readonly number[]",
-  "Dims?": "number | readonly number[] | null",
-  Size: "readonly number[]",
-  Sizes: "readonly number[]",
-  Int: "number",
-  "Int?": "number | null",
-  Float: "number",
-  "Float?": "number | null",
-  Bool: "boolean",
-  "Bool?": "boolean | null",
-  String: "string",
-  "String?": "string | null",
-  DType: "DType",
-  "DType?": "DType | null",
-  "Device?": "Device | null",
-  "Generator?": "Generator | null",
-  "MemoryFormat?": "MemoryFormat | null",
-  Storage: "StorageLike",
-  Index: "unknown",
-  Any: "any",
-  "Any?": "any",
-};
-
-export function typeOf(a: Arg): string {
-  return TYPES[a.role] ?? "any";
-}
+import { typeOf } from "./types.ts";
 
 export const isMulti = (op: Op): boolean => op.results !== undefined || op.multiOutput === true;
 
@@ -246,11 +208,7 @@ function emitInplace(op: Op, plan: NodePlan | null, model: Model): string[] {
   const lines = [constant, `export function ${op.fn}_(${list}): Tensor {`, statement];
   const geometryOnly = op.kind === "view";
   if (op.kind === "composite") {
-    lines.push(
-      `  return $C.${moduleOf(op.impl as string)[1]}_(${op.args.map((a) => a.name).join(", ")});`,
-      "}",
-      "",
-    );
+    lines.push(`  return $C.${moduleOf(op.impl as string)[1]}_(${op.args.map((a) => a.name).join(", ")});`, "}", "");
     return lines;
   }
   const others = op.args
@@ -258,7 +216,9 @@ function emitInplace(op: Op, plan: NodePlan | null, model: Model): string[] {
     .filter(isTensorArg)
     .map((a) => a.name);
   const check = `$T.checkInplace(${self}${others.length > 0 ? `, [${others.join(", ")}]` : ""});`;
-  const call = geometryOnly ? `$T.adoptGeometry(${self}, ${forward(op, model, "", true)})` : forward(op, model, self, true);
+  const call = geometryOnly
+    ? `$T.adoptGeometry(${self}, ${forward(op, model, "", true)})`
+    : forward(op, model, self, true);
   const write =
     op.kind === "pointwise" && !op.checksFirst
       ? [
@@ -349,11 +309,11 @@ export function emitOps(model: Model): string {
     'import type { Scalar } from "../src/tensor/complex.ts";',
     'import type { Device } from "../src/tensor/device.ts";',
     'import type { DType } from "../src/tensor/dtype.ts";',
-    'import type { Tensor } from "../src/tensor/tensor.ts";',
+    'import type { UntypedStorage } from "../src/tensor/storage.ts";',
+    'import type { Tensor, TypedStorageLike } from "../src/tensor/tensor.ts";',
     'import { K as $K } from "./kernels.ts";',
     'import * as $N from "./nodes.ts";',
     "",
-    "type StorageLike = any;",
     "// Each function checks and computes what its schema entry says; the arguments follow the entry.",
     "",
   ];

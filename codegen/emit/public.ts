@@ -1,7 +1,8 @@
 /** generated/functional.ts, namespaces.ts, method-functions.ts and methods.ts: what users call, with documentation. */
 import type { Arg, Model, Op } from "../model/load.ts";
 import { docOf, overloadDoc } from "./docs.ts";
-import { resultType, typeOf } from "./ops.ts";
+import { resultType } from "./ops.ts";
+import { typeOf } from "./types.ts";
 
 const has = (op: Op, v: string): boolean => (op.variants as readonly string[]).includes(v);
 
@@ -250,11 +251,11 @@ const HEAD = [
   'import type { Scalar } from "../src/tensor/complex.ts";',
   'import type { DeviceLike } from "../src/tensor/device.ts";',
   'import type { DTypeLike } from "../src/tensor/dtype.ts";',
-  'import { Tensor } from "../src/tensor/tensor.ts";',
+  'import type { UntypedStorage } from "../src/tensor/storage.ts";',
+  'import { Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";',
   'import * as O from "./ops.ts";',
   "",
   "const REQUIRED = A.REQUIRED;",
-  "type StorageLike = any;",
   "",
 ];
 
@@ -345,11 +346,11 @@ export function emitMethods(model: Model): string {
     'import type { Scalar } from "../src/tensor/complex.ts";',
     'import type { DeviceLike } from "../src/tensor/device.ts";',
     'import type { DTypeLike } from "../src/tensor/dtype.ts";',
-    'import type { Tensor } from "../src/tensor/tensor.ts";',
+    'import type { UntypedStorage } from "../src/tensor/storage.ts";',
+    'import type { Tensor, TypedStorageLike } from "../src/tensor/tensor.ts";',
     'import * as F from "./functional.ts";',
     'import * as M from "./method-functions.ts";',
     "",
-    "type StorageLike = any;",
     "",
     "/** The operators that are methods of Tensor. */",
     "export interface TensorMethods {",

@@ -30,10 +30,8 @@ export type Role =
   | "Device?"
   | "Generator?"
   | "MemoryFormat?"
-  | "Storage"
   | "Index"
-  | "Any"
-  | "Any?";
+  | "Source?";
 
 /** A role alone means the argument is required; a pair gives its default. */
 export type ArgSchema = Role | readonly [Role, string | number | boolean | null];

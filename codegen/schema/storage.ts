@@ -274,7 +274,7 @@ export const ops = [
     kind: "composite",
     grad: "composite",
     variants: ["inplace"],
-    args: { self: "Tensor", source: ["Any?", null], storage_offset: ["Int", 0], size: "Dims?", stride: "Dims?" },
+    args: { self: "Tensor", source: ["Source?", null], storage_offset: ["Int", 0], size: "Dims?", stride: "Dims?" },
     impl: "composites.set",
     doc: "Makes the tensor a region of another storage or tensor; without arguments, an empty one.",
   },

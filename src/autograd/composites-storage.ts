@@ -3,6 +3,7 @@
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { preservedStrides } from "../dispatch/allocate.ts";
+import { backendOf } from "../dispatch/backend.ts";
 import { isContiguousIn, suggestedFormat } from "../dispatch/copy.ts";
 import { contiguousFormat, type MemoryFormat, preserveFormat } from "../dispatch/memory-format.ts";
 import { requiresGrad } from "../dispatch/mode.ts";
@@ -12,8 +13,8 @@ import type { DType } from "../tensor/dtype.ts";
 import * as dtypes from "../tensor/dtype.ts";
 import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
-import { Storage } from "../tensor/storage.ts";
-import { makeStrided, Tensor } from "../tensor/tensor.ts";
+import { Storage, type UntypedStorage } from "../tensor/storage.ts";
+import { makeStrided, Tensor, type TypedStorageLike } from "../tensor/tensor.ts";
 
 export function contiguous(self: Tensor, format: MemoryFormat | null): Tensor {
   const f = format ?? contiguousFormat;
@@ -130,14 +131,14 @@ export function resizeAs_(self: Tensor, template: Tensor, format: MemoryFormat |
 
 export function set_(
   self: Tensor,
-  source: unknown,
+  source: Tensor | TypedStorageLike | UntypedStorage | null,
   storageOffset: number,
   size: number | readonly number[] | null,
   stride: number | readonly number[] | null,
 ): Tensor {
   const list = (x: number | readonly number[] | null): readonly number[] | null => (typeof x === "number" ? [x] : x);
-  if (source === null || source === undefined) {
-    setSource(self, Storage.allocate(0), 0, [0], null);
+  if (source === null) {
+    setSource(self, backendOf(self.device).allocate(0, self.device), 0, [0], null);
     return self;
   }
   if (source instanceof Tensor) {

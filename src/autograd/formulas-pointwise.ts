@@ -44,16 +44,18 @@ export function divSelfBackward(grad: Tensor, other: Operand, roundingMode: stri
   return roundingMode === null ? grad.div(conj(other)) : grad.newZeros(grad._shape);
 }
 
-export function divOtherBackward(grad: Tensor, self: Operand, other: Tensor, roundingMode: string | null): Tensor {
+/** The gradient of an operand: asked for only where that is a tensor. */
+export function divOtherBackward(grad: Tensor, self: Operand, operand: Operand, roundingMode: string | null): Tensor {
+  const other = operand as Tensor;
   if (roundingMode !== null) return grad.newZeros(other._shape);
   return grad.neg().mul(conj(O.true_divide(self, other).div(other)));
 }
 
-export function floorQuotient(self: Operand, other: Tensor): Tensor {
-  return asTensor(self, other).div(other, { roundingMode: "floor" });
+export function floorQuotient(self: Operand, other: Operand): Tensor {
+  return asTensor(self, other as Tensor).div(other, { roundingMode: "floor" });
 }
 
-export function truncQuotient(self: Tensor, other: Tensor): Tensor {
+export function truncQuotient(self: Tensor, other: Operand): Tensor {
   return self.div(other, { roundingMode: "trunc" });
 }
 

@@ -89,7 +89,7 @@ const CONVERT: Record<string, (x: unknown) => unknown> = {
   Generator: (x) => (typeof x === "object" && x !== null && "manualSeed" in x ? x : MISMATCH),
   Storage: (x) => (x instanceof Storage || x instanceof UntypedStorage || hasStorage(x) ? x : MISMATCH),
   Index: (x) => x,
-  Any: (x) => x,
+  Source: (x) => x,
 };
 
 function hasStorage(x: unknown): boolean {

@@ -1,0 +1,40 @@
+/** What the roles of arguments are in TypeScript, once they are converted. */
+import type { Arg } from "../model/load.ts";
+import type { Role } from "../model/types.ts";
+
+const TYPES: Readonly<Record<Role, string>> = {
+  Tensor: "Tensor",
+  "Tensor?": "Tensor | null",
+  "Tensor|Scalar": "Tensor | Scalar",
+  "Tensor|Scalar?": "Tensor | Scalar | null",
+  "Tensor|Index": "Tensor",
+  "Tensor?[]": "readonly (Tensor | null)[]",
+  TensorList: "readonly Tensor[]",
+  Scalar: "Scalar",
+  "Scalar?": "Scalar | null",
+  Dim: "number",
+  "Dim?": "number | null",
+  Dims: "number | readonly number[]",
+  "Dims?": "number | readonly number[] | null",
+  Size: "readonly number[]",
+  Sizes: "readonly number[]",
+  Int: "number",
+  "Int?": "number | null",
+  Float: "number",
+  "Float?": "number | null",
+  Bool: "boolean",
+  "Bool?": "boolean | null",
+  String: "string",
+  "String?": "string | null",
+  DType: "DType",
+  "DType?": "DType | null",
+  "Device?": "Device | null",
+  "Generator?": "Generator | null",
+  "MemoryFormat?": "MemoryFormat | null",
+  Index: "unknown",
+  "Source?": "Tensor | TypedStorageLike | UntypedStorage | null",
+};
+
+export function typeOf(a: Arg): string {
+  return TYPES[a.role];
+}
