@@ -24,7 +24,7 @@ const REQUIRED = A.REQUIRED;
  * @torch torch.abs
  */
 export function abs(self: Tensor, options?: { out?: Tensor }): Tensor;
-export function abs(self: any, options?: any): any {
+export function abs(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("abs", "self", self);
   if (options === undefined) return O.abs(self);
   A.checkKeys("abs", options, ["out"]);
@@ -42,12 +42,12 @@ export function abs(self: any, options?: any): any {
  * @torch torch.add
  */
 export function add(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
-export function add(self: any, other: any, options?: any): any {
+export function add(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.operand("add", "self", self);
   if (!(other instanceof Tensor)) A.operand("add", "other", other);
   if (options === undefined) return O.add(self, other, 1);
   A.checkKeys("add", options, ["alpha","out"]);
-  return O.add(self, other, A.option("add", options, "alpha", "Scalar", 1), A.outOption("add", options));
+  return O.add(self, other, A.option<Scalar>("add", options, "alpha", "Scalar", 1), A.outOption("add", options));
 }
 
 /**
@@ -60,13 +60,13 @@ export function add(self: any, other: any, options?: any): any {
  * @torch torch.addbmm
  */
 export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-export function addbmm(self: any, batch1: any, batch2: any, options?: any): any {
+export function addbmm(self: unknown, batch1: unknown, batch2: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("addbmm", "self", self);
   if (!(batch1 instanceof Tensor)) A.bad("addbmm", "batch1", batch1);
   if (!(batch2 instanceof Tensor)) A.bad("addbmm", "batch2", batch2);
   if (options === undefined) return O.addbmm(self, batch1, batch2, 1, 1);
   A.checkKeys("addbmm", options, ["beta","alpha","out"]);
-  return O.addbmm(self, batch1, batch2, A.option("addbmm", options, "beta", "Scalar", 1), A.option("addbmm", options, "alpha", "Scalar", 1), A.outOption("addbmm", options));
+  return O.addbmm(self, batch1, batch2, A.option<Scalar>("addbmm", options, "beta", "Scalar", 1), A.option<Scalar>("addbmm", options, "alpha", "Scalar", 1), A.outOption("addbmm", options));
 }
 
 /**
@@ -80,13 +80,13 @@ export function addbmm(self: any, batch1: any, batch2: any, options?: any): any 
  * @torch torch.addcdiv
  */
 export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
-export function addcdiv(self: any, tensor1: any, tensor2: any, options?: any): any {
+export function addcdiv(self: unknown, tensor1: unknown, tensor2: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("addcdiv", "self", self);
   if (!(tensor1 instanceof Tensor)) A.bad("addcdiv", "tensor1", tensor1);
   if (!(tensor2 instanceof Tensor)) A.bad("addcdiv", "tensor2", tensor2);
   if (options === undefined) return O.addcdiv(self, tensor1, tensor2, 1);
   A.checkKeys("addcdiv", options, ["value","out"]);
-  return O.addcdiv(self, tensor1, tensor2, A.option("addcdiv", options, "value", "Scalar", 1), A.outOption("addcdiv", options));
+  return O.addcdiv(self, tensor1, tensor2, A.option<Scalar>("addcdiv", options, "value", "Scalar", 1), A.outOption("addcdiv", options));
 }
 
 /**
@@ -99,13 +99,13 @@ export function addcdiv(self: any, tensor1: any, tensor2: any, options?: any): a
  * @torch torch.addcmul
  */
 export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
-export function addcmul(self: any, tensor1: any, tensor2: any, options?: any): any {
+export function addcmul(self: unknown, tensor1: unknown, tensor2: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("addcmul", "self", self);
   if (!(tensor1 instanceof Tensor)) A.bad("addcmul", "tensor1", tensor1);
   if (!(tensor2 instanceof Tensor)) A.bad("addcmul", "tensor2", tensor2);
   if (options === undefined) return O.addcmul(self, tensor1, tensor2, 1);
   A.checkKeys("addcmul", options, ["value","out"]);
-  return O.addcmul(self, tensor1, tensor2, A.option("addcmul", options, "value", "Scalar", 1), A.outOption("addcmul", options));
+  return O.addcmul(self, tensor1, tensor2, A.option<Scalar>("addcmul", options, "value", "Scalar", 1), A.outOption("addcmul", options));
 }
 
 /**
@@ -119,13 +119,13 @@ export function addcmul(self: any, tensor1: any, tensor2: any, options?: any): a
  * @torch torch.addmm
  */
 export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-export function addmm(self: any, mat1: any, mat2: any, options?: any): any {
+export function addmm(self: unknown, mat1: unknown, mat2: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("addmm", "self", self);
   if (!(mat1 instanceof Tensor)) A.bad("addmm", "mat1", mat1);
   if (!(mat2 instanceof Tensor)) A.bad("addmm", "mat2", mat2);
   if (options === undefined) return O.addmm(self, mat1, mat2, 1, 1);
   A.checkKeys("addmm", options, ["beta","alpha","out"]);
-  return O.addmm(self, mat1, mat2, A.option("addmm", options, "beta", "Scalar", 1), A.option("addmm", options, "alpha", "Scalar", 1), A.outOption("addmm", options));
+  return O.addmm(self, mat1, mat2, A.option<Scalar>("addmm", options, "beta", "Scalar", 1), A.option<Scalar>("addmm", options, "alpha", "Scalar", 1), A.outOption("addmm", options));
 }
 
 /**
@@ -138,13 +138,13 @@ export function addmm(self: any, mat1: any, mat2: any, options?: any): any {
  * @torch torch.addmv
  */
 export function addmv(self: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-export function addmv(self: any, mat: any, vec: any, options?: any): any {
+export function addmv(self: unknown, mat: unknown, vec: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("addmv", "self", self);
   if (!(mat instanceof Tensor)) A.bad("addmv", "mat", mat);
   if (!(vec instanceof Tensor)) A.bad("addmv", "vec", vec);
   if (options === undefined) return O.addmv(self, mat, vec, 1, 1);
   A.checkKeys("addmv", options, ["beta","alpha","out"]);
-  return O.addmv(self, mat, vec, A.option("addmv", options, "beta", "Scalar", 1), A.option("addmv", options, "alpha", "Scalar", 1), A.outOption("addmv", options));
+  return O.addmv(self, mat, vec, A.option<Scalar>("addmv", options, "beta", "Scalar", 1), A.option<Scalar>("addmv", options, "alpha", "Scalar", 1), A.outOption("addmv", options));
 }
 
 /**
@@ -157,13 +157,13 @@ export function addmv(self: any, mat: any, vec: any, options?: any): any {
  * @torch torch.addr
  */
 export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-export function addr(self: any, vec1: any, vec2: any, options?: any): any {
+export function addr(self: unknown, vec1: unknown, vec2: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("addr", "self", self);
   if (!(vec1 instanceof Tensor)) A.bad("addr", "vec1", vec1);
   if (!(vec2 instanceof Tensor)) A.bad("addr", "vec2", vec2);
   if (options === undefined) return O.addr(self, vec1, vec2, 1, 1);
   A.checkKeys("addr", options, ["beta","alpha","out"]);
-  return O.addr(self, vec1, vec2, A.option("addr", options, "beta", "Scalar", 1), A.option("addr", options, "alpha", "Scalar", 1), A.outOption("addr", options));
+  return O.addr(self, vec1, vec2, A.option<Scalar>("addr", options, "beta", "Scalar", 1), A.option<Scalar>("addr", options, "alpha", "Scalar", 1), A.outOption("addr", options));
 }
 
 const T__all: A.Overload[] = [
@@ -186,11 +186,11 @@ export function all(self: Tensor, dim: number | readonly number[] | null, keepdi
 export function all(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
 /** True where every element over the dimensions is nonzero. @torch torch.all */
 export function all(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
-export function all(...args: any[]): any {
+export function all(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.all(args[0]);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.all_dims(args[0], args[1], false);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.all_dims(args[0], args[1], args[2]);
-  return A.call("all", T__all, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.all_dims(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.all_dims(args[0], args[1], args[2]);
+  return A.call<Tensor>("all", T__all, args);
 }
 
 const T__allclose: A.Overload[] = [
@@ -212,9 +212,9 @@ export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number
 export function allclose(self: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): boolean;
 /** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
 export function allclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
-export function allclose(...args: any[]): any {
+export function allclose(...args: unknown[]): boolean {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.allclose(args[0], args[1], 0.00001, 1e-8, false);
-  return A.call("allclose", T__allclose, args);
+  return A.call<boolean>("allclose", T__allclose, args);
 }
 
 const T__amax: A.Overload[] = [
@@ -234,11 +234,11 @@ export function amax(self: Tensor, dim: number | readonly number[] | null, keepd
 export function amax(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
 /** The largest elements over one or several dimensions. @torch torch.amax */
 export function amax(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
-export function amax(...args: any[]): any {
+export function amax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.amax(args[0], null, false);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.amax(args[0], args[1], false);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.amax(args[0], args[1], args[2]);
-  return A.call("amax", T__amax, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.amax(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.amax(args[0], args[1], args[2]);
+  return A.call<Tensor>("amax", T__amax, args);
 }
 
 const T__amin: A.Overload[] = [
@@ -258,11 +258,11 @@ export function amin(self: Tensor, dim: number | readonly number[] | null, keepd
 export function amin(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
 /** The smallest elements over one or several dimensions. @torch torch.amin */
 export function amin(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
-export function amin(...args: any[]): any {
+export function amin(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.amin(args[0], null, false);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.amin(args[0], args[1], false);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.amin(args[0], args[1], args[2]);
-  return A.call("amin", T__amin, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.amin(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.amin(args[0], args[1], args[2]);
+  return A.call<Tensor>("amin", T__amin, args);
 }
 
 const T__any: A.Overload[] = [
@@ -285,11 +285,11 @@ export function any(self: Tensor, dim: number | readonly number[] | null, keepdi
 export function any(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
 /** True where some element over the dimensions is nonzero. @torch torch.any */
 export function any(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
-export function any(...args: any[]): any {
+export function any(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.any(args[0]);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.any_dims(args[0], args[1], false);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.any_dims(args[0], args[1], args[2]);
-  return A.call("any", T__any, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.any_dims(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.any_dims(args[0], args[1], args[2]);
+  return A.call<Tensor>("any", T__any, args);
 }
 
 const T__arange: A.Overload[] = [
@@ -312,8 +312,8 @@ export function arange(end: Scalar, options?: { dtype?: DTypeLike | null; device
 export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
 export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
-export function arange(...args: any[]): any {
-  return A.call("arange", T__arange, args);
+export function arange(...args: unknown[]): Tensor {
+  return A.call<Tensor>("arange", T__arange, args);
 }
 
 /**
@@ -327,7 +327,7 @@ export function arange(...args: any[]): any {
  * @torch torch.atan2
  */
 export function arctan2(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function arctan2(self: any, other: any, options?: any): any {
+export function arctan2(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("arctan2", "self", self);
   if (!(other instanceof Tensor)) A.bad("arctan2", "other", other);
   if (options === undefined) return O.atan2(self, other);
@@ -353,9 +353,9 @@ export function argmax(self: Tensor, dim: number | null, keepdim: boolean, optio
 export function argmax(self: Tensor, dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
 /** The position of the first largest element along a dimension, or among all elements in row-major order. @torch torch.argmax */
 export function argmax(self: Tensor, options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
-export function argmax(...args: any[]): any {
+export function argmax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argmax(args[0], null, false);
-  return A.call("argmax", T__argmax, args);
+  return A.call<Tensor>("argmax", T__argmax, args);
 }
 
 const T__argmin: A.Overload[] = [
@@ -376,9 +376,9 @@ export function argmin(self: Tensor, dim: number | null, keepdim: boolean, optio
 export function argmin(self: Tensor, dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
 /** The position of the first smallest element along a dimension, or among all elements in row-major order. @torch torch.argmin */
 export function argmin(self: Tensor, options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
-export function argmin(...args: any[]): any {
+export function argmin(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argmin(args[0], null, false);
-  return A.call("argmin", T__argmin, args);
+  return A.call<Tensor>("argmin", T__argmin, args);
 }
 
 const T__argsort: A.Overload[] = [
@@ -402,11 +402,11 @@ export function argsort(self: Tensor, dim: number, options?: { descending?: bool
 export function argsort(self: Tensor, options?: { dim?: number; descending?: boolean }): Tensor;
 /** As `argsort`. @torch torch.argsort */
 export function argsort(self: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean }): Tensor;
-export function argsort(...args: any[]): any {
+export function argsort(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argsort(args[0], -1, false);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.argsort(args[0], args[1], false);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.argsort(args[0], args[1], args[2]);
-  return A.call("argsort", T__argsort, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.argsort(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.argsort(args[0], args[1], args[2]);
+  return A.call<Tensor>("argsort", T__argsort, args);
 }
 
 const T__argwhere: A.Overload[] = [
@@ -421,9 +421,9 @@ const T__argwhere: A.Overload[] = [
  * @torch torch.argwhere
  */
 export function argwhere(self: Tensor): Tensor;
-export function argwhere(...args: any[]): any {
+export function argwhere(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argwhere(args[0]);
-  return A.call("argwhere", T__argwhere, args);
+  return A.call<Tensor>("argwhere", T__argwhere, args);
 }
 
 const T__asStrided: A.Overload[] = [
@@ -443,8 +443,8 @@ const T__asStrided: A.Overload[] = [
 export function asStrided(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor;
 /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
 export function asStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
-export function asStrided(...args: any[]): any {
-  return A.call("asStrided", T__asStrided, args);
+export function asStrided(...args: unknown[]): Tensor {
+  return A.call<Tensor>("asStrided", T__asStrided, args);
 }
 
 /**
@@ -458,7 +458,7 @@ export function asStrided(...args: any[]): any {
  * @torch torch.atan2
  */
 export function atan2(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function atan2(self: any, other: any, options?: any): any {
+export function atan2(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("atan2", "self", self);
   if (!(other instanceof Tensor)) A.bad("atan2", "other", other);
   if (options === undefined) return O.atan2(self, other);
@@ -476,13 +476,13 @@ export function atan2(self: any, other: any, options?: any): any {
  * @torch torch.baddbmm
  */
 export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-export function baddbmm(self: any, batch1: any, batch2: any, options?: any): any {
+export function baddbmm(self: unknown, batch1: unknown, batch2: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("baddbmm", "self", self);
   if (!(batch1 instanceof Tensor)) A.bad("baddbmm", "batch1", batch1);
   if (!(batch2 instanceof Tensor)) A.bad("baddbmm", "batch2", batch2);
   if (options === undefined) return O.baddbmm(self, batch1, batch2, 1, 1);
   A.checkKeys("baddbmm", options, ["beta","alpha","out"]);
-  return O.baddbmm(self, batch1, batch2, A.option("baddbmm", options, "beta", "Scalar", 1), A.option("baddbmm", options, "alpha", "Scalar", 1), A.outOption("baddbmm", options));
+  return O.baddbmm(self, batch1, batch2, A.option<Scalar>("baddbmm", options, "beta", "Scalar", 1), A.option<Scalar>("baddbmm", options, "alpha", "Scalar", 1), A.outOption("baddbmm", options));
 }
 
 const T__bernoulli: A.Overload[] = [
@@ -502,9 +502,9 @@ const T__bernoulli: A.Overload[] = [
 export function bernoulli(self: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
 /** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
 export function bernoulli(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
-export function bernoulli(...args: any[]): any {
+export function bernoulli(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bernoulli(args[0], null);
-  return A.call("bernoulli", T__bernoulli, args);
+  return A.call<Tensor>("bernoulli", T__bernoulli, args);
 }
 
 /**
@@ -519,7 +519,7 @@ export function bernoulli(...args: any[]): any {
  * @torch torch.bitwise_and
  */
 export function bitwiseAnd(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function bitwiseAnd(self: any, other: any, options?: any): any {
+export function bitwiseAnd(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.operand("bitwiseAnd", "self", self);
   if (!(other instanceof Tensor)) A.operand("bitwiseAnd", "other", other);
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseAnd", "self", self);
@@ -539,7 +539,7 @@ export function bitwiseAnd(self: any, other: any, options?: any): any {
  * @torch torch.bitwise_not
  */
 export function bitwiseNot(self: Tensor, options?: { out?: Tensor }): Tensor;
-export function bitwiseNot(self: any, options?: any): any {
+export function bitwiseNot(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("bitwiseNot", "self", self);
   if (options === undefined) return O.bitwise_not(self);
   A.checkKeys("bitwiseNot", options, ["out"]);
@@ -558,7 +558,7 @@ export function bitwiseNot(self: any, options?: any): any {
  * @torch torch.bitwise_or
  */
 export function bitwiseOr(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function bitwiseOr(self: any, other: any, options?: any): any {
+export function bitwiseOr(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.operand("bitwiseOr", "self", self);
   if (!(other instanceof Tensor)) A.operand("bitwiseOr", "other", other);
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseOr", "self", self);
@@ -579,7 +579,7 @@ export function bitwiseOr(self: any, other: any, options?: any): any {
  * @torch torch.bitwise_xor
  */
 export function bitwiseXor(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function bitwiseXor(self: any, other: any, options?: any): any {
+export function bitwiseXor(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.operand("bitwiseXor", "self", self);
   if (!(other instanceof Tensor)) A.operand("bitwiseXor", "other", other);
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseXor", "self", self);
@@ -598,7 +598,7 @@ export function bitwiseXor(self: any, other: any, options?: any): any {
  * @torch torch.bmm
  */
 export function bmm(self: Tensor, mat2: Tensor, options?: { out?: Tensor }): Tensor;
-export function bmm(self: any, mat2: any, options?: any): any {
+export function bmm(self: unknown, mat2: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("bmm", "self", self);
   if (!(mat2 instanceof Tensor)) A.bad("bmm", "mat2", mat2);
   if (options === undefined) return O.bmm(self, mat2);
@@ -621,10 +621,10 @@ const T__broadcastTo: A.Overload[] = [
 export function broadcastTo(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
 /** The tensor expanded to a shape. @torch torch.broadcast_to */
 export function broadcastTo(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
-export function broadcastTo(...args: any[]): any {
+export function broadcastTo(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.broadcast_to(args[0], size);
-  return A.call("broadcastTo", T__broadcastTo, args);
+  return A.call<Tensor>("broadcastTo", T__broadcastTo, args);
 }
 
 const T__cat: A.Overload[] = [
@@ -644,8 +644,8 @@ const T__cat: A.Overload[] = [
 export function cat(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 /** The tensors one after another along a dimension that they have. @torch torch.cat */
 export function cat(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
-export function cat(...args: any[]): any {
-  return A.call("cat", T__cat, args);
+export function cat(...args: unknown[]): Tensor {
+  return A.call<Tensor>("cat", T__cat, args);
 }
 
 const T__chunk: A.Overload[] = [
@@ -663,10 +663,10 @@ const T__chunk: A.Overload[] = [
 export function chunk(self: Tensor, chunks: number, dim: number): Tensor[];
 /** At most so many parts of equal size. @torch torch.chunk */
 export function chunk(self: Tensor, chunks: number, options?: { dim?: number }): Tensor[];
-export function chunk(...args: any[]): any {
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.chunk(args[0], args[1], 0);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.chunk(args[0], args[1], args[2]);
-  return A.call("chunk", T__chunk, args);
+export function chunk(...args: unknown[]): Tensor[] {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.chunk(args[0], args[1], 0);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.chunk(args[0], args[1], args[2]);
+  return A.call<Tensor[]>("chunk", T__chunk, args);
 }
 
 const T__clamp: A.Overload[] = [
@@ -695,9 +695,9 @@ export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, opti
 export function clamp(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
-export function clamp(...args: any[]): any {
+export function clamp(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor(args[0], null, null);
-  return A.call("clamp", T__clamp, args);
+  return A.call<Tensor>("clamp", T__clamp, args);
 }
 
 const T__clip: A.Overload[] = [
@@ -726,9 +726,9 @@ export function clip(self: Tensor, min: Scalar | null, max: Scalar | null, optio
 export function clip(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
-export function clip(...args: any[]): any {
+export function clip(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor(args[0], null, null);
-  return A.call("clip", T__clip, args);
+  return A.call<Tensor>("clip", T__clip, args);
 }
 
 /**
@@ -741,11 +741,11 @@ export function clip(...args: any[]): any {
  * @torch torch.clone
  */
 export function clone(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function clone(self: any, options?: any): any {
+export function clone(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("clone", "self", self);
   if (options === undefined) return O.clone(self, null);
   A.checkKeys("clone", options, ["memoryFormat"]);
-  return O.clone(self, A.option("clone", options, "memoryFormat", "MemoryFormat?", null));
+  return O.clone(self, A.option<MemoryFormat | null>("clone", options, "memoryFormat", "MemoryFormat?", null));
 }
 
 const T__columnStack: A.Overload[] = [
@@ -760,8 +760,8 @@ const T__columnStack: A.Overload[] = [
  * @torch torch.column_stack
  */
 export function columnStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
-export function columnStack(...args: any[]): any {
-  return A.call("columnStack", T__columnStack, args);
+export function columnStack(...args: unknown[]): Tensor {
+  return A.call<Tensor>("columnStack", T__columnStack, args);
 }
 
 const T__concat: A.Overload[] = [
@@ -781,8 +781,8 @@ const T__concat: A.Overload[] = [
 export function concat(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 /** The tensors one after another along a dimension that they have. @torch torch.cat */
 export function concat(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
-export function concat(...args: any[]): any {
-  return A.call("concat", T__concat, args);
+export function concat(...args: unknown[]): Tensor {
+  return A.call<Tensor>("concat", T__concat, args);
 }
 
 const T__concatenate: A.Overload[] = [
@@ -802,8 +802,8 @@ const T__concatenate: A.Overload[] = [
 export function concatenate(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 /** The tensors one after another along a dimension that they have. @torch torch.cat */
 export function concatenate(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
-export function concatenate(...args: any[]): any {
-  return A.call("concatenate", T__concatenate, args);
+export function concatenate(...args: unknown[]): Tensor {
+  return A.call<Tensor>("concatenate", T__concatenate, args);
 }
 
 const T__conj: A.Overload[] = [
@@ -818,9 +818,9 @@ const T__conj: A.Overload[] = [
  * @torch torch.conj
  */
 export function conj(self: Tensor): Tensor;
-export function conj(...args: any[]): any {
+export function conj(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.conj(args[0]);
-  return A.call("conj", T__conj, args);
+  return A.call<Tensor>("conj", T__conj, args);
 }
 
 /**
@@ -834,7 +834,7 @@ export function conj(...args: any[]): any {
  * @torch torch.copysign
  */
 export function copysign(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function copysign(self: any, other: any, options?: any): any {
+export function copysign(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("copysign", "self", self);
   if (!(other instanceof Tensor)) A.operand("copysign", "other", other);
   if (options === undefined) return O.copysign(self, other);
@@ -853,7 +853,7 @@ export function copysign(self: any, other: any, options?: any): any {
  * @torch torch.cos
  */
 export function cos(self: Tensor, options?: { out?: Tensor }): Tensor;
-export function cos(self: any, options?: any): any {
+export function cos(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("cos", "self", self);
   if (options === undefined) return O.cos(self);
   A.checkKeys("cos", options, ["out"]);
@@ -872,9 +872,9 @@ const T__cumprod: A.Overload[] = [
  * @torch torch.cumprod
  */
 export function cumprod(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-export function cumprod(...args: any[]): any {
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.cumprod(args[0], args[1], null);
-  return A.call("cumprod", T__cumprod, args);
+export function cumprod(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumprod(args[0], args[1], null);
+  return A.call<Tensor>("cumprod", T__cumprod, args);
 }
 
 const T__cumsum: A.Overload[] = [
@@ -889,9 +889,9 @@ const T__cumsum: A.Overload[] = [
  * @torch torch.cumsum
  */
 export function cumsum(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-export function cumsum(...args: any[]): any {
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.cumsum(args[0], args[1], null);
-  return A.call("cumsum", T__cumsum, args);
+export function cumsum(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumsum(args[0], args[1], null);
+  return A.call<Tensor>("cumsum", T__cumsum, args);
 }
 
 const T__detach: A.Overload[] = [
@@ -906,9 +906,9 @@ const T__detach: A.Overload[] = [
  * @torch torch.detach
  */
 export function detach(self: Tensor): Tensor;
-export function detach(...args: any[]): any {
+export function detach(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.detach(args[0]);
-  return A.call("detach", T__detach, args);
+  return A.call<Tensor>("detach", T__detach, args);
 }
 
 const T__diagonal: A.Overload[] = [
@@ -930,12 +930,12 @@ export function diagonal(self: Tensor, offset: number, dim1: number, options?: {
 export function diagonal(self: Tensor, offset: number, options?: { dim1?: number; dim2?: number }): Tensor;
 /** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
 export function diagonal(self: Tensor, options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
-export function diagonal(...args: any[]): any {
+export function diagonal(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.diagonal(args[0], 0, 0, 1);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.diagonal(args[0], args[1], 0, 1);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.diagonal(args[0], args[1], args[2], 1);
-  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2]) && Number.isInteger(args[3])) return O.diagonal(args[0], args[1], args[2], args[3]);
-  return A.call("diagonal", T__diagonal, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.diagonal(args[0], args[1], 0, 1);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.diagonal(args[0], args[1], args[2], 1);
+  if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && A.isInt(args[3])) return O.diagonal(args[0], args[1], args[2], args[3]);
+  return A.call<Tensor>("diagonal", T__diagonal, args);
 }
 
 /**
@@ -951,12 +951,12 @@ export function diagonal(...args: any[]): any {
  * @torch torch.div
  */
 export function div(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
-export function div(self: any, other: any, options?: any): any {
+export function div(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.operand("div", "self", self);
   if (!(other instanceof Tensor)) A.operand("div", "other", other);
   if (options === undefined) return O.div(self, other, null);
   A.checkKeys("div", options, ["roundingMode","out"]);
-  return O.div(self, other, A.option("div", options, "roundingMode", "String?", null), A.outOption("div", options));
+  return O.div(self, other, A.option<string | null>("div", options, "roundingMode", "String?", null), A.outOption("div", options));
 }
 
 /**
@@ -972,12 +972,12 @@ export function div(self: any, other: any, options?: any): any {
  * @torch torch.div
  */
 export function divide(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
-export function divide(self: any, other: any, options?: any): any {
+export function divide(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.operand("divide", "self", self);
   if (!(other instanceof Tensor)) A.operand("divide", "other", other);
   if (options === undefined) return O.div(self, other, null);
   A.checkKeys("divide", options, ["roundingMode","out"]);
-  return O.div(self, other, A.option("divide", options, "roundingMode", "String?", null), A.outOption("divide", options));
+  return O.div(self, other, A.option<string | null>("divide", options, "roundingMode", "String?", null), A.outOption("divide", options));
 }
 
 /**
@@ -990,7 +990,7 @@ export function divide(self: any, other: any, options?: any): any {
  * @torch torch.dot
  */
 export function dot(self: Tensor, tensor: Tensor, options?: { out?: Tensor }): Tensor;
-export function dot(self: any, tensor: any, options?: any): any {
+export function dot(self: unknown, tensor: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("dot", "self", self);
   if (!(tensor instanceof Tensor)) A.bad("dot", "tensor", tensor);
   if (options === undefined) return O.dot(self, tensor);
@@ -1010,8 +1010,8 @@ const T__dstack: A.Overload[] = [
  * @torch torch.dstack
  */
 export function dstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
-export function dstack(...args: any[]): any {
-  return A.call("dstack", T__dstack, args);
+export function dstack(...args: unknown[]): Tensor {
+  return A.call<Tensor>("dstack", T__dstack, args);
 }
 
 const T__empty: A.Overload[] = [
@@ -1029,10 +1029,10 @@ const T__empty: A.Overload[] = [
 export function empty(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; out?: Tensor }): Tensor;
 /** A tensor whose elements are not set, of the default dtype unless one is given. @torch torch.empty */
 export function empty(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; out?: Tensor })[]): Tensor;
-export function empty(...args: any[]): any {
+export function empty(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.empty(size, null, null, false, null);
-  return A.call("empty", T__empty, args);
+  return A.call<Tensor>("empty", T__empty, args);
 }
 
 const T__emptyLike: A.Overload[] = [
@@ -1047,9 +1047,9 @@ const T__emptyLike: A.Overload[] = [
  * @torch torch.empty_like
  */
 export function emptyLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
-export function emptyLike(...args: any[]): any {
+export function emptyLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.empty_like(args[0], null, null, false, null);
-  return A.call("emptyLike", T__emptyLike, args);
+  return A.call<Tensor>("emptyLike", T__emptyLike, args);
 }
 
 const T__emptyPermuted: A.Overload[] = [
@@ -1066,8 +1066,8 @@ const T__emptyPermuted: A.Overload[] = [
  * @torch torch.empty_permuted
  */
 export function emptyPermuted(size: readonly number[], physicalLayout: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-export function emptyPermuted(...args: any[]): any {
-  return A.call("emptyPermuted", T__emptyPermuted, args);
+export function emptyPermuted(...args: unknown[]): Tensor {
+  return A.call<Tensor>("emptyPermuted", T__emptyPermuted, args);
 }
 
 const T__emptyStrided: A.Overload[] = [
@@ -1083,8 +1083,8 @@ const T__emptyStrided: A.Overload[] = [
  * @torch torch.empty_strided
  */
 export function emptyStrided(size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-export function emptyStrided(...args: any[]): any {
-  return A.call("emptyStrided", T__emptyStrided, args);
+export function emptyStrided(...args: unknown[]): Tensor {
+  return A.call<Tensor>("emptyStrided", T__emptyStrided, args);
 }
 
 /**
@@ -1097,7 +1097,7 @@ export function emptyStrided(...args: any[]): any {
  * @torch torch.eq
  */
 export function eq(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function eq(self: any, other: any, options?: any): any {
+export function eq(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("eq", "self", self);
   if (!(other instanceof Tensor)) A.operand("eq", "other", other);
   if (options === undefined) return O.eq(self, other);
@@ -1114,7 +1114,7 @@ export function eq(self: any, other: any, options?: any): any {
  * @torch torch.equal
  */
 export function equal(self: Tensor, other: Tensor): boolean;
-export function equal(self: any, other: any, options?: any): any {
+export function equal(self: unknown, other: unknown, options?: unknown): boolean {
   if (!(self instanceof Tensor)) A.bad("equal", "self", self);
   if (!(other instanceof Tensor)) A.bad("equal", "other", other);
   if (options === undefined) return O.equal(self, other);
@@ -1133,7 +1133,7 @@ export function equal(self: any, other: any, options?: any): any {
  * @torch torch.exp
  */
 export function exp(self: Tensor, options?: { out?: Tensor }): Tensor;
-export function exp(self: any, options?: any): any {
+export function exp(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("exp", "self", self);
   if (options === undefined) return O.exp(self);
   A.checkKeys("exp", options, ["out"]);
@@ -1158,10 +1158,10 @@ const T__eye: A.Overload[] = [
 export function eye(n: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** An n x m matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
 export function eye(n: number, m: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
-export function eye(...args: any[]): any {
-  if (args.length === 1 && Number.isInteger(args[0])) return O.eye(args[0], null, null, false);
-  if (args.length === 2 && Number.isInteger(args[0]) && Number.isInteger(args[1])) return O.eye_m(args[0], args[1], null, null, false);
-  return A.call("eye", T__eye, args);
+export function eye(...args: unknown[]): Tensor {
+  if (args.length === 1 && A.isInt(args[0])) return O.eye(args[0], null, null, false);
+  if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.eye_m(args[0], args[1], null, null, false);
+  return A.call<Tensor>("eye", T__eye, args);
 }
 
 const T__fill: A.Overload[] = [
@@ -1182,8 +1182,8 @@ const T__fill: A.Overload[] = [
 export function fill(self: Tensor, value: Scalar): Tensor;
 /** Every element set to the value of a 0-dim tensor. @torch torch.fill */
 export function fill(self: Tensor, value: Tensor): Tensor;
-export function fill(...args: any[]): any {
-  return A.call("fill", T__fill, args);
+export function fill(...args: unknown[]): Tensor {
+  return A.call<Tensor>("fill", T__fill, args);
 }
 
 const T__flatten: A.Overload[] = [
@@ -1204,11 +1204,11 @@ export function flatten(self: Tensor, startDim: number, endDim: number): Tensor;
 export function flatten(self: Tensor, startDim: number, options?: { endDim?: number }): Tensor;
 /** A range of dimensions made one. @torch torch.flatten */
 export function flatten(self: Tensor, options?: { startDim?: number; endDim?: number }): Tensor;
-export function flatten(...args: any[]): any {
+export function flatten(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.flatten(args[0], 0, -1);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.flatten(args[0], args[1], -1);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.flatten(args[0], args[1], args[2]);
-  return A.call("flatten", T__flatten, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.flatten(args[0], args[1], -1);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.flatten(args[0], args[1], args[2]);
+  return A.call<Tensor>("flatten", T__flatten, args);
 }
 
 const T__flip: A.Overload[] = [
@@ -1227,10 +1227,10 @@ const T__flip: A.Overload[] = [
 export function flip(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
 /** The elements in reverse order along the given dimensions, as a new tensor. @torch torch.flip */
 export function flip(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
-export function flip(...args: any[]): any {
+export function flip(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.flip(args[0], size);
-  return A.call("flip", T__flip, args);
+  return A.call<Tensor>("flip", T__flip, args);
 }
 
 /**
@@ -1244,7 +1244,7 @@ export function flip(...args: any[]): any {
  * @torch torch.floor_divide
  */
 export function floorDivide(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function floorDivide(self: any, other: any, options?: any): any {
+export function floorDivide(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.operand("floorDivide", "self", self);
   if (!(other instanceof Tensor)) A.operand("floorDivide", "other", other);
   if (options === undefined) return O.floor_divide(self, other);
@@ -1263,7 +1263,7 @@ export function floorDivide(self: any, other: any, options?: any): any {
  * @torch torch.fmod
  */
 export function fmod(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function fmod(self: any, other: any, options?: any): any {
+export function fmod(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("fmod", "self", self);
   if (!(other instanceof Tensor)) A.operand("fmod", "other", other);
   if (options === undefined) return O.fmod(self, other);
@@ -1285,8 +1285,8 @@ const T__full: A.Overload[] = [
  * @torch torch.full
  */
 export function full(size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
-export function full(...args: any[]): any {
-  return A.call("full", T__full, args);
+export function full(...args: unknown[]): Tensor {
+  return A.call<Tensor>("full", T__full, args);
 }
 
 const T__fullLike: A.Overload[] = [
@@ -1302,8 +1302,8 @@ const T__fullLike: A.Overload[] = [
  * @torch torch.full_like
  */
 export function fullLike(self: Tensor, fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
-export function fullLike(...args: any[]): any {
-  return A.call("fullLike", T__fullLike, args);
+export function fullLike(...args: unknown[]): Tensor {
+  return A.call<Tensor>("fullLike", T__fullLike, args);
 }
 
 const T__gather: A.Overload[] = [
@@ -1321,8 +1321,8 @@ const T__gather: A.Overload[] = [
  * @torch torch.gather
  */
 export function gather(self: Tensor, dim: number, index: Tensor | readonly number[], options?: { sparseGrad?: boolean; out?: Tensor }): Tensor;
-export function gather(...args: any[]): any {
-  return A.call("gather", T__gather, args);
+export function gather(...args: unknown[]): Tensor {
+  return A.call<Tensor>("gather", T__gather, args);
 }
 
 /**
@@ -1336,7 +1336,7 @@ export function gather(...args: any[]): any {
  * @torch torch.ge
  */
 export function ge(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function ge(self: any, other: any, options?: any): any {
+export function ge(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("ge", "self", self);
   if (!(other instanceof Tensor)) A.operand("ge", "other", other);
   if (options === undefined) return O.ge(self, other);
@@ -1358,9 +1358,9 @@ const T__ger: A.Overload[] = [
  * @torch torch.outer
  */
 export function ger(self: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
-export function ger(...args: any[]): any {
+export function ger(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.outer(args[0], args[1]);
-  return A.call("ger", T__ger, args);
+  return A.call<Tensor>("ger", T__ger, args);
 }
 
 /**
@@ -1374,7 +1374,7 @@ export function ger(...args: any[]): any {
  * @torch torch.gt
  */
 export function greater(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function greater(self: any, other: any, options?: any): any {
+export function greater(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("greater", "self", self);
   if (!(other instanceof Tensor)) A.operand("greater", "other", other);
   if (options === undefined) return O.gt(self, other);
@@ -1393,7 +1393,7 @@ export function greater(self: any, other: any, options?: any): any {
  * @torch torch.ge
  */
 export function greaterEqual(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function greaterEqual(self: any, other: any, options?: any): any {
+export function greaterEqual(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("greaterEqual", "self", self);
   if (!(other instanceof Tensor)) A.operand("greaterEqual", "other", other);
   if (options === undefined) return O.ge(self, other);
@@ -1412,7 +1412,7 @@ export function greaterEqual(self: any, other: any, options?: any): any {
  * @torch torch.gt
  */
 export function gt(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function gt(self: any, other: any, options?: any): any {
+export function gt(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("gt", "self", self);
   if (!(other instanceof Tensor)) A.operand("gt", "other", other);
   if (options === undefined) return O.gt(self, other);
@@ -1432,8 +1432,8 @@ const T__hstack: A.Overload[] = [
  * @torch torch.hstack
  */
 export function hstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
-export function hstack(...args: any[]): any {
-  return A.call("hstack", T__hstack, args);
+export function hstack(...args: unknown[]): Tensor {
+  return A.call<Tensor>("hstack", T__hstack, args);
 }
 
 const T__imag: A.Overload[] = [
@@ -1449,9 +1449,9 @@ const T__imag: A.Overload[] = [
  * @torch torch.imag
  */
 export function imag(self: Tensor): Tensor;
-export function imag(...args: any[]): any {
+export function imag(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.imag(args[0]);
-  return A.call("imag", T__imag, args);
+  return A.call<Tensor>("imag", T__imag, args);
 }
 
 const T__indexAdd: A.Overload[] = [
@@ -1468,8 +1468,8 @@ const T__indexAdd: A.Overload[] = [
  * @torch torch.index_add
  */
 export function indexAdd(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
-export function indexAdd(...args: any[]): any {
-  return A.call("indexAdd", T__indexAdd, args);
+export function indexAdd(...args: unknown[]): Tensor {
+  return A.call<Tensor>("indexAdd", T__indexAdd, args);
 }
 
 const T__indexCopy: A.Overload[] = [
@@ -1487,8 +1487,8 @@ const T__indexCopy: A.Overload[] = [
  * @torch torch.index_copy
  */
 export function indexCopy(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor, options?: { out?: Tensor }): Tensor;
-export function indexCopy(...args: any[]): any {
-  return A.call("indexCopy", T__indexCopy, args);
+export function indexCopy(...args: unknown[]): Tensor {
+  return A.call<Tensor>("indexCopy", T__indexCopy, args);
 }
 
 const T__indexFill: A.Overload[] = [
@@ -1509,8 +1509,8 @@ const T__indexFill: A.Overload[] = [
 export function indexFill(self: Tensor, dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
 export function indexFill(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
-export function indexFill(...args: any[]): any {
-  return A.call("indexFill", T__indexFill, args);
+export function indexFill(...args: unknown[]): Tensor {
+  return A.call<Tensor>("indexFill", T__indexFill, args);
 }
 
 const T__indexPut: A.Overload[] = [
@@ -1530,8 +1530,8 @@ const T__indexPut: A.Overload[] = [
 export function indexPut(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
 export function indexPut(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
-export function indexPut(...args: any[]): any {
-  return A.call("indexPut", T__indexPut, args);
+export function indexPut(...args: unknown[]): Tensor {
+  return A.call<Tensor>("indexPut", T__indexPut, args);
 }
 
 const T__indexSelect: A.Overload[] = [
@@ -1547,8 +1547,8 @@ const T__indexSelect: A.Overload[] = [
  * @torch torch.index_select
  */
 export function indexSelect(self: Tensor, dim: number, index: Tensor | readonly number[], options?: { out?: Tensor }): Tensor;
-export function indexSelect(...args: any[]): any {
-  return A.call("indexSelect", T__indexSelect, args);
+export function indexSelect(...args: unknown[]): Tensor {
+  return A.call<Tensor>("indexSelect", T__indexSelect, args);
 }
 
 const T__inner: A.Overload[] = [
@@ -1564,9 +1564,9 @@ const T__inner: A.Overload[] = [
  * @torch torch.inner
  */
 export function inner(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function inner(...args: any[]): any {
+export function inner(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.inner(args[0], args[1]);
-  return A.call("inner", T__inner, args);
+  return A.call<Tensor>("inner", T__inner, args);
 }
 
 const T__isclose: A.Overload[] = [
@@ -1589,9 +1589,9 @@ export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number,
 export function isclose(self: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
 /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
 export function isclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
-export function isclose(...args: any[]): any {
+export function isclose(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.isclose(args[0], args[1], 0.00001, 1e-8, false);
-  return A.call("isclose", T__isclose, args);
+  return A.call<Tensor>("isclose", T__isclose, args);
 }
 
 /**
@@ -1604,7 +1604,7 @@ export function isclose(...args: any[]): any {
  * @torch torch.isnan
  */
 export function isnan(self: Tensor): Tensor;
-export function isnan(self: any, options?: any): any {
+export function isnan(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("isnan", "self", self);
   if (options === undefined) return O.isnan(self);
   A.checkKeys("isnan", options, []);
@@ -1622,7 +1622,7 @@ export function isnan(self: any, options?: any): any {
  * @torch torch.le
  */
 export function le(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function le(self: any, other: any, options?: any): any {
+export function le(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("le", "self", self);
   if (!(other instanceof Tensor)) A.operand("le", "other", other);
   if (options === undefined) return O.le(self, other);
@@ -1641,7 +1641,7 @@ export function le(self: any, other: any, options?: any): any {
  * @torch torch.lerp
  */
 export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function lerp(self: any, end: any, weight: any, options?: any): any {
+export function lerp(self: unknown, end: unknown, weight: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("lerp", "self", self);
   if (!(end instanceof Tensor)) A.bad("lerp", "end", end);
   if (!(weight instanceof Tensor)) A.operand("lerp", "weight", weight);
@@ -1661,7 +1661,7 @@ export function lerp(self: any, end: any, weight: any, options?: any): any {
  * @torch torch.lt
  */
 export function less(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function less(self: any, other: any, options?: any): any {
+export function less(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("less", "self", self);
   if (!(other instanceof Tensor)) A.operand("less", "other", other);
   if (options === undefined) return O.lt(self, other);
@@ -1680,7 +1680,7 @@ export function less(self: any, other: any, options?: any): any {
  * @torch torch.le
  */
 export function lessEqual(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function lessEqual(self: any, other: any, options?: any): any {
+export function lessEqual(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("lessEqual", "self", self);
   if (!(other instanceof Tensor)) A.operand("lessEqual", "other", other);
   if (options === undefined) return O.le(self, other);
@@ -1701,8 +1701,8 @@ const T__linspace: A.Overload[] = [
  * @torch torch.linspace
  */
 export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
-export function linspace(...args: any[]): any {
-  return A.call("linspace", T__linspace, args);
+export function linspace(...args: unknown[]): Tensor {
+  return A.call<Tensor>("linspace", T__linspace, args);
 }
 
 /**
@@ -1716,7 +1716,7 @@ export function linspace(...args: any[]): any {
  * @torch torch.log
  */
 export function log(self: Tensor, options?: { out?: Tensor }): Tensor;
-export function log(self: any, options?: any): any {
+export function log(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("log", "self", self);
   if (options === undefined) return O.log(self);
   A.checkKeys("log", options, ["out"]);
@@ -1735,7 +1735,7 @@ export function log(self: any, options?: any): any {
  * @torch torch.log1p
  */
 export function log1p(self: Tensor, options?: { out?: Tensor }): Tensor;
-export function log1p(self: any, options?: any): any {
+export function log1p(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("log1p", "self", self);
   if (options === undefined) return O.log1p(self);
   A.checkKeys("log1p", options, ["out"]);
@@ -1757,9 +1757,9 @@ const T__logSoftmax: A.Overload[] = [
 export function logSoftmax(self: Tensor, dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
 /** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
 export function logSoftmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-export function logSoftmax(...args: any[]): any {
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.log_softmax(args[0], args[1], null);
-  return A.call("logSoftmax", T__logSoftmax, args);
+export function logSoftmax(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.log_softmax(args[0], args[1], null);
+  return A.call<Tensor>("logSoftmax", T__logSoftmax, args);
 }
 
 /**
@@ -1772,7 +1772,7 @@ export function logSoftmax(...args: any[]): any {
  * @torch torch.logical_and
  */
 export function logicalAnd(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function logicalAnd(self: any, other: any, options?: any): any {
+export function logicalAnd(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("logicalAnd", "self", self);
   if (!(other instanceof Tensor)) A.bad("logicalAnd", "other", other);
   if (options === undefined) return O.logical_and(self, other);
@@ -1790,7 +1790,7 @@ export function logicalAnd(self: any, other: any, options?: any): any {
  * @torch torch.logical_not
  */
 export function logicalNot(self: Tensor, options?: { out?: Tensor }): Tensor;
-export function logicalNot(self: any, options?: any): any {
+export function logicalNot(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("logicalNot", "self", self);
   if (options === undefined) return O.logical_not(self);
   A.checkKeys("logicalNot", options, ["out"]);
@@ -1807,7 +1807,7 @@ export function logicalNot(self: any, options?: any): any {
  * @torch torch.logical_or
  */
 export function logicalOr(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function logicalOr(self: any, other: any, options?: any): any {
+export function logicalOr(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("logicalOr", "self", self);
   if (!(other instanceof Tensor)) A.bad("logicalOr", "other", other);
   if (options === undefined) return O.logical_or(self, other);
@@ -1830,8 +1830,8 @@ const T__logspace: A.Overload[] = [
 export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, base: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
 export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
-export function logspace(...args: any[]): any {
-  return A.call("logspace", T__logspace, args);
+export function logspace(...args: unknown[]): Tensor {
+  return A.call<Tensor>("logspace", T__logspace, args);
 }
 
 /**
@@ -1845,7 +1845,7 @@ export function logspace(...args: any[]): any {
  * @torch torch.lt
  */
 export function lt(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function lt(self: any, other: any, options?: any): any {
+export function lt(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("lt", "self", self);
   if (!(other instanceof Tensor)) A.operand("lt", "other", other);
   if (options === undefined) return O.lt(self, other);
@@ -1870,9 +1870,9 @@ const T__maskedFill: A.Overload[] = [
 export function maskedFill(self: Tensor, mask: Tensor, value: Tensor): Tensor;
 /** The tensor with a number where the mask is true. @torch torch.masked_fill */
 export function maskedFill(self: Tensor, mask: Tensor, value: Scalar): Tensor;
-export function maskedFill(...args: any[]): any {
+export function maskedFill(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.masked_fill_Tensor(args[0], args[1], args[2]);
-  return A.call("maskedFill", T__maskedFill, args);
+  return A.call<Tensor>("maskedFill", T__maskedFill, args);
 }
 
 /**
@@ -1885,7 +1885,7 @@ export function maskedFill(...args: any[]): any {
  * @torch torch.masked_scatter
  */
 export function maskedScatter(self: Tensor, mask: Tensor, source: Tensor): Tensor;
-export function maskedScatter(self: any, mask: any, source: any, options?: any): any {
+export function maskedScatter(self: unknown, mask: unknown, source: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("maskedScatter", "self", self);
   if (!(mask instanceof Tensor)) A.bad("maskedScatter", "mask", mask);
   if (!(source instanceof Tensor)) A.bad("maskedScatter", "source", source);
@@ -1904,7 +1904,7 @@ export function maskedScatter(self: any, mask: any, source: any, options?: any):
  * @torch torch.masked_select
  */
 export function maskedSelect(self: Tensor, mask: Tensor, options?: { out?: Tensor }): Tensor;
-export function maskedSelect(self: any, mask: any, options?: any): any {
+export function maskedSelect(self: unknown, mask: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("maskedSelect", "self", self);
   if (!(mask instanceof Tensor)) A.bad("maskedSelect", "mask", mask);
   if (options === undefined) return O.masked_select(self, mask);
@@ -1926,9 +1926,9 @@ const T__matmul: A.Overload[] = [
  * @torch torch.matmul
  */
 export function matmul(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function matmul(...args: any[]): any {
+export function matmul(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.matmul(args[0], args[1]);
-  return A.call("matmul", T__matmul, args);
+  return A.call<Tensor>("matmul", T__matmul, args);
 }
 
 const T__max: A.Overload[] = [
@@ -1955,11 +1955,11 @@ export function max(self: Tensor, other: Tensor, options?: { out?: Tensor }): Te
 export function max(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
 export function max(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-export function max(...args: any[]): any {
+export function max(...args: unknown[]): Tensor | Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.max(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.max_other(args[0], args[1]);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.max_dim(args[0], args[1], args[2]);
-  return A.call("max", T__max, args);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.max_dim(args[0], args[1], args[2]);
+  return A.call<Tensor | Named<readonly ["values","indices"]>>("max", T__max, args);
 }
 
 /**
@@ -1973,7 +1973,7 @@ export function max(...args: any[]): any {
  * @torch torch.maximum
  */
 export function maximum(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function maximum(self: any, other: any, options?: any): any {
+export function maximum(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("maximum", "self", self);
   if (!(other instanceof Tensor)) A.bad("maximum", "other", other);
   if (options === undefined) return O.maximum(self, other);
@@ -2002,11 +2002,11 @@ export function mean(self: Tensor, dim: number | readonly number[] | null, keepd
 export function mean(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The mean over one or several dimensions. @torch torch.mean */
 export function mean(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-export function mean(...args: any[]): any {
+export function mean(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.mean(args[0], null);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.mean_dim(args[0], args[1], false, null);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.mean_dim(args[0], args[1], args[2], null);
-  return A.call("mean", T__mean, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.mean_dim(args[0], args[1], false, null);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.mean_dim(args[0], args[1], args[2], null);
+  return A.call<Tensor>("mean", T__mean, args);
 }
 
 const T__min: A.Overload[] = [
@@ -2033,11 +2033,11 @@ export function min(self: Tensor, other: Tensor, options?: { out?: Tensor }): Te
 export function min(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
 export function min(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-export function min(...args: any[]): any {
+export function min(...args: unknown[]): Tensor | Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.min(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.min_other(args[0], args[1]);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.min_dim(args[0], args[1], args[2]);
-  return A.call("min", T__min, args);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.min_dim(args[0], args[1], args[2]);
+  return A.call<Tensor | Named<readonly ["values","indices"]>>("min", T__min, args);
 }
 
 /**
@@ -2051,7 +2051,7 @@ export function min(...args: any[]): any {
  * @torch torch.minimum
  */
 export function minimum(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function minimum(self: any, other: any, options?: any): any {
+export function minimum(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("minimum", "self", self);
   if (!(other instanceof Tensor)) A.bad("minimum", "other", other);
   if (options === undefined) return O.minimum(self, other);
@@ -2069,7 +2069,7 @@ export function minimum(self: any, other: any, options?: any): any {
  * @torch torch.mm
  */
 export function mm(self: Tensor, mat2: Tensor, options?: { out?: Tensor }): Tensor;
-export function mm(self: any, mat2: any, options?: any): any {
+export function mm(self: unknown, mat2: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("mm", "self", self);
   if (!(mat2 instanceof Tensor)) A.bad("mm", "mat2", mat2);
   if (options === undefined) return O.mm(self, mat2);
@@ -2089,9 +2089,9 @@ const T__moveaxis: A.Overload[] = [
  * @torch torch.movedim
  */
 export function moveaxis(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
-export function moveaxis(...args: any[]): any {
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.movedim(args[0], args[1], args[2]);
-  return A.call("moveaxis", T__moveaxis, args);
+export function moveaxis(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.movedim(args[0], args[1], args[2]);
+  return A.call<Tensor>("moveaxis", T__moveaxis, args);
 }
 
 const T__movedim: A.Overload[] = [
@@ -2106,9 +2106,9 @@ const T__movedim: A.Overload[] = [
  * @torch torch.movedim
  */
 export function movedim(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
-export function movedim(...args: any[]): any {
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.movedim(args[0], args[1], args[2]);
-  return A.call("movedim", T__movedim, args);
+export function movedim(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.movedim(args[0], args[1], args[2]);
+  return A.call<Tensor>("movedim", T__movedim, args);
 }
 
 /**
@@ -2122,7 +2122,7 @@ export function movedim(...args: any[]): any {
  * @torch torch.mul
  */
 export function mul(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function mul(self: any, other: any, options?: any): any {
+export function mul(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.operand("mul", "self", self);
   if (!(other instanceof Tensor)) A.operand("mul", "other", other);
   if (options === undefined) return O.mul(self, other);
@@ -2145,10 +2145,10 @@ const T__multinomial: A.Overload[] = [
 export function multinomial(self: Tensor, numSamples: number, replacement: boolean, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
 /** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
 export function multinomial(self: Tensor, numSamples: number, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
-export function multinomial(...args: any[]): any {
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.multinomial(args[0], args[1], false, null);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.multinomial(args[0], args[1], args[2], null);
-  return A.call("multinomial", T__multinomial, args);
+export function multinomial(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.multinomial(args[0], args[1], false, null);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.multinomial(args[0], args[1], args[2], null);
+  return A.call<Tensor>("multinomial", T__multinomial, args);
 }
 
 /**
@@ -2162,7 +2162,7 @@ export function multinomial(...args: any[]): any {
  * @torch torch.mul
  */
 export function multiply(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function multiply(self: any, other: any, options?: any): any {
+export function multiply(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.operand("multiply", "self", self);
   if (!(other instanceof Tensor)) A.operand("multiply", "other", other);
   if (options === undefined) return O.mul(self, other);
@@ -2180,7 +2180,7 @@ export function multiply(self: any, other: any, options?: any): any {
  * @torch torch.mv
  */
 export function mv(self: Tensor, vec: Tensor, options?: { out?: Tensor }): Tensor;
-export function mv(self: any, vec: any, options?: any): any {
+export function mv(self: unknown, vec: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("mv", "self", self);
   if (!(vec instanceof Tensor)) A.bad("mv", "vec", vec);
   if (options === undefined) return O.mv(self, vec);
@@ -2204,9 +2204,9 @@ const T__narrow: A.Overload[] = [
 export function narrow(self: Tensor, dim: number, start: number, length: number): Tensor;
 /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
 export function narrow(self: Tensor, dim: number, start: Tensor, length: number): Tensor;
-export function narrow(...args: any[]): any {
-  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2]) && Number.isInteger(args[3])) return O.narrow(args[0], args[1], args[2], args[3]);
-  return A.call("narrow", T__narrow, args);
+export function narrow(...args: unknown[]): Tensor {
+  if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && A.isInt(args[3])) return O.narrow(args[0], args[1], args[2], args[3]);
+  return A.call<Tensor>("narrow", T__narrow, args);
 }
 
 /**
@@ -2219,7 +2219,7 @@ export function narrow(...args: any[]): any {
  * @torch torch.ne
  */
 export function ne(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function ne(self: any, other: any, options?: any): any {
+export function ne(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("ne", "self", self);
   if (!(other instanceof Tensor)) A.operand("ne", "other", other);
   if (options === undefined) return O.ne(self, other);
@@ -2238,7 +2238,7 @@ export function ne(self: any, other: any, options?: any): any {
  * @torch torch.neg
  */
 export function neg(self: Tensor, options?: { out?: Tensor }): Tensor;
-export function neg(self: any, options?: any): any {
+export function neg(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("neg", "self", self);
   if (options === undefined) return O.neg(self);
   A.checkKeys("neg", options, ["out"]);
@@ -2256,7 +2256,7 @@ export function neg(self: any, options?: any): any {
  * @torch torch.neg
  */
 export function negative(self: Tensor, options?: { out?: Tensor }): Tensor;
-export function negative(self: any, options?: any): any {
+export function negative(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("negative", "self", self);
   if (options === undefined) return O.neg(self);
   A.checkKeys("negative", options, ["out"]);
@@ -2280,9 +2280,9 @@ const T__nonzero: A.Overload[] = [
 export function nonzero(self: Tensor, options?: { out?: Tensor }): Tensor;
 /** With `asTuple`, the coordinates as one vector for each dimension. @torch torch.nonzero */
 export function nonzero(self: Tensor, options?: { asTuple: boolean }): Tensor[];
-export function nonzero(...args: any[]): any {
+export function nonzero(...args: unknown[]): Tensor | Tensor[] {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nonzero(args[0]);
-  return A.call("nonzero", T__nonzero, args);
+  return A.call<Tensor | Tensor[]>("nonzero", T__nonzero, args);
 }
 
 const T__normal: A.Overload[] = [
@@ -2314,10 +2314,10 @@ export function normal(mean: number, std: Tensor, options?: { generator?: Genera
 export function normal(mean: number, std: number, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
 export function normal(mean: number, std: number, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
-export function normal(...args: any[]): any {
+export function normal(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.normal(args[0], args[1], null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.normal_Tensor_float(args[0], 1, null);
-  return A.call("normal", T__normal, args);
+  return A.call<Tensor>("normal", T__normal, args);
 }
 
 /**
@@ -2330,7 +2330,7 @@ export function normal(...args: any[]): any {
  * @torch torch.ne
  */
 export function notEqual(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function notEqual(self: any, other: any, options?: any): any {
+export function notEqual(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("notEqual", "self", self);
   if (!(other instanceof Tensor)) A.operand("notEqual", "other", other);
   if (options === undefined) return O.ne(self, other);
@@ -2353,10 +2353,10 @@ const T__ones: A.Overload[] = [
 export function ones(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** A tensor of ones, of the default dtype unless one is given. @torch torch.ones */
 export function ones(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
-export function ones(...args: any[]): any {
+export function ones(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.ones(size, null, null, false);
-  return A.call("ones", T__ones, args);
+  return A.call<Tensor>("ones", T__ones, args);
 }
 
 const T__onesLike: A.Overload[] = [
@@ -2371,9 +2371,9 @@ const T__onesLike: A.Overload[] = [
  * @torch torch.ones_like
  */
 export function onesLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
-export function onesLike(...args: any[]): any {
+export function onesLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.ones_like(args[0], null, null, false, null);
-  return A.call("onesLike", T__onesLike, args);
+  return A.call<Tensor>("onesLike", T__onesLike, args);
 }
 
 const T__outer: A.Overload[] = [
@@ -2390,9 +2390,9 @@ const T__outer: A.Overload[] = [
  * @torch torch.outer
  */
 export function outer(self: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
-export function outer(...args: any[]): any {
+export function outer(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.outer(args[0], args[1]);
-  return A.call("outer", T__outer, args);
+  return A.call<Tensor>("outer", T__outer, args);
 }
 
 const T__permute: A.Overload[] = [
@@ -2410,10 +2410,10 @@ const T__permute: A.Overload[] = [
 export function permute(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
 /** The dimensions in another order. @torch torch.permute */
 export function permute(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
-export function permute(...args: any[]): any {
+export function permute(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.permute(args[0], size);
-  return A.call("permute", T__permute, args);
+  return A.call<Tensor>("permute", T__permute, args);
 }
 
 const T__pow: A.Overload[] = [
@@ -2438,9 +2438,9 @@ export function pow(self: Tensor, exponent: Tensor, options?: { out?: Tensor }):
 export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }): Tensor;
 /** A number to the power of each element. @torch torch.pow */
 export function pow(self: Scalar, exponent: Tensor, options?: { out?: Tensor }): Tensor;
-export function pow(...args: any[]): any {
+export function pow(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor(args[0], args[1]);
-  return A.call("pow", T__pow, args);
+  return A.call<Tensor>("pow", T__pow, args);
 }
 
 const T__prod: A.Overload[] = [
@@ -2461,11 +2461,11 @@ export function prod(self: Tensor, options?: { dtype?: DTypeLike | null; out?: T
 export function prod(self: Tensor, dim: number, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The product over one dimension. @torch torch.prod */
 export function prod(self: Tensor, dim: number, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-export function prod(...args: any[]): any {
+export function prod(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.prod(args[0], null);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.prod_dim_int(args[0], args[1], false, null);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.prod_dim_int(args[0], args[1], args[2], null);
-  return A.call("prod", T__prod, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.prod_dim_int(args[0], args[1], false, null);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.prod_dim_int(args[0], args[1], args[2], null);
+  return A.call<Tensor>("prod", T__prod, args);
 }
 
 const T__put: A.Overload[] = [
@@ -2484,8 +2484,8 @@ const T__put: A.Overload[] = [
 export function put(self: Tensor, index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
 export function put(self: Tensor, index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
-export function put(...args: any[]): any {
-  return A.call("put", T__put, args);
+export function put(...args: unknown[]): Tensor {
+  return A.call<Tensor>("put", T__put, args);
 }
 
 const T__rand: A.Overload[] = [
@@ -2503,10 +2503,10 @@ const T__rand: A.Overload[] = [
 export function rand(size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** Uniform random numbers in [0, 1). @torch torch.rand */
 export function rand(...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
-export function rand(...args: any[]): any {
+export function rand(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.rand(size, null, null, null, false);
-  return A.call("rand", T__rand, args);
+  return A.call<Tensor>("rand", T__rand, args);
 }
 
 const T__randLike: A.Overload[] = [
@@ -2521,9 +2521,9 @@ const T__randLike: A.Overload[] = [
  * @torch torch.rand_like
  */
 export function randLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
-export function randLike(...args: any[]): any {
+export function randLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.rand_like(args[0], null, null, null, false, null);
-  return A.call("randLike", T__randLike, args);
+  return A.call<Tensor>("randLike", T__randLike, args);
 }
 
 const T__randint: A.Overload[] = [
@@ -2547,8 +2547,8 @@ export function randint(high: Scalar, ...size: (number | { generator?: Generator
 export function randint(low: Scalar, high: Scalar, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** Random integers from `low` to `high`, which is left out. @torch torch.randint */
 export function randint(low: Scalar, high: Scalar, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
-export function randint(...args: any[]): any {
-  return A.call("randint", T__randint, args);
+export function randint(...args: unknown[]): Tensor {
+  return A.call<Tensor>("randint", T__randint, args);
 }
 
 const T__randintLike: A.Overload[] = [
@@ -2569,8 +2569,8 @@ const T__randintLike: A.Overload[] = [
 export function randintLike(self: Tensor, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 /** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
 export function randintLike(self: Tensor, low: Scalar, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
-export function randintLike(...args: any[]): any {
-  return A.call("randintLike", T__randintLike, args);
+export function randintLike(...args: unknown[]): Tensor {
+  return A.call<Tensor>("randintLike", T__randintLike, args);
 }
 
 const T__randn: A.Overload[] = [
@@ -2588,10 +2588,10 @@ const T__randn: A.Overload[] = [
 export function randn(size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** Normal random numbers with mean 0 and standard deviation 1. @torch torch.randn */
 export function randn(...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
-export function randn(...args: any[]): any {
+export function randn(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.randn(size, null, null, null, false);
-  return A.call("randn", T__randn, args);
+  return A.call<Tensor>("randn", T__randn, args);
 }
 
 const T__randnLike: A.Overload[] = [
@@ -2606,9 +2606,9 @@ const T__randnLike: A.Overload[] = [
  * @torch torch.randn_like
  */
 export function randnLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
-export function randnLike(...args: any[]): any {
+export function randnLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.randn_like(args[0], null, null, null, false, null);
-  return A.call("randnLike", T__randnLike, args);
+  return A.call<Tensor>("randnLike", T__randnLike, args);
 }
 
 const T__randperm: A.Overload[] = [
@@ -2624,9 +2624,9 @@ const T__randperm: A.Overload[] = [
  * @torch torch.randperm
  */
 export function randperm(n: number, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
-export function randperm(...args: any[]): any {
-  if (args.length === 1 && Number.isInteger(args[0])) return O.randperm(args[0], null, null, null, false);
-  return A.call("randperm", T__randperm, args);
+export function randperm(...args: unknown[]): Tensor {
+  if (args.length === 1 && A.isInt(args[0])) return O.randperm(args[0], null, null, null, false);
+  return A.call<Tensor>("randperm", T__randperm, args);
 }
 
 const T__ravel: A.Overload[] = [
@@ -2642,9 +2642,9 @@ const T__ravel: A.Overload[] = [
  * @torch torch.ravel
  */
 export function ravel(self: Tensor): Tensor;
-export function ravel(...args: any[]): any {
+export function ravel(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.ravel(args[0]);
-  return A.call("ravel", T__ravel, args);
+  return A.call<Tensor>("ravel", T__ravel, args);
 }
 
 const T__real: A.Overload[] = [
@@ -2659,9 +2659,9 @@ const T__real: A.Overload[] = [
  * @torch torch.real
  */
 export function real(self: Tensor): Tensor;
-export function real(...args: any[]): any {
+export function real(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.real(args[0]);
-  return A.call("real", T__real, args);
+  return A.call<Tensor>("real", T__real, args);
 }
 
 /**
@@ -2675,7 +2675,7 @@ export function real(...args: any[]): any {
  * @torch torch.relu
  */
 export function relu(self: Tensor, options?: { out?: Tensor }): Tensor;
-export function relu(self: any, options?: any): any {
+export function relu(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("relu", "self", self);
   if (options === undefined) return O.relu(self);
   A.checkKeys("relu", options, ["out"]);
@@ -2700,8 +2700,8 @@ const T__remainder: A.Overload[] = [
 export function remainder(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 /** The remainder of a number's division by each element, with the sign of the divisor. @torch torch.remainder */
 export function remainder(self: Scalar, other: Tensor): Tensor;
-export function remainder(...args: any[]): any {
-  return A.call("remainder", T__remainder, args);
+export function remainder(...args: unknown[]): Tensor {
+  return A.call<Tensor>("remainder", T__remainder, args);
 }
 
 const T__repeatInterleave: A.Overload[] = [
@@ -2730,10 +2730,10 @@ export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number
 export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], options?: { dim?: number | null; outputSize?: number | null }): Tensor;
 /** The positions 0, 1, …, each as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(repeats: Tensor, options?: { outputSize?: number | null }): Tensor;
-export function repeatInterleave(...args: any[]): any {
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.repeat_interleave_self_int(args[0], args[1], null, null);
+export function repeatInterleave(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.repeat_interleave_self_int(args[0], args[1], null, null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.repeat_interleave_Tensor(args[0], null);
-  return A.call("repeatInterleave", T__repeatInterleave, args);
+  return A.call<Tensor>("repeatInterleave", T__repeatInterleave, args);
 }
 
 const T__reshape: A.Overload[] = [
@@ -2752,10 +2752,10 @@ const T__reshape: A.Overload[] = [
 export function reshape(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
 /** The same elements with another shape. @torch torch.reshape */
 export function reshape(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
-export function reshape(...args: any[]): any {
+export function reshape(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.reshape(args[0], size);
-  return A.call("reshape", T__reshape, args);
+  return A.call<Tensor>("reshape", T__reshape, args);
 }
 
 const T__resolveConj: A.Overload[] = [
@@ -2770,9 +2770,9 @@ const T__resolveConj: A.Overload[] = [
  * @torch torch.resolve_conj
  */
 export function resolveConj(self: Tensor): Tensor;
-export function resolveConj(...args: any[]): any {
+export function resolveConj(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.resolve_conj(args[0]);
-  return A.call("resolveConj", T__resolveConj, args);
+  return A.call<Tensor>("resolveConj", T__resolveConj, args);
 }
 
 const T__resolveNeg: A.Overload[] = [
@@ -2787,9 +2787,9 @@ const T__resolveNeg: A.Overload[] = [
  * @torch torch.resolve_neg
  */
 export function resolveNeg(self: Tensor): Tensor;
-export function resolveNeg(...args: any[]): any {
+export function resolveNeg(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.resolve_neg(args[0]);
-  return A.call("resolveNeg", T__resolveNeg, args);
+  return A.call<Tensor>("resolveNeg", T__resolveNeg, args);
 }
 
 const T__rowStack: A.Overload[] = [
@@ -2805,8 +2805,8 @@ const T__rowStack: A.Overload[] = [
  * @torch torch.vstack
  */
 export function rowStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
-export function rowStack(...args: any[]): any {
-  return A.call("rowStack", T__rowStack, args);
+export function rowStack(...args: unknown[]): Tensor {
+  return A.call<Tensor>("rowStack", T__rowStack, args);
 }
 
 /**
@@ -2819,12 +2819,12 @@ export function rowStack(...args: any[]): any {
  * @torch torch.rsub
  */
 export function rsub(self: Tensor, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-export function rsub(self: any, other: any, options?: any): any {
+export function rsub(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("rsub", "self", self);
   if (!(other instanceof Tensor)) A.operand("rsub", "other", other);
   if (options === undefined) return O.rsub(self, other, 1);
   A.checkKeys("rsub", options, ["alpha"]);
-  return O.rsub(self, other, A.option("rsub", options, "alpha", "Scalar", 1));
+  return O.rsub(self, other, A.option<Scalar>("rsub", options, "alpha", "Scalar", 1));
 }
 
 const T__scalarTensor: A.Overload[] = [
@@ -2839,8 +2839,8 @@ const T__scalarTensor: A.Overload[] = [
  * @torch torch.scalar_tensor
  */
 export function scalarTensor(s: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-export function scalarTensor(...args: any[]): any {
-  return A.call("scalarTensor", T__scalarTensor, args);
+export function scalarTensor(...args: unknown[]): Tensor {
+  return A.call<Tensor>("scalarTensor", T__scalarTensor, args);
 }
 
 const T__scatter: A.Overload[] = [
@@ -2870,8 +2870,8 @@ export function scatter(self: Tensor, dim: number, index: Tensor | readonly numb
 export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { reduce: string; out?: Tensor }): Tensor;
 /** As with a tensor, for one number. @torch torch.scatter */
 export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options?: { reduce: string; out?: Tensor }): Tensor;
-export function scatter(...args: any[]): any {
-  return A.call("scatter", T__scatter, args);
+export function scatter(...args: unknown[]): Tensor {
+  return A.call<Tensor>("scatter", T__scatter, args);
 }
 
 const T__scatterAdd: A.Overload[] = [
@@ -2887,8 +2887,8 @@ const T__scatterAdd: A.Overload[] = [
  * @torch torch.scatter_add
  */
 export function scatterAdd(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
-export function scatterAdd(...args: any[]): any {
-  return A.call("scatterAdd", T__scatterAdd, args);
+export function scatterAdd(...args: unknown[]): Tensor {
+  return A.call<Tensor>("scatterAdd", T__scatterAdd, args);
 }
 
 const T__select: A.Overload[] = [
@@ -2905,9 +2905,9 @@ const T__select: A.Overload[] = [
  * @torch torch.select
  */
 export function select(self: Tensor, dim: number, index: number): Tensor;
-export function select(...args: any[]): any {
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.select(args[0], args[1], args[2]);
-  return A.call("select", T__select, args);
+export function select(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.select(args[0], args[1], args[2]);
+  return A.call<Tensor>("select", T__select, args);
 }
 
 /**
@@ -2921,7 +2921,7 @@ export function select(...args: any[]): any {
  * @torch torch.sigmoid
  */
 export function sigmoid(self: Tensor, options?: { out?: Tensor }): Tensor;
-export function sigmoid(self: any, options?: any): any {
+export function sigmoid(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("sigmoid", "self", self);
   if (options === undefined) return O.sigmoid(self);
   A.checkKeys("sigmoid", options, ["out"]);
@@ -2939,7 +2939,7 @@ export function sigmoid(self: any, options?: any): any {
  * @torch torch.sin
  */
 export function sin(self: Tensor, options?: { out?: Tensor }): Tensor;
-export function sin(self: any, options?: any): any {
+export function sin(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("sin", "self", self);
   if (options === undefined) return O.sin(self);
   A.checkKeys("sin", options, ["out"]);
@@ -2961,9 +2961,9 @@ const T__softmax: A.Overload[] = [
 export function softmax(self: Tensor, dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
 /** exp(x) divided by its sum along a dimension. @torch torch.softmax */
 export function softmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-export function softmax(...args: any[]): any {
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.softmax(args[0], args[1], null);
-  return A.call("softmax", T__softmax, args);
+export function softmax(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.softmax(args[0], args[1], null);
+  return A.call<Tensor>("softmax", T__softmax, args);
 }
 
 const T__sort: A.Overload[] = [
@@ -2988,11 +2988,11 @@ export function sort(self: Tensor, dim: number, options?: { descending?: boolean
 export function sort(self: Tensor, options?: { dim?: number; descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** As `sort`. @torch torch.sort */
 export function sort(self: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-export function sort(...args: any[]): any {
+export function sort(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.sort(args[0], -1, false);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.sort(args[0], args[1], false);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.sort(args[0], args[1], args[2]);
-  return A.call("sort", T__sort, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.sort(args[0], args[1], false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.sort(args[0], args[1], args[2]);
+  return A.call<Named<readonly ["values","indices"]>>("sort", T__sort, args);
 }
 
 const T__split: A.Overload[] = [
@@ -3016,10 +3016,10 @@ export function split(self: Tensor, splitSize: number, options?: { dim?: number 
 export function split(self: Tensor, splitSize: readonly number[], dim: number): Tensor[];
 /** Consecutive parts of the given sizes. @torch torch.split */
 export function split(self: Tensor, splitSize: readonly number[], options?: { dim?: number }): Tensor[];
-export function split(...args: any[]): any {
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.split(args[0], args[1], 0);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.split(args[0], args[1], args[2]);
-  return A.call("split", T__split, args);
+export function split(...args: unknown[]): Tensor[] {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.split(args[0], args[1], 0);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.split(args[0], args[1], args[2]);
+  return A.call<Tensor[]>("split", T__split, args);
 }
 
 const T__splitWithSizes: A.Overload[] = [
@@ -3038,8 +3038,8 @@ const T__splitWithSizes: A.Overload[] = [
 export function splitWithSizes(self: Tensor, splitSizes: readonly number[], dim: number): Tensor[];
 /** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
 export function splitWithSizes(self: Tensor, splitSizes: readonly number[], options?: { dim?: number }): Tensor[];
-export function splitWithSizes(...args: any[]): any {
-  return A.call("splitWithSizes", T__splitWithSizes, args);
+export function splitWithSizes(...args: unknown[]): Tensor[] {
+  return A.call<Tensor[]>("splitWithSizes", T__splitWithSizes, args);
 }
 
 /**
@@ -3053,7 +3053,7 @@ export function splitWithSizes(...args: any[]): any {
  * @torch torch.sqrt
  */
 export function sqrt(self: Tensor, options?: { out?: Tensor }): Tensor;
-export function sqrt(self: any, options?: any): any {
+export function sqrt(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("sqrt", "self", self);
   if (options === undefined) return O.sqrt(self);
   A.checkKeys("sqrt", options, ["out"]);
@@ -3072,9 +3072,9 @@ const T__square: A.Overload[] = [
  * @torch torch.square
  */
 export function square(self: Tensor, options?: { out?: Tensor }): Tensor;
-export function square(...args: any[]): any {
+export function square(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.square(args[0]);
-  return A.call("square", T__square, args);
+  return A.call<Tensor>("square", T__square, args);
 }
 
 const T__squeeze: A.Overload[] = [
@@ -3098,10 +3098,10 @@ export function squeeze(self: Tensor): Tensor;
 export function squeeze(self: Tensor, dim: number): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze */
 export function squeeze(self: Tensor, dim: number | readonly number[]): Tensor;
-export function squeeze(...args: any[]): any {
+export function squeeze(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.squeeze(args[0]);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.squeeze_dim(args[0], args[1]);
-  return A.call("squeeze", T__squeeze, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.squeeze_dim(args[0], args[1]);
+  return A.call<Tensor>("squeeze", T__squeeze, args);
 }
 
 const T__stack: A.Overload[] = [
@@ -3120,8 +3120,8 @@ const T__stack: A.Overload[] = [
 export function stack(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 /** Tensors of one shape one after another along a new dimension. @torch torch.stack */
 export function stack(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
-export function stack(...args: any[]): any {
-  return A.call("stack", T__stack, args);
+export function stack(...args: unknown[]): Tensor {
+  return A.call<Tensor>("stack", T__stack, args);
 }
 
 const T__std: A.Overload[] = [
@@ -3155,12 +3155,12 @@ export function std(self: Tensor, options?: { dim?: number | readonly number[] |
 export function std(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
 /** The standard deviation of all elements. @torch torch.std */
 export function std(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
-export function std(...args: any[]): any {
+export function std(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.std_dim(args[0], null, true, false);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.std_dim(args[0], args[1], true, false);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.std_dim(args[0], args[1], args[2], false);
-  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.std_dim(args[0], args[1], args[2], args[3]);
-  return A.call("std", T__std, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.std_dim(args[0], args[1], true, false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.std_dim(args[0], args[1], args[2], false);
+  if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.std_dim(args[0], args[1], args[2], args[3]);
+  return A.call<Tensor>("std", T__std, args);
 }
 
 const T__stdMean: A.Overload[] = [
@@ -3193,12 +3193,12 @@ export function stdMean(self: Tensor, options?: { dim?: number | readonly number
 export function stdMean(self: Tensor, unbiased: boolean): Named<readonly ["std","mean"]>;
 /** The standard deviation and the mean of all elements. @torch torch.std_mean */
 export function stdMean(self: Tensor, options?: { unbiased?: boolean }): Named<readonly ["std","mean"]>;
-export function stdMean(...args: any[]): any {
+export function stdMean(...args: unknown[]): Named<readonly ["std","mean"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.std_mean_dim(args[0], null, true, false);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.std_mean_dim(args[0], args[1], true, false);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.std_mean_dim(args[0], args[1], args[2], false);
-  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.std_mean_dim(args[0], args[1], args[2], args[3]);
-  return A.call("stdMean", T__stdMean, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.std_mean_dim(args[0], args[1], true, false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.std_mean_dim(args[0], args[1], args[2], false);
+  if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.std_mean_dim(args[0], args[1], args[2], args[3]);
+  return A.call<Named<readonly ["std","mean"]>>("stdMean", T__stdMean, args);
 }
 
 /**
@@ -3212,12 +3212,12 @@ export function stdMean(...args: any[]): any {
  * @torch torch.sub
  */
 export function sub(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
-export function sub(self: any, other: any, options?: any): any {
+export function sub(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.operand("sub", "self", self);
   if (!(other instanceof Tensor)) A.operand("sub", "other", other);
   if (options === undefined) return O.sub(self, other, 1);
   A.checkKeys("sub", options, ["alpha","out"]);
-  return O.sub(self, other, A.option("sub", options, "alpha", "Scalar", 1), A.outOption("sub", options));
+  return O.sub(self, other, A.option<Scalar>("sub", options, "alpha", "Scalar", 1), A.outOption("sub", options));
 }
 
 /**
@@ -3231,12 +3231,12 @@ export function sub(self: any, other: any, options?: any): any {
  * @torch torch.sub
  */
 export function subtract(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
-export function subtract(self: any, other: any, options?: any): any {
+export function subtract(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.operand("subtract", "self", self);
   if (!(other instanceof Tensor)) A.operand("subtract", "other", other);
   if (options === undefined) return O.sub(self, other, 1);
   A.checkKeys("subtract", options, ["alpha","out"]);
-  return O.sub(self, other, A.option("subtract", options, "alpha", "Scalar", 1), A.outOption("subtract", options));
+  return O.sub(self, other, A.option<Scalar>("subtract", options, "alpha", "Scalar", 1), A.outOption("subtract", options));
 }
 
 const T__sum: A.Overload[] = [
@@ -3261,11 +3261,11 @@ export function sum(self: Tensor, dim: number | readonly number[] | null, keepdi
 export function sum(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The sum over one or several dimensions. @torch torch.sum */
 export function sum(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
-export function sum(...args: any[]): any {
+export function sum(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.sum(args[0], null);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.sum_dim_IntList(args[0], args[1], false, null);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.sum_dim_IntList(args[0], args[1], args[2], null);
-  return A.call("sum", T__sum, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.sum_dim_IntList(args[0], args[1], false, null);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.sum_dim_IntList(args[0], args[1], args[2], null);
+  return A.call<Tensor>("sum", T__sum, args);
 }
 
 const T__swapaxes: A.Overload[] = [
@@ -3281,9 +3281,9 @@ const T__swapaxes: A.Overload[] = [
  * @torch torch.transpose
  */
 export function swapaxes(self: Tensor, dim0: number, dim1: number): Tensor;
-export function swapaxes(...args: any[]): any {
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.transpose(args[0], args[1], args[2]);
-  return A.call("swapaxes", T__swapaxes, args);
+export function swapaxes(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose(args[0], args[1], args[2]);
+  return A.call<Tensor>("swapaxes", T__swapaxes, args);
 }
 
 const T__swapdims: A.Overload[] = [
@@ -3299,9 +3299,9 @@ const T__swapdims: A.Overload[] = [
  * @torch torch.transpose
  */
 export function swapdims(self: Tensor, dim0: number, dim1: number): Tensor;
-export function swapdims(...args: any[]): any {
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.transpose(args[0], args[1], args[2]);
-  return A.call("swapdims", T__swapdims, args);
+export function swapdims(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose(args[0], args[1], args[2]);
+  return A.call<Tensor>("swapdims", T__swapdims, args);
 }
 
 /**
@@ -3315,7 +3315,7 @@ export function swapdims(...args: any[]): any {
  * @torch torch.t
  */
 export function t(self: Tensor): Tensor;
-export function t(self: any, options?: any): any {
+export function t(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("t", "self", self);
   if (options === undefined) return O.t(self);
   A.checkKeys("t", options, []);
@@ -3335,8 +3335,8 @@ const T__take: A.Overload[] = [
  * @torch torch.take
  */
 export function take(self: Tensor, index: Tensor | readonly number[], options?: { out?: Tensor }): Tensor;
-export function take(...args: any[]): any {
-  return A.call("take", T__take, args);
+export function take(...args: unknown[]): Tensor {
+  return A.call<Tensor>("take", T__take, args);
 }
 
 const T__takeAlongDim: A.Overload[] = [
@@ -3355,8 +3355,8 @@ const T__takeAlongDim: A.Overload[] = [
 export function takeAlongDim(self: Tensor, indices: Tensor | readonly number[], dim: number | null, options?: { out?: Tensor }): Tensor;
 /** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
 export function takeAlongDim(self: Tensor, indices: Tensor | readonly number[], options?: { dim?: number | null; out?: Tensor }): Tensor;
-export function takeAlongDim(...args: any[]): any {
-  return A.call("takeAlongDim", T__takeAlongDim, args);
+export function takeAlongDim(...args: unknown[]): Tensor {
+  return A.call<Tensor>("takeAlongDim", T__takeAlongDim, args);
 }
 
 /**
@@ -3370,7 +3370,7 @@ export function takeAlongDim(...args: any[]): any {
  * @torch torch.tanh
  */
 export function tanh(self: Tensor, options?: { out?: Tensor }): Tensor;
-export function tanh(self: any, options?: any): any {
+export function tanh(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("tanh", "self", self);
   if (options === undefined) return O.tanh(self);
   A.checkKeys("tanh", options, ["out"]);
@@ -3403,10 +3403,10 @@ export function tensorSplit(self: Tensor, indices: readonly number[], options?: 
 export function tensorSplit(self: Tensor, tensorIndicesOrSections: Tensor, dim: number): Tensor[];
 /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
 export function tensorSplit(self: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: number }): Tensor[];
-export function tensorSplit(...args: any[]): any {
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.tensor_split(args[0], args[1], 0);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.tensor_split(args[0], args[1], args[2]);
-  return A.call("tensorSplit", T__tensorSplit, args);
+export function tensorSplit(...args: unknown[]): Tensor[] {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.tensor_split(args[0], args[1], 0);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.tensor_split(args[0], args[1], args[2]);
+  return A.call<Tensor[]>("tensorSplit", T__tensorSplit, args);
 }
 
 const T__tile: A.Overload[] = [
@@ -3423,10 +3423,10 @@ const T__tile: A.Overload[] = [
 export function tile(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
 /** A copy of the tensor repeated along its last dimensions. @torch torch.tile */
 export function tile(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
-export function tile(...args: any[]): any {
+export function tile(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.tile(args[0], size);
-  return A.call("tile", T__tile, args);
+  return A.call<Tensor>("tile", T__tile, args);
 }
 
 const T__topk: A.Overload[] = [
@@ -3450,12 +3450,12 @@ export function topk(self: Tensor, k: number, dim: number, largest: boolean, opt
 export function topk(self: Tensor, k: number, dim: number, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
 export function topk(self: Tensor, k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
-export function topk(...args: any[]): any {
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.topk(args[0], args[1], -1, true, true);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.topk(args[0], args[1], args[2], true, true);
-  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2]) && typeof args[3] === "boolean") return O.topk(args[0], args[1], args[2], args[3], true);
-  if (args.length === 5 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2]) && typeof args[3] === "boolean" && typeof args[4] === "boolean") return O.topk(args[0], args[1], args[2], args[3], args[4]);
-  return A.call("topk", T__topk, args);
+export function topk(...args: unknown[]): Named<readonly ["values","indices"]> {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.topk(args[0], args[1], -1, true, true);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.topk(args[0], args[1], args[2], true, true);
+  if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && typeof args[3] === "boolean") return O.topk(args[0], args[1], args[2], args[3], true);
+  if (args.length === 5 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && typeof args[3] === "boolean" && typeof args[4] === "boolean") return O.topk(args[0], args[1], args[2], args[3], args[4]);
+  return A.call<Named<readonly ["values","indices"]>>("topk", T__topk, args);
 }
 
 const T__transpose: A.Overload[] = [
@@ -3471,9 +3471,9 @@ const T__transpose: A.Overload[] = [
  * @torch torch.transpose
  */
 export function transpose(self: Tensor, dim0: number, dim1: number): Tensor;
-export function transpose(...args: any[]): any {
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.transpose(args[0], args[1], args[2]);
-  return A.call("transpose", T__transpose, args);
+export function transpose(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose(args[0], args[1], args[2]);
+  return A.call<Tensor>("transpose", T__transpose, args);
 }
 
 const T__trilIndices: A.Overload[] = [
@@ -3493,10 +3493,10 @@ const T__trilIndices: A.Overload[] = [
 export function trilIndices(row: number, col: number, offset: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.tril_indices */
 export function trilIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-export function trilIndices(...args: any[]): any {
-  if (args.length === 2 && Number.isInteger(args[0]) && Number.isInteger(args[1])) return O.tril_indices(args[0], args[1], 0, null, null, false);
-  if (args.length === 3 && Number.isInteger(args[0]) && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.tril_indices(args[0], args[1], args[2], null, null, false);
-  return A.call("trilIndices", T__trilIndices, args);
+export function trilIndices(...args: unknown[]): Tensor {
+  if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.tril_indices(args[0], args[1], 0, null, null, false);
+  if (args.length === 3 && A.isInt(args[0]) && A.isInt(args[1]) && A.isInt(args[2])) return O.tril_indices(args[0], args[1], args[2], null, null, false);
+  return A.call<Tensor>("trilIndices", T__trilIndices, args);
 }
 
 const T__triuIndices: A.Overload[] = [
@@ -3516,10 +3516,10 @@ const T__triuIndices: A.Overload[] = [
 export function triuIndices(row: number, col: number, offset: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.triu_indices */
 export function triuIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-export function triuIndices(...args: any[]): any {
-  if (args.length === 2 && Number.isInteger(args[0]) && Number.isInteger(args[1])) return O.triu_indices(args[0], args[1], 0, null, null, false);
-  if (args.length === 3 && Number.isInteger(args[0]) && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.triu_indices(args[0], args[1], args[2], null, null, false);
-  return A.call("triuIndices", T__triuIndices, args);
+export function triuIndices(...args: unknown[]): Tensor {
+  if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.triu_indices(args[0], args[1], 0, null, null, false);
+  if (args.length === 3 && A.isInt(args[0]) && A.isInt(args[1]) && A.isInt(args[2])) return O.triu_indices(args[0], args[1], args[2], null, null, false);
+  return A.call<Tensor>("triuIndices", T__triuIndices, args);
 }
 
 /**
@@ -3533,7 +3533,7 @@ export function triuIndices(...args: any[]): any {
  * @torch torch.true_divide
  */
 export function trueDivide(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function trueDivide(self: any, other: any, options?: any): any {
+export function trueDivide(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.operand("trueDivide", "self", self);
   if (!(other instanceof Tensor)) A.operand("trueDivide", "other", other);
   if (options === undefined) return O.true_divide(self, other);
@@ -3556,10 +3556,10 @@ const T__unbind: A.Overload[] = [
 export function unbind(self: Tensor, dim: number): Tensor[];
 /** All positions of a dimension, as a list of views. @torch torch.unbind */
 export function unbind(self: Tensor, options?: { dim?: number }): Tensor[];
-export function unbind(...args: any[]): any {
+export function unbind(...args: unknown[]): Tensor[] {
   if (args.length === 1 && args[0] instanceof Tensor) return O.unbind(args[0], 0);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.unbind(args[0], args[1]);
-  return A.call("unbind", T__unbind, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.unbind(args[0], args[1]);
+  return A.call<Tensor[]>("unbind", T__unbind, args);
 }
 
 const T__unflatten: A.Overload[] = [
@@ -3576,10 +3576,10 @@ const T__unflatten: A.Overload[] = [
 export function unflatten(self: Tensor, dim: number, size: readonly number[], options?: Record<string, never>): Tensor;
 /** One dimension made several. @torch torch.unflatten */
 export function unflatten(self: Tensor, dim: number, ...size: (number | Record<string, never>)[]): Tensor;
-export function unflatten(...args: any[]): any {
+export function unflatten(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 2);
-  if (size !== null && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.unflatten(args[0], args[1], size);
-  return A.call("unflatten", T__unflatten, args);
+  if (size !== null && args[0] instanceof Tensor && A.isInt(args[1])) return O.unflatten(args[0], args[1], size);
+  return A.call<Tensor>("unflatten", T__unflatten, args);
 }
 
 const T__unsqueeze: A.Overload[] = [
@@ -3595,9 +3595,9 @@ const T__unsqueeze: A.Overload[] = [
  * @torch torch.unsqueeze
  */
 export function unsqueeze(self: Tensor, dim: number): Tensor;
-export function unsqueeze(...args: any[]): any {
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.unsqueeze(args[0], args[1]);
-  return A.call("unsqueeze", T__unsqueeze, args);
+export function unsqueeze(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.unsqueeze(args[0], args[1]);
+  return A.call<Tensor>("unsqueeze", T__unsqueeze, args);
 }
 
 const T__var: A.Overload[] = [
@@ -3631,12 +3631,12 @@ function var_of(self: Tensor, options?: { dim?: number | readonly number[] | nul
 function var_of(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
 /** The variance of all elements. @torch torch.var */
 function var_of(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
-function var_of(...args: any[]): any {
+function var_of(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.var_dim(args[0], null, true, false);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.var_dim(args[0], args[1], true, false);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.var_dim(args[0], args[1], args[2], false);
-  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.var_dim(args[0], args[1], args[2], args[3]);
-  return A.call("var", T__var, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.var_dim(args[0], args[1], true, false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.var_dim(args[0], args[1], args[2], false);
+  if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.var_dim(args[0], args[1], args[2], args[3]);
+  return A.call<Tensor>("var", T__var, args);
 }
 
 export { var_of as var };
@@ -3671,12 +3671,12 @@ export function varMean(self: Tensor, options?: { dim?: number | readonly number
 export function varMean(self: Tensor, unbiased: boolean): Named<readonly ["var","mean"]>;
 /** The variance and the mean of all elements. @torch torch.var_mean */
 export function varMean(self: Tensor, options?: { unbiased?: boolean }): Named<readonly ["var","mean"]>;
-export function varMean(...args: any[]): any {
+export function varMean(...args: unknown[]): Named<readonly ["var","mean"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.var_mean_dim(args[0], null, true, false);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.var_mean_dim(args[0], args[1], true, false);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.var_mean_dim(args[0], args[1], args[2], false);
-  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.var_mean_dim(args[0], args[1], args[2], args[3]);
-  return A.call("varMean", T__varMean, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.var_mean_dim(args[0], args[1], true, false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.var_mean_dim(args[0], args[1], args[2], false);
+  if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.var_mean_dim(args[0], args[1], args[2], args[3]);
+  return A.call<Named<readonly ["var","mean"]>>("varMean", T__varMean, args);
 }
 
 const T__variance: A.Overload[] = [
@@ -3710,12 +3710,12 @@ export function variance(self: Tensor, options?: { dim?: number | readonly numbe
 export function variance(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
 /** The variance of all elements. @torch torch.var */
 export function variance(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
-export function variance(...args: any[]): any {
+export function variance(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.var_dim(args[0], null, true, false);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.var_dim(args[0], args[1], true, false);
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean") return O.var_dim(args[0], args[1], args[2], false);
-  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.var_dim(args[0], args[1], args[2], args[3]);
-  return A.call("variance", T__variance, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.var_dim(args[0], args[1], true, false);
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.var_dim(args[0], args[1], args[2], false);
+  if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean" && typeof args[3] === "boolean") return O.var_dim(args[0], args[1], args[2], args[3]);
+  return A.call<Tensor>("variance", T__variance, args);
 }
 
 /**
@@ -3728,7 +3728,7 @@ export function variance(...args: any[]): any {
  * @torch torch.vdot
  */
 export function vdot(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function vdot(self: any, other: any, options?: any): any {
+export function vdot(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("vdot", "self", self);
   if (!(other instanceof Tensor)) A.bad("vdot", "other", other);
   if (options === undefined) return O.vdot(self, other);
@@ -3746,7 +3746,7 @@ export function vdot(self: any, other: any, options?: any): any {
  * @torch torch.view_as_complex
  */
 export function viewAsComplex(self: Tensor): Tensor;
-export function viewAsComplex(self: any, options?: any): any {
+export function viewAsComplex(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("viewAsComplex", "self", self);
   if (options === undefined) return O.view_as_complex(self);
   A.checkKeys("viewAsComplex", options, []);
@@ -3764,7 +3764,7 @@ export function viewAsComplex(self: any, options?: any): any {
  * @torch torch.view_as_real
  */
 export function viewAsReal(self: Tensor): Tensor;
-export function viewAsReal(self: any, options?: any): any {
+export function viewAsReal(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("viewAsReal", "self", self);
   if (options === undefined) return O.view_as_real(self);
   A.checkKeys("viewAsReal", options, []);
@@ -3784,8 +3784,8 @@ const T__vstack: A.Overload[] = [
  * @torch torch.vstack
  */
 export function vstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
-export function vstack(...args: any[]): any {
-  return A.call("vstack", T__vstack, args);
+export function vstack(...args: unknown[]): Tensor {
+  return A.call<Tensor>("vstack", T__vstack, args);
 }
 
 const T__where: A.Overload[] = [
@@ -3804,9 +3804,9 @@ const T__where: A.Overload[] = [
 export function where(condition: Tensor): Tensor[];
 /** Elements of self where the condition is true, elements of other elsewhere. @torch torch.where */
 export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function where(...args: any[]): any {
+export function where(...args: unknown[]): Tensor[] | Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.where_condition(args[0]);
-  return A.call("where", T__where, args);
+  return A.call<Tensor[] | Tensor>("where", T__where, args);
 }
 
 const T__zeros: A.Overload[] = [
@@ -3825,10 +3825,10 @@ const T__zeros: A.Overload[] = [
 export function zeros(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** A tensor of zeros, of the default dtype unless one is given. @torch torch.zeros */
 export function zeros(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
-export function zeros(...args: any[]): any {
+export function zeros(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.zeros(size, null, null, false);
-  return A.call("zeros", T__zeros, args);
+  return A.call<Tensor>("zeros", T__zeros, args);
 }
 
 const T__zerosLike: A.Overload[] = [
@@ -3843,7 +3843,7 @@ const T__zerosLike: A.Overload[] = [
  * @torch torch.zeros_like
  */
 export function zerosLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
-export function zerosLike(...args: any[]): any {
+export function zerosLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.zeros_like(args[0], null, null, false, null);
-  return A.call("zerosLike", T__zerosLike, args);
+  return A.call<Tensor>("zerosLike", T__zerosLike, args);
 }

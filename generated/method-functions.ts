@@ -20,7 +20,7 @@ const REQUIRED = A.REQUIRED;
  * @torch torch.abs_
  */
 export function abs_(self: Tensor): Tensor;
-export function abs_(self: any, options?: any): any {
+export function abs_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("abs_", "self", self);
   if (options === undefined) return O.abs_(self);
   A.checkKeys("abs_", options, []);
@@ -34,12 +34,12 @@ export function abs_(self: any, options?: any): any {
  * @torch torch.add_
  */
 export function add_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-export function add_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.operand("add_", "self", self);
+export function add_(self: unknown, other: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) A.bad("add_", "self", self);
   if (!(other instanceof Tensor)) A.operand("add_", "other", other);
   if (options === undefined) return O.add_(self, other, 1);
   A.checkKeys("add_", options, ["alpha"]);
-  return O.add_(self, other, A.option("add_", options, "alpha", "Scalar", 1));
+  return O.add_(self, other, A.option<Scalar>("add_", options, "alpha", "Scalar", 1));
 }
 
 /**
@@ -49,13 +49,13 @@ export function add_(self: any, other: any, options?: any): any {
  * @torch torch.addbmm_
  */
 export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-export function addbmm_(self: any, batch1: any, batch2: any, options?: any): any {
+export function addbmm_(self: unknown, batch1: unknown, batch2: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("addbmm_", "self", self);
   if (!(batch1 instanceof Tensor)) A.bad("addbmm_", "batch1", batch1);
   if (!(batch2 instanceof Tensor)) A.bad("addbmm_", "batch2", batch2);
   if (options === undefined) return O.addbmm_(self, batch1, batch2, 1, 1);
   A.checkKeys("addbmm_", options, ["beta","alpha"]);
-  return O.addbmm_(self, batch1, batch2, A.option("addbmm_", options, "beta", "Scalar", 1), A.option("addbmm_", options, "alpha", "Scalar", 1));
+  return O.addbmm_(self, batch1, batch2, A.option<Scalar>("addbmm_", options, "beta", "Scalar", 1), A.option<Scalar>("addbmm_", options, "alpha", "Scalar", 1));
 }
 
 /**
@@ -65,13 +65,13 @@ export function addbmm_(self: any, batch1: any, batch2: any, options?: any): any
  * @torch torch.addcdiv_
  */
 export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
-export function addcdiv_(self: any, tensor1: any, tensor2: any, options?: any): any {
+export function addcdiv_(self: unknown, tensor1: unknown, tensor2: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("addcdiv_", "self", self);
   if (!(tensor1 instanceof Tensor)) A.bad("addcdiv_", "tensor1", tensor1);
   if (!(tensor2 instanceof Tensor)) A.bad("addcdiv_", "tensor2", tensor2);
   if (options === undefined) return O.addcdiv_(self, tensor1, tensor2, 1);
   A.checkKeys("addcdiv_", options, ["value"]);
-  return O.addcdiv_(self, tensor1, tensor2, A.option("addcdiv_", options, "value", "Scalar", 1));
+  return O.addcdiv_(self, tensor1, tensor2, A.option<Scalar>("addcdiv_", options, "value", "Scalar", 1));
 }
 
 /**
@@ -80,13 +80,13 @@ export function addcdiv_(self: any, tensor1: any, tensor2: any, options?: any): 
  * @torch torch.addcmul_
  */
 export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
-export function addcmul_(self: any, tensor1: any, tensor2: any, options?: any): any {
+export function addcmul_(self: unknown, tensor1: unknown, tensor2: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("addcmul_", "self", self);
   if (!(tensor1 instanceof Tensor)) A.bad("addcmul_", "tensor1", tensor1);
   if (!(tensor2 instanceof Tensor)) A.bad("addcmul_", "tensor2", tensor2);
   if (options === undefined) return O.addcmul_(self, tensor1, tensor2, 1);
   A.checkKeys("addcmul_", options, ["value"]);
-  return O.addcmul_(self, tensor1, tensor2, A.option("addcmul_", options, "value", "Scalar", 1));
+  return O.addcmul_(self, tensor1, tensor2, A.option<Scalar>("addcmul_", options, "value", "Scalar", 1));
 }
 
 /**
@@ -97,13 +97,13 @@ export function addcmul_(self: any, tensor1: any, tensor2: any, options?: any): 
  * @torch torch.addmm_
  */
 export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-export function addmm_(self: any, mat1: any, mat2: any, options?: any): any {
+export function addmm_(self: unknown, mat1: unknown, mat2: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("addmm_", "self", self);
   if (!(mat1 instanceof Tensor)) A.bad("addmm_", "mat1", mat1);
   if (!(mat2 instanceof Tensor)) A.bad("addmm_", "mat2", mat2);
   if (options === undefined) return O.addmm_(self, mat1, mat2, 1, 1);
   A.checkKeys("addmm_", options, ["beta","alpha"]);
-  return O.addmm_(self, mat1, mat2, A.option("addmm_", options, "beta", "Scalar", 1), A.option("addmm_", options, "alpha", "Scalar", 1));
+  return O.addmm_(self, mat1, mat2, A.option<Scalar>("addmm_", options, "beta", "Scalar", 1), A.option<Scalar>("addmm_", options, "alpha", "Scalar", 1));
 }
 
 /**
@@ -113,13 +113,13 @@ export function addmm_(self: any, mat1: any, mat2: any, options?: any): any {
  * @torch torch.addmv_
  */
 export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-export function addmv_(self: any, mat: any, vec: any, options?: any): any {
+export function addmv_(self: unknown, mat: unknown, vec: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("addmv_", "self", self);
   if (!(mat instanceof Tensor)) A.bad("addmv_", "mat", mat);
   if (!(vec instanceof Tensor)) A.bad("addmv_", "vec", vec);
   if (options === undefined) return O.addmv_(self, mat, vec, 1, 1);
   A.checkKeys("addmv_", options, ["beta","alpha"]);
-  return O.addmv_(self, mat, vec, A.option("addmv_", options, "beta", "Scalar", 1), A.option("addmv_", options, "alpha", "Scalar", 1));
+  return O.addmv_(self, mat, vec, A.option<Scalar>("addmv_", options, "beta", "Scalar", 1), A.option<Scalar>("addmv_", options, "alpha", "Scalar", 1));
 }
 
 /**
@@ -129,13 +129,13 @@ export function addmv_(self: any, mat: any, vec: any, options?: any): any {
  * @torch torch.addr_
  */
 export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-export function addr_(self: any, vec1: any, vec2: any, options?: any): any {
+export function addr_(self: unknown, vec1: unknown, vec2: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("addr_", "self", self);
   if (!(vec1 instanceof Tensor)) A.bad("addr_", "vec1", vec1);
   if (!(vec2 instanceof Tensor)) A.bad("addr_", "vec2", vec2);
   if (options === undefined) return O.addr_(self, vec1, vec2, 1, 1);
   A.checkKeys("addr_", options, ["beta","alpha"]);
-  return O.addr_(self, vec1, vec2, A.option("addr_", options, "beta", "Scalar", 1), A.option("addr_", options, "alpha", "Scalar", 1));
+  return O.addr_(self, vec1, vec2, A.option<Scalar>("addr_", options, "beta", "Scalar", 1), A.option<Scalar>("addr_", options, "alpha", "Scalar", 1));
 }
 
 /**
@@ -144,7 +144,7 @@ export function addr_(self: any, vec1: any, vec2: any, options?: any): any {
  * @torch torch.atan2_
  */
 export function arctan2_(self: Tensor, other: Tensor): Tensor;
-export function arctan2_(self: any, other: any, options?: any): any {
+export function arctan2_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("arctan2_", "self", self);
   if (!(other instanceof Tensor)) A.bad("arctan2_", "other", other);
   if (options === undefined) return O.atan2_(self, other);
@@ -165,8 +165,8 @@ const T__asStrided_: A.Overload[] = [
 export function asStrided_(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor;
 /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
 export function asStrided_(self: Tensor, size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
-export function asStrided_(...args: any[]): any {
-  return A.call("asStrided_", T__asStrided_, args);
+export function asStrided_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("asStrided_", T__asStrided_, args);
 }
 
 /**
@@ -175,7 +175,7 @@ export function asStrided_(...args: any[]): any {
  * @torch torch.atan2_
  */
 export function atan2_(self: Tensor, other: Tensor): Tensor;
-export function atan2_(self: any, other: any, options?: any): any {
+export function atan2_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("atan2_", "self", self);
   if (!(other instanceof Tensor)) A.bad("atan2_", "other", other);
   if (options === undefined) return O.atan2_(self, other);
@@ -190,13 +190,13 @@ export function atan2_(self: any, other: any, options?: any): any {
  * @torch torch.baddbmm_
  */
 export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-export function baddbmm_(self: any, batch1: any, batch2: any, options?: any): any {
+export function baddbmm_(self: unknown, batch1: unknown, batch2: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("baddbmm_", "self", self);
   if (!(batch1 instanceof Tensor)) A.bad("baddbmm_", "batch1", batch1);
   if (!(batch2 instanceof Tensor)) A.bad("baddbmm_", "batch2", batch2);
   if (options === undefined) return O.baddbmm_(self, batch1, batch2, 1, 1);
   A.checkKeys("baddbmm_", options, ["beta","alpha"]);
-  return O.baddbmm_(self, batch1, batch2, A.option("baddbmm_", options, "beta", "Scalar", 1), A.option("baddbmm_", options, "alpha", "Scalar", 1));
+  return O.baddbmm_(self, batch1, batch2, A.option<Scalar>("baddbmm_", options, "beta", "Scalar", 1), A.option<Scalar>("baddbmm_", options, "alpha", "Scalar", 1));
 }
 
 const T__bernoulli_: A.Overload[] = [
@@ -215,10 +215,10 @@ export function bernoulli_(self: Tensor, p: Tensor, options?: { generator?: Gene
 export function bernoulli_(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
 /** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
 export function bernoulli_(self: Tensor, options?: { p?: number; generator?: Generator | null }): Tensor;
-export function bernoulli_(...args: any[]): any {
+export function bernoulli_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.bernoulli_Tensor_(args[0], args[1], null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.bernoulli_float_(args[0], 0.5, null);
-  return A.call("bernoulli_", T__bernoulli_, args);
+  return A.call<Tensor>("bernoulli_", T__bernoulli_, args);
 }
 
 const T__bfloat16: A.Overload[] = [
@@ -233,9 +233,9 @@ const T__bfloat16: A.Overload[] = [
  * @torch torch.bfloat16
  */
 export function bfloat16(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function bfloat16(...args: any[]): any {
+export function bfloat16(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bfloat16(args[0], null);
-  return A.call("bfloat16", T__bfloat16, args);
+  return A.call<Tensor>("bfloat16", T__bfloat16, args);
 }
 
 /**
@@ -245,10 +245,9 @@ export function bfloat16(...args: any[]): any {
  * @torch torch.bitwise_and_
  */
 export function bitwiseAnd_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function bitwiseAnd_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.operand("bitwiseAnd_", "self", self);
+export function bitwiseAnd_(self: unknown, other: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) A.bad("bitwiseAnd_", "self", self);
   if (!(other instanceof Tensor)) A.operand("bitwiseAnd_", "other", other);
-  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseAnd_", "self", self);
   if (options === undefined) return O.bitwise_and_(self, other);
   A.checkKeys("bitwiseAnd_", options, []);
   return O.bitwise_and_(self, other);
@@ -261,7 +260,7 @@ export function bitwiseAnd_(self: any, other: any, options?: any): any {
  * @torch torch.bitwise_not_
  */
 export function bitwiseNot_(self: Tensor): Tensor;
-export function bitwiseNot_(self: any, options?: any): any {
+export function bitwiseNot_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("bitwiseNot_", "self", self);
   if (options === undefined) return O.bitwise_not_(self);
   A.checkKeys("bitwiseNot_", options, []);
@@ -275,10 +274,9 @@ export function bitwiseNot_(self: any, options?: any): any {
  * @torch torch.bitwise_or_
  */
 export function bitwiseOr_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function bitwiseOr_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.operand("bitwiseOr_", "self", self);
+export function bitwiseOr_(self: unknown, other: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) A.bad("bitwiseOr_", "self", self);
   if (!(other instanceof Tensor)) A.operand("bitwiseOr_", "other", other);
-  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseOr_", "self", self);
   if (options === undefined) return O.bitwise_or_(self, other);
   A.checkKeys("bitwiseOr_", options, []);
   return O.bitwise_or_(self, other);
@@ -291,10 +289,9 @@ export function bitwiseOr_(self: any, other: any, options?: any): any {
  * @torch torch.bitwise_xor_
  */
 export function bitwiseXor_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function bitwiseXor_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.operand("bitwiseXor_", "self", self);
+export function bitwiseXor_(self: unknown, other: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) A.bad("bitwiseXor_", "self", self);
   if (!(other instanceof Tensor)) A.operand("bitwiseXor_", "other", other);
-  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseXor_", "self", self);
   if (options === undefined) return O.bitwise_xor_(self, other);
   A.checkKeys("bitwiseXor_", options, []);
   return O.bitwise_xor_(self, other);
@@ -312,9 +309,9 @@ const T__bool: A.Overload[] = [
  * @torch torch.bool
  */
 export function bool(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function bool(...args: any[]): any {
+export function bool(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bool(args[0], null);
-  return A.call("bool", T__bool, args);
+  return A.call<Tensor>("bool", T__bool, args);
 }
 
 const T__byte: A.Overload[] = [
@@ -329,9 +326,9 @@ const T__byte: A.Overload[] = [
  * @torch torch.byte
  */
 export function byte(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function byte(...args: any[]): any {
+export function byte(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.byte(args[0], null);
-  return A.call("byte", T__byte, args);
+  return A.call<Tensor>("byte", T__byte, args);
 }
 
 const T__cauchy_: A.Overload[] = [
@@ -348,9 +345,9 @@ export function cauchy_(self: Tensor, median: number, sigma: number, options?: {
 export function cauchy_(self: Tensor, median: number, options?: { sigma?: number; generator?: Generator | null }): Tensor;
 /** Fills with Cauchy distributed random numbers. @torch torch.cauchy_ */
 export function cauchy_(self: Tensor, options?: { median?: number; sigma?: number; generator?: Generator | null }): Tensor;
-export function cauchy_(...args: any[]): any {
+export function cauchy_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cauchy_(args[0], 0, 1, null);
-  return A.call("cauchy_", T__cauchy_, args);
+  return A.call<Tensor>("cauchy_", T__cauchy_, args);
 }
 
 const T__cdouble: A.Overload[] = [
@@ -365,9 +362,9 @@ const T__cdouble: A.Overload[] = [
  * @torch torch.cdouble
  */
 export function cdouble(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function cdouble(...args: any[]): any {
+export function cdouble(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cdouble(args[0], null);
-  return A.call("cdouble", T__cdouble, args);
+  return A.call<Tensor>("cdouble", T__cdouble, args);
 }
 
 const T__cfloat: A.Overload[] = [
@@ -382,9 +379,9 @@ const T__cfloat: A.Overload[] = [
  * @torch torch.cfloat
  */
 export function cfloat(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function cfloat(...args: any[]): any {
+export function cfloat(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cfloat(args[0], null);
-  return A.call("cfloat", T__cfloat, args);
+  return A.call<Tensor>("cfloat", T__cfloat, args);
 }
 
 const T__char: A.Overload[] = [
@@ -399,9 +396,9 @@ const T__char: A.Overload[] = [
  * @torch torch.char
  */
 export function char(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function char(...args: any[]): any {
+export function char(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.char(args[0], null);
-  return A.call("char", T__char, args);
+  return A.call<Tensor>("char", T__char, args);
 }
 
 const T__clamp_: A.Overload[] = [
@@ -426,9 +423,9 @@ export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Te
 export function clamp_(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
-export function clamp_(...args: any[]): any {
+export function clamp_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor_(args[0], null, null);
-  return A.call("clamp_", T__clamp_, args);
+  return A.call<Tensor>("clamp_", T__clamp_, args);
 }
 
 const T__clip_: A.Overload[] = [
@@ -453,9 +450,9 @@ export function clip_(self: Tensor, min: Scalar | null, max: Scalar | null): Ten
 export function clip_(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
-export function clip_(...args: any[]): any {
+export function clip_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor_(args[0], null, null);
-  return A.call("clip_", T__clip_, args);
+  return A.call<Tensor>("clip_", T__clip_, args);
 }
 
 const T__contiguous: A.Overload[] = [
@@ -470,9 +467,9 @@ const T__contiguous: A.Overload[] = [
  * @torch torch.contiguous
  */
 export function contiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function contiguous(...args: any[]): any {
+export function contiguous(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.contiguous(args[0], null);
-  return A.call("contiguous", T__contiguous, args);
+  return A.call<Tensor>("contiguous", T__contiguous, args);
 }
 
 const T__copy_: A.Overload[] = [
@@ -487,10 +484,10 @@ const T__copy_: A.Overload[] = [
 export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor;
 /** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
 export function copy_(self: Tensor, src: Tensor, options?: { nonBlocking?: boolean }): Tensor;
-export function copy_(...args: any[]): any {
+export function copy_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.copy_(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && typeof args[2] === "boolean") return O.copy_(args[0], args[1], args[2]);
-  return A.call("copy_", T__copy_, args);
+  return A.call<Tensor>("copy_", T__copy_, args);
 }
 
 /**
@@ -499,7 +496,7 @@ export function copy_(...args: any[]): any {
  * @torch torch.copysign_
  */
 export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function copysign_(self: any, other: any, options?: any): any {
+export function copysign_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("copysign_", "self", self);
   if (!(other instanceof Tensor)) A.operand("copysign_", "other", other);
   if (options === undefined) return O.copysign_(self, other);
@@ -513,7 +510,7 @@ export function copysign_(self: any, other: any, options?: any): any {
  * @torch torch.cos_
  */
 export function cos_(self: Tensor): Tensor;
-export function cos_(self: any, options?: any): any {
+export function cos_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("cos_", "self", self);
   if (options === undefined) return O.cos_(self);
   A.checkKeys("cos_", options, []);
@@ -532,9 +529,9 @@ const T__cpu: A.Overload[] = [
  * @torch torch.cpu
  */
 export function cpu(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function cpu(...args: any[]): any {
+export function cpu(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cpu(args[0], null);
-  return A.call("cpu", T__cpu, args);
+  return A.call<Tensor>("cpu", T__cpu, args);
 }
 
 const T__cumprod_: A.Overload[] = [
@@ -546,9 +543,9 @@ const T__cumprod_: A.Overload[] = [
  * @torch torch.cumprod_
  */
 export function cumprod_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
-export function cumprod_(...args: any[]): any {
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.cumprod_(args[0], args[1], null);
-  return A.call("cumprod_", T__cumprod_, args);
+export function cumprod_(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumprod_(args[0], args[1], null);
+  return A.call<Tensor>("cumprod_", T__cumprod_, args);
 }
 
 const T__cumsum_: A.Overload[] = [
@@ -560,9 +557,9 @@ const T__cumsum_: A.Overload[] = [
  * @torch torch.cumsum_
  */
 export function cumsum_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
-export function cumsum_(...args: any[]): any {
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.cumsum_(args[0], args[1], null);
-  return A.call("cumsum_", T__cumsum_, args);
+export function cumsum_(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumsum_(args[0], args[1], null);
+  return A.call<Tensor>("cumsum_", T__cumsum_, args);
 }
 
 const T__detach_: A.Overload[] = [
@@ -575,9 +572,9 @@ const T__detach_: A.Overload[] = [
  * @torch torch.detach_
  */
 export function detach_(self: Tensor): Tensor;
-export function detach_(...args: any[]): any {
+export function detach_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.detach_inplace_(args[0]);
-  return A.call("detach_", T__detach_, args);
+  return A.call<Tensor>("detach_", T__detach_, args);
 }
 
 /**
@@ -588,12 +585,12 @@ export function detach_(...args: any[]): any {
  * @torch torch.div_
  */
 export function div_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
-export function div_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.operand("div_", "self", self);
+export function div_(self: unknown, other: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) A.bad("div_", "self", self);
   if (!(other instanceof Tensor)) A.operand("div_", "other", other);
   if (options === undefined) return O.div_(self, other, null);
   A.checkKeys("div_", options, ["roundingMode"]);
-  return O.div_(self, other, A.option("div_", options, "roundingMode", "String?", null));
+  return O.div_(self, other, A.option<string | null>("div_", options, "roundingMode", "String?", null));
 }
 
 /**
@@ -604,12 +601,12 @@ export function div_(self: any, other: any, options?: any): any {
  * @torch torch.div_
  */
 export function divide_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
-export function divide_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.operand("divide_", "self", self);
+export function divide_(self: unknown, other: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) A.bad("divide_", "self", self);
   if (!(other instanceof Tensor)) A.operand("divide_", "other", other);
   if (options === undefined) return O.div_(self, other, null);
   A.checkKeys("divide_", options, ["roundingMode"]);
-  return O.div_(self, other, A.option("divide_", options, "roundingMode", "String?", null));
+  return O.div_(self, other, A.option<string | null>("divide_", options, "roundingMode", "String?", null));
 }
 
 const T__double: A.Overload[] = [
@@ -624,9 +621,9 @@ const T__double: A.Overload[] = [
  * @torch torch.double
  */
 export function double(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function double(...args: any[]): any {
+export function double(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.double(args[0], null);
-  return A.call("double", T__double, args);
+  return A.call<Tensor>("double", T__double, args);
 }
 
 /**
@@ -635,7 +632,7 @@ export function double(...args: any[]): any {
  * @torch torch.eq_
  */
 export function eq_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function eq_(self: any, other: any, options?: any): any {
+export function eq_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("eq_", "self", self);
   if (!(other instanceof Tensor)) A.operand("eq_", "other", other);
   if (options === undefined) return O.eq_(self, other);
@@ -649,7 +646,7 @@ export function eq_(self: any, other: any, options?: any): any {
  * @torch torch.exp_
  */
 export function exp_(self: Tensor): Tensor;
-export function exp_(self: any, options?: any): any {
+export function exp_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("exp_", "self", self);
   if (options === undefined) return O.exp_(self);
   A.checkKeys("exp_", options, []);
@@ -672,10 +669,10 @@ const T__expand: A.Overload[] = [
 export function expand(self: Tensor, size: readonly number[], options?: { implicit?: boolean }): Tensor;
 /** A view with dimensions of size one stretched, stride 0. @torch torch.expand */
 export function expand(self: Tensor, ...size: (number | { implicit?: boolean })[]): Tensor;
-export function expand(...args: any[]): any {
+export function expand(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.expand(args[0], size, false);
-  return A.call("expand", T__expand, args);
+  return A.call<Tensor>("expand", T__expand, args);
 }
 
 const T__expandAs: A.Overload[] = [
@@ -691,9 +688,9 @@ const T__expandAs: A.Overload[] = [
  * @torch torch.expand_as
  */
 export function expandAs(self: Tensor, other: Tensor): Tensor;
-export function expandAs(...args: any[]): any {
+export function expandAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.expand_as(args[0], args[1]);
-  return A.call("expandAs", T__expandAs, args);
+  return A.call<Tensor>("expandAs", T__expandAs, args);
 }
 
 const T__exponential_: A.Overload[] = [
@@ -708,9 +705,9 @@ const T__exponential_: A.Overload[] = [
 export function exponential_(self: Tensor, lambd: number, options?: { generator?: Generator | null }): Tensor;
 /** Fills with exponentially distributed random numbers of the rate `lambd`. @torch torch.exponential_ */
 export function exponential_(self: Tensor, options?: { lambd?: number; generator?: Generator | null }): Tensor;
-export function exponential_(...args: any[]): any {
+export function exponential_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.exponential_(args[0], 1, null);
-  return A.call("exponential_", T__exponential_, args);
+  return A.call<Tensor>("exponential_", T__exponential_, args);
 }
 
 const T__fill_: A.Overload[] = [
@@ -728,8 +725,8 @@ const T__fill_: A.Overload[] = [
 export function fill_(self: Tensor, value: Scalar): Tensor;
 /** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
 export function fill_(self: Tensor, value: Tensor): Tensor;
-export function fill_(...args: any[]): any {
-  return A.call("fill_", T__fill_, args);
+export function fill_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("fill_", T__fill_, args);
 }
 
 const T__float: A.Overload[] = [
@@ -744,9 +741,9 @@ const T__float: A.Overload[] = [
  * @torch torch.float
  */
 export function float(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function float(...args: any[]): any {
+export function float(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.float(args[0], null);
-  return A.call("float", T__float, args);
+  return A.call<Tensor>("float", T__float, args);
 }
 
 /**
@@ -756,8 +753,8 @@ export function float(...args: any[]): any {
  * @torch torch.floor_divide_
  */
 export function floorDivide_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function floorDivide_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.operand("floorDivide_", "self", self);
+export function floorDivide_(self: unknown, other: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) A.bad("floorDivide_", "self", self);
   if (!(other instanceof Tensor)) A.operand("floorDivide_", "other", other);
   if (options === undefined) return O.floor_divide_(self, other);
   A.checkKeys("floorDivide_", options, []);
@@ -771,7 +768,7 @@ export function floorDivide_(self: any, other: any, options?: any): any {
  * @torch torch.fmod_
  */
 export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function fmod_(self: any, other: any, options?: any): any {
+export function fmod_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("fmod_", "self", self);
   if (!(other instanceof Tensor)) A.operand("fmod_", "other", other);
   if (options === undefined) return O.fmod_(self, other);
@@ -786,7 +783,7 @@ export function fmod_(self: any, other: any, options?: any): any {
  * @torch torch.ge_
  */
 export function ge_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function ge_(self: any, other: any, options?: any): any {
+export function ge_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("ge_", "self", self);
   if (!(other instanceof Tensor)) A.operand("ge_", "other", other);
   if (options === undefined) return O.ge_(self, other);
@@ -804,8 +801,8 @@ const T__geometric_: A.Overload[] = [
  * @torch torch.geometric_
  */
 export function geometric_(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
-export function geometric_(...args: any[]): any {
-  return A.call("geometric_", T__geometric_, args);
+export function geometric_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("geometric_", T__geometric_, args);
 }
 
 /**
@@ -815,7 +812,7 @@ export function geometric_(...args: any[]): any {
  * @torch torch.gt_
  */
 export function greater_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function greater_(self: any, other: any, options?: any): any {
+export function greater_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("greater_", "self", self);
   if (!(other instanceof Tensor)) A.operand("greater_", "other", other);
   if (options === undefined) return O.gt_(self, other);
@@ -830,7 +827,7 @@ export function greater_(self: any, other: any, options?: any): any {
  * @torch torch.ge_
  */
 export function greaterEqual_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function greaterEqual_(self: any, other: any, options?: any): any {
+export function greaterEqual_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("greaterEqual_", "self", self);
   if (!(other instanceof Tensor)) A.operand("greaterEqual_", "other", other);
   if (options === undefined) return O.ge_(self, other);
@@ -845,7 +842,7 @@ export function greaterEqual_(self: any, other: any, options?: any): any {
  * @torch torch.gt_
  */
 export function gt_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function gt_(self: any, other: any, options?: any): any {
+export function gt_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("gt_", "self", self);
   if (!(other instanceof Tensor)) A.operand("gt_", "other", other);
   if (options === undefined) return O.gt_(self, other);
@@ -865,9 +862,9 @@ const T__half: A.Overload[] = [
  * @torch torch.half
  */
 export function half(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function half(...args: any[]): any {
+export function half(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.half(args[0], null);
-  return A.call("half", T__half, args);
+  return A.call<Tensor>("half", T__half, args);
 }
 
 const T__indexAdd_: A.Overload[] = [
@@ -881,8 +878,8 @@ const T__indexAdd_: A.Overload[] = [
  * @torch torch.index_add_
  */
 export function indexAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar }): Tensor;
-export function indexAdd_(...args: any[]): any {
-  return A.call("indexAdd_", T__indexAdd_, args);
+export function indexAdd_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("indexAdd_", T__indexAdd_, args);
 }
 
 const T__indexCopy_: A.Overload[] = [
@@ -897,8 +894,8 @@ const T__indexCopy_: A.Overload[] = [
  * @torch torch.index_copy_
  */
 export function indexCopy_(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor): Tensor;
-export function indexCopy_(...args: any[]): any {
-  return A.call("indexCopy_", T__indexCopy_, args);
+export function indexCopy_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("indexCopy_", T__indexCopy_, args);
 }
 
 const T__indexFill_: A.Overload[] = [
@@ -916,8 +913,8 @@ const T__indexFill_: A.Overload[] = [
 export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
 export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
-export function indexFill_(...args: any[]): any {
-  return A.call("indexFill_", T__indexFill_, args);
+export function indexFill_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("indexFill_", T__indexFill_, args);
 }
 
 const T__indexPut_: A.Overload[] = [
@@ -934,8 +931,8 @@ const T__indexPut_: A.Overload[] = [
 export function indexPut_(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
 export function indexPut_(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
-export function indexPut_(...args: any[]): any {
-  return A.call("indexPut_", T__indexPut_, args);
+export function indexPut_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("indexPut_", T__indexPut_, args);
 }
 
 const T__int: A.Overload[] = [
@@ -950,9 +947,9 @@ const T__int: A.Overload[] = [
  * @torch torch.int
  */
 export function int(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function int(...args: any[]): any {
+export function int(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.int(args[0], null);
-  return A.call("int", T__int, args);
+  return A.call<Tensor>("int", T__int, args);
 }
 
 const T__isContiguous: A.Overload[] = [
@@ -967,9 +964,9 @@ const T__isContiguous: A.Overload[] = [
  * @torch torch.is_contiguous
  */
 export function isContiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): boolean;
-export function isContiguous(...args: any[]): any {
+export function isContiguous(...args: unknown[]): boolean {
   if (args.length === 1 && args[0] instanceof Tensor) return O.is_contiguous(args[0], null);
-  return A.call("isContiguous", T__isContiguous, args);
+  return A.call<boolean>("isContiguous", T__isContiguous, args);
 }
 
 const T__isSetTo: A.Overload[] = [
@@ -984,9 +981,9 @@ const T__isSetTo: A.Overload[] = [
  * @torch torch.is_set_to
  */
 export function isSetTo(self: Tensor, tensor: Tensor): boolean;
-export function isSetTo(...args: any[]): any {
+export function isSetTo(...args: unknown[]): boolean {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.is_set_to(args[0], args[1]);
-  return A.call("isSetTo", T__isSetTo, args);
+  return A.call<boolean>("isSetTo", T__isSetTo, args);
 }
 
 /**
@@ -996,7 +993,7 @@ export function isSetTo(...args: any[]): any {
  * @torch torch.le_
  */
 export function le_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function le_(self: any, other: any, options?: any): any {
+export function le_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("le_", "self", self);
   if (!(other instanceof Tensor)) A.operand("le_", "other", other);
   if (options === undefined) return O.le_(self, other);
@@ -1011,7 +1008,7 @@ export function le_(self: any, other: any, options?: any): any {
  * @torch torch.lerp_
  */
 export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor;
-export function lerp_(self: any, end: any, weight: any, options?: any): any {
+export function lerp_(self: unknown, end: unknown, weight: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("lerp_", "self", self);
   if (!(end instanceof Tensor)) A.bad("lerp_", "end", end);
   if (!(weight instanceof Tensor)) A.operand("lerp_", "weight", weight);
@@ -1027,7 +1024,7 @@ export function lerp_(self: any, end: any, weight: any, options?: any): any {
  * @torch torch.lt_
  */
 export function less_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function less_(self: any, other: any, options?: any): any {
+export function less_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("less_", "self", self);
   if (!(other instanceof Tensor)) A.operand("less_", "other", other);
   if (options === undefined) return O.lt_(self, other);
@@ -1042,7 +1039,7 @@ export function less_(self: any, other: any, options?: any): any {
  * @torch torch.le_
  */
 export function lessEqual_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function lessEqual_(self: any, other: any, options?: any): any {
+export function lessEqual_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("lessEqual_", "self", self);
   if (!(other instanceof Tensor)) A.operand("lessEqual_", "other", other);
   if (options === undefined) return O.le_(self, other);
@@ -1056,7 +1053,7 @@ export function lessEqual_(self: any, other: any, options?: any): any {
  * @torch torch.log_
  */
 export function log_(self: Tensor): Tensor;
-export function log_(self: any, options?: any): any {
+export function log_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("log_", "self", self);
   if (options === undefined) return O.log_(self);
   A.checkKeys("log_", options, []);
@@ -1070,7 +1067,7 @@ export function log_(self: any, options?: any): any {
  * @torch torch.log1p_
  */
 export function log1p_(self: Tensor): Tensor;
-export function log1p_(self: any, options?: any): any {
+export function log1p_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("log1p_", "self", self);
   if (options === undefined) return O.log1p_(self);
   A.checkKeys("log1p_", options, []);
@@ -1091,9 +1088,9 @@ export function logNormal_(self: Tensor, mean: number, std: number, options?: { 
 export function logNormal_(self: Tensor, mean: number, options?: { std?: number; generator?: Generator | null }): Tensor;
 /** Fills with random numbers whose logarithms are normal, with the given mean and standard deviation. @torch torch.log_normal_ */
 export function logNormal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
-export function logNormal_(...args: any[]): any {
+export function logNormal_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.log_normal_(args[0], 1, 2, null);
-  return A.call("logNormal_", T__logNormal_, args);
+  return A.call<Tensor>("logNormal_", T__logNormal_, args);
 }
 
 /**
@@ -1102,7 +1099,7 @@ export function logNormal_(...args: any[]): any {
  * @torch torch.logical_and_
  */
 export function logicalAnd_(self: Tensor, other: Tensor): Tensor;
-export function logicalAnd_(self: any, other: any, options?: any): any {
+export function logicalAnd_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("logicalAnd_", "self", self);
   if (!(other instanceof Tensor)) A.bad("logicalAnd_", "other", other);
   if (options === undefined) return O.logical_and_(self, other);
@@ -1116,7 +1113,7 @@ export function logicalAnd_(self: any, other: any, options?: any): any {
  * @torch torch.logical_not_
  */
 export function logicalNot_(self: Tensor): Tensor;
-export function logicalNot_(self: any, options?: any): any {
+export function logicalNot_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("logicalNot_", "self", self);
   if (options === undefined) return O.logical_not_(self);
   A.checkKeys("logicalNot_", options, []);
@@ -1129,7 +1126,7 @@ export function logicalNot_(self: any, options?: any): any {
  * @torch torch.logical_or_
  */
 export function logicalOr_(self: Tensor, other: Tensor): Tensor;
-export function logicalOr_(self: any, other: any, options?: any): any {
+export function logicalOr_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("logicalOr_", "self", self);
   if (!(other instanceof Tensor)) A.bad("logicalOr_", "other", other);
   if (options === undefined) return O.logical_or_(self, other);
@@ -1149,9 +1146,9 @@ const T__long: A.Overload[] = [
  * @torch torch.long
  */
 export function long(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function long(...args: any[]): any {
+export function long(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.long(args[0], null);
-  return A.call("long", T__long, args);
+  return A.call<Tensor>("long", T__long, args);
 }
 
 /**
@@ -1161,7 +1158,7 @@ export function long(...args: any[]): any {
  * @torch torch.lt_
  */
 export function lt_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function lt_(self: any, other: any, options?: any): any {
+export function lt_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("lt_", "self", self);
   if (!(other instanceof Tensor)) A.operand("lt_", "other", other);
   if (options === undefined) return O.lt_(self, other);
@@ -1183,9 +1180,9 @@ const T__maskedFill_: A.Overload[] = [
 export function maskedFill_(self: Tensor, mask: Tensor, value: Tensor): Tensor;
 /** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
 export function maskedFill_(self: Tensor, mask: Tensor, value: Scalar): Tensor;
-export function maskedFill_(...args: any[]): any {
+export function maskedFill_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.masked_fill_Tensor_(args[0], args[1], args[2]);
-  return A.call("maskedFill_", T__maskedFill_, args);
+  return A.call<Tensor>("maskedFill_", T__maskedFill_, args);
 }
 
 /**
@@ -1195,7 +1192,7 @@ export function maskedFill_(...args: any[]): any {
  * @torch torch.masked_scatter_
  */
 export function maskedScatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor;
-export function maskedScatter_(self: any, mask: any, source: any, options?: any): any {
+export function maskedScatter_(self: unknown, mask: unknown, source: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("maskedScatter_", "self", self);
   if (!(mask instanceof Tensor)) A.bad("maskedScatter_", "mask", mask);
   if (!(source instanceof Tensor)) A.bad("maskedScatter_", "source", source);
@@ -1211,8 +1208,8 @@ export function maskedScatter_(self: any, mask: any, source: any, options?: any)
  * @torch torch.mul_
  */
 export function mul_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function mul_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.operand("mul_", "self", self);
+export function mul_(self: unknown, other: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) A.bad("mul_", "self", self);
   if (!(other instanceof Tensor)) A.operand("mul_", "other", other);
   if (options === undefined) return O.mul_(self, other);
   A.checkKeys("mul_", options, []);
@@ -1226,8 +1223,8 @@ export function mul_(self: any, other: any, options?: any): any {
  * @torch torch.mul_
  */
 export function multiply_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function multiply_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.operand("multiply_", "self", self);
+export function multiply_(self: unknown, other: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) A.bad("multiply_", "self", self);
   if (!(other instanceof Tensor)) A.operand("multiply_", "other", other);
   if (options === undefined) return O.mul_(self, other);
   A.checkKeys("multiply_", options, []);
@@ -1240,7 +1237,7 @@ export function multiply_(self: any, other: any, options?: any): any {
  * @torch torch.ne_
  */
 export function ne_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function ne_(self: any, other: any, options?: any): any {
+export function ne_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("ne_", "self", self);
   if (!(other instanceof Tensor)) A.operand("ne_", "other", other);
   if (options === undefined) return O.ne_(self, other);
@@ -1255,7 +1252,7 @@ export function ne_(self: any, other: any, options?: any): any {
  * @torch torch.neg_
  */
 export function neg_(self: Tensor): Tensor;
-export function neg_(self: any, options?: any): any {
+export function neg_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("neg_", "self", self);
   if (options === undefined) return O.neg_(self);
   A.checkKeys("neg_", options, []);
@@ -1269,7 +1266,7 @@ export function neg_(self: any, options?: any): any {
  * @torch torch.neg_
  */
 export function negative_(self: Tensor): Tensor;
-export function negative_(self: any, options?: any): any {
+export function negative_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("negative_", "self", self);
   if (options === undefined) return O.neg_(self);
   A.checkKeys("negative_", options, []);
@@ -1290,10 +1287,10 @@ const T__newEmpty: A.Overload[] = [
 export function newEmpty(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** A tensor of the same dtype and device whose elements are not set. @torch torch.new_empty */
 export function newEmpty(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
-export function newEmpty(...args: any[]): any {
+export function newEmpty(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.new_empty(args[0], size, null, null, false);
-  return A.call("newEmpty", T__newEmpty, args);
+  return A.call<Tensor>("newEmpty", T__newEmpty, args);
 }
 
 const T__newEmptyStrided: A.Overload[] = [
@@ -1308,8 +1305,8 @@ const T__newEmptyStrided: A.Overload[] = [
  * @torch torch.new_empty_strided
  */
 export function newEmptyStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-export function newEmptyStrided(...args: any[]): any {
-  return A.call("newEmptyStrided", T__newEmptyStrided, args);
+export function newEmptyStrided(...args: unknown[]): Tensor {
+  return A.call<Tensor>("newEmptyStrided", T__newEmptyStrided, args);
 }
 
 const T__newFull: A.Overload[] = [
@@ -1325,8 +1322,8 @@ const T__newFull: A.Overload[] = [
  * @torch torch.new_full
  */
 export function newFull(self: Tensor, size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
-export function newFull(...args: any[]): any {
-  return A.call("newFull", T__newFull, args);
+export function newFull(...args: unknown[]): Tensor {
+  return A.call<Tensor>("newFull", T__newFull, args);
 }
 
 const T__newOnes: A.Overload[] = [
@@ -1343,10 +1340,10 @@ const T__newOnes: A.Overload[] = [
 export function newOnes(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** A tensor of ones of the same dtype and device. @torch torch.new_ones */
 export function newOnes(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
-export function newOnes(...args: any[]): any {
+export function newOnes(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.new_ones(args[0], size, null, null, false);
-  return A.call("newOnes", T__newOnes, args);
+  return A.call<Tensor>("newOnes", T__newOnes, args);
 }
 
 const T__newZeros: A.Overload[] = [
@@ -1363,10 +1360,10 @@ const T__newZeros: A.Overload[] = [
 export function newZeros(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** A tensor of zeros of the same dtype and device. @torch torch.new_zeros */
 export function newZeros(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
-export function newZeros(...args: any[]): any {
+export function newZeros(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.new_zeros(args[0], size, null, null, false);
-  return A.call("newZeros", T__newZeros, args);
+  return A.call<Tensor>("newZeros", T__newZeros, args);
 }
 
 const T__normal_: A.Overload[] = [
@@ -1383,9 +1380,9 @@ export function normal_(self: Tensor, mean: number, std: number, options?: { gen
 export function normal_(self: Tensor, mean: number, options?: { std?: number; generator?: Generator | null }): Tensor;
 /** Fills with normal random numbers. @torch torch.normal_ */
 export function normal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
-export function normal_(...args: any[]): any {
+export function normal_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.normal_inplace_(args[0], 0, 1, null);
-  return A.call("normal_", T__normal_, args);
+  return A.call<Tensor>("normal_", T__normal_, args);
 }
 
 /**
@@ -1394,7 +1391,7 @@ export function normal_(...args: any[]): any {
  * @torch torch.ne_
  */
 export function notEqual_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function notEqual_(self: any, other: any, options?: any): any {
+export function notEqual_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("notEqual_", "self", self);
   if (!(other instanceof Tensor)) A.operand("notEqual_", "other", other);
   if (options === undefined) return O.ne_(self, other);
@@ -1420,9 +1417,9 @@ const T__pow: A.Overload[] = [
 export function pow(self: Tensor, exponent: Tensor, options?: { out?: Tensor }): Tensor;
 /** self to the power of a number. @torch torch.pow */
 export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }): Tensor;
-export function pow(...args: any[]): any {
+export function pow(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor(args[0], args[1]);
-  return A.call("pow", T__pow, args);
+  return A.call<Tensor>("pow", T__pow, args);
 }
 
 const T__pow_: A.Overload[] = [
@@ -1439,9 +1436,9 @@ const T__pow_: A.Overload[] = [
 export function pow_(self: Tensor, exponent: Tensor): Tensor;
 /** self to the power of a number. @torch torch.pow_ */
 export function pow_(self: Tensor, exponent: Scalar): Tensor;
-export function pow_(...args: any[]): any {
+export function pow_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor_(args[0], args[1]);
-  return A.call("pow_", T__pow_, args);
+  return A.call<Tensor>("pow_", T__pow_, args);
 }
 
 const T__put_: A.Overload[] = [
@@ -1457,8 +1454,8 @@ const T__put_: A.Overload[] = [
 export function put_(self: Tensor, index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
 export function put_(self: Tensor, index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
-export function put_(...args: any[]): any {
-  return A.call("put_", T__put_, args);
+export function put_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("put_", T__put_, args);
 }
 
 const T__random_: A.Overload[] = [
@@ -1482,9 +1479,9 @@ export function random_(self: Tensor, to: Scalar, options?: { generator?: Genera
 export function random_(self: Tensor, from: Scalar, to: Scalar | null, options?: { generator?: Generator | null }): Tensor;
 /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
 export function random_(self: Tensor, from: Scalar, options?: { to?: Scalar | null; generator?: Generator | null }): Tensor;
-export function random_(...args: any[]): any {
+export function random_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.random_(args[0], null);
-  return A.call("random_", T__random_, args);
+  return A.call<Tensor>("random_", T__random_, args);
 }
 
 /**
@@ -1494,7 +1491,7 @@ export function random_(...args: any[]): any {
  * @torch torch.relu_
  */
 export function relu_(self: Tensor): Tensor;
-export function relu_(self: any, options?: any): any {
+export function relu_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("relu_", "self", self);
   if (options === undefined) return O.relu_(self);
   A.checkKeys("relu_", options, []);
@@ -1512,7 +1509,7 @@ export function relu_(self: any, options?: any): any {
  * @torch torch.remainder
  */
 export function remainder(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function remainder(self: any, other: any, options?: any): any {
+export function remainder(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("remainder", "self", self);
   if (!(other instanceof Tensor)) A.operand("remainder", "other", other);
   if (options === undefined) return O.remainder(self, other);
@@ -1527,7 +1524,7 @@ export function remainder(self: any, other: any, options?: any): any {
  * @torch torch.remainder_
  */
 export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function remainder_(self: any, other: any, options?: any): any {
+export function remainder_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("remainder_", "self", self);
   if (!(other instanceof Tensor)) A.operand("remainder_", "other", other);
   if (options === undefined) return O.remainder_(self, other);
@@ -1551,10 +1548,10 @@ const T__repeat: A.Overload[] = [
 export function repeat(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
 /** A copy of the tensor repeated along each dimension. @torch torch.repeat */
 export function repeat(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
-export function repeat(...args: any[]): any {
+export function repeat(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.repeat(args[0], size);
-  return A.call("repeat", T__repeat, args);
+  return A.call<Tensor>("repeat", T__repeat, args);
 }
 
 const T__repeatInterleave: A.Overload[] = [
@@ -1579,9 +1576,9 @@ export function repeatInterleave(self: Tensor, repeats: number, options?: { dim?
 export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], dim: number | null, options?: { outputSize?: number | null }): Tensor;
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], options?: { dim?: number | null; outputSize?: number | null }): Tensor;
-export function repeatInterleave(...args: any[]): any {
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.repeat_interleave_self_int(args[0], args[1], null, null);
-  return A.call("repeatInterleave", T__repeatInterleave, args);
+export function repeatInterleave(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.repeat_interleave_self_int(args[0], args[1], null, null);
+  return A.call<Tensor>("repeatInterleave", T__repeatInterleave, args);
 }
 
 const T__reshapeAs: A.Overload[] = [
@@ -1596,9 +1593,9 @@ const T__reshapeAs: A.Overload[] = [
  * @torch torch.reshape_as
  */
 export function reshapeAs(self: Tensor, other: Tensor): Tensor;
-export function reshapeAs(...args: any[]): any {
+export function reshapeAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.reshape_as(args[0], args[1]);
-  return A.call("reshapeAs", T__reshapeAs, args);
+  return A.call<Tensor>("reshapeAs", T__reshapeAs, args);
 }
 
 const T__resize_: A.Overload[] = [
@@ -1613,10 +1610,10 @@ const T__resize_: A.Overload[] = [
 export function resize_(self: Tensor, size: readonly number[], options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 /** Changes the shape. @torch torch.resize_ */
 export function resize_(self: Tensor, ...size: (number | { memoryFormat?: MemoryFormat | null })[]): Tensor;
-export function resize_(...args: any[]): any {
+export function resize_(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.resize_(args[0], size, null);
-  return A.call("resize_", T__resize_, args);
+  return A.call<Tensor>("resize_", T__resize_, args);
 }
 
 const T__resizeAs_: A.Overload[] = [
@@ -1628,9 +1625,9 @@ const T__resizeAs_: A.Overload[] = [
  * @torch torch.resize_as_
  */
 export function resizeAs_(self: Tensor, theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function resizeAs_(...args: any[]): any {
+export function resizeAs_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.resize_as_(args[0], args[1], null);
-  return A.call("resizeAs_", T__resizeAs_, args);
+  return A.call<Tensor>("resizeAs_", T__resizeAs_, args);
 }
 
 const T__scatter_: A.Overload[] = [
@@ -1657,8 +1654,8 @@ export function scatter_(self: Tensor, dim: number, index: Tensor | readonly num
 export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { reduce: string }): Tensor;
 /** As with a tensor, for one number. @torch torch.scatter_ */
 export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options?: { reduce: string }): Tensor;
-export function scatter_(...args: any[]): any {
-  return A.call("scatter_", T__scatter_, args);
+export function scatter_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("scatter_", T__scatter_, args);
 }
 
 const T__scatterAdd_: A.Overload[] = [
@@ -1671,8 +1668,8 @@ const T__scatterAdd_: A.Overload[] = [
  * @torch torch.scatter_add_
  */
 export function scatterAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor): Tensor;
-export function scatterAdd_(...args: any[]): any {
-  return A.call("scatterAdd_", T__scatterAdd_, args);
+export function scatterAdd_(...args: unknown[]): Tensor {
+  return A.call<Tensor>("scatterAdd_", T__scatterAdd_, args);
 }
 
 const T__set_: A.Overload[] = [
@@ -1692,9 +1689,9 @@ export function set_(self: Tensor, source: Tensor | TypedStorageLike | UntypedSt
 export function set_(self: Tensor, source: Tensor | TypedStorageLike | UntypedStorage | null, options?: { storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
 /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
 export function set_(self: Tensor, options?: { source?: Tensor | TypedStorageLike | UntypedStorage | null; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
-export function set_(...args: any[]): any {
+export function set_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.set_(args[0], null, 0, null, null);
-  return A.call("set_", T__set_, args);
+  return A.call<Tensor>("set_", T__set_, args);
 }
 
 const T__short: A.Overload[] = [
@@ -1709,9 +1706,9 @@ const T__short: A.Overload[] = [
  * @torch torch.short
  */
 export function short(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-export function short(...args: any[]): any {
+export function short(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.short(args[0], null);
-  return A.call("short", T__short, args);
+  return A.call<Tensor>("short", T__short, args);
 }
 
 /**
@@ -1720,7 +1717,7 @@ export function short(...args: any[]): any {
  * @torch torch.sigmoid_
  */
 export function sigmoid_(self: Tensor): Tensor;
-export function sigmoid_(self: any, options?: any): any {
+export function sigmoid_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("sigmoid_", "self", self);
   if (options === undefined) return O.sigmoid_(self);
   A.checkKeys("sigmoid_", options, []);
@@ -1733,7 +1730,7 @@ export function sigmoid_(self: any, options?: any): any {
  * @torch torch.sin_
  */
 export function sin_(self: Tensor): Tensor;
-export function sin_(self: any, options?: any): any {
+export function sin_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("sin_", "self", self);
   if (options === undefined) return O.sin_(self);
   A.checkKeys("sin_", options, []);
@@ -1762,10 +1759,10 @@ export function slice(self: Tensor, dim: number, start: number | null, options?:
 export function slice(self: Tensor, dim: number, options?: { start?: number | null; end?: number | null; step?: number }): Tensor;
 /** A range of positions of a dimension. @torch torch.slice */
 export function slice(self: Tensor, options?: { dim?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
-export function slice(...args: any[]): any {
+export function slice(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.slice(args[0], 0, null, null, 1);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.slice(args[0], args[1], null, null, 1);
-  return A.call("slice", T__slice, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.slice(args[0], args[1], null, null, 1);
+  return A.call<Tensor>("slice", T__slice, args);
 }
 
 /**
@@ -1774,7 +1771,7 @@ export function slice(...args: any[]): any {
  * @torch torch.sqrt_
  */
 export function sqrt_(self: Tensor): Tensor;
-export function sqrt_(self: any, options?: any): any {
+export function sqrt_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("sqrt_", "self", self);
   if (options === undefined) return O.sqrt_(self);
   A.checkKeys("sqrt_", options, []);
@@ -1790,9 +1787,9 @@ const T__square_: A.Overload[] = [
  * @torch torch.square_
  */
 export function square_(self: Tensor): Tensor;
-export function square_(...args: any[]): any {
+export function square_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.square_(args[0]);
-  return A.call("square_", T__square_, args);
+  return A.call<Tensor>("square_", T__square_, args);
 }
 
 const T__squeeze_: A.Overload[] = [
@@ -1813,10 +1810,10 @@ export function squeeze_(self: Tensor): Tensor;
 export function squeeze_(self: Tensor, dim: number): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
 export function squeeze_(self: Tensor, dim: number | readonly number[]): Tensor;
-export function squeeze_(...args: any[]): any {
+export function squeeze_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.squeeze_(args[0]);
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.squeeze_dim_(args[0], args[1]);
-  return A.call("squeeze_", T__squeeze_, args);
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.squeeze_dim_(args[0], args[1]);
+  return A.call<Tensor>("squeeze_", T__squeeze_, args);
 }
 
 /**
@@ -1826,12 +1823,12 @@ export function squeeze_(...args: any[]): any {
  * @torch torch.sub_
  */
 export function sub_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-export function sub_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.operand("sub_", "self", self);
+export function sub_(self: unknown, other: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) A.bad("sub_", "self", self);
   if (!(other instanceof Tensor)) A.operand("sub_", "other", other);
   if (options === undefined) return O.sub_(self, other, 1);
   A.checkKeys("sub_", options, ["alpha"]);
-  return O.sub_(self, other, A.option("sub_", options, "alpha", "Scalar", 1));
+  return O.sub_(self, other, A.option<Scalar>("sub_", options, "alpha", "Scalar", 1));
 }
 
 /**
@@ -1841,12 +1838,12 @@ export function sub_(self: any, other: any, options?: any): any {
  * @torch torch.sub_
  */
 export function subtract_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-export function subtract_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.operand("subtract_", "self", self);
+export function subtract_(self: unknown, other: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) A.bad("subtract_", "self", self);
   if (!(other instanceof Tensor)) A.operand("subtract_", "other", other);
   if (options === undefined) return O.sub_(self, other, 1);
   A.checkKeys("subtract_", options, ["alpha"]);
-  return O.sub_(self, other, A.option("subtract_", options, "alpha", "Scalar", 1));
+  return O.sub_(self, other, A.option<Scalar>("subtract_", options, "alpha", "Scalar", 1));
 }
 
 const T__sumToSize: A.Overload[] = [
@@ -1863,10 +1860,10 @@ const T__sumToSize: A.Overload[] = [
 export function sumToSize(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
 /** Sums the dimensions that broadcasting from `size` would have added. @torch torch.sum_to_size */
 export function sumToSize(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
-export function sumToSize(...args: any[]): any {
+export function sumToSize(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.sum_to_size(args[0], size);
-  return A.call("sumToSize", T__sumToSize, args);
+  return A.call<Tensor>("sumToSize", T__sumToSize, args);
 }
 
 const T__swapaxes_: A.Overload[] = [
@@ -1879,9 +1876,9 @@ const T__swapaxes_: A.Overload[] = [
  * @torch torch.transpose_
  */
 export function swapaxes_(self: Tensor, dim0: number, dim1: number): Tensor;
-export function swapaxes_(...args: any[]): any {
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.transpose_(args[0], args[1], args[2]);
-  return A.call("swapaxes_", T__swapaxes_, args);
+export function swapaxes_(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose_(args[0], args[1], args[2]);
+  return A.call<Tensor>("swapaxes_", T__swapaxes_, args);
 }
 
 const T__swapdims_: A.Overload[] = [
@@ -1894,9 +1891,9 @@ const T__swapdims_: A.Overload[] = [
  * @torch torch.transpose_
  */
 export function swapdims_(self: Tensor, dim0: number, dim1: number): Tensor;
-export function swapdims_(...args: any[]): any {
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.transpose_(args[0], args[1], args[2]);
-  return A.call("swapdims_", T__swapdims_, args);
+export function swapdims_(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose_(args[0], args[1], args[2]);
+  return A.call<Tensor>("swapdims_", T__swapdims_, args);
 }
 
 /**
@@ -1906,7 +1903,7 @@ export function swapdims_(...args: any[]): any {
  * @torch torch.t_
  */
 export function t_(self: Tensor): Tensor;
-export function t_(self: any, options?: any): any {
+export function t_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("t_", "self", self);
   if (options === undefined) return O.t_(self);
   A.checkKeys("t_", options, []);
@@ -1919,7 +1916,7 @@ export function t_(self: any, options?: any): any {
  * @torch torch.tanh_
  */
 export function tanh_(self: Tensor): Tensor;
-export function tanh_(self: any, options?: any): any {
+export function tanh_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("tanh_", "self", self);
   if (options === undefined) return O.tanh_(self);
   A.checkKeys("tanh_", options, []);
@@ -1962,9 +1959,9 @@ export function to(self: Tensor, other: Tensor, nonBlocking: boolean, copy: bool
 export function to(self: Tensor, other: Tensor, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 /** The tensor with the device and dtype of another. @torch torch.to */
 export function to(self: Tensor, other: Tensor, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
-export function to(...args: any[]): any {
+export function to(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.to_device(args[0], null, null, false, false, null);
-  return A.call("to", T__to, args);
+  return A.call<Tensor>("to", T__to, args);
 }
 
 const T__transpose_: A.Overload[] = [
@@ -1977,9 +1974,9 @@ const T__transpose_: A.Overload[] = [
  * @torch torch.transpose_
  */
 export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor;
-export function transpose_(...args: any[]): any {
-  if (args.length === 3 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2])) return O.transpose_(args[0], args[1], args[2]);
-  return A.call("transpose_", T__transpose_, args);
+export function transpose_(...args: unknown[]): Tensor {
+  if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose_(args[0], args[1], args[2]);
+  return A.call<Tensor>("transpose_", T__transpose_, args);
 }
 
 /**
@@ -1988,8 +1985,8 @@ export function transpose_(...args: any[]): any {
  * @torch torch.true_divide_
  */
 export function trueDivide_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function trueDivide_(self: any, other: any, options?: any): any {
-  if (!(self instanceof Tensor)) A.operand("trueDivide_", "self", self);
+export function trueDivide_(self: unknown, other: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) A.bad("trueDivide_", "self", self);
   if (!(other instanceof Tensor)) A.operand("trueDivide_", "other", other);
   if (options === undefined) return O.true_divide_(self, other);
   A.checkKeys("trueDivide_", options, []);
@@ -2008,8 +2005,8 @@ const T__type: A.Overload[] = [
  * @torch torch.type
  */
 export function type(self: Tensor, dtype: DTypeLike): Tensor;
-export function type(...args: any[]): any {
-  return A.call("type", T__type, args);
+export function type(...args: unknown[]): Tensor {
+  return A.call<Tensor>("type", T__type, args);
 }
 
 const T__typeAs: A.Overload[] = [
@@ -2024,9 +2021,9 @@ const T__typeAs: A.Overload[] = [
  * @torch torch.type_as
  */
 export function typeAs(self: Tensor, other: Tensor): Tensor;
-export function typeAs(...args: any[]): any {
+export function typeAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.type_as(args[0], args[1]);
-  return A.call("typeAs", T__typeAs, args);
+  return A.call<Tensor>("typeAs", T__typeAs, args);
 }
 
 const T__unfold: A.Overload[] = [
@@ -2044,9 +2041,9 @@ const T__unfold: A.Overload[] = [
  * @torch torch.unfold
  */
 export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor;
-export function unfold(...args: any[]): any {
-  if (args.length === 4 && args[0] instanceof Tensor && Number.isInteger(args[1]) && Number.isInteger(args[2]) && Number.isInteger(args[3])) return O.unfold(args[0], args[1], args[2], args[3]);
-  return A.call("unfold", T__unfold, args);
+export function unfold(...args: unknown[]): Tensor {
+  if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && A.isInt(args[3])) return O.unfold(args[0], args[1], args[2], args[3]);
+  return A.call<Tensor>("unfold", T__unfold, args);
 }
 
 const T__uniform_: A.Overload[] = [
@@ -2063,9 +2060,9 @@ export function uniform_(self: Tensor, from: number, to: number, options?: { gen
 export function uniform_(self: Tensor, from: number, options?: { to?: number; generator?: Generator | null }): Tensor;
 /** Fills with uniform random numbers in [from, to). @torch torch.uniform_ */
 export function uniform_(self: Tensor, options?: { from?: number; to?: number; generator?: Generator | null }): Tensor;
-export function uniform_(...args: any[]): any {
+export function uniform_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.uniform_(args[0], 0, 1, null);
-  return A.call("uniform_", T__uniform_, args);
+  return A.call<Tensor>("uniform_", T__uniform_, args);
 }
 
 const T__unsqueeze_: A.Overload[] = [
@@ -2078,9 +2075,9 @@ const T__unsqueeze_: A.Overload[] = [
  * @torch torch.unsqueeze_
  */
 export function unsqueeze_(self: Tensor, dim: number): Tensor;
-export function unsqueeze_(...args: any[]): any {
-  if (args.length === 2 && args[0] instanceof Tensor && Number.isInteger(args[1])) return O.unsqueeze_(args[0], args[1]);
-  return A.call("unsqueeze_", T__unsqueeze_, args);
+export function unsqueeze_(...args: unknown[]): Tensor {
+  if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.unsqueeze_(args[0], args[1]);
+  return A.call<Tensor>("unsqueeze_", T__unsqueeze_, args);
 }
 
 const T__view: A.Overload[] = [
@@ -2105,10 +2102,10 @@ export function view(self: Tensor, size: readonly number[], options?: Record<str
 export function view(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
 /** The same bytes read as another dtype. @torch torch.view */
 export function view(self: Tensor, dtype: DTypeLike): Tensor;
-export function view(...args: any[]): any {
+export function view(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.view(args[0], size);
-  return A.call("view", T__view, args);
+  return A.call<Tensor>("view", T__view, args);
 }
 
 const T__viewAs: A.Overload[] = [
@@ -2123,9 +2120,9 @@ const T__viewAs: A.Overload[] = [
  * @torch torch.view_as
  */
 export function viewAs(self: Tensor, other: Tensor): Tensor;
-export function viewAs(...args: any[]): any {
+export function viewAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.view_as(args[0], args[1]);
-  return A.call("viewAs", T__viewAs, args);
+  return A.call<Tensor>("viewAs", T__viewAs, args);
 }
 
 /**
@@ -2134,7 +2131,7 @@ export function viewAs(...args: any[]): any {
  * @torch torch.zero_
  */
 export function zero_(self: Tensor): Tensor;
-export function zero_(self: any, options?: any): any {
+export function zero_(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("zero_", "self", self);
   if (options === undefined) return O.zero_(self);
   A.checkKeys("zero_", options, []);

@@ -33,9 +33,9 @@ export function nn_functional_dropout(input: Tensor, p: number, training: boolea
 export function nn_functional_dropout(input: Tensor, p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
 /** Zeroes each element with probability p and divides the others by 1 - p, when `training`. @torch torch.nn.functional.dropout */
 export function nn_functional_dropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
-export function nn_functional_dropout(...args: any[]): any {
+export function nn_functional_dropout(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_dropout(args[0], 0.5, true, false);
-  return A.call("dropout", T_nn_functional_dropout, args);
+  return A.call<Tensor>("dropout", T_nn_functional_dropout, args);
 }
 
 const T_nn_functional_layerNorm: A.Overload[] = [
@@ -57,8 +57,8 @@ export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly
 export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, options?: { bias?: Tensor | null; eps?: number }): Tensor;
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
 export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number }): Tensor;
-export function nn_functional_layerNorm(...args: any[]): any {
-  return A.call("layerNorm", T_nn_functional_layerNorm, args);
+export function nn_functional_layerNorm(...args: unknown[]): Tensor {
+  return A.call<Tensor>("layerNorm", T_nn_functional_layerNorm, args);
 }
 
 const T_nn_functional_linear: A.Overload[] = [
@@ -76,9 +76,9 @@ const T_nn_functional_linear: A.Overload[] = [
 export function nn_functional_linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor;
 /** input @ weight^T + bias, for a weight of shape (out, in) or (in). @torch torch.nn.functional.linear */
 export function nn_functional_linear(input: Tensor, weight: Tensor, options?: { bias?: Tensor | null }): Tensor;
-export function nn_functional_linear(...args: any[]): any {
+export function nn_functional_linear(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_linear(args[0], args[1], null);
-  return A.call("linear", T_nn_functional_linear, args);
+  return A.call<Tensor>("linear", T_nn_functional_linear, args);
 }
 
 const T_nn_functional_logSoftmax: A.Overload[] = [
@@ -95,9 +95,9 @@ const T_nn_functional_logSoftmax: A.Overload[] = [
 export function nn_functional_logSoftmax(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
 /** The logarithm of softmax along `dim`. @torch torch.nn.functional.log_softmax */
 export function nn_functional_logSoftmax(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
-export function nn_functional_logSoftmax(...args: any[]): any {
+export function nn_functional_logSoftmax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_log_softmax(args[0], null, null);
-  return A.call("logSoftmax", T_nn_functional_logSoftmax, args);
+  return A.call<Tensor>("logSoftmax", T_nn_functional_logSoftmax, args);
 }
 
 const T_nn_functional_mseLoss: A.Overload[] = [
@@ -123,9 +123,9 @@ export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage
 export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 /** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
 export function nn_functional_mseLoss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
-export function nn_functional_mseLoss(...args: any[]): any {
+export function nn_functional_mseLoss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_mse_loss(args[0], args[1], null, null, "mean", null);
-  return A.call("mseLoss", T_nn_functional_mseLoss, args);
+  return A.call<Tensor>("mseLoss", T_nn_functional_mseLoss, args);
 }
 
 const T_nn_functional_relu: A.Overload[] = [
@@ -142,10 +142,10 @@ const T_nn_functional_relu: A.Overload[] = [
 export function nn_functional_relu(input: Tensor, inplace: boolean): Tensor;
 /** Each element, or zero where it is negative. @torch torch.nn.functional.relu */
 export function nn_functional_relu(input: Tensor, options?: { inplace?: boolean }): Tensor;
-export function nn_functional_relu(...args: any[]): any {
+export function nn_functional_relu(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_relu(args[0], false);
   if (args.length === 2 && args[0] instanceof Tensor && typeof args[1] === "boolean") return O.nn_functional_relu(args[0], args[1]);
-  return A.call("relu", T_nn_functional_relu, args);
+  return A.call<Tensor>("relu", T_nn_functional_relu, args);
 }
 
 const T_nn_functional_relu_: A.Overload[] = [
@@ -160,9 +160,9 @@ const T_nn_functional_relu_: A.Overload[] = [
  * @torch torch.nn.functional.relu_
  */
 export function nn_functional_relu_(input: Tensor): Tensor;
-export function nn_functional_relu_(...args: any[]): any {
+export function nn_functional_relu_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_relu_(args[0]);
-  return A.call("relu_", T_nn_functional_relu_, args);
+  return A.call<Tensor>("relu_", T_nn_functional_relu_, args);
 }
 
 const T_nn_functional_softmax: A.Overload[] = [
@@ -179,9 +179,9 @@ const T_nn_functional_softmax: A.Overload[] = [
 export function nn_functional_softmax(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
 /** exp(x) divided by its sum along `dim`. @torch torch.nn.functional.softmax */
 export function nn_functional_softmax(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
-export function nn_functional_softmax(...args: any[]): any {
+export function nn_functional_softmax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_softmax(args[0], null, null);
-  return A.call("softmax", T_nn_functional_softmax, args);
+  return A.call<Tensor>("softmax", T_nn_functional_softmax, args);
 }
 
 const T_nn_functional_softmin: A.Overload[] = [
@@ -198,9 +198,9 @@ const T_nn_functional_softmin: A.Overload[] = [
 export function nn_functional_softmin(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
 /** Softmax of the negated input along `dim`. @torch torch.nn.functional.softmin */
 export function nn_functional_softmin(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
-export function nn_functional_softmin(...args: any[]): any {
+export function nn_functional_softmin(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_softmin(args[0], null, null);
-  return A.call("softmin", T_nn_functional_softmin, args);
+  return A.call<Tensor>("softmin", T_nn_functional_softmin, args);
 }
 
 /** The functions of torch.nn.functional. */

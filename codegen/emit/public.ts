@@ -144,17 +144,23 @@ function simpleBody(op: Op, name: string, inplace: boolean): string[] {
   const tensors = op.args.filter((a) => !a.byName);
   const named = op.args.filter((a) => a.byName);
   const out = !inplace && has(op, "out");
-  const head = [...tensors.map((a) => `${a.name}: any`), "options?: any"].join(", ");
+  const head = [...tensors.map((a) => `${a.name}: unknown`), "options?: unknown"].join(", ");
   const fn = `O.${op.fn}${inplace ? "_" : ""}`;
-  const lines = [`(${head}): any {`];
+  const lines = [`(${head}): ${inplace ? "Tensor" : resultType(op)} {`];
   for (const a of tensors) {
-    const check = a.role === "Tensor" ? "tensor" : a.role.endsWith("?") ? "operandOrNull" : "operand";
-    const fallback = a.role.endsWith("?") ? ` ?? null` : "";
+    // What an in-place form writes is a tensor, whatever the plain form takes.
+    const check =
+      a.role === "Tensor" || (inplace && a === tensors[0])
+        ? "tensor"
+        : a.role.endsWith("?")
+          ? "operandOrNull"
+          : "operand";
+    if (a.role.endsWith("?")) lines.push(`  ${a.name} ??= null;`);
     if (check === "tensor")
       lines.push(`  if (!(${a.name} instanceof Tensor)) A.bad("${name}", "${a.name}", ${a.name});`);
-    else lines.push(`  if (!(${a.name} instanceof Tensor)) A.${check}("${name}", "${a.name}", ${a.name}${fallback});`);
+    else lines.push(`  if (!(${a.name} instanceof Tensor)) A.${check}("${name}", "${a.name}", ${a.name});`);
   }
-  if (!op.ofNumbers && tensors.every((a) => a.role === "Tensor|Scalar")) {
+  if (!inplace && !op.ofNumbers && tensors.every((a) => a.role === "Tensor|Scalar")) {
     const none = tensors.map((a) => `!(${a.name} instanceof Tensor)`).join(" && ");
     lines.push(`  if (${none}) A.bad("${name}", "${(tensors[0] as Arg).name}", ${(tensors[0] as Arg).name});`);
   }
@@ -164,7 +170,7 @@ function simpleBody(op: Op, name: string, inplace: boolean): string[] {
   lines.push(`  A.checkKeys("${name}", options, ${JSON.stringify(keys)});`);
   const full = [
     ...tensors.map((a) => a.name),
-    ...named.map((a) => `A.option("${name}", options, "${a.name}", "${a.role}", ${a.fallback})`),
+    ...named.map((a) => `A.option<${typeOf(a)}>("${name}", options, "${a.name}", "${a.role}", ${a.fallback})`),
     ...(out ? [`A.outOption("${name}", options)`] : []),
   ];
   lines.push(`  return ${fn}(${full.join(", ")});`, "}");
@@ -174,10 +180,10 @@ function simpleBody(op: Op, name: string, inplace: boolean): string[] {
 /** Roles that take a plain value as it is, and the test for one. */
 const PLAIN: Record<string, (x: string) => string> = {
   Tensor: (x) => `${x} instanceof Tensor`,
-  Int: (x) => `Number.isInteger(${x})`,
-  Dim: (x) => `Number.isInteger(${x})`,
-  Dims: (x) => `Number.isInteger(${x})`,
-  "Dims?": (x) => `Number.isInteger(${x})`,
+  Int: (x) => `A.isInt(${x})`,
+  Dim: (x) => `A.isInt(${x})`,
+  Dims: (x) => `A.isInt(${x})`,
+  "Dims?": (x) => `A.isInt(${x})`,
   Bool: (x) => `typeof ${x} === "boolean"`,
 };
 
@@ -236,8 +242,9 @@ function emitFunction(group: Group, inplace: boolean, exported: boolean): string
     lines.push(`${keyword} ${local}${body[0]}`, ...body.slice(1), "");
   } else {
     const id = `${tableName(group)}${inplace ? "_" : ""}`;
-    lines.push(`${keyword} ${local}(...args: any[]): any {`, ...plainForms(group.ops, inplace));
-    lines.push(`  return A.call("${name}", ${id}, args);`, "}", "");
+    const result = [...new Set(group.ops.map((op) => (inplace ? "Tensor" : resultType(op))))].join(" | ");
+    lines.push(`${keyword} ${local}(...args: unknown[]): ${result} {`, ...plainForms(group.ops, inplace));
+    lines.push(`  return A.call<${result}>("${name}", ${id}, args);`, "}", "");
   }
   return lines;
 }
@@ -339,6 +346,7 @@ export function emitNamespaces(model: Model): string {
 
 export function emitMethods(model: Model): string {
   const out = [
+    'import type * as A from "../src/dispatch/arguments.ts";',
     'import type { Layout } from "../src/dispatch/arguments.ts";',
     'import type { Generator } from "../src/dispatch/generator.ts";',
     'import type { MemoryFormat } from "../src/dispatch/memory-format.ts";',
@@ -388,7 +396,7 @@ export function emitMethods(model: Model): string {
   out.push("/** Puts the methods on Tensor's prototype. */");
   out.push(
     "export function installMethods(prototype: Tensor): void {",
-    "  const p = prototype as any;",
+    "  const p = prototype as unknown as Record<string, unknown>;",
     ...install,
     "}",
     "",
@@ -400,16 +408,20 @@ export function emitMethods(model: Model): string {
 
 function installer(method: string, target: string, simple: Op | null): string[] {
   if (simple === null) {
-    return [`  p.${method} = function (...args: any[]) {`, `    return (${target} as any)(this, ...args);`, "  };"];
+    return [
+      `  p.${method} = function (this: Tensor, ...args: unknown[]) {`,
+      `    return (${target} as A.Unchecked)(this, ...args);`,
+      "  };",
+    ];
   }
   const rest = simple.args
     .filter((a) => !a.byName)
     .slice(1)
     .map((a) => a.name);
-  const list = [...rest.map((n) => `${n}: any`), "options: any"].join(", ");
+  const list = ["this: Tensor", ...rest.map((n) => `${n}: unknown`), "options: unknown"].join(", ");
   return [
     `  p.${method} = function (${list}) {`,
-    `    return (${target} as any)(${["this", ...rest, "options"].join(", ")});`,
+    `    return (${target} as A.Unchecked)(${["this", ...rest, "options"].join(", ")});`,
     "  };",
   ];
 }

@@ -7,7 +7,7 @@ import { type DType, float32, float64, int64, uint64 } from "../tensor/dtype.ts"
 import { RangeError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { listText } from "../tensor/size.ts";
 import { CONJ, NEG, type NestedList, type Tensor } from "../tensor/tensor.ts";
-import { checkFile, peek, readNumbers, readWord, readWords, requireFile } from "../tensor/values.ts";
+import { checkFile, listFor, peek, readNumbers, readWord, readWords, requireFile } from "../tensor/values.ts";
 
 /** What one element is in JavaScript. */
 export type Value = number | boolean | Complex;
@@ -79,7 +79,7 @@ export function flatValues(t: Tensor, op = "tolist"): Value[] {
     throw texts.copyFromMeta(op);
   }
   const n = t._numel;
-  const out = new Array<Value>(n);
+  const out = listFor<Value>(n, op);
   if (n === 0) return out;
   const dense = plain(t);
   const d = t.dtype;

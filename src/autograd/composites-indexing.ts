@@ -8,6 +8,7 @@ import { int64, uint8 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
+import { doubles } from "../tensor/values.ts";
 
 type Out = Tensor | undefined;
 type Tensors = readonly Tensor[];
@@ -153,7 +154,7 @@ function repeatedPositions(repeats: Tensor, outputSize: number | null): Tensor {
     total += c;
   }
   requireSize(total, outputSize);
-  const list = new Float64Array(total);
+  const list = doubles(total);
   let at = 0;
   counts.forEach((c, i) => {
     list.fill(i, at, at + c);

@@ -1,4 +1,5 @@
 /** View operators written with other operators. */
+
 import * as O from "../../generated/ops.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { resolveSize, viewStrides } from "../dispatch/view-geometry.ts";
@@ -7,6 +8,7 @@ import { CPU } from "../tensor/device.ts";
 import { IndexError, RuntimeError, TypeError, warn } from "../tensor/errors.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import { CONJ, NEG, type Tensor, wrapDim } from "../tensor/tensor.ts";
+import { requireParts } from "../tensor/values.ts";
 
 export function reshape(self: Tensor, shape: readonly number[]): Tensor {
   const size = resolveSize(shape, self._numel);
@@ -118,11 +120,12 @@ export function chunk(self: Tensor, chunks: number, dim: number): Tensor[] {
   if (chunks <= 0) throw new RuntimeError(`chunk expects \`chunks\` to be greater than 0, got: ${chunks}`);
   const n = self._shape[wrapDim(dim, self._shape.length)] as number;
   const size = Math.ceil(n / chunks);
-  if (size === 0 && n === 0) return O.split_sizes(self, new Array(chunks).fill(0), dim);
+  if (n === 0) {
+    requireParts(chunks, "chunk");
+    return O.split_sizes(self, new Array(chunks).fill(0), dim);
+  }
   return O.split(self, size, dim);
 }
-
-const MOST_PARTS = 2 ** 24;
 
 export function tensorSplit(self: Tensor, sections: number, dim: number): Tensor[] {
   requireDims(self);
@@ -131,8 +134,7 @@ export function tensorSplit(self: Tensor, sections: number, dim: number): Tensor
   const n = self._shape[d] as number;
   const size = Math.floor(n / sections);
   const longer = n % sections;
-  // Every part is an object: this many would fill any memory before an error could be given.
-  if (sections > MOST_PARTS) throw new RuntimeError(`tensor_split: ${sections} parts are too many`);
+  requireParts(sections, "tensor_split");
   const parts: Tensor[] = [];
   let at = 0;
   for (let i = 0; i < sections; i++) {

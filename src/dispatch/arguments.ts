@@ -1,6 +1,6 @@
 /** Binds what a user wrote to an overload's arguments: positional, then a trailing options object. */
 import * as texts from "../../generated/texts.ts";
-import { isScalar } from "../tensor/complex.ts";
+import { isScalar, type Scalar } from "../tensor/complex.ts";
 import { Device, namesDevice, toDevice } from "../tensor/device.ts";
 import { DType, toDType } from "../tensor/dtype.ts";
 import { NotImplementedError, TypeError } from "../tensor/errors.ts";
@@ -183,7 +183,7 @@ function knowsAll(overload: Overload, options: Record<string, unknown>): boolean
 let loose = false;
 
 /** Calls the first overload that fits. */
-export function call(name: string, overloads: readonly Overload[], args: unknown[]): unknown {
+export function call<R>(name: string, overloads: readonly Overload[], args: unknown[]): R {
   let options: Record<string, unknown> | null = null;
   let list = args;
   const tail = args.length > 0 ? args[args.length - 1] : undefined;
@@ -195,11 +195,16 @@ export function call(name: string, overloads: readonly Overload[], args: unknown
     for (const overload of overloads) {
       loose = tolerant;
       const bound = bind(overload, list, options);
-      if (bound !== null) return (overload.fn as (...args: unknown[]) => unknown)(...bound);
+      if (bound !== null) return (overload.fn as (...args: unknown[]) => R)(...bound);
     }
   }
   throw invalid(name, args, overloads, options);
 }
+
+/** What a method calls with whatever it was given: the function checks it. */
+export type Unchecked = (...args: unknown[]) => unknown;
+
+export const isInt = (x: unknown): x is number => Number.isInteger(x);
 
 /** Sizes that are plain integers from position `from` on, or in one list there; null for all else. */
 export function plainSize(args: readonly unknown[], from: number): number[] | null {
@@ -259,17 +264,21 @@ export function bad(op: string, name: string, value: unknown): never {
 }
 
 /** Accepts a number where a tensor or a number is taken. */
-export function operand(op: string, name: string, value: unknown): void {
+export function operand(op: string, name: string, value: unknown): asserts value is Scalar {
   if (!isScalar(value)) {
     throw texts.wrongArgument(op, op, name, "Tensor or a number", typeName(value));
   }
 }
 
-export function operandOrNull(op: string, name: string, value: unknown): void {
+export function operandOrNull(op: string, name: string, value: unknown): asserts value is Scalar | null {
   if (value !== null) operand(op, name, value);
 }
 
-export function checkKeys(op: string, options: unknown, known: readonly string[]): void {
+export function checkKeys(
+  op: string,
+  options: unknown,
+  known: readonly string[],
+): asserts options is Record<string, unknown> {
   if (!isOptions(options)) {
     throw new TypeError(`${op}() takes a trailing options object, not ${typeName(options)}`, { op });
   }
@@ -278,15 +287,8 @@ export function checkKeys(op: string, options: unknown, known: readonly string[]
   }
 }
 
-/** One option, converted to its role, or its default. */
-export function option(
-  op: string,
-  options: Record<string, unknown>,
-  name: string,
-  role: string,
-  fallback: unknown,
-  // biome-ignore lint/suspicious/noExplicitAny: the role decides the type
-): any {
+/** One option, converted to its role, which decides the type, or its default. */
+export function option<T>(op: string, options: Record<string, unknown>, name: string, role: string, fallback: T): T {
   const given = options[name];
   if (given === undefined) return fallback;
   loose = true;
@@ -294,7 +296,7 @@ export function option(
   if (value === MISMATCH) {
     throw texts.wrongArgument(op, op, name, role, typeName(given));
   }
-  return value;
+  return value as T;
 }
 
 /** The `out` option: a tensor, or absent. */

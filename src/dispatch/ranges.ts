@@ -8,7 +8,7 @@ import type { Device } from "../tensor/device.ts";
 import { type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { STAGE_SIZE, stage, writeNumbers } from "../tensor/values.ts";
+import { roomFor, writeNumbers } from "../tensor/values.ts";
 import { empty as emptyOf } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
 import { transfer } from "./copy.ts";
@@ -46,7 +46,7 @@ function triangle(
   const n = Number(count);
   const t = emptyOf([2, n], d, factoryDevice(device, op));
   if (!hasWork(t)) return t;
-  const values = 2 * n <= STAGE_SIZE ? stage : new Float64Array(2 * n);
+  const values = roomFor(2 * n);
   let at = 0;
   for (let r = from; r < to; r++) {
     const [low, high] = bounds(r);

@@ -1,8 +1,10 @@
 /** Views of the parts of a tensor. */
+
 import * as texts from "../../generated/texts.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { listText } from "../tensor/size.ts";
 import { CREATION_MULTI_OUTPUT, type Tensor, wrapDim } from "../tensor/tensor.ts";
+import { requireParts } from "../tensor/values.ts";
 import { gradMode } from "./mode.ts";
 import { select, slice } from "./views.ts";
 
@@ -53,6 +55,7 @@ export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
     throw new RuntimeError(`split_size can only be 0 if dimension size is 0, but got dimension size of ${n}`);
   }
   const count = splitSize === 0 ? 1 : Math.max(1, Math.ceil(n / splitSize));
+  requireParts(count, "split");
   const parts: Tensor[] = [];
   for (let i = 0; i < count; i++) parts.push(slice(self, d, i * splitSize, Math.min(n, (i + 1) * splitSize), 1));
   return together(parts);
@@ -62,6 +65,7 @@ export function unbind(self: Tensor, dim: number): Tensor[] {
   if (self._shape.length === 0) throw texts.dimOfScalar(undefined, 0);
   const d = wrapDim(dim, self._shape.length);
   const n = self._shape[d] as number;
+  requireParts(n, "unbind");
   const parts: Tensor[] = [];
   for (let i = 0; i < n; i++) parts.push(select(self, d, i));
   return together(parts);

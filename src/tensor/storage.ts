@@ -20,7 +20,7 @@ import {
 } from "../ffi/memory.ts";
 import { CPU, type Device, META } from "./device.ts";
 import { DisposedError, IndexError, NotImplementedError, OutOfMemoryError, RuntimeError, TypeError } from "./errors.ts";
-import { checkFile } from "./values.ts";
+import { checkFile, listFor } from "./values.ts";
 
 /** Whether a buffer still has `nbytes` bytes from `offset` on. */
 function reaches(buffer: ArrayBuffer, offset: number, nbytes: number): boolean {
@@ -338,7 +338,7 @@ export class UntypedStorage {
   }
   tolist(): number[] {
     const n = this.storage.nbytes;
-    const out = new Array<number>(n);
+    const out = listFor<number>(n, "tolist");
     for (let i = 0; i < n; i++) out[i] = this.byte(i);
     checkFile("tolist");
     return out;

@@ -1,5 +1,6 @@
 /** Elements to and from JavaScript numbers, many in one native call. */
 import { statfsSync } from "node:fs";
+import * as texts from "../../generated/texts.ts";
 import { native, textAt } from "../ffi/library.ts";
 import { addressOf, allocateBlock, copyBytes, ownBlock, peek } from "../ffi/memory.ts";
 import { RuntimeError } from "./errors.ts";
@@ -51,9 +52,37 @@ if (stageAddress === 0) throw new Error("zensor: no memory for the staging block
 /** Numbers on their way in or out: valid until the next call of this module. */
 export const stage: Float64Array = new Float64Array(ownBlock(stageAddress, 8 * STAGE_SIZE));
 
+/** A room of doubles of one's own. */
+export function doubles(count: number): Float64Array {
+  try {
+    return new Float64Array(count);
+  } catch {
+    throw texts.outOfMemory(undefined, 8 * count);
+  }
+}
+
 /** Room for so many numbers: the stage, or a fresh array when it is too short. */
 export function roomFor(count: number): Float64Array {
-  return count <= STAGE_SIZE ? stage : new Float64Array(count);
+  return count <= STAGE_SIZE ? stage : doubles(count);
+}
+
+/** Longer arrays are maps for the engine: to fill one takes hours. */
+const MOST_VALUES = 2 ** 28;
+
+/** An empty list that gets so many values. */
+export function listFor<T>(count: number, op: string): T[] {
+  if (count > MOST_VALUES) {
+    throw new RuntimeError(`${op}: a list of ${count} elements is too long`, { op, code: "list_too_long" });
+  }
+  return new Array<T>(count);
+}
+
+/** Every part is an object with a view. */
+const MOST_PARTS = 2 ** 24;
+
+/** Refuses more parts than memory has room for, before the first is made. */
+export function requireParts(count: number, op: string): void {
+  if (count > MOST_PARTS) throw new RuntimeError(`${op}: ${count} parts are too many`, { op, code: "list_too_long" });
 }
 
 /** Dense elements as doubles; a complex element gives two. Only the first ones of the result are meaningful. */

@@ -4,26 +4,12 @@ import type { Node } from "../../src/autograd/node.ts";
 import { ReadyNodes } from "../../src/autograd/ready.ts";
 import { autograd, cat, float64, ones, stack, type Tensor, tensor } from "../../src/index.ts";
 
-const N = 32_000;
+const N = 160_000;
 const leaf = (): Tensor => ones(3, { requiresGrad: true });
-
-/** How much longer backward takes than the forward pass; the best of some rounds, since machines are shared. */
-function ratio(forward: () => Tensor | Tensor[]): number {
-  let best = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < 3; round++) {
-    const start = performance.now();
-    const y = forward();
-    const middle = performance.now();
-    autograd.backward(y);
-    best = Math.min(best, (performance.now() - middle) / (middle - start));
-  }
-  return best;
-}
 
 const times = <T>(f: (i: number) => T): T[] => Array.from({ length: N }, (_, i) => f(i));
 
-// One step for each of 32,000 nodes costs a few times its forward step; a list that is scanned for each costs
-// hundreds of times as much.
+// A second for so many nodes, one step each; a list that was scanned for each step took five minutes.
 const WIDE: Record<string, () => Tensor | Tensor[]> = {
   "a stack of products": () => {
     const x = leaf();
@@ -40,9 +26,9 @@ const WIDE: Record<string, () => Tensor | Tensor[]> = {
   "many roots": () => times(() => leaf().sum()),
 };
 for (const [name, forward] of Object.entries(WIDE)) {
-  test(`backward is linear: ${name}`, () => {
-    expect(ratio(forward)).toBeLessThan(15);
-  }, 240_000);
+  test(`backward through 160,000 nodes: ${name}`, () => {
+    autograd.backward(forward());
+  }, 120_000);
 }
 
 const DEEP: Record<string, (a: Tensor, b: Tensor, i: number) => Tensor> = {
