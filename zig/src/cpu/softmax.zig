@@ -1,36 +1,34 @@
 //! Softmax and its logarithm along one dimension of dense operands, and their gradients. Every row is summed by one
-//! thread in an order that depends on its length only.
+//! thread in an order that depends on its length only. The loops of softmax_inner.zig, for floats and doubles, are
+//! values here; short floats and the last columns come to them through buffers.
 const std = @import("std");
 const abi = @import("abi");
-const cfg = @import("cfg");
+const convert = @import("convert.zig");
 const fr = @import("../core/frame.zig");
 const dt = @import("../core/dtype.zig");
-const half = @import("../core/half.zig");
+const inner = @import("softmax_inner.zig");
 const parallel = @import("../core/parallel.zig");
-const vmath = @import("vmath.zig");
 
 /// Elements worth handing to another thread.
 const grain = 16384;
 
-const Mode = enum { softmax, log_softmax, softmax_backward, log_softmax_backward };
-
 /// exp(x) / sum(exp(x)). Operand 0 is the result, 1 the input; attribute 0 the dimension.
 pub fn softmax(f: *fr.Frame) abi.Status {
-    return dispatch(.softmax, f);
+    return run(&comptime inner.loops(.softmax), f);
 }
 
 /// The logarithm of `softmax`.
 pub fn log_softmax(f: *fr.Frame) abi.Status {
-    return dispatch(.log_softmax, f);
+    return run(&comptime inner.loops(.log_softmax), f);
 }
 
 /// Operand 0 is the gradient of the input, 1 that of the result, 2 the result.
 pub fn softmax_backward(f: *fr.Frame) abi.Status {
-    return dispatch(.softmax_backward, f);
+    return run(&comptime inner.loops(.softmax_backward), f);
 }
 
 pub fn log_softmax_backward(f: *fr.Frame) abi.Status {
-    return dispatch(.log_softmax_backward, f);
+    return run(&comptime inner.loops(.log_softmax_backward), f);
 }
 
 /// Elements [outer][size][inner] of dense operands.
@@ -40,7 +38,7 @@ const Layout = struct {
     inner: usize = 1,
     data: [3][*]u8 = undefined,
 
-    fn of(f: *fr.Frame, comptime operands: usize) ?Layout {
+    fn of(f: *fr.Frame, operands: usize) ?Layout {
         const first = fr.view(f, 0);
         const dim = fr.attr_int(f, 0);
         if (dim < 0 or (dim >= first.rank and first.rank != 0)) return null;
@@ -59,214 +57,106 @@ const Layout = struct {
     }
 };
 
-fn dispatch(comptime mode: Mode, f: *fr.Frame) abi.Status {
-    const operands: usize = switch (mode) {
-        .softmax, .log_softmax => 2,
-        .softmax_backward, .log_softmax_backward => 3,
-    };
-    const l = Layout.of(f, operands) orelse return fr.fail(f, .bad_argument, &.{0});
-    if (l.outer * l.size * l.inner == 0) return .ok;
-    switch (fr.view(f, 0).dtype) {
-        inline .float32, .float64, .float16, .bfloat16 => |d| Kernel(mode, d).run(&l),
+const Loop = inner.Loop;
+
+/// Elements of a row that are converted without asking for memory.
+const on_stack = 512;
+
+fn run(loops: *const inner.Loops, f: *fr.Frame) abi.Status {
+    const first = fr.view(f, 0);
+    const loop = switch (first.dtype) {
+        .float64 => loops.f64,
+        .float32, .float16, .bfloat16 => loops.f32,
         else => return .unsupported,
-    }
-    return .ok;
-}
-
-fn Kernel(comptime mode: Mode, comptime d: dt.DType) type {
-    const S = dt.Stored(d);
-    const F = if (d == .float64) f64 else f32;
-    const lanes = cfg.lanes * 4 / @sizeOf(F);
-    return struct {
-        const V = @Vector(lanes, F);
-
-        fn run(l: *const Layout) void {
-            if (l.inner == 1) {
-                return parallel.parallel_for(l.outer, @max(1, grain / l.size), l, rows);
-            }
-            const strips = (l.inner - 1) / lanes + 1;
-            parallel.parallel_for(l.outer * strips, @max(1, grain / (l.size * lanes)), l, columns);
-        }
-
-        inline fn base(l: *const Layout, operand: usize) [*]S {
-            return @ptrCast(@alignCast(l.data[operand]));
-        }
-
-        fn rows(l: *const Layout, begin: usize, end: usize) void {
-            for (begin..end) |i| {
-                const at = i * l.size;
-                const to = base(l, 0) + at;
-                const from = base(l, 1) + at;
-                switch (mode) {
-                    .softmax, .log_softmax => row(to, from, l.size),
-                    else => row_backward(to, from, base(l, 2) + at, l.size),
-                }
-            }
-        }
-
-        /// Elements [at, at + lanes) of a row; beyond its end `pad`.
-        inline fn get(p: [*]const S, at: usize, n: usize, pad: F) @Vector(lanes, F) {
-            if (at + lanes <= n) return load(lanes, p + at);
-            var some: [lanes]F = @splat(pad);
-            for (at..n) |i| some[i - at] = load(1, p + i)[0];
-            return some;
-        }
-
-        inline fn put(p: [*]S, at: usize, n: usize, x: @Vector(lanes, F)) void {
-            if (at + lanes <= n) return store(lanes, p + at, x);
-            const some: [lanes]F = x;
-            for (at..n) |i| store(1, p + i, .{some[i - at]});
-        }
-
-        /// Softmax of floats keeps the powers in the result; the others compute them again.
-        const keeps = mode == .softmax and S == F;
-
-        fn row(to: [*]S, from: [*]const S, n: usize) void {
-            if (n < lanes) return short_row(to, from, n);
-            // The last vector of a row reaches back over elements that are done already. It is read before they are
-            // written, since the result may be the input.
-            const whole = n - n % lanes;
-            const last = load(lanes, from + n - lanes);
-            const maxes: V = @splat(greatest(to, from, whole, last));
-            var sums: [2]V = @splat(@splat(0));
-            var i: usize = 0;
-            while (i + 2 * lanes <= whole) : (i += 2 * lanes) {
-                inline for (0..2) |u| sums[u] += power(to, i + u * lanes, load(lanes, from + i + u * lanes), maxes);
-            }
-            if (i < whole) sums[0] += power(to, i, load(lanes, from + i), maxes);
-            if (whole < n) {
-                const e = power(to, n - lanes, last, maxes);
-                const old: @Vector(lanes, u32) = @splat(@intCast(lanes - (n - whole)));
-                const new = std.simd.iota(u32, lanes) >= old;
-                sums[1] += @select(F, new, e, @as(V, @splat(0)));
-            }
-            const sum = @reduce(.Add, sums[0] + sums[1]);
-            const scale: V = @splat(if (mode == .softmax) 1 / sum else vmath.log(sum));
-            const final = if (keeps) load(lanes, to + n - lanes) else last;
-            i = 0;
-            while (i < whole) : (i += lanes) {
-                store(lanes, to + i, scaled(load(lanes, if (keeps) to + i else from + i), maxes, scale));
-            }
-            if (whole < n) store(lanes, to + n - lanes, scaled(final, maxes, scale));
-        }
-
-        /// A row of less than a vector.
-        fn short_row(to: [*]S, from: [*]const S, n: usize) void {
-            // Padding gives exp(-inf) = 0, or NaN where the sum is NaN anyway.
-            const x = get(from, 0, n, -std.math.inf(F));
-            const maxes: V = @splat(@reduce(.Max, x));
-            const e = vmath.exp(x - maxes);
-            const sum = @reduce(.Add, e);
-            const scale: V = @splat(if (mode == .softmax) 1 / sum else vmath.log(sum));
-            put(to, 0, n, scaled(if (keeps) e else x, maxes, scale));
-        }
-
-        inline fn greatest(to: [*]S, from: [*]const S, whole: usize, last: V) F {
-            var top: [2]V = @splat(last);
-            var i: usize = 0;
-            while (i + 2 * lanes <= whole) : (i += 2 * lanes) {
-                @prefetch(to + i, .{ .rw = .write, .locality = 3 });
-                @prefetch(to + i + lanes, .{ .rw = .write, .locality = 3 });
-                inline for (0..2) |u| top[u] = larger(top[u], load(lanes, from + i + u * lanes));
-            }
-            if (i < whole) top[0] = larger(top[0], load(lanes, from + i));
-            return @reduce(.Max, larger(top[0], top[1]));
-        }
-
-        inline fn power(to: [*]S, at: usize, x: V, maxes: V) V {
-            const e = vmath.exp(x - maxes);
-            if (keeps) store(lanes, to + at, e);
-            return e;
-        }
-
-        /// The result from the power where that was kept, else from the input.
-        inline fn scaled(x: anytype, maxes: @TypeOf(x), scale: @TypeOf(x)) @TypeOf(x) {
-            if (keeps) return x * scale;
-            return if (mode == .log_softmax) x - maxes - scale else vmath.exp(x - maxes) * scale;
-        }
-
-        fn row_backward(to: [*]S, grad: [*]const S, result: [*]const S, n: usize) void {
-            var sums: V = @splat(0);
-            var i: usize = 0;
-            while (i < n) : (i += lanes) {
-                const g = get(grad, i, n, 0);
-                sums += if (mode == .softmax_backward) g * get(result, i, n, 0) else g;
-            }
-            const sum: V = @splat(@reduce(.Add, sums));
-            i = 0;
-            while (i < n) : (i += lanes) {
-                put(to, i, n, gradient(V, get(grad, i, n, 0), get(result, i, n, 0), sum));
-            }
-        }
-
-        inline fn gradient(comptime T: type, g: T, y: T, sum: T) T {
-            return if (mode == .softmax_backward) (g - sum) * y else g - vmath.exp(y) * sum;
-        }
-
-        /// Strips of neighbouring columns, each column of a strip in its own lane.
-        fn columns(l: *const Layout, begin: usize, end: usize) void {
-            const strips = (l.inner - 1) / lanes + 1;
-            for (begin..end) |t| {
-                const first = t % strips * lanes;
-                const at = t / strips * l.size * l.inner + first;
-                if (first + lanes <= l.inner) {
-                    column(lanes, l, at);
-                } else for (0..l.inner - first) |j| column(1, l, at + j);
-            }
-        }
-
-        fn column(comptime w: usize, l: *const Layout, at: usize) void {
-            const W = @Vector(w, F);
-            const to = base(l, 0) + at;
-            const from = base(l, 1) + at;
-            var sum: W = @splat(0);
-            if (mode == .softmax_backward or mode == .log_softmax_backward) {
-                const result = base(l, 2) + at;
-                for (0..l.size) |i| {
-                    const g = load(w, from + i * l.inner);
-                    sum += if (mode == .softmax_backward) g * load(w, result + i * l.inner) else g;
-                }
-                for (0..l.size) |i| {
-                    const o = i * l.inner;
-                    store(w, to + o, gradient(W, load(w, from + o), load(w, result + o), sum));
-                }
-                return;
-            }
-            var max: W = @splat(-std.math.inf(F));
-            for (0..l.size) |i| max = larger(max, load(w, from + i * l.inner));
-            for (0..l.size) |i| {
-                const e = vmath.exp(load(w, from + i * l.inner) - max);
-                if (keeps) store(w, to + i * l.inner, e);
-                sum += e;
-            }
-            const scale: W = if (mode == .softmax) @as(W, @splat(1)) / sum else vmath.log(sum);
-            for (0..l.size) |i| {
-                const o = i * l.inner;
-                store(w, to + o, scaled(load(w, if (keeps) to + o else from + o), max, scale));
-            }
-        }
-
-        /// One instruction; a NaN that gets lost here comes back in the sum.
-        inline fn larger(a: anytype, b: @TypeOf(a)) @TypeOf(a) {
-            return @select(F, a > b, a, b);
-        }
-
-        inline fn load(comptime w: usize, p: [*]const S) @Vector(w, F) {
-            if (S == F) return p[0..w].*;
-            const bits: @Vector(w, u16) = p[0..w].*;
-            return if (d == .float16) half.f16_to_f32(@as(@Vector(w, f16), @bitCast(bits))) else half.bf16_to_f32(bits);
-        }
-
-        inline fn store(comptime w: usize, p: [*]S, x: @Vector(w, F)) void {
-            if (S == F) {
-                p[0..w].* = x;
-            } else if (d == .float16) {
-                const bits: @Vector(w, u16) = @bitCast(half.f32_to_f16(x));
-                p[0..w].* = bits;
-            } else {
-                const bits: @Vector(w, u16) = half.f32_to_bf16(x);
-                p[0..w].* = bits;
-            }
-        }
     };
+    const l = Layout.of(f, loop.operands) orelse return fr.fail(f, .bad_argument, &.{0});
+    if (l.outer * l.size * l.inner == 0) return .ok;
+    var failed: std.atomic.Value(bool) = .init(false);
+    const job: Job = .{ .loop = loop, .l = &l, .dtype = first.dtype, .failed = &failed };
+    if (l.inner == 1) {
+        parallel.parallel_for(l.outer, @max(1, grain / l.size), &job, Job.rows);
+    } else {
+        const strips = (l.inner - 1) / loop.lanes + 1;
+        const step = @max(1, grain / (l.size * loop.lanes));
+        parallel.parallel_for(l.outer * strips, step, &job, Job.columns);
+    }
+    return if (failed.load(.acquire)) .out_of_memory else .ok;
 }
+
+const Job = struct {
+    loop: *const Loop,
+    l: *const Layout,
+    dtype: dt.DType,
+    failed: *std.atomic.Value(bool),
+
+    /// The dtype that the loops take.
+    fn wanted(j: *const Job) dt.DType {
+        return if (j.loop.size == 8) .float64 else .float32;
+    }
+
+    fn at(j: *const Job, operand: usize, element: usize) [*]u8 {
+        return j.l.data[operand] + element * dt.size_of(j.dtype);
+    }
+
+    fn rows(j: *const Job, begin: usize, end: usize) void {
+        const n = j.l.size;
+        const operands = j.loop.operands;
+        if (j.dtype == j.wanted()) {
+            for (begin..end) |i| j.loop.row(j.at(0, i * n), j.at(1, i * n), j.at(operands - 1, i * n), n);
+            return;
+        }
+        var small: [2 * on_stack * 4]u8 align(64) = undefined;
+        const room = n * j.loop.size;
+        const scratch = if (n <= on_stack) null else parallel.Scratch.acquire(2 * room) orelse
+            return j.failed.store(true, .release);
+        defer if (scratch) |s| s.release();
+        const buffer: [*]u8 = if (scratch) |s| s.slice(u8, 2 * room).ptr else &small;
+        const c: abi.Compute = .f32;
+        for (begin..end) |i| {
+            for (1..operands) |k| convert.load_of(c, j.dtype)(buffer + (k - 1) * room, j.at(k, i * n), 1, n);
+            j.loop.row(buffer, buffer, buffer + (operands - 2) * room, n);
+            convert.store_of(c, j.dtype)(buffer, j.at(0, i * n), 1, n);
+        }
+    }
+
+    /// Strips of neighbouring columns, each column of a strip in its own lane.
+    fn columns(j: *const Job, begin: usize, end: usize) void {
+        const l = j.l;
+        const lanes = j.loop.lanes;
+        const strips = (l.inner - 1) / lanes + 1;
+        const direct = j.dtype == j.wanted();
+        for (begin..end) |t| {
+            const first = t % strips * lanes;
+            const start = t / strips * l.size * l.inner + first;
+            const width = @min(lanes, l.inner - first);
+            if (direct and width == lanes) {
+                const last = j.at(j.loop.operands - 1, start);
+                j.loop.strip(j.at(0, start), j.at(1, start), last, l.size, l.inner);
+            } else j.buffered_strip(start, width);
+        }
+    }
+
+    fn buffered_strip(j: *const Job, start: usize, width: usize) void {
+        const l = j.l;
+        const lanes = j.loop.lanes;
+        const operands = j.loop.operands;
+        const room = l.size * lanes * j.loop.size;
+        const scratch = parallel.Scratch.acquire(2 * room) orelse return j.failed.store(true, .release);
+        defer scratch.release();
+        const buffer = scratch.slice(u8, 2 * room).ptr;
+        // Lanes that no column has compute with zeros.
+        if (width < lanes) @memset(buffer[0 .. 2 * room], 0);
+        const c: abi.Compute = if (j.loop.size == 8) .f64 else .f32;
+        for (1..operands) |k| {
+            for (0..l.size) |i| {
+                const to = buffer + (k - 1) * room + i * lanes * j.loop.size;
+                convert.load_of(c, j.dtype)(to, j.at(k, start + i * l.inner), 1, width);
+            }
+        }
+        j.loop.strip(buffer, buffer, buffer + (operands - 2) * room, l.size, lanes);
+        for (0..l.size) |i| {
+            const from = buffer + i * lanes * j.loop.size;
+            convert.store_of(c, j.dtype)(from, j.at(0, start + i * l.inner), 1, width);
+        }
+    }
+};
