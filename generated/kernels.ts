@@ -77,7 +77,7 @@ export const K = {
   sort_topk: new Kernel("sort.topk", native.zs_k_sort_topk, null, 0),
   ternary_addcdiv: new Kernel("ternary.addcdiv", native.zs_k_ternary_addcdiv, null, 0),
   ternary_addcmul: new Kernel("ternary.addcmul", native.zs_k_ternary_addcmul, null, 0),
-  ternary_clamp: new Kernel("ternary.clamp", native.zs_k_ternary_clamp, null, 0),
+  ternary_clamp: new Kernel("ternary.clamp", native.zs_k_ternary_clamp, native.zs_k_ternary_clamp_fast, 15),
   ternary_lerp: new Kernel("ternary.lerp", native.zs_k_ternary_lerp, null, 0),
   ternary_where: new Kernel("ternary.where", native.zs_k_ternary_where, null, 0),
   unary_abs: new Kernel("unary.abs", native.zs_k_unary_abs, native.zs_k_unary_abs_fast, 3),

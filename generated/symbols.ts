@@ -230,6 +230,7 @@ export const SYMBOLS = {
   zs_k_binary_pow_fast: { args: ["u32","ptr","ptr","ptr","f64"], returns: "i32" },
   zs_k_binary_remainder_fast: { args: ["u32","ptr","ptr","ptr","f64"], returns: "i32" },
   zs_k_binary_sub_fast: { args: ["u32","ptr","ptr","ptr","f64"], returns: "i32" },
+  zs_k_ternary_clamp_fast: { args: ["u32","ptr","ptr","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_abs_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_bitwise_not_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },
   zs_k_unary_cos_fast: { args: ["u32","ptr","ptr","f64"], returns: "i32" },

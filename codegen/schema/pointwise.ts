@@ -377,6 +377,7 @@ export const ops = [
     args: { self: "Tensor", min: "Scalar?", max: "Scalar?" },
     variants: ["function", "method", "inplace", "out"],
     kernels: ["ternary.clamp"],
+    fast: reals,
     promote: "arith",
     impl: "arith.clamp",
     checksFirst: true,

@@ -36,6 +36,7 @@ import {
   RULES,
   scalarAttr,
   unary,
+  withNumbers,
 } from "./pointwise.ts";
 import { canCast, resultType } from "./promotion.ts";
 
@@ -234,6 +235,10 @@ function boundIn(d: DType, bound: Operand | null, side: "min" | "max"): Operand 
 export function clamp(self: Tensor, min: Operand | null, max: Operand | null, out: Out, inplace: boolean): Tensor {
   if (min === null && max === null) {
     throw new RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None");
+  }
+  if (typeof min === "number" && typeof max === "number" && out === undefined && !inplace) {
+    const quick = withNumbers(CLAMP, self, min, max);
+    if (quick !== null) return quick;
   }
   const d = resultType([self, min, max].filter((x): x is Operand => x !== null));
   if (d.category === 3) throw new NotImplementedError("clamp is not supported for complex types");

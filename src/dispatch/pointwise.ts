@@ -155,9 +155,30 @@ function withNumber(p: Pointwise, a: Tensor, b: Scalar, out: Tensor | undefined)
   return r;
 }
 
+/** `op(tensor, number, number)` where the numbers are values of the dtype; null when that is not so. */
+export function withNumbers(p: Pointwise, a: Tensor, b: number, c: number): Tensor | null {
+  const d = a.dtype;
+  const k = p.kernel;
+  if (k.fast === null || !plain(a, k) || a._storage.device !== CPU || !isValueOf(d, b) || !isValueOf(d, c)) return null;
+  const [low, high] = [frame.scratchNative(0, d.compute, b), frame.scratchNative(1, d.compute, c)];
+  if (low === 0 || high === 0) return null;
+  const r = emptyLike(a, d);
+  if (a._numel === 0) return r;
+  const code = d.compute | SECOND_IS_NUMBER | THIRD_IS_NUMBER;
+  const status = (k.fast as (...args: number[]) => number)(code, r._address(), a._address(), low, high, a._numel);
+  if (status !== 0) throwStatus(status, p.name, k.path, d.scalarType);
+  return r;
+}
+
+function isValueOf(d: DType, x: number): boolean {
+  if (d.category === 2) return !Number.isNaN(x);
+  return Number.isSafeInteger(x) && !Object.is(x, -0) && (d.itemsize === 8 || Math.abs(x) < 2 ** 31);
+}
+
 /** Bits of the numbers-only call's code: which operand is one element. */
 const FIRST_IS_NUMBER = 1 << 8;
 const SECOND_IS_NUMBER = 1 << 9;
+const THIRD_IS_NUMBER = 1 << 10;
 
 /** Two tensors of one dtype, one of them a single element; null when that is not so. */
 function withElement(p: Pointwise, a: Tensor, b: Tensor): Tensor | null {

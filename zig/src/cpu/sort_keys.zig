@@ -32,13 +32,21 @@ pub fn reader(comptime d: DType, comptime K: type, comptime descending: bool) Re
     return struct {
         fn read(dst: [*]K, src: [*]const u8, stride: isize, n: usize) void {
             const S = dt.Stored(d);
+            if (stride == 1) {
+                const from: [*]align(1) const S = @ptrCast(src);
+                for (dst[0..n], from[0..n]) |*k, x| k.* = key(x);
+                return;
+            }
             const step: usize = @bitCast(stride * @sizeOf(S));
             var p = @intFromPtr(src);
-            for (0..n) |i| {
-                const k: K = key_of(d, @as(*align(1) const S, @ptrFromInt(p)).*);
-                dst[i] = if (descending) mask(d) - k else k;
+            for (dst[0..n]) |*k| {
+                k.* = key(@as(*align(1) const S, @ptrFromInt(p)).*);
                 p +%= step;
             }
+        }
+        inline fn key(x: dt.Stored(d)) K {
+            const k: K = key_of(d, x);
+            return if (descending) mask(d) - k else k;
         }
         fn mask(comptime t: DType) K {
             return std.math.maxInt(std.meta.Int(.unsigned, 8 * @sizeOf(dt.Stored(t))));
@@ -60,12 +68,13 @@ inline fn key_of(comptime d: DType, x: dt.Stored(d)) std.meta.Int(.unsigned, 8 *
     }
 }
 
+/// Without branches: signs are as good as random.
 inline fn float_key(comptime U: type, bits: U, infinity: U) U {
     const sign: U = 1 << (@bitSizeOf(U) - 1);
     const size = bits & ~sign;
-    if (size > infinity) return std.math.maxInt(U);
-    if (size == 0) return sign;
-    return if (bits & sign != 0) ~bits else bits | sign;
+    const ordered = if (bits & sign != 0) ~bits else bits | sign;
+    const with_zero = if (size == 0) sign else ordered;
+    return if (size > infinity) std.math.maxInt(U) else with_zero;
 }
 
 /// Up to here every place is found by comparing with all others, which needs no branch.
