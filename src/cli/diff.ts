@@ -2,8 +2,7 @@
 import { pythonJsonStringify } from "../io/base/python-json.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { NestedTensor } from "../tensordict/core/nested.ts";
-import type { LazyLike } from "../tensordict/core/state.ts";
-import { isNested, type Td } from "../tensordict/core/state.ts";
+import { isLazy, isNested, type Td } from "../tensordict/core/state.ts";
 import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import { pause } from "./lifetime.ts";
@@ -84,7 +83,7 @@ async function compare(a: Entry | undefined, b: Entry | undefined, name: string,
 
 /** What a level is: a class of a program by its name. */
 function kindOf(td: Td): string {
-  if (td._kind === "lazy") return "a lazy stack";
+  if (isLazy(td)) return "a lazy stack";
   return td._kind === "tensorclass" ? td._className : "a TensorDict";
 }
 
@@ -97,8 +96,8 @@ async function compareLevels(a: Td, b: Td, prefix: string, found: Difference[]):
   const [x, y] = [a._batchSize.join(", "), b._batchSize.join(", ")];
   if (x !== y) found.push({ name: prefix, what: `batch size [${x}] and [${y}]` });
   else if (namesOf(a) !== namesOf(b)) found.push({ name: prefix, what: `names [${namesOf(a)}] and [${namesOf(b)}]` });
-  if (a._kind === "lazy" && b._kind === "lazy") {
-    const [left, right] = [(a as unknown as LazyLike).members, (b as unknown as LazyLike).members];
+  if (isLazy(a) && isLazy(b)) {
+    const [left, right] = [a.members, b.members];
     for (let i = 0; i < Math.max(left.length, right.length); i++) {
       await compare(
         left[i] as Entry | undefined,

@@ -1,8 +1,7 @@
 // `zensor inspect`: the tensors of a file or a directory of any format, without reading their bytes.
 import { type PythonJson, pythonJsonStringify, toPlain } from "../io/base/python-json.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import type { LazyLike } from "../tensordict/core/state.ts";
-import { isNested, shapeOf, type Td } from "../tensordict/core/state.ts";
+import { isLazy, isNested, shapeOf, type Td } from "../tensordict/core/state.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import { FORMATS, type FormatName } from "./formats.ts";
 
@@ -36,9 +35,9 @@ export function listingOf(td: Td, format: FormatName): Listing {
       listing.values.push({ name: prefix, value: valueOf(level) });
       return;
     }
-    if (level._kind === "lazy") {
+    if (isLazy(level)) {
       // Members may differ: each is listed for itself.
-      const { members } = level as unknown as LazyLike;
+      const { members } = level;
       for (const [i, member] of members.entries()) visit(member, prefix === "" ? String(i) : `${prefix}.${i}`);
       return;
     }

@@ -10,8 +10,16 @@ import { Float } from "../tensor/complex.ts";
 import { SCALAR_SIZE, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { NestedTensor } from "../tensordict/core/nested.ts";
-import type { LazyLike } from "../tensordict/core/state.ts";
-import { entriesOf, isNested, make, type NewState, stateOf, type Td } from "../tensordict/core/state.ts";
+import {
+  entriesOf,
+  isLazy,
+  isNested,
+  type LazyLike,
+  make,
+  type NewState,
+  stateOf,
+  type Td,
+} from "../tensordict/core/state.ts";
 import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import { CliError } from "./errors.ts";
@@ -153,7 +161,7 @@ class Fitting {
 
   /** The collection as the format can hold it. */
   private level(td: Td, path: Path): Td {
-    if (td._kind === "lazy") return this.lazy(td as unknown as LazyLike, path);
+    if (isLazy(td)) return this.lazy(td, path);
     const entries = new Map<string, Entry>();
     for (const [key, entry] of entriesOf(td)) {
       const inner = [...path, key];

@@ -12,8 +12,7 @@ import { CPU } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
-import type { LazyLike } from "../tensordict/core/state.ts";
-import { entriesOf, isNested, make, stateOf, type Td } from "../tensordict/core/state.ts";
+import { entriesOf, isLazy, isNested, make, stateOf, type Td } from "../tensordict/core/state.ts";
 import type { Entry } from "../tensordict/core/types.ts";
 import { saveRemote } from "../tensordict/disk/remote.ts";
 import { buildTree } from "../tensordict/disk/tree-load.ts";
@@ -99,8 +98,8 @@ export class RemoteSource {
 
   private copied(td: Td, made: Map<Tensor, Tensor>): Td {
     if (isNonTensor(td)) return td;
-    if (td._kind === "lazy") {
-      const { members, stackDim, stackDimName } = td as unknown as LazyLike;
+    if (isLazy(td)) {
+      const { members, stackDim, stackDimName } = td;
       return make.lazy(
         members.map((member) => this.copied(member, made)),
         stackDim,

@@ -3,8 +3,7 @@ import { fileBehind } from "../io/disk/mapping.ts";
 import { Size } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
-import type { LazyLike } from "../tensordict/core/state.ts";
-import { isNested, make, outlineOf, stateOf, type Td } from "../tensordict/core/state.ts";
+import { isLazy, isNested, type LazyLike, make, outlineOf, stateOf, type Td } from "../tensordict/core/state.ts";
 import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import { stackOfValues } from "../tensordict/ops/stacking.ts";
@@ -39,7 +38,7 @@ export function rowRange({ start, stop }: Rows, size: number): [number, number] 
 
 function entryAt(td: Td, key: string): Entry | undefined {
   // Members of a stack are not stacked for this.
-  if (td._kind === "lazy") return (td as unknown as LazyLike).members[0]?._own(key);
+  if (isLazy(td)) return td.members[0]?._own(key);
   return isNonTensor(td) ? undefined : outlineOf(td, key);
 }
 
@@ -133,7 +132,7 @@ class Taking {
   /** @param withRows take rows of everything in it; otherwise of the entries that the selection ends at */
   level(td: Td, selection: Selection | null, withRows: boolean): Td {
     if (isNonTensor(td)) return this.value(td, withRows);
-    if (td._kind === "lazy") return this.lazy(td as unknown as LazyLike, selection, withRows);
+    if (isLazy(td)) return this.lazy(td, selection, withRows);
     const entries = new Map<string, Entry>();
     for (const key of selection?.keys() ?? td._keys()) {
       const entry = outlineOf(td, key);

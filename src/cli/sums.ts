@@ -14,8 +14,7 @@ import type { ZipEntry } from "../io/zip/zip-directory.ts";
 import { windows } from "../io/zip/zip-write.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import type { LazyLike } from "../tensordict/core/state.ts";
-import { entriesOf, isNested, type Td } from "../tensordict/core/state.ts";
+import { entriesOf, isLazy, isNested, type Td } from "../tensordict/core/state.ts";
 import { zeros } from "../tensordict/core/tensor-ops.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import { isHeaderArray } from "./collections.ts";
@@ -60,8 +59,8 @@ export function* tensorsOf(
   read: (tensor: Tensor) => ReturnType<Parts["parts"]> = bytesOf,
   path: readonly string[] = [],
 ): Generator<Parts> {
-  if (td._kind === "lazy") {
-    const { members } = td as unknown as LazyLike;
+  if (isLazy(td)) {
+    const { members } = td;
     for (const [i, member] of members.entries()) yield* tensorsOf(member, read, [...path, String(i)]);
     return;
   }
@@ -231,8 +230,8 @@ export function compareSums(path: string, sums: ReadonlyMap<string, Sum>, report
 export function findOverlaps(td: Td, report: Report): void {
   const runs: { name: string; begin: number; end: number }[] = [];
   const visit = (level: Td, path: readonly string[]) => {
-    if (level._kind === "lazy") {
-      for (const [i, member] of (level as unknown as LazyLike).members.entries()) visit(member, [...path, String(i)]);
+    if (isLazy(level)) {
+      for (const [i, member] of level.members.entries()) visit(member, [...path, String(i)]);
     } else if (!isNonTensor(level)) {
       for (const [key, entry] of entriesOf(level)) {
         if (!(entry instanceof Tensor) && !isNested(entry)) visit(entry as Td, [...path, key]);

@@ -9,8 +9,8 @@ import { noNested } from "../core/nested.ts";
 import {
   type CollectionKind,
   commonDevice,
+  isLazy,
   isNested,
-  type LazyLike,
   make,
   type NewState,
   requireUnlocked,
@@ -153,7 +153,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
 
   /** One dense TensorDict; all members must agree in keys and shapes. */
   densify(): Td {
-    const members = this._members.map((td) => (td._kind === "lazy" ? (td as unknown as LazyLike).densify() : td));
+    const members = this._members.map((td) => (isLazy(td) ? td.densify() : td));
     return denseStack(members, this.stackDim);
   }
 

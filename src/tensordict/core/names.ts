@@ -2,8 +2,7 @@
 import { RuntimeError } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { pythonRepr } from "./python-repr.ts";
-import type { LazyLike } from "./state.ts";
-import { type Collection, type DimNames, entriesOf, isBranch, toNames } from "./state.ts";
+import { type Collection, type DimNames, entriesOf, isBranch, isLazy, toNames } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 type Names = readonly (string | null)[];
@@ -20,8 +19,8 @@ function isValue(entry: Tensor | Collection): boolean {
 function collect(td: Collection, names: Names, changes: [Collection, DimNames][]): void {
   changes.push([td, toNames(names, td._batchSize.length)]);
   const rank = names.length;
-  if (td._kind === "lazy") {
-    const { members, stackDim } = td as unknown as LazyLike;
+  if (isLazy(td)) {
+    const { members, stackDim } = td;
     for (const member of members)
       collect(
         member,
@@ -45,7 +44,7 @@ export function applyNames(td: Collection, names: Names | null): void {
   collect(td, names ?? new Array<null>(td._batchSize.length).fill(null), changes);
   for (const [each, next] of changes) {
     each._names = next;
-    if (each._kind !== "lazy") continue;
+    if (!isLazy(each)) continue;
     const lazy = each as unknown as { stackDim: number; stackDimName: string | null };
     lazy.stackDimName = next?.[lazy.stackDim] ?? null;
   }

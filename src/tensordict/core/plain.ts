@@ -1,7 +1,6 @@
 // Collections as plain values, as JSON has them.
 import { Tensor } from "../../tensor/tensor.ts";
-import type { LazyLike } from "./state.ts";
-import { isNested, isNonTensor, outlineOf, type Td } from "./state.ts";
+import { isLazy, isNested, isNonTensor, type LazyLike, outlineOf, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 function plainEntry(entry: Entry): unknown {
@@ -24,11 +23,10 @@ export function plainTree(td: Td): unknown {
   }
   const plain: Record<string, unknown> = Object.create(null);
   for (const key of td._keys()) {
-    const lazy = td as unknown as LazyLike;
-    const apart = td._kind === "lazy" && isRagged(lazy, key);
-    plain[key] = apart
-      ? lazy.members.map((member) => plainEntry(member._own(key) as Entry))
-      : plainEntry(td._own(key) as Entry);
+    plain[key] =
+      isLazy(td) && isRagged(td, key)
+        ? td.members.map((member) => plainEntry(member._own(key) as Entry))
+        : plainEntry(td._own(key) as Entry);
   }
   return plain;
 }

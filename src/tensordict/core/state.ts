@@ -112,6 +112,14 @@ export interface LazyLike extends Collection {
   densify(): Td;
 }
 
+/** A lazy stack with its methods. */
+export type LazyTd = Td & LazyLike;
+
+/** Whether a collection is a lazy stack. */
+export function isLazy<T extends Collection>(td: T): td is T & LazyLike {
+  return td._kind === "lazy";
+}
+
 /** Makes collections; filled by the classes, so that operations need not import them. */
 export const make = {} as {
   tensordict(entries: Map<string, Entry>, state: NewState): Td;

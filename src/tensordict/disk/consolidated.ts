@@ -19,8 +19,7 @@ import { Storage } from "../../tensor/storage.ts";
 import { makeStrided, Tensor } from "../../tensor/tensor.ts";
 import { lockTd } from "../core/locking.ts";
 import { noNested } from "../core/nested.ts";
-import type { LazyLike } from "../core/state.ts";
-import { entriesOf, isNested, make, stateOf, type Td } from "../core/state.ts";
+import { entriesOf, isLazy, isNested, type LazyLike, make, stateOf, type Td } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { requireSavable, valueJson } from "./memmap-save.ts";
 
@@ -76,7 +75,7 @@ class Layout {
 
   private level(td: Td, depth: number): PythonJsonObject {
     if (depth > MAX_DEPTH) throw new ValueError(`more than ${MAX_DEPTH} levels cannot be consolidated`);
-    if (td._kind === "lazy") return this.lazy(td as unknown as LazyLike, depth);
+    if (isLazy(td)) return this.lazy(td, depth);
     const nonTensors: PythonJsonObject = new Map();
     const leaves: PythonJsonObject = new Map();
     const nested: PythonJsonObject = new Map();
@@ -170,10 +169,9 @@ function valueStack(td: Td): PythonJsonObject {
 /** The same tree over other tensors, which come in the order of the layout. */
 function rebuilt(td: Td, tensors: Iterator<Tensor, undefined>, inplace: boolean): Td {
   if (td._kind === "nonTensor" || td._kind === "nonTensorStack") return inplace ? td : td._like(new Map(), stateOf(td));
-  if (td._kind === "lazy") {
-    const lazy = td as unknown as LazyLike;
-    const members = lazy.members.map((member) => rebuilt(member, tensors, inplace));
-    return inplace ? td : make.lazy(members, lazy.stackDim, lazy.stackDimName);
+  if (isLazy(td)) {
+    const members = td.members.map((member) => rebuilt(member, tensors, inplace));
+    return inplace ? td : make.lazy(members, td.stackDim, td.stackDimName);
   }
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
@@ -224,7 +222,7 @@ const remembered = new WeakMap<Td, readonly unknown[]>();
 function partsOf(td: Td, found: unknown[] = []): unknown[] {
   if (td._kind === "nonTensor") found.push((td as unknown as { value_: unknown }).value_);
   else if (td._kind === "nonTensorStack") found.push((td as unknown as { values_: unknown }).values_);
-  else if (td._kind === "lazy") for (const member of (td as unknown as LazyLike).members) partsOf(member, found);
+  else if (isLazy(td)) for (const member of td.members) partsOf(member, found);
   else {
     for (const [key, entry] of entriesOf(td)) {
       found.push(key);

@@ -28,8 +28,7 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { requireFit } from "../core/batch.ts";
 import { lockTd } from "../core/locking.ts";
 import type { NestedTensor } from "../core/nested.ts";
-import type { LazyLike } from "../core/state.ts";
-import { entriesOf, isNested, make, stateOf, type Td } from "../core/state.ts";
+import { entriesOf, isLazy, isNested, type LazyTd, make, stateOf, type Td } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { nestedValues } from "../core/values.ts";
 import { valuesOf } from "../ops/stacking.ts";
@@ -160,29 +159,28 @@ function settle(td: Td, entries: Map<string, Entry>, path: string | null, contex
 
 /** What is to be written for a collection at `path`, and the collection over it. */
 export function planTree(td: Td, path: string, context: SaveContext): Plan {
+  if (isLazy(td)) {
+    const members = td.members.map((member, i) => planTree(member, join(path, String(i)), context));
+    const { stackDim, stackDimName } = td;
+    const write: TreeWrite = {
+      kind: "lazy",
+      typeName: td._className,
+      stackDim,
+      stackDimName,
+      members: members.map((member) => member.write),
+    };
+    return {
+      write,
+      build: () =>
+        settleLazy(
+          td,
+          members.map((member) => member.build()),
+          path,
+          context,
+        ),
+    };
+  }
   switch (td._kind) {
-    case "lazy": {
-      const lazy = td as unknown as LazyLike;
-      const members = lazy.members.map((member, i) => planTree(member, join(path, String(i)), context));
-      const { stackDim, stackDimName } = lazy;
-      const write: TreeWrite = {
-        kind: "lazy",
-        typeName: td._className,
-        stackDim,
-        stackDimName,
-        members: members.map((member) => member.write),
-      };
-      return {
-        write,
-        build: () =>
-          settleLazy(
-            td,
-            members.map((member) => member.build()),
-            path,
-            context,
-          ),
-      };
-    }
     case "nonTensor":
     case "nonTensorStack":
       return planValue(td, path, context);
@@ -221,9 +219,8 @@ export function planTree(td: Td, path: string, context: SaveContext): Plan {
   }
 }
 
-function settleLazy(td: Td, members: Td[], path: string | null, context: SaveContext): Td {
-  const lazy = td as unknown as LazyLike;
-  const result = context.inplace ? td : make.lazy(members, lazy.stackDim, lazy.stackDimName);
+function settleLazy(td: LazyTd, members: Td[], path: string | null, context: SaveContext): Td {
+  const result = context.inplace ? td : make.lazy(members, td.stackDim, td.stackDimName);
   result._device = CPU;
   result._disk = { path, late: new Set(), robustKey: context.options.robustKey !== false };
   return result;
@@ -302,10 +299,10 @@ function anonymousTensor(t: Tensor, context: SaveContext): Tensor {
 
 /** Moves a tree into anonymous shared memory. */
 function anonymousTree(td: Td, context: SaveContext): Td {
-  if (td._kind === "lazy") {
+  if (isLazy(td)) {
     return settleLazy(
       td,
-      (td as unknown as LazyLike).members.map((member) => anonymousTree(member, context)),
+      td.members.map((member) => anonymousTree(member, context)),
       null,
       context,
     );
@@ -346,7 +343,7 @@ function requireOutside(td: Td, target: string): void {
       `Cannot save to ${target}: it lies in ${source}, which the tensordict itself was loaded from or saved to.`,
     );
   }
-  if (td._kind === "lazy") for (const member of (td as unknown as LazyLike).members) requireOutside(member, target);
+  if (isLazy(td)) for (const member of td.members) requireOutside(member, target);
   else if (td._kind !== "nonTensor" && td._kind !== "nonTensorStack") {
     for (const [, entry] of entriesOf(td)) {
       if (!(entry instanceof Tensor) && !isNested(entry)) requireOutside(entry as Td, target);

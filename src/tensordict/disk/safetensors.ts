@@ -24,8 +24,7 @@ import { fitBatch, requireFit } from "../core/batch.ts";
 import { classInFile } from "../core/class-registry.ts";
 import { noNested } from "../core/nested.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
-import type { LazyLike } from "../core/state.ts";
-import { entriesOf, isNested, make, type NewState, type Td, toNames } from "../core/state.ts";
+import { entriesOf, isLazy, isNested, type LazyLike, make, type NewState, type Td, toNames } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 
 const VERSION = 1;
@@ -90,8 +89,8 @@ function requireSameKeys(td: LazyLike, path: readonly string[]): void {
 /** Python's name of the class; a lazy stack has that of its members. */
 function classOf(td: Td): string | null {
   if (td._kind === "tensorclass") return (td as unknown as { _qualifiedName: string })._qualifiedName;
-  if (td._kind !== "lazy") return null;
-  const names = new Set((td as unknown as LazyLike).members.map(classOf));
+  if (!isLazy(td)) return null;
+  const names = new Set(td.members.map(classOf));
   return names.size === 1 ? ([...names][0] as string | null) : null;
 }
 
@@ -102,9 +101,9 @@ function levelNode(td: Td, path: readonly string[], tensors: Map<string, Tensor>
     ["names", td._names === null ? null : [...td._names]],
   ]);
   requireTexts(td._names, () => `the dimension names at ${placeText(path)}`);
-  if (td._kind === "lazy") {
-    requireSameKeys(td as unknown as LazyLike, path);
-    node.set("stack_dim", (td as unknown as LazyLike).stackDim);
+  if (isLazy(td)) {
+    requireSameKeys(td, path);
+    node.set("stack_dim", td.stackDim);
   }
   const qualified = classOf(td);
   if (qualified !== null) node.set("class", `<class '${qualified}'>`);

@@ -10,9 +10,9 @@ import { classByName } from "../core/class-registry.ts";
 import { stackProblem } from "../core/convert.ts";
 import { noNested } from "../core/nested.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
-import type { LazyLike } from "../core/state.ts";
 import {
   entriesOf,
+  isLazy,
   isNested,
   isTensorCollection,
   make,
@@ -80,11 +80,11 @@ function share(value: Tensor | Td, removed: RemovedFiles): Shared {
       if (isNested(entry)) throw noNested("sharing", key);
       return [key, share(entry, removed)];
     });
+  if (isLazy(td)) {
+    const { members, stackDim, stackDimName } = td;
+    return { kind: "lazy", members: members.map((member) => share(member, removed)), stackDim, name: stackDimName };
+  }
   switch (td._kind) {
-    case "lazy": {
-      const { members, stackDim, stackDimName } = td as unknown as LazyLike;
-      return { kind: "lazy", members: members.map((member) => share(member, removed)), stackDim, name: stackDimName };
-    }
     case "nonTensor": {
       const { value_ } = td as unknown as { value_: unknown };
       return { kind: "value", className: td._className, value: value_, ...levelOf(td) };

@@ -17,10 +17,10 @@ import { classByName } from "../core/class-registry.ts";
 import { stackProblem } from "../core/convert.ts";
 import { lockTd } from "../core/locking.ts";
 import { noNested } from "../core/nested.ts";
-import type { LazyLike } from "../core/state.ts";
 import {
   type DimNames,
   entriesOf,
+  isLazy,
   isNested,
   isTensorCollection,
   make,
@@ -214,13 +214,13 @@ function exactValues(td: Td): unknown[] {
 }
 
 function describeTd(td: Td): TorchObject {
+  if (isLazy(td)) {
+    const { members, stackDim, stackDimName } = td;
+    const state = { _is_locked: null, stack_dim: stackDim, _batch_size: td._batchSize, tensordicts: [...members] };
+    const name = stackDimName === null ? {} : { _td_dim_name: stackDimName };
+    return new TorchObject(LAZY, "make_td", { ...state, _hook_out: null, _hook_in: null, ...name });
+  }
   switch (td._kind) {
-    case "lazy": {
-      const { members, stackDim, stackDimName } = td as unknown as LazyLike;
-      const state = { _is_locked: null, stack_dim: stackDim, _batch_size: td._batchSize, tensordicts: [...members] };
-      const name = stackDimName === null ? {} : { _td_dim_name: stackDimName };
-      return new TorchObject(LAZY, "make_td", { ...state, _hook_out: null, _hook_in: null, ...name });
-    }
     case "nonTensor":
       return valueObject(td._className === "MetaData" ? META_DATA : DATA, exactValue(td), td, td._batchSize);
     case "nonTensorStack":

@@ -7,8 +7,19 @@ import { isSource, sourceEntries, toEntry, toValues } from "../core/convert.ts";
 import { badKey, keyPath } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
 import { rehearseSetAt } from "../core/rehearsal.ts";
-import type { LazyLike } from "../core/state.ts";
-import { entriesOf, isBranch, isNested, isNonTensor, make, outlineOf, stateOf, type Td } from "../core/state.ts";
+import {
+  entriesOf,
+  isBranch,
+  isLazy,
+  isNested,
+  isNonTensor,
+  type LazyLike,
+  type LazyTd,
+  make,
+  outlineOf,
+  stateOf,
+  type Td,
+} from "../core/state.ts";
 import { tensor, zeros } from "../core/tensor-ops.ts";
 import type { Entry, NestedKey } from "../core/types.ts";
 import { indexedSize, normalize, tensorIndex } from "./indexing.ts";
@@ -40,7 +51,7 @@ export function writePart(td: Td, key: NestedKey, value: unknown, index: unknown
   const [holder, last] = resolvePath(td, keyPath(key));
   const parts = partsOf(index);
   allOrNothing((writes) => {
-    if (holder._kind === "lazy" && planMembers(holder, last, parts, value, writes)) return;
+    if (isLazy(holder) && planMembers(holder, last, parts, value, writes)) return;
     const [, , entry] = requireOutline(holder, last);
     if (entry instanceof Tensor) planPart(holder, last, entry, parts, value, writes);
     else if (isBranch(entry)) planIndex(entry, parts, value, writes);
@@ -51,7 +62,7 @@ export function writePart(td: Td, key: NestedKey, value: unknown, index: unknown
 /** Plans writing into the part of a tensor that an index names. */
 function planPart(td: Td, key: string, own: Tensor, index: Index, value: unknown, writes: Writes): void {
   const outside = td._outside;
-  if (td._kind === "lazy") {
+  if (isLazy(td)) {
     if (!planMembers(td, key, index, value, writes)) planStacked(td, key, own, index, value, writes);
   } else if (outside !== undefined) {
     writes.push(() => outside.write(key, index, value));
@@ -85,14 +96,13 @@ function splitIndex(lazy: LazyLike, parts: Index): { picked: number[]; one: bool
 }
 
 /** Plans writing through numbers and slices, member by member; false for other indices and other entries. */
-function planMembers(td: Td, key: string, index: Index, value: unknown, writes: Writes): boolean {
-  const lazy = td as unknown as LazyLike;
-  const tensors = memberTensors(lazy.members, key);
+function planMembers(td: LazyTd, key: string, index: Index, value: unknown, writes: Writes): boolean {
+  const tensors = memberTensors(td.members, key);
   const [first] = tensors ?? [];
   if (tensors === null || first === undefined || !tensors.every((t) => t.ndim === first.ndim)) return false;
   const parts = normalize(index, first.ndim + 1);
   if (!parts.every(isBasic)) return false;
-  const { picked, one, inner, dim } = splitIndex(lazy, parts);
+  const { picked, one, inner, dim } = splitIndex(td, parts);
   let shared: unknown = value;
   let each: readonly Tensor[] | null = null;
   if (!one && (value instanceof Tensor || Array.isArray(value))) {
@@ -101,16 +111,12 @@ function planMembers(td: Td, key: string, index: Index, value: unknown, writes: 
     if (source.ndim > 0) {
       // Members of different shapes have no common part: one number for all is possible only.
       if (!tensors.every((t) => sameSizes(t._shape, first._shape))) return false;
-      const shape = [
-        ...first._shape.slice(0, lazy.stackDim),
-        lazy.members.length,
-        ...first._shape.slice(lazy.stackDim),
-      ];
+      const shape = [...first._shape.slice(0, td.stackDim), td.members.length, ...first._shape.slice(td.stackDim)];
       each = source.expand([...indexedSize(shape, parts)]).unbind(dim);
     }
   }
   for (const [i, at] of picked.entries()) {
-    planPart(lazy.members[at] as Td, key, tensors[at] as Tensor, inner, each === null ? shared : each[i], writes);
+    planPart(td.members[at] as Td, key, tensors[at] as Tensor, inner, each === null ? shared : each[i], writes);
   }
   return true;
 }
@@ -119,8 +125,8 @@ function planMembers(td: Td, key: string, index: Index, value: unknown, writes: 
  * What a lazy stack reads is a copy. For an index of any kind, the part is written into the copy, and the members that
  * have elements of it get theirs back.
  */
-function planStacked(td: Td, key: string, own: Tensor, index: Index, value: unknown, writes: Writes): void {
-  const { stackDim, members } = td as unknown as LazyLike;
+function planStacked(td: LazyTd, key: string, own: Tensor, index: Index, value: unknown, writes: Writes): void {
+  const { stackDim, members } = td;
   rehearseSetAt(own, tensorIndex(index), value);
   const line = own._shape.map((n, dim) => (dim === stackDim ? n : 1));
   const numbers = tensor(Float64Array.from(members, (_, i) => i)).reshape(line);
@@ -137,7 +143,7 @@ function planStacked(td: Td, key: string, own: Tensor, index: Index, value: unkn
 /** One value for the part of every tensor. */
 function planFill(td: Td, index: Index, value: unknown, writes: Writes): void {
   for (const key of td._keys()) {
-    if (td._kind === "lazy" && planMembers(td, key, index, value, writes)) continue;
+    if (isLazy(td) && planMembers(td, key, index, value, writes)) continue;
     const entry = outlineOf(td, key) as Entry;
     if (entry instanceof Tensor) planPart(td, key, entry, index, value, writes);
     else if (isNested(entry)) throw noNested("writing a part", key);
@@ -200,7 +206,7 @@ function sameValue(own: Td, value: Td): boolean {
 }
 
 function planNonTensor(td: Td, key: string, own: Td, index: Index, item: unknown, writes: Writes): void {
-  if (td._kind === "lazy") {
+  if (isLazy(td)) {
     planValuesOfMembers(td, key, index, item, writes);
     return;
   }
@@ -214,18 +220,17 @@ function planNonTensor(td: Td, key: string, own: Td, index: Index, item: unknown
   });
 }
 
-function planValuesOfMembers(td: Td, key: string, index: Index, item: unknown, writes: Writes): void {
-  const lazy = td as unknown as LazyLike;
+function planValuesOfMembers(td: LazyTd, key: string, index: Index, item: unknown, writes: Writes): void {
   if (!index.every(isBasic)) {
     throw new RuntimeError(
-      `the values under '${key}' of a lazy stack are written through numbers and slices only; densify() it first`,
+      `the values under '${key}' of a td stack are written through numbers and slices only; densify() it first`,
     );
   }
-  const { picked, one, inner, dim } = splitIndex(lazy, index);
+  const { picked, one, inner, dim } = splitIndex(td, index);
   const value = valuesFor(td, index, item, key);
   const parts = one ? [value] : (value.unbind(dim) as readonly Td[]);
   for (const [i, at] of picked.entries()) {
-    const member = lazy.members[at] as Td;
+    const member = td.members[at] as Td;
     planNonTensor(member, key, member._own(key) as Td, inner, parts[i], writes);
   }
 }

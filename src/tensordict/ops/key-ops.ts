@@ -3,11 +3,12 @@ import type { DeviceLike } from "../../tensor/device.ts";
 import { KeyError, ValueError } from "../../tensor/errors.ts";
 import { sameSizes } from "../../tensor/size.ts";
 import { keyPath, pythonString } from "../core/keys.ts";
-import type { LazyLike } from "../core/state.ts";
 import {
   Collection,
   entriesOf,
   isBranch,
+  isLazy,
+  type LazyLike,
   make,
   type NewState,
   outlinesOf,
@@ -54,7 +55,7 @@ export function selectKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): T
 }
 
 function emptyLike(td: Td): Td {
-  return td._kind === "lazy" ? make.tensordict(new Map(), stateOf(td)) : td._like(new Map(), stateOf(td));
+  return isLazy(td) ? make.tensordict(new Map(), stateOf(td)) : td._like(new Map(), stateOf(td));
 }
 
 /** How an empty collection is made of another one. */
@@ -77,7 +78,7 @@ export function emptyTd(td: Td, recurse: boolean, options: EmptyOptions): Td {
   const entries = new Map<string, Entry>();
   if (recurse)
     for (const [key, entry] of outlinesOf(td)) if (isBranch(entry)) entries.set(key, emptyTd(entry, true, {}));
-  return td._kind === "lazy" ? make.tensordict(entries, state) : td._like(entries, state);
+  return isLazy(td) ? make.tensordict(entries, state) : td._like(entries, state);
 }
 
 // Levels on the way keep their own batch size and names.
@@ -115,8 +116,8 @@ export function excludeKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): 
 
 /** The same tensors in fresh collections. */
 export function shallowTree(td: Td): Td {
-  if (td._kind === "lazy") {
-    const { members, stackDim, stackDimName } = td as unknown as LazyLike;
+  if (isLazy(td)) {
+    const { members, stackDim, stackDimName } = td;
     return make.lazy(members.map(shallowTree), stackDim, stackDimName);
   }
   const entries = new Map<string, Entry>();
@@ -168,10 +169,8 @@ function flatEntries(td: Td, separator: string): { flat: Map<string, Entry>; exa
 /** @torch TensorDict.flatten_keys */
 export function flattenKeysTd(td: Td, separator: string, inplace: boolean): Td {
   const back = (view: Td) => unflattenKeysTd(view, separator, false);
-  if (td._kind === "lazy") {
-    const result = rekeyMembers(td as unknown as LazyLike, inplace, (member) =>
-      flattenKeysTd(member, separator, false),
-    );
+  if (isLazy(td)) {
+    const result = rekeyMembers(td, inplace, (member) => flattenKeysTd(member, separator, false));
     return viewOf(td, result, back);
   }
   const { flat, exact } = flatEntries(td, separator);
@@ -204,9 +203,9 @@ function unflattened(td: Td, separator: string): Td {
 export function unflattenKeysTd(td: Td, separator: string, inplace: boolean): Td {
   if (separator === "") throw new ValueError("empty separator");
   const back = (view: Td) => flattenKeysTd(view, separator, false);
-  if (td._kind === "lazy") {
+  if (isLazy(td)) {
     const rekey = (member: Td) => unflattenKeysTd(member, separator, false);
-    return viewOf(td, rekeyMembers(td as unknown as LazyLike, inplace, rekey), back);
+    return viewOf(td, rekeyMembers(td, inplace, rekey), back);
   }
   const result = unflattened(td, separator);
   if (!inplace) return viewOf(td, result, back);

@@ -5,8 +5,7 @@ import { DType, dtypeByName, toDType } from "../../tensor/dtype.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { lockTd } from "../core/locking.ts";
-import type { LazyLike } from "../core/state.ts";
-import { entriesOf, isNested, isNonTensor, isTensorCollection, make, stateOf, type Td } from "../core/state.ts";
+import { entriesOf, isLazy, isNested, isNonTensor, isTensorCollection, make, stateOf, type Td } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { applyLeaves } from "./pointwise.ts";
 
@@ -25,12 +24,11 @@ export interface ToOptions {
 
 /** A copy of the tree; the tensors are copied too when `deep`. */
 export function cloneTd(td: Td, deep: boolean): Td {
-  if (td._kind === "lazy") {
-    const lazy = td as unknown as LazyLike;
+  if (isLazy(td)) {
     return make.lazy(
-      lazy.members.map((member) => cloneTd(member, deep)),
-      lazy.stackDim,
-      lazy.stackDimName,
+      td.members.map((member) => cloneTd(member, deep)),
+      td.stackDim,
+      td.stackDimName,
     );
   }
   const entries = new Map<string, Entry>();
@@ -43,7 +41,7 @@ export function cloneTd(td: Td, deep: boolean): Td {
 
 /** Contiguous tensors; a lazy stack becomes a dense TensorDict. @torch TensorDict.contiguous */
 export function contiguousTd(td: Td): Td {
-  const dense = td._kind === "lazy" ? (td as unknown as LazyLike).densify() : td;
+  const dense = isLazy(td) ? td.densify() : td;
   return applyLeaves(dense, (t) => t.contiguous(), { nested: (entry) => entry });
 }
 
@@ -94,12 +92,11 @@ export function convertTd(td: Td, target: unknown, options: ToOptions): Td {
 }
 
 function moveTd(td: Td, device: Device): Td {
-  if (td._kind === "lazy") {
-    const lazy = td as unknown as LazyLike;
+  if (isLazy(td)) {
     return make.lazy(
-      lazy.members.map((member) => moveTd(member, device)),
-      lazy.stackDim,
-      lazy.stackDimName,
+      td.members.map((member) => moveTd(member, device)),
+      td.stackDim,
+      td.stackDimName,
     );
   }
   const entries = new Map<string, Entry>();

@@ -8,13 +8,15 @@ import { lockTd } from "../core/locking.ts";
 import { fitNames } from "../core/names.ts";
 import { type NestedTensor, noNested } from "../core/nested.ts";
 import { rehearse, rehearseCopy } from "../core/rehearsal.ts";
-import type { LazyLike } from "../core/state.ts";
 import {
   Collection,
   entriesOf,
+  isLazy,
   isNested,
   isNonTensor,
   isTensorCollection,
+  type LazyLike,
+  type LazyTd,
   make,
   type NewState,
   stateOf,
@@ -89,7 +91,7 @@ function applyLevel(
   prefix: readonly string[],
   writes: Writes,
 ): Td {
-  if (td._kind === "lazy") return applyLazy(td, fn, options, others, prefix, writes);
+  if (isLazy(td)) return applyLazy(td, fn, options, others, prefix, writes);
   const state = resultState(td, options, prefix.length === 0);
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
@@ -171,18 +173,17 @@ function widen(value: Tensor, rank: number): Tensor {
 }
 
 function applyLazy(
-  td: Td,
+  td: LazyTd,
   fn: LeafFunction,
   options: ApplyOptions,
   others: readonly Other[],
   prefix: readonly string[],
   writes: Writes,
 ): Td {
-  const lazy = td as unknown as LazyLike;
-  if (options.batchSize !== undefined) return applyLevel(lazy.densify(), fn, options, others, prefix, writes);
-  const parts = others.map((other) => unbindLike(other, lazy));
+  if (options.batchSize !== undefined) return applyLevel(td.densify(), fn, options, others, prefix, writes);
+  const parts = others.map((other) => unbindLike(other, td));
   const { names: _, ...inner } = options;
-  const members = lazy.members.map((member, i) =>
+  const members = td.members.map((member, i) =>
     applyLevel(
       member,
       fn,
@@ -193,7 +194,7 @@ function applyLazy(
     ),
   );
   if (options.inplace) return td;
-  const result = make.lazy(members, lazy.stackDim, lazy.stackDimName);
+  const result = make.lazy(members, td.stackDim, td.stackDimName);
   if (options.names !== undefined) result.names = options.names;
   return result;
 }
@@ -314,11 +315,10 @@ export function compareTd(td: Td, other: unknown, fn: BinaryFunction, equal: boo
 }
 
 function compareTrees(td: Td, other: Td, fn: BinaryFunction, equal: boolean | null): Td {
-  if (td._kind === "lazy") {
-    const lazy = td as unknown as LazyLike;
-    const right = other.unbind(lazy.stackDim);
-    const members = lazy.members.map((member, i) => compareTrees(member, right[i] as Td, fn, equal));
-    return make.lazy(members, lazy.stackDim, lazy.stackDimName);
+  if (isLazy(td)) {
+    const right = other.unbind(td.stackDim);
+    const members = td.members.map((member, i) => compareTrees(member, right[i] as Td, fn, equal));
+    return make.lazy(members, td.stackDim, td.stackDimName);
   }
   requireSameKeys(td, other);
   const entries = new Map<string, Entry>();
@@ -356,7 +356,7 @@ export function allAnyTd(td: Td, kind: "all" | "any", dim?: number): boolean | T
 }
 
 function entriesOrMembers(td: Td): Entry[] {
-  if (td._kind === "lazy") return [...(td as unknown as LazyLike).members];
+  if (isLazy(td)) return [...td.members];
   return [...entriesOf(td)].map(([, entry]) => entry);
 }
 
@@ -368,7 +368,7 @@ export function reduceTd(
   keepdim: boolean,
 ): Td {
   if (dim === undefined) {
-    return applyLeaves(td._kind === "lazy" ? (td as unknown as LazyLike).densify() : td, (t) => fn(t, undefined), {
+    return applyLeaves(isLazy(td) ? td.densify() : td, (t) => fn(t, undefined), {
       batchSize: [],
     });
   }
@@ -379,7 +379,7 @@ export function reduceTd(
       `dim must be within the batch dimensions of a tensordict with shape ${td._batchSize}, got ${dim}`,
     );
   }
-  const dense = td._kind === "lazy" ? (td as unknown as LazyLike).densify() : td;
+  const dense = isLazy(td) ? td.densify() : td;
   return reduceDense(dense, fn, at, keepdim);
 }
 

@@ -7,8 +7,17 @@ import type { NestedTensor } from "../core/nested.ts";
 import { pythonRepr } from "../core/python-repr.ts";
 import { settings } from "../core/settings.ts";
 import { isSharedTensor } from "../core/shared.ts";
-import type { LazyLike } from "../core/state.ts";
-import { Collection, entriesOf, isNested, isNonTensor, outlinesOf, shapeOf, type Td } from "../core/state.ts";
+import {
+  Collection,
+  entriesOf,
+  isLazy,
+  isNested,
+  isNonTensor,
+  type LazyLike,
+  outlinesOf,
+  shapeOf,
+  type Td,
+} from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { nestedValues } from "../core/values.ts";
 import { valuesOf } from "./stacking.ts";
@@ -146,16 +155,15 @@ export function detailed(td: Td): string {
   if (isNonTensor(td)) return nonTensorText(td);
   if (td._kind === "tensorclass") return tensorclassText(td);
   const parts: string[] = [];
-  if (td._kind === "lazy") {
-    const lazy = td as unknown as LazyLike;
-    const { common, exclusive } = lazyFields(lazy);
-    const fields = sorted(common.map(([key, entry]): [string, string] => [key, fieldText(entry, lazy.stackDim)]));
+  if (isLazy(td)) {
+    const { common, exclusive } = lazyFields(td);
+    const fields = sorted(common.map(([key, entry]): [string, string] => [key, fieldText(entry, td.stackDim)]));
     parts.push(block("fields", fields));
     const members = exclusive.map(([i, own]) => {
       const inner = sorted(own.map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]));
       return indent(`${i} ->\n${inner.map(([key, text]) => indent(`${key}: ${text}`)).join(",\n")}`);
     });
-    parts.push(`exclusive_fields={\n${members.join(",\n")}}`, ...trailer(td), `stack_dim=${lazy.stackDim}`);
+    parts.push(`exclusive_fields={\n${members.join(",\n")}}`, ...trailer(td), `stack_dim=${td.stackDim}`);
   } else {
     const fields = sorted([...outlinesOf(td)].map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]));
     parts.push(block("fields", fields), ...trailer(td));
@@ -225,8 +233,8 @@ function compactToken(
 function compactFields(td: Td): string[] {
   const rank = td._batchSize.length;
   const token = (entry: Entry | { tensors: AnyTensor[] }) => compactToken(entry, rank, td._device, td._batchSize);
-  if (td._kind === "lazy") {
-    return lazyFields(td as unknown as LazyLike)
+  if (isLazy(td)) {
+    return lazyFields(td)
       .common.map(([key, entry]) => `${key}: ${token(entry)}`)
       .sort(byCodePoints);
   }
@@ -245,10 +253,9 @@ export function compact(td: Td): string {
   const head = [`batch_size=[${td._batchSize.join(",")}]`];
   if (td._device !== null) head.push(`device=${td._device}`);
   let tail = "";
-  if (td._kind === "lazy") {
-    const lazy = td as unknown as LazyLike;
-    head.push(`stack_dim=${lazy.stackDim}`);
-    const groups = lazyFields(lazy).exclusive.map(([i, own]) => {
+  if (isLazy(td)) {
+    head.push(`stack_dim=${td.stackDim}`);
+    const groups = lazyFields(td).exclusive.map(([i, own]) => {
       const fields = own.map(
         ([key, entry]) =>
           `${key}: ${compactToken(entry, td._batchSize.length - 1, td._device, Size.fromList(td._batchSize.slice(1)))}`,

@@ -4,12 +4,13 @@ import { numelOf, Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { lockTd } from "../core/locking.ts";
 import { type NestedTensor, noNested } from "../core/nested.ts";
-import type { LazyLike } from "../core/state.ts";
 import {
   type Collection,
   type DimNames,
   entriesOf,
+  isLazy,
   isNested,
+  type LazyLike,
   make,
   type Outside,
   outlinesOf,
@@ -49,10 +50,9 @@ export interface ShapeOp {
 
 /** Applies a shape operation to a tree. */
 export function applyShape(td: Td, op: ShapeOp): Td {
-  if (td._kind === "lazy") {
-    const lazy = td as unknown as LazyLike;
-    const done = op.lazy?.(lazy) ?? null;
-    return done ?? applyShape(lazy.densify(), op);
+  if (isLazy(td)) {
+    const done = op.lazy?.(td) ?? null;
+    return done ?? applyShape(td.densify(), op);
   }
   if (td._kind === "nonTensorStack") return pickValues(td, op);
   const names = td._names === null ? null : (op.names?.(td._names) ?? null);
@@ -153,7 +153,7 @@ export function expandTd(td: Td, shape: readonly number[]): Td {
     names: (names) => (names === null ? null : [...new Array<null>(extra).fill(null), ...names]),
     lazy: (lazy) => expandLazy(lazy, size(lazy._batchSize)),
   });
-  return td._kind === "lazy" ? result : lockLike(td, result);
+  return isLazy(td) ? result : lockLike(td, result);
 }
 
 function expandLazy(lazy: LazyLike, shape: readonly number[]): Td | null {
@@ -362,7 +362,7 @@ export function chunkTd(td: Td, chunks: number, dim: number): Td[] {
 export function unbindTd(td: Td, dim: number): Td[] {
   const at = requireBatchDim(td, dim);
   const count = td._batchSize[at] as number;
-  if (td._kind === "lazy") return unbindLazy(td as unknown as LazyLike, at);
+  if (isLazy(td)) return unbindLazy(td, at);
   return Array.from({ length: count }, (_, i) =>
     applyShape(td, {
       // Indexing the first dimension has a short way.

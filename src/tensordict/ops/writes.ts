@@ -9,13 +9,14 @@ import { childrenOf } from "../core/locking.ts";
 import { adoptNames } from "../core/names.ts";
 import { noNested } from "../core/nested.ts";
 import { rehearseCopy } from "../core/rehearsal.ts";
-import type { LazyLike } from "../core/state.ts";
 import {
   Collection,
   entriesOf,
   isBranch,
+  isLazy,
   isNested,
   isNonTensor,
+  type LazyTd,
   make,
   outlineOf,
   requireFields,
@@ -76,13 +77,13 @@ export function requireOutline(td: Td, key: NestedKey): [Td, string, Entry] {
 /** Refuses a new entry of a locked collection, of a locked member of a stack, or for a field that a class has not. */
 export function requirePlace(td: Td, key: string): void {
   requireUnlocked(td);
-  if (td._kind === "lazy") for (const member of (td as unknown as LazyLike).members) requirePlace(member, key);
+  if (isLazy(td)) for (const member of td.members) requirePlace(member, key);
   else requireFields(td, [key]);
 }
 
 /** Refuses a value that holds the collection it is to be put into: the tree would have no end. */
 function requireOutside(td: Td, value: UpdateSource): void {
-  const within = new Set<Collection>([td, ...(td._kind === "lazy" ? childrenOf(td) : [])]);
+  const within = new Set<Collection>([td, ...(isLazy(td) ? childrenOf(td) : [])]);
   const seen = new Set<unknown>();
   const open: unknown[] = [value];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
@@ -108,7 +109,7 @@ export function planSet(td: Td, path: readonly string[], value: unknown, writes:
   requirePlace(at, path[depth] as string);
   if (isBranch(value) || isSource(value)) requireOutside(at, value);
   const entry = toEntry(value, stateOf(at), path.at(-1) as string);
-  if (at._kind === "lazy" && isNested(entry)) throw noNested("setting a part", path.at(-1) as string);
+  if (isLazy(at) && isNested(entry)) throw noNested("setting a part", path.at(-1) as string);
   at._outside?.check(path.at(-1) as string, entry);
   writes.push(() => putEntry(at, path.slice(depth), entry));
 }
@@ -140,7 +141,7 @@ export function planValues(entry: Td, values: Td, writes: Writes): void {
 
 /** Plans writing into the storage of an entry. */
 export function planInto(holder: Td, key: string, entry: Entry, value: unknown, writes: Writes): void {
-  if (holder._kind === "lazy") {
+  if (isLazy(holder)) {
     planMembers(holder, key, entry, value, writes);
   } else if (entry instanceof Tensor) {
     planTensor(holder, key, entry, value, writes);
@@ -171,8 +172,8 @@ function planTensor(holder: Td, key: string, entry: Tensor, value: unknown, writ
 }
 
 // What a lazy stack reads is a copy: writing goes to its members.
-function planMembers(holder: Td, key: string, entry: Entry, value: unknown, writes: Writes): void {
-  const { members, stackDim } = holder as unknown as LazyLike;
+function planMembers(holder: LazyTd, key: string, entry: Entry, value: unknown, writes: Writes): void {
+  const { members, stackDim } = holder;
   const source = toEntry(value, stateOf(holder), key);
   if (source instanceof Tensor && !sameSizes(source._shape, shapeOf(entry))) throw misfit(holder, key, source, entry);
   const parts = (source as Td).unbind(stackDim) as readonly Entry[];
