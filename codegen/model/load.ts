@@ -137,6 +137,7 @@ function formulaHelpers(project: Project): string[] {
     if (!/^formulas.*\.ts$/.test(file)) continue;
     const source = project.addSourceFileAtPath(join(dir, file));
     for (const f of source.getFunctions()) if (f.isExported()) names.push(f.getNameOrThrow());
+    for (const e of source.getExportDeclarations()) names.push(...e.getNamedExports().map((n) => n.getName()));
   }
   return names;
 }

@@ -4,10 +4,10 @@ import { RuntimeError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import * as G from "./gradients.ts";
 import { edgeOf, gradFnOf, qualifiedName } from "./history.ts";
 import { AccumulateGrad, type Edge, type Gradients, type Node } from "./node.ts";
 import { ReadyNodes } from "./ready.ts";
-import { formulas as F } from "./registry.ts";
 
 export interface RunOptions {
   readonly retainGraph: boolean;
@@ -121,13 +121,13 @@ class Run {
   deliver(edge: Edge, t: Task, grad: Tensor, fresh: boolean, from: Node | null, at: number): void {
     const meta = edge.node.outputs[edge.index];
     if (meta !== undefined && !reduces(grad._shape, meta.shape)) misfit(grad, meta.shape, from, at);
-    const fitting = meta === undefined ? grad : F.conform(grad, meta);
+    const fitting = meta === undefined ? grad : G.conform(grad, meta);
     const old = t.grads[edge.index] ?? null;
     if (old === null) {
       t.grads[edge.index] = fitting;
       t.fresh[edge.index] = fresh || fitting !== grad;
     } else {
-      t.grads[edge.index] = F.accumulate(old, fitting, t.fresh[edge.index] === true && !gradMode.enabled);
+      t.grads[edge.index] = G.accumulate(old, fitting, t.fresh[edge.index] === true && !gradMode.enabled);
       t.fresh[edge.index] = true;
     }
   }
@@ -227,7 +227,7 @@ function runHooks(node: Node, grads: Gradients, task: Task): void {
   if (node.retained !== null) {
     for (const [index, t] of node.retained) {
       const g = grads[index] ?? null;
-      if (g !== null) t._grad = t._grad === null ? g.clone() : F.accumulate(t._grad, g, false);
+      if (g !== null) t._grad = t._grad === null ? g.clone() : G.accumulate(t._grad, g, false);
     }
   }
 }
@@ -257,9 +257,9 @@ function accumulate(leaf: Tensor, grad: Tensor, fresh: boolean): void {
   if (gradFnOf(leaf) !== null) throw new RuntimeError("leaf variable has been moved into the graph interior");
   if (!requiresGrad(leaf)) return;
   const old = leaf._grad;
-  if (old === null) leaf._grad = take(F.firstGradient(leaf, grad, fresh));
-  else if (gradMode.enabled) leaf._grad = take(F.accumulate(old, grad, false));
-  else F.accumulate(old, grad, true);
+  if (old === null) leaf._grad = take(G.firstGradient(leaf, grad, fresh));
+  else if (gradMode.enabled) leaf._grad = take(G.accumulate(old, grad, false));
+  else G.accumulate(old, grad, true);
   const posts = leaf._extra?.postHooks;
   if (posts) for (const hook of [...posts.values()]) hook(leaf);
 }

@@ -1,14 +1,8 @@
 /** The nodes of views that were written to: the base's gradient is cut where the view lies. */
 import type { GradientNode, Tensor } from "../tensor/tensor.ts";
+import type { Region } from "./gradients.ts";
+import * as G from "./gradients.ts";
 import { freedError, type Gradients, Node } from "./node.ts";
-import { formulas as F } from "./registry.ts";
-
-/** Sizes, strides and offset, without the tensor. */
-export interface Region {
-  readonly shape: readonly number[];
-  readonly strides: readonly number[];
-  readonly offset: number;
-}
 
 export function regionOf(t: Tensor): Region {
   return { shape: t._shape, strides: t._strides, offset: t._offset };
@@ -29,7 +23,7 @@ export class AsStridedBackward extends Node {
   override apply(grads: Gradients): Gradients {
     const grad = grads[0];
     if (!grad) return [null];
-    return [F.asStridedBackward(grad, this.base, this.view)];
+    return [G.asStridedBackward(grad, this.base, this.view)];
   }
 }
 
@@ -53,12 +47,12 @@ export class CopySlices extends Node {
     const grad = grads[0];
     if (!grad) return this.nothing();
     if (this.released) freedError();
-    const whole = F.copyToRegion(grad, this.base);
-    const slice = this.replay !== null ? this.replay(whole) : F.sliceOf(whole, this.base, this.view);
+    const whole = G.copyToRegion(grad, this.base);
+    const slice = this.replay !== null ? this.replay(whole) : G.sliceOf(whole, this.base, this.view);
     const parts = this.inner.apply([slice.clone()]);
     const first = parts[0] ?? null;
     if (first === null) slice.zero_();
-    else slice.copy_(F.conform(first, { shape: slice._shape, dtype: slice.dtype, device: slice.device }));
+    else slice.copy_(G.conform(first, { shape: slice._shape, dtype: slice.dtype, device: slice.device }));
     const out: Gradients = [this.needs(0) ? whole : null];
     for (let i = 1; i < this.next.length; i++) out.push(parts[i] ?? null);
     return out;
