@@ -270,7 +270,7 @@ function refusals(op: Op, model: Model): string {
 }
 
 function pointwiseConstant(op: Op, model: Model): string {
-  const kernel = symbolOf((op.kernels as readonly string[])[0] as string).slice(5);
+  const kernel = symbolOf(op.kernels?.cpu[0] as string).slice(5);
   const rule = `$pointwise.RULES.${op.promote}`;
   const fields = [
     `name: "${op.publicName}"`,

@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { Node, Project } from "ts-morph";
 import { exportedLiteral, type Literal, SchemaError, unwrap } from "./literal.ts";
+import { type Transforms, transformsOf } from "./transforms.ts";
 import type { ArgSchema, DTypeRow, NativeRow, OpSchema, Role, StatusRow, TextSchema } from "./types.ts";
 
 export interface Arg {
@@ -23,6 +24,8 @@ export interface Op extends Omit<OpSchema, "args" | "kwargs"> {
   readonly args: readonly Arg[];
   readonly file: string;
   readonly where: Node;
+  /** The rules for transforms, derived or written. */
+  readonly transforms: Transforms;
 }
 
 export interface Model {
@@ -60,7 +63,7 @@ export function camel(name: string): string {
 const KNOWN = new Set(
   (
     "name overload namespace kind doc args kwargs variants promote kernels fast impl results grad node " +
-    "refuses attrs inplaceGradOnly exactOut wide ofNumbers nodeWhen inplaceNode multiOutput " +
+    "batch jvp decompose refuses attrs inplaceGradOnly exactOut wide ofNumbers nodeWhen inplaceNode multiOutput " +
     "mayCopy nonDifferentiable saves checksFirst anyDevice internal aliases example throws"
   ).split(" "),
 );
@@ -71,7 +74,7 @@ function toArg(name: string, spec: ArgSchema, byName: boolean): Arg {
   return { name: camel(name), role, byName, fallback: fallback === undefined ? implied : JSON.stringify(fallback) };
 }
 
-function toOp(raw: OpSchema, where: Node, file: string): Op {
+export function toOp(raw: OpSchema, where: Node, file: string): Op {
   for (const key of Object.keys(raw)) {
     if (!KNOWN.has(key)) throw new SchemaError(where, `unknown field "${key}"`);
   }
@@ -83,7 +86,7 @@ function toOp(raw: OpSchema, where: Node, file: string): Op {
     ...Object.entries(raw.args).map(([n, s]) => toArg(n, s, false)),
     ...Object.entries(raw.kwargs ?? {}).map(([n, s]) => toArg(n, s, true)),
   ];
-  const op: Op = {
+  const op: Omit<Op, "transforms"> = {
     ...raw,
     key,
     args,
@@ -93,10 +96,10 @@ function toOp(raw: OpSchema, where: Node, file: string): Op {
     where,
   };
   checkOp(op);
-  return op;
+  return { ...op, transforms: transformsOf(op) };
 }
 
-function checkOp(op: Op): void {
+function checkOp(op: Omit<Op, "transforms">): void {
   const complain = (text: string): never => {
     throw new SchemaError(op.where, `op "${op.key}": ${text}`);
   };
@@ -104,7 +107,7 @@ function checkOp(op: Op): void {
   if (op.kind === "factory" && has("inplace")) complain("a factory has no in-place form");
   if (op.kind === "view" && has("out")) complain("a view has no out form");
   if (op.kind !== "pointwise" && !op.impl) complain("needs `impl`");
-  if (op.kind === "pointwise" && !op.impl && !op.kernels?.length) complain("needs `kernels` or `impl`");
+  if (op.kind === "pointwise" && !op.impl && !op.kernels?.cpu.length) complain("needs `kernels` or `impl`");
   if (op.kind === "pointwise" && !op.impl && !op.promote) complain("needs `promote`");
   if (op.impl && (op.refuses || op.attrs)) complain("`refuses` and `attrs` are for operators without `impl`");
   for (const name of [...(op.attrs ?? []), ...(op.refuses ?? []).flatMap((r) => r.all ?? [])]) {
@@ -119,7 +122,7 @@ function checkOp(op: Op): void {
   if (op.grad === "composite" && op.kind !== "composite") complain('grad "composite" is for composites');
 }
 
-function checkGradNames(op: Op, complain: (text: string) => never): void {
+function checkGradNames(op: Omit<Op, "transforms">, complain: (text: string) => never): void {
   for (const key of Object.keys(op.grad as object)) {
     for (const name of key.split(",").map((s) => camel(s.trim()))) {
       const arg = op.args.find((a) => a.name === name);
@@ -185,7 +188,7 @@ export function loadModel(): Model {
     statuses: read<StatusRow[]>("statuses"),
     natives: read<NativeRow[]>("natives"),
     frame: read<Model["frame"]>("frame"),
-    kernels: [...new Set(ops.flatMap((op) => op.kernels ?? []))].sort(),
+    kernels: [...new Set(ops.flatMap((op) => op.kernels?.cpu ?? []))].sort(),
     fast: fastKernels(ops),
     formulaHelpers: formulaHelpers(project),
     arities: implementations(project),
@@ -198,7 +201,7 @@ const ARITY: Record<string, number> = { unary: 1, binary: 2, ternary: 3 };
 function fastKernels(ops: readonly Op[]): Model["fast"] {
   const seen = new Map<string, Model["fast"][number]>();
   for (const op of ops) {
-    const path = op.kernels?.[0];
+    const path = op.kernels?.cpu[0];
     if (path === undefined || op.fast === undefined) continue;
     seen.set(path, { path, computes: op.fast, arity: ARITY[path.split(".")[0] as string] ?? tensorArgs(op).length });
   }
@@ -209,7 +212,7 @@ export function tensorArgs(op: Op): readonly Arg[] {
   return op.args.filter((a) => a.role.startsWith("Tensor"));
 }
 
-function checkUnique(ops: readonly Op[]): void {
+export function checkUnique(ops: readonly Op[]): void {
   const seen = new Map<string, Op>();
   for (const op of ops) {
     if (seen.has(op.key)) throw new SchemaError(op.where, `op "${op.key}" is declared twice`);

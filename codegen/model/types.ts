@@ -57,6 +57,42 @@ export interface RefusalSchema {
   readonly all?: readonly string[];
 }
 
+/** Why a transform has no rule for an operator. */
+export interface Refused {
+  readonly refused: string;
+}
+
+/**
+ * How a call with a batch of examples becomes one call. `pointwise`: operands broadcast, the batch in front; `dims`:
+ * dimensions count on behind the batch; `view`: the same, and sizes get the batch; `whole`: all dimensions but the
+ * batch; `index`: every operand has the batch in front, and positions are the example's own; `matrix`: a batched
+ * product; `factory`: no operand has a batch; `decompose`: by the operators that it calls; `each`: example by example.
+ */
+export type BatchRule =
+  | "pointwise"
+  | "dims"
+  | "view"
+  | "whole"
+  | "index"
+  | "matrix"
+  | "factory"
+  | "decompose"
+  | "each"
+  | Refused;
+
+/** Forward derivatives: by the gradient formulas applied twice, or by the operators that it calls. */
+export type JvpRule = "double vjp" | "decompose" | Refused;
+
+/** Whether smaller operators compute the same. */
+export type DecomposeRule = "composite" | Refused;
+
+/** Kernel paths in the native library, `family.name`, by kind of device. The first is the main one. */
+export interface KernelSchema {
+  readonly cpu: readonly string[];
+  /** Absent where the operator has none there yet. */
+  readonly cuda?: readonly string[];
+}
+
 /** One operator overload. */
 export interface OpSchema {
   /** torch's name: `index_select`. */
@@ -79,8 +115,11 @@ export interface OpSchema {
   readonly refuses?: readonly RefusalSchema[];
   /** Pointwise: arguments that the kernel reads as scalar attributes, in its order. */
   readonly attrs?: readonly string[];
-  /** Kernel paths in the native library, `family.name`. The first is the main one. */
-  readonly kernels?: readonly string[];
+  readonly kernels?: KernelSchema;
+  /** Where it does not follow from kind and roles. */
+  readonly batch?: BatchRule;
+  readonly jvp?: JvpRule;
+  readonly decompose?: DecomposeRule;
   /** Pointwise: contiguous operands of these compute types go through the numbers-only call. */
   readonly fast?: readonly string[];
   /** `module.function` in src/dispatch (kinds view, op, factory) or src/autograd/composites (composite). */

@@ -10,7 +10,7 @@ export const ops = [
     kind: "op",
     variants: ["function", "out"],
     args: { tensors: "TensorList", dim: ["Dim", 0] },
-    kernels: ["copy.copy"],
+    kernels: { cpu: ["copy.copy"] },
     impl: "joining.cat",
     node: "CatBackward0",
     grad: { tensors: "catBackward(grad, tensors.shape, dim)" },
@@ -23,7 +23,7 @@ export const ops = [
     kind: "op",
     variants: ["function", "out"],
     args: { tensors: "TensorList", dim: ["Dim", 0] },
-    kernels: ["copy.copy"],
+    kernels: { cpu: ["copy.copy"] },
     impl: "joining.stack",
     node: "StackBackward0",
     grad: { tensors: "grad.unbind(dim)" },
@@ -70,6 +70,7 @@ export const ops = [
   },
   {
     name: "repeat",
+    batch: "dims",
     kind: "op",
     variants: ["method"],
     args: { self: "Tensor", repeats: "Sizes" },
@@ -91,6 +92,7 @@ export const ops = [
   },
   {
     name: "_repeat_each",
+    batch: "dims",
     kind: "op",
     variants: [],
     internal: true,
@@ -134,6 +136,7 @@ export const ops = [
   },
   {
     name: "flip",
+    batch: "dims",
     kind: "op",
     args: { self: "Tensor", dims: "Size" },
     variants: ["function", "method"],

@@ -4,13 +4,14 @@ import type { OpSchema } from "../model/types.ts";
 const op = { kind: "op", variants: ["function", "method", "out"] } as const;
 const composite = { kind: "composite", grad: "composite", variants: ["function", "method", "out"] } as const;
 const factors = { beta: ["Scalar", 1], alpha: ["Scalar", 1] } as const;
-const gemm = ["matmul.gemm"] as const;
+const gemm = { cpu: ["matmul.gemm"] } as const;
 const sameDtype = "RuntimeError when the dtypes differ or the sizes do not fit";
 
 export const ops = [
   {
     ...op,
     name: "mm",
+    batch: "matrix",
     args: { self: "Tensor", mat2: "Tensor" },
     kernels: gemm,
     impl: "matrix.mm",
@@ -26,6 +27,7 @@ export const ops = [
   {
     ...op,
     name: "bmm",
+    batch: "matrix",
     args: { self: "Tensor", mat2: "Tensor" },
     kernels: gemm,
     impl: "matrix.bmm",
@@ -38,6 +40,7 @@ export const ops = [
   {
     ...op,
     name: "addmm",
+    batch: "matrix",
     variants: ["function", "method", "inplace", "out"],
     args: { self: "Tensor", mat1: "Tensor", mat2: "Tensor" },
     kwargs: factors,
@@ -58,6 +61,7 @@ export const ops = [
   {
     ...op,
     name: "baddbmm",
+    batch: "matrix",
     variants: ["function", "method", "inplace", "out"],
     args: { self: "Tensor", batch1: "Tensor", batch2: "Tensor" },
     kwargs: factors,
@@ -76,6 +80,7 @@ export const ops = [
   {
     ...op,
     name: "addbmm",
+    batch: "matrix",
     variants: ["function", "method", "inplace", "out"],
     args: { self: "Tensor", batch1: "Tensor", batch2: "Tensor" },
     kwargs: factors,
@@ -94,6 +99,7 @@ export const ops = [
   {
     ...op,
     name: "mv",
+    batch: "matrix",
     args: { self: "Tensor", vec: "Tensor" },
     kernels: gemm,
     impl: "matrix_vector.mv",
@@ -106,6 +112,7 @@ export const ops = [
   {
     ...op,
     name: "addmv",
+    batch: "matrix",
     variants: ["function", "method", "inplace", "out"],
     args: { self: "Tensor", mat: "Tensor", vec: "Tensor" },
     kwargs: factors,
@@ -124,6 +131,7 @@ export const ops = [
   {
     ...op,
     name: "dot",
+    batch: "matrix",
     args: { self: "Tensor", tensor: "Tensor" },
     kernels: gemm,
     impl: "matrix_vector.dot",
@@ -136,6 +144,7 @@ export const ops = [
   {
     ...op,
     name: "vdot",
+    batch: "matrix",
     args: { self: "Tensor", other: "Tensor" },
     kernels: gemm,
     impl: "matrix_vector.vdot",
@@ -148,6 +157,7 @@ export const ops = [
   {
     ...op,
     name: "addr",
+    batch: "matrix",
     variants: ["function", "method", "inplace", "out"],
     args: { self: "Tensor", vec1: "Tensor", vec2: "Tensor" },
     kwargs: factors,

@@ -20,13 +20,13 @@ const power = {
 } as const;
 
 export const ops = [
-  { ...power, name: "cube", kernels: ["unary.cube"], fast: reals, doc: "Each element's third power." },
-  { ...power, name: "reciprocal", kernels: ["unary.reciprocal"], fast: floats, doc: "1 / self." },
-  { ...power, name: "rsqrt", kernels: ["unary.rsqrt"], fast: floats, doc: "1 / sqrt(self)." },
+  { ...power, name: "cube", kernels: { cpu: ["unary.cube"] }, fast: reals, doc: "Each element's third power." },
+  { ...power, name: "reciprocal", kernels: { cpu: ["unary.reciprocal"] }, fast: floats, doc: "1 / self." },
+  { ...power, name: "rsqrt", kernels: { cpu: ["unary.rsqrt"] }, fast: floats, doc: "1 / sqrt(self)." },
   {
     ...unary,
     name: "abs",
-    kernels: ["unary.abs"],
+    kernels: { cpu: ["unary.abs"] },
     fast: floats,
     promote: "abs",
     impl: "arith.abs",
@@ -41,7 +41,7 @@ export const ops = [
     name: "neg",
     exactOut: true,
     aliases: ["negative"],
-    kernels: ["unary.neg"],
+    kernels: { cpu: ["unary.neg"] },
     fast: reals,
     promote: "arith",
     refuses: [
@@ -61,7 +61,7 @@ export const ops = [
   {
     ...unary,
     name: "exp",
-    kernels: ["unary.exp"],
+    kernels: { cpu: ["unary.exp"] },
     fast: floats,
     promote: "float",
     node: "ExpBackward0",
@@ -72,7 +72,7 @@ export const ops = [
   {
     ...unary,
     name: "log",
-    kernels: ["unary.log"],
+    kernels: { cpu: ["unary.log"] },
     fast: floats,
     promote: "float",
     node: "LogBackward0",
@@ -83,7 +83,7 @@ export const ops = [
   {
     ...unary,
     name: "log1p",
-    kernels: ["unary.log1p"],
+    kernels: { cpu: ["unary.log1p"] },
     fast: floats,
     promote: "float",
     node: "Log1PBackward0",
@@ -94,7 +94,7 @@ export const ops = [
   {
     ...unary,
     name: "sqrt",
-    kernels: ["unary.sqrt"],
+    kernels: { cpu: ["unary.sqrt"] },
     fast: floats,
     promote: "float",
     node: "SqrtBackward0",
@@ -105,7 +105,7 @@ export const ops = [
   {
     ...unary,
     name: "tanh",
-    kernels: ["unary.tanh"],
+    kernels: { cpu: ["unary.tanh"] },
     fast: floats,
     promote: "float",
     node: "TanhBackward0",
@@ -116,7 +116,7 @@ export const ops = [
   {
     ...unary,
     name: "sigmoid",
-    kernels: ["unary.sigmoid"],
+    kernels: { cpu: ["unary.sigmoid"] },
     fast: floats,
     promote: "float",
     node: "SigmoidBackward0",
@@ -127,7 +127,7 @@ export const ops = [
   {
     ...unary,
     name: "sin",
-    kernels: ["unary.sin"],
+    kernels: { cpu: ["unary.sin"] },
     fast: floats,
     promote: "float",
     node: "SinBackward0",
@@ -138,7 +138,7 @@ export const ops = [
   {
     ...unary,
     name: "cos",
-    kernels: ["unary.cos"],
+    kernels: { cpu: ["unary.cos"] },
     fast: floats,
     promote: "float",
     node: "CosBackward0",
@@ -149,7 +149,7 @@ export const ops = [
   {
     ...unary,
     name: "relu",
-    kernels: ["unary.relu"],
+    kernels: { cpu: ["unary.relu"] },
     fast: reals,
     promote: "arith",
     checksFirst: true,
@@ -167,7 +167,7 @@ export const ops = [
     ...unary,
     name: "isnan",
     variants: ["function", "method"],
-    kernels: ["unary.isnan"],
+    kernels: { cpu: ["unary.isnan"] },
     fast: floats,
     promote: "compare",
     impl: "arith.isnan",
@@ -179,7 +179,7 @@ export const ops = [
     ...unary,
     name: "bitwise_not",
     exactOut: true,
-    kernels: ["unary.bitwise_not"],
+    kernels: { cpu: ["unary.bitwise_not"] },
     fast: ["i32", "i64", "b8"],
     promote: "bitwise",
     grad: "none",
@@ -191,7 +191,7 @@ export const ops = [
   {
     ...unary,
     name: "logical_not",
-    kernels: ["unary.logical_not"],
+    kernels: { cpu: ["unary.logical_not"] },
     fast: ["f32", "f64", "i32", "i64", "b8"],
     promote: "bool",
     grad: "none",

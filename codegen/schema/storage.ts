@@ -11,11 +11,12 @@ const conversion = {
 export const ops = [
   {
     name: "clone",
+    batch: "pointwise",
     kind: "op",
     variants: ["function", "method"],
     args: { self: "Tensor" },
     kwargs: { memory_format: "MemoryFormat?" },
-    kernels: ["copy.copy"],
+    kernels: { cpu: ["copy.copy"] },
     impl: "copy.clone",
     node: "CloneBackward0",
     grad: { self: "grad" },
@@ -33,10 +34,11 @@ export const ops = [
   },
   {
     name: "copy",
+    batch: "pointwise",
     kind: "op",
     variants: ["inplace"],
     args: { self: "Tensor", src: "Tensor", non_blocking: ["Bool", false] },
-    kernels: ["unary.convert"],
+    kernels: { cpu: ["unary.convert"] },
     impl: "storage_ops.copy",
     anyDevice: true,
     node: "CopyBackwards",
@@ -46,6 +48,7 @@ export const ops = [
   },
   {
     name: "fill",
+    batch: "pointwise",
     kind: "op",
     variants: ["function", "inplace"],
     args: { self: "Tensor", value: "Scalar" },
@@ -60,6 +63,7 @@ export const ops = [
   {
     name: "fill",
     overload: "Tensor",
+    batch: "pointwise",
     kind: "op",
     variants: ["function", "inplace"],
     args: { self: "Tensor", value: "Tensor" },
@@ -72,6 +76,7 @@ export const ops = [
   },
   {
     name: "zero",
+    batch: "pointwise",
     kind: "op",
     variants: ["inplace"],
     args: { self: "Tensor" },
@@ -82,6 +87,7 @@ export const ops = [
   },
   {
     name: "_to_copy",
+    batch: "pointwise",
     kind: "op",
     variants: [],
     internal: true,

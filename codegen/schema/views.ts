@@ -68,6 +68,7 @@ export const ops = [
   },
   {
     name: "_unsafe_view",
+    batch: "view",
     kind: "op",
     variants: [],
     internal: true,

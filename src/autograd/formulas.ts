@@ -1,3 +1,4 @@
+/** Helpers that gradient formulas name. */
 import type { Tensor } from "../tensor/tensor.ts";
 import { asStridedBackward } from "./gradients.ts";
 

@@ -1,0 +1,113 @@
+// Everything that the generator refuses in the schema, and what it derives for transforms.
+import { describe, expect, test } from "bun:test";
+import { Project } from "ts-morph";
+import { emitOps } from "../../codegen/emit/ops.ts";
+import { formulasOf } from "../../codegen/model/formula.ts";
+import { exportedLiteral } from "../../codegen/model/literal.ts";
+import { checkUnique, loadModel, type Model, type Op, toOp } from "../../codegen/model/load.ts";
+import type { OpSchema } from "../../codegen/model/types.ts";
+
+const project = new Project({ useInMemoryFileSystem: true });
+const where = project.createSourceFile("schema.ts", "export const ops = [];").getStatements()[0] as never;
+const model = loadModel();
+
+const UNARY: OpSchema = {
+  name: "thing",
+  kind: "pointwise",
+  doc: "A thing.",
+  args: { self: "Tensor" },
+  variants: ["function", "method", "inplace", "out"],
+  promote: "float",
+  kernels: { cpu: ["unary.exp"] },
+  node: "ThingBackward0",
+  grad: { self: "grad" },
+};
+
+const read = (changes: object): Op => toOp({ ...UNARY, ...changes } as OpSchema, where, "schema");
+const op = { kind: "op", impl: "reduce.sum", kernels: undefined, promote: undefined } as const;
+
+const ENTRIES: readonly [changes: object, message: string][] = [
+  [{ colour: "red" }, 'unknown field "colour"'],
+  [{ doc: undefined }, '"thing" lacks "doc"'],
+  [{ grad: undefined }, '"thing" lacks "grad"'],
+  [{ kind: "factory", impl: "factories.zeros" }, "a factory has no in-place form"],
+  [{ kind: "view", impl: "views.t" }, "a view has no out form"],
+  [{ kind: "op" }, "needs `impl`"],
+  [{ kernels: undefined }, "needs `kernels` or `impl`"],
+  [{ kernels: { cpu: [] } }, "needs `kernels` or `impl`"],
+  [{ promote: undefined }, "needs `promote`"],
+  [{ impl: "arith.add", attrs: ["self"] }, "`refuses` and `attrs` are for operators without `impl`"],
+  [{ attrs: ["alpha"] }, 'no argument "alpha"'],
+  [{ refuses: [{ dtypes: ["bool"], kernel: "thing", all: ["other"] }] }, 'no argument "other"'],
+  [{ refuses: [{ dtypes: ["bool"] }] }, "a refusal has a kernel's name or a text"],
+  [{ refuses: [{ dtypes: ["bool"], kernel: "a", text: "b" }] }, "a refusal has a kernel's name or a text"],
+  [{ args: { self: "Int" }, grad: "none" }, "a method needs a tensor argument"],
+  [{ node: undefined }, "formulas need `node`"],
+  [{ grad: "composite" }, 'grad "composite" is for composites'],
+  [{ grad: { other: "grad" } }, 'gradient for unknown argument "other"'],
+  [{ args: { self: "Tensor", n: "Int" }, grad: { n: "grad" } }, 'gradient for "n", which is no tensor'],
+  [{ ...op, args: { self: "Tensor", other: "Tensor" } }, 'needs "batch", which does not follow from its roles'],
+];
+
+describe("entries that are refused", () => {
+  for (const [changes, message] of ENTRIES) {
+    test(message, () => {
+      expect(() => read(changes)).toThrow(message);
+    });
+  }
+});
+
+test("an entry that is right is read", () => {
+  expect(read({}).key).toBe("thing");
+  expect(() => checkUnique([read({}), read({})])).toThrow('op "thing" is declared twice');
+});
+
+test("formulas name arguments, results and helpers only", () => {
+  const known = formulasOf(read({ grad: { self: "scaled(grad, 2) * result" } }), model)[0];
+  expect([known?.code, known?.results]).toEqual(["F.scaled(grad, 2) * result", [0]]);
+  expect(() => formulasOf(read({ grad: { self: "grad * colour" } }), model)).toThrow('unknown name "colour"');
+});
+
+const emitting = (changes: object): (() => string) => {
+  const only: Model = { ...model, ops: [read(changes)] };
+  return () => emitOps(only);
+};
+
+test("what computes is there and takes the arguments", () => {
+  expect(emitting({})).not.toThrow();
+  expect(emitting({ ...op, impl: "reduce.nothing", batch: "whole" })).toThrow("there is no function reduce.nothing");
+  const many = { self: "Tensor", a: "Int", b: "Int", c: "Int", d: "Int", e: "Int" };
+  expect(emitting({ ...op, args: many, batch: "whole" })).toThrow('reduce.sum takes 3 arguments, "thing" has 6 to 8');
+  expect(emitting({ refuses: [{ dtypes: ["colour"], kernel: "a" }] })).toThrow("no dtype is one of colour");
+});
+
+const literal = (text: string) => () =>
+  exportedLiteral(project.createSourceFile("literal.ts", `export const ops = ${text};`, { overwrite: true }), "ops");
+
+test("the schema holds literal data", () => {
+  expect(literal("[{ a: 1, b: [-2, 'x'] }] as const")().value).toEqual([{ a: 1, b: [-2, "x"] }]);
+  expect(literal("[f()]")).toThrow("the schema holds literal data only, not CallExpression");
+  expect(literal("[{ a: 1, a: 2 }]")).toThrow('duplicate key "a"');
+  expect(literal("[{ a() {} }]")).toThrow("only `key: value` and spreads of constants are allowed");
+  expect(literal("[nothing]")).toThrow('unknown constant "nothing"');
+});
+
+test("rules for transforms follow from kind and roles, or are written", () => {
+  expect(read({}).transforms).toEqual({
+    batch: "pointwise",
+    jvp: "double vjp",
+    decompose: { refused: "a kernel of its own computes it" },
+  });
+  expect(read({ ...op, args: { self: "Tensor", dim: "Dim" } }).transforms.batch).toBe("dims");
+  expect(read({ ...op, grad: "none", batch: "each" }).transforms).toMatchObject({
+    batch: "each",
+    jvp: { refused: "its results have no gradient" },
+  });
+  const random = read({ ...op, args: { self: "Tensor", generator: "Generator?" } }).transforms.batch;
+  expect(random).toHaveProperty("refused");
+  for (const one of model.ops) {
+    for (const rule of Object.values(one.transforms)) {
+      expect(typeof rule === "string" || rule.refused.length > 10).toBe(true);
+    }
+  }
+});
