@@ -341,6 +341,11 @@ def of_equal_numbers(call):
             call("nn.functional.log_softmax", "f", x, -1)
             call("nn.functional.log_softmax", "f", x, -1, dtype=dtype)
     call("nn.functional.softmax", "f", leaf(2, 2), 2)
+    for rank in range(5):
+        # The dimension that is taken where none is given.
+        x = torch.ones([2, 4, 8, 2][:rank]).requires_grad_()
+        for op in ("softmax", "softmin"):
+            call("nn.functional." + op, "f", x)
     call("nn.functional.log_softmax", "f", leaf(2, 2), -3)
 
 
@@ -430,6 +435,14 @@ def sizes(call):
         call("ones_like", "f", counted(2, 3).t(), memory_format=form)
     call("resize", "i", leaf(2, 3), [3, 2])
     call("is_contiguous", "m", torch.zeros(1).expand(2**53 - 1))
+    for shape, strides in (((2, 2), (1, 1)), ((2, 3), (1, 1)), ((3, 2), (1, 1)), ((2, 2, 2), (2, 1, 1)), ((2, 3, 2), (1, 1, 2))):
+        y = counted(20).as_strided(shape, strides)
+        for other in (1, y, counted(shape), counted(*shape[:-2], shape[-1], shape[-2]).transpose(-1, -2)):
+            call("add", "f", y, other)
+            call("mul", "f", other, y)
+    for repeats in (0, 1, 3, -1):
+        call("repeat_interleave", "m", leaf(2, 3), repeats, 1)
+        call("repeat_interleave", "f", leaf(2, 3), repeats)
     for size in ([-1], [2, -2], [2, 3, -1], [3], [6, 1], [0], [2, 4]):
         for y in (leaf(2, 3), counted(3, 2).t(), torch.zeros(0, 3), torch.tensor(1.0)):
             call("view", "m", y, size)
@@ -446,6 +459,17 @@ def products_of_ranks(call):
             call("inner", "f", leaf(*p), leaf(*q))
             call("matmul", "f", leaf(*p), leaf(*q).detach().transpose(-1, -2).requires_grad_() if len(q) > 1 else leaf(*q))
             call("nn.functional.linear", "f", leaf(*p), leaf(*q))
+    for dtype in FLOATS:
+        # Short floats are rounded after each product of the batch: 2048 and one more is 2048.
+        big = torch.tensor([[[2048.0]], [[1.0]], [[1.0]]], dtype=dtype) / (8 if dtype == torch.bfloat16 else 1)
+        one = torch.ones(3, 1, 1, dtype=dtype)
+        call("addbmm", "f", torch.zeros(1, 1, dtype=dtype), big, one)
+        call("addbmm", "i", torch.zeros(1, 1, dtype=dtype), big, one, beta=0.5, alpha=2)
+        call("addbmm", "f", torch.ones(1, dtype=dtype), big[:0], one[:0])
+        for self in ((1, 1), (3, 1, 1), (2, 2, 2), (1, 2, 1), ()):
+            call("baddbmm", "i", torch.ones(self, dtype=dtype), big, one)
+            call("baddbmm", "f", torch.ones(self, dtype=dtype), big, one)
+            call("addbmm", "f", torch.ones(self, dtype=dtype), big, one)
     for op, args in (("matmul", (leaf(2, 3), leaf(3, 2))), ("mm", (leaf(2, 3), leaf(3, 2))),
                      ("dot", (leaf(2), leaf(2))), ("matmul", (leaf(), leaf(2))), ("mul", (leaf(2), leaf(2)))):
         call(op, "f", *args, out=torch.zeros(2, 2))

@@ -286,7 +286,7 @@ export function baddbmm(
       `Dimension out of range (expected to be in range of [-${batch2.ndim}, ${batch2.ndim - 1}], but got 2)`,
     );
   }
-  const start = inplace || sameSizes(self._shape, sizes) ? self : expand(self, sizes);
+  const start = sameSizes(self._shape, sizes) ? self : expand(self, sizes);
   if (self.dtype !== batch1.dtype) {
     const names = [self, batch1, batch2].map((t) => t.dtype.cppName);
     throw new RuntimeError(

@@ -1,8 +1,8 @@
 // Inputs for gradient checks of every operator with formulas, made from the roles of its arguments in the schema.
 import type { Arg, Op } from "../../codegen/model/load.ts";
 import { camel } from "../../codegen/model/load.ts";
-import { Complex, float64, type Tensor, tensor } from "../../src/index.ts";
-import { count, type Input, scrambled } from "./gradcheck.ts";
+import { Complex, float64, manualSeed, Tensor, tensor } from "../../src/index.ts";
+import { count, type Forward, type Input, scrambled } from "./gradcheck.ts";
 
 /** A tensor of a shape: differentiable where the operator has a formula for the argument. */
 export class Shape {
@@ -289,4 +289,35 @@ export function inputOf(shape: Shape, complex: boolean, domain: Domain, seed: nu
   const isComplex = complex && !shape.real;
   const length = count(shape.sizes) * (isComplex ? 2 : 1);
   return { shape: shape.sizes, complex: isComplex, values: Float64Array.from({ length }, () => draw(domain, next)) };
+}
+
+export type Fn = (...args: unknown[]) => Tensor | readonly Tensor[];
+
+export interface Call {
+  f: Forward;
+  inputs: Input[];
+}
+
+/** Turns an assignment into a function of its differentiable tensors. */
+export function callOf(op: Op, fn: Fn, a: Assignment, complex: boolean, domain: Domain, inPlace: boolean): Call {
+  const targets = targetsOf(op);
+  const inputs: Input[] = [];
+  const build = (value: unknown, wanted: boolean): ((leaves: Tensor[]) => unknown) => {
+    if (Array.isArray(value) && value.some((v) => v instanceof Shape)) {
+      const parts = value.map((v) => build(v, wanted));
+      return (leaves) => parts.map((part) => part(leaves));
+    }
+    if (!(value instanceof Shape)) return () => value;
+    const k = inputs.push(inputOf(value, complex, domain, inputs.length + 1)) - 1;
+    return wanted ? (leaves) => leaves[k] : (leaves) => (leaves[k] as Tensor).detach();
+  };
+  const parts = op.args.map((arg) => build(a[arg.name], targets.has(arg.name)));
+  const f: Forward = (leaves) => {
+    manualSeed(0);
+    const args = parts.map((part) => part(leaves));
+    if (inPlace) args[0] = (args[0] as Tensor).clone();
+    const out = fn(...args);
+    return out instanceof Tensor ? [out] : out;
+  };
+  return { f, inputs };
 }

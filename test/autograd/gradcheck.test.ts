@@ -3,20 +3,19 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { loadModel, type Op } from "../../codegen/model/load.ts";
 import * as generated from "../../generated/ops.ts";
-import { manualSeed, Tensor } from "../../src/index.ts";
 import { ZensorError } from "../../src/tensor/errors.ts";
+import { checkGradients, checkSecondOrder, fitsFirst, hasFiniteResults, hasZeroGradients } from "./gradcheck.ts";
 import {
-  checkGradients,
-  checkSecondOrder,
-  type Forward,
-  fitsFirst,
-  hasFiniteResults,
-  hasZeroGradients,
-  type Input,
-} from "./gradcheck.ts";
-import { type Assignment, assignments, DOMAINS, type Domain, inputOf, Shape, targetsOf } from "./gradcheck-inputs.ts";
+  type Assignment,
+  assignments,
+  type Call,
+  callOf,
+  DOMAINS,
+  type Fn,
+  Shape,
+  targetsOf,
+} from "./gradcheck-inputs.ts";
 
-type Fn = (...args: unknown[]) => Tensor | readonly Tensor[];
 const functions = generated as unknown as Record<string, Fn | undefined>;
 const ops = loadModel().ops.filter((op) => typeof op.grad === "object");
 
@@ -28,35 +27,6 @@ const DEFINED: Record<string, string> = {
 };
 const COMPLEX_ONLY = new Set(["view_as_real"]);
 const REFUSAL = /^(notDerivable|noScatterReduceGradient)\(/;
-
-interface Call {
-  f: Forward;
-  inputs: Input[];
-}
-
-/** Turns an assignment into a function of its differentiable tensors. */
-function callOf(op: Op, fn: Fn, a: Assignment, complex: boolean, domain: Domain, inPlace: boolean): Call {
-  const targets = targetsOf(op);
-  const inputs: Input[] = [];
-  const build = (value: unknown, wanted: boolean): ((leaves: Tensor[]) => unknown) => {
-    if (Array.isArray(value) && value.some((v) => v instanceof Shape)) {
-      const parts = value.map((v) => build(v, wanted));
-      return (leaves) => parts.map((part) => part(leaves));
-    }
-    if (!(value instanceof Shape)) return () => value;
-    const k = inputs.push(inputOf(value, complex, domain, inputs.length + 1)) - 1;
-    return wanted ? (leaves) => leaves[k] : (leaves) => (leaves[k] as Tensor).detach();
-  };
-  const parts = op.args.map((arg) => build(a[arg.name], targets.has(arg.name)));
-  const f: Forward = (leaves) => {
-    manualSeed(0);
-    const args = parts.map((part) => part(leaves));
-    if (inPlace) args[0] = (args[0] as Tensor).clone();
-    const out = fn(...args);
-    return out instanceof Tensor ? [out] : out;
-  };
-  return { f, inputs };
-}
 
 const counts = { operators: 0, formulas: 0, refused: 0, calls: 0, complexCalls: 0, inPlaceCalls: 0 };
 

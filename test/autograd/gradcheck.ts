@@ -30,7 +30,8 @@ export function count(shape: readonly number[]): number {
   return shape.reduce((a, b) => a * b, 1);
 }
 
-function leafOf({ shape, values, complex }: Input): Tensor {
+/** A leaf that requires grad. */
+export function leafOf({ shape, values, complex }: Input): Tensor {
   const flat = tensor(Array.from(values), { dtype: float64 });
   const t = complex ? viewAsComplex(flat.view([...shape, 2])) : flat.view([...shape]);
   return t.detach().requiresGrad_();

@@ -3,16 +3,16 @@
 import { expect, test } from "bun:test";
 import { arange, slice, type Tensor } from "../../src/index.ts";
 
-type Reduction = (x: Tensor, out?: Tensor) => Tensor;
+type Reduction = (x: Tensor, dim: number, out?: Tensor) => Tensor;
 const given = (out?: Tensor) => (out === undefined ? {} : { out });
 
 const REDUCTIONS: Record<string, Reduction> = {
-  sum: (x, out) => x.sum(0, given(out)),
-  mean: (x, out) => x.mean(0, given(out)),
-  prod: (x, out) => x.prod(0, given(out)),
-  amax: (x, out) => x.amax(0, given(out)),
-  var: (x, out) => x.var(0, given(out)),
-  std: (x, out) => x.std(0, given(out)),
+  sum: (x, dim, out) => x.sum(dim, given(out)),
+  mean: (x, dim, out) => x.mean(dim, given(out)),
+  prod: (x, dim, out) => x.prod(dim, given(out)),
+  amax: (x, dim, out) => x.amax(dim, given(out)),
+  var: (x, dim, out) => x.var(dim, given(out)),
+  std: (x, dim, out) => x.std(dim, given(out)),
 };
 const OPERANDS: Record<string, () => Tensor> = {
   contiguous: () => arange(1, 10).view([3, 3]).double(),
@@ -25,6 +25,7 @@ const OPERANDS: Record<string, () => Tensor> = {
 };
 const PARTS: Record<string, (x: Tensor) => Tensor> = {
   "its first row": (x) => x.select(0, 0),
+  "its last row": (x) => x.select(0, 2),
   "its first column": (x) => x.select(1, 0),
   "its diagonal": (x) => x.diagonal(),
 };
@@ -33,11 +34,14 @@ for (const [name, reduce] of Object.entries(REDUCTIONS)) {
   test(`${name} into a part of its operand`, () => {
     for (const [layout, make] of Object.entries(OPERANDS)) {
       for (const [part, of] of Object.entries(PARTS)) {
-        const x = make();
-        const want = reduce(x.clone()).tolist();
-        const out = of(x);
-        expect(reduce(x, out)).toBe(out);
-        expect(`${layout}, ${part}: ${out.tolist()}`).toBe(`${layout}, ${part}: ${want}`);
+        for (const dim of [0, 1]) {
+          const x = make();
+          const want = reduce(x.clone(), dim).tolist();
+          const out = of(x);
+          expect(reduce(x, dim, out)).toBe(out);
+          const what = `${layout}, ${part}, dim ${dim}`;
+          expect(`${what}: ${out.tolist()}`).toBe(`${what}: ${want}`);
+        }
       }
     }
   });

@@ -1,0 +1,114 @@
+// Finds the places of a TypeScript file where one small change makes another program, and makes it.
+import ts from "typescript";
+
+export interface Mutant {
+  file: string;
+  line: number;
+  start: number;
+  end: number;
+  /** What stands there, and what is put in its place. */
+  before: string;
+  after: string;
+  /** The function or class that it stands in, and the line without indentation: they name the mutant wherever it moves. */
+  within: string;
+  text: string;
+}
+
+const K = ts.SyntaxKind;
+
+const BINARY = new Map<ts.SyntaxKind, string>([
+  [K.PlusToken, "-"],
+  [K.MinusToken, "+"],
+  [K.AsteriskToken, "/"],
+  [K.SlashToken, "*"],
+  [K.PercentToken, "*"],
+  [K.LessThanToken, "<="],
+  [K.LessThanEqualsToken, "<"],
+  [K.GreaterThanToken, ">="],
+  [K.GreaterThanEqualsToken, ">"],
+  [K.EqualsEqualsEqualsToken, "!=="],
+  [K.ExclamationEqualsEqualsToken, "==="],
+  [K.AmpersandAmpersandToken, "||"],
+  [K.BarBarToken, "&&"],
+]);
+const ASSIGNING = new Map<ts.SyntaxKind, string>([
+  [K.PlusEqualsToken, "-="],
+  [K.MinusEqualsToken, "+="],
+  [K.AsteriskEqualsToken, "/="],
+]);
+/** Methods that formulas are written with. */
+const METHODS: Record<string, string> = { add: "sub", sub: "add", mul: "div", div: "mul", sin: "cos", cos: "sin" };
+
+/** Where nothing that a program computes is said. */
+function isSilent(node: ts.Node): boolean {
+  return (
+    ts.isTypeNode(node) ||
+    ts.isImportDeclaration(node) ||
+    ts.isInterfaceDeclaration(node) ||
+    ts.isTypeAliasDeclaration(node) ||
+    ts.isThrowStatement(node)
+  );
+}
+
+function replaced(node: ts.Node): [ts.Node, string] | undefined {
+  if (ts.isBinaryExpression(node)) {
+    const after = BINARY.get(node.operatorToken.kind) ?? ASSIGNING.get(node.operatorToken.kind);
+    const joins = node.operatorToken.kind === K.PlusToken && [node.left, node.right].some(isText);
+    return after === undefined || joins ? undefined : [node.operatorToken, after];
+  }
+  if (ts.isNumericLiteral(node) && !ts.isEnumMember(node.parent)) {
+    return [node, node.text === "0" ? "1" : node.text === "1" ? "2" : `${Number(node.text) - 1}`];
+  }
+  if (node.kind === K.TrueKeyword) return [node, "false"];
+  if (node.kind === K.FalseKeyword) return [node, "true"];
+  if (ts.isPrefixUnaryExpression(node) && node.operator === K.ExclamationToken) return [node, node.operand.getText()];
+  if (ts.isPropertyAccessExpression(node) && ts.isCallExpression(node.parent) && node.parent.expression === node) {
+    const after = Object.hasOwn(METHODS, node.name.text) ? METHODS[node.name.text] : undefined;
+    return after === undefined ? undefined : [node.name, after];
+  }
+  return undefined;
+}
+
+/** The name of the outermost function, class or variable around a node. */
+function around(node: ts.Node): string {
+  let name = "";
+  for (let at = node; at !== undefined; at = at.parent) {
+    if (ts.isFunctionDeclaration(at) || ts.isClassDeclaration(at) || ts.isVariableDeclaration(at)) {
+      name = at.name?.getText() ?? name;
+    }
+  }
+  return name;
+}
+
+function isText(node: ts.Node): boolean {
+  return ts.isStringLiteral(node) || ts.isTemplateExpression(node) || ts.isNoSubstitutionTemplateLiteral(node);
+}
+
+/** All mutants of a source. */
+export function mutantsOf(file: string, source: string): Mutant[] {
+  const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true);
+  const lines = source.split("\n");
+  const found: Mutant[] = [];
+  const visit = (node: ts.Node): void => {
+    if (isSilent(node)) return;
+    const change = replaced(node);
+    if (change !== undefined) {
+      const [at, after] = change;
+      const line = tree.getLineAndCharacterOfPosition(at.getStart()).line;
+      const place = { file, line: line + 1, start: at.getStart(), end: at.getEnd() };
+      found.push({ ...place, before: at.getText(), after, within: around(at), text: (lines[line] as string).trim() });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(tree);
+  return found;
+}
+
+/** The source with a mutant in it. */
+export function applied(source: string, { start, end, after }: Mutant): string {
+  return source.slice(0, start) + after + source.slice(end);
+}
+
+export function shown(m: Mutant): string {
+  return `${m.file}:${m.line} ${m.before} -> ${m.after}   ${m.text}`;
+}
