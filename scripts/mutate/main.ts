@@ -1,8 +1,9 @@
-// Changes operators, comparisons, constants and conditions one at a time and runs the tests that reach them: what no test
-// sees is listed.
-//   bun run mutate [--count N] [--seed N] [--files PREFIX,...] [--tests PREFIX,...] [--all] [--json FILE] [--again FILE]
-// `--again` takes the survivors of an earlier run's `--json`.
-// It works in a copy of the repository. `known.jsonl` beside this file lists mutants that no test can see, with reasons.
+// Changes operators, comparisons, constants and conditions one at a time and runs the tests that reach them: what no
+// test sees is listed.
+//   bun run mutate [--count N] [--seed N] [--files PREFIX,...] [--tests PREFIX,...] [--all] [--json FILE]
+//     [--again FILE]   the survivors of an earlier run's --json
+// It works in a copy of the repository. `known.jsonl` beside this file lists mutants that no test can see, each with
+// its reason.
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

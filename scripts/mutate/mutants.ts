@@ -9,7 +9,7 @@ export interface Mutant {
   /** What stands there, and what is put in its place. */
   before: string;
   after: string;
-  /** The function or class that it stands in, and the line without indentation: they name the mutant wherever it moves. */
+  /** The function or class that it stands in, and the line without indentation: names of a mutant that moves. */
   within: string;
   text: string;
 }

@@ -1,5 +1,5 @@
-// Every operator with gradient formulas gives the same of tensors that are conjugated lazily as of those that hold their
-// values, and writes the same through them.
+// Every operator with gradient formulas gives the same of tensors that are conjugated lazily as of those that hold
+// their values, and writes the same through them.
 import { afterAll, expect, test } from "bun:test";
 import { loadModel, type Op } from "../../codegen/model/load.ts";
 import * as generated from "../../generated/ops.ts";
