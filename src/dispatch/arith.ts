@@ -121,7 +121,7 @@ function addMultiple(a: Operand, b: Operand, alpha: Scalar, common: DType, out: 
   const short = common.category === 2 && !common.native;
   const factor = short ? roundTo(common, scalarToNumber(alpha)) : alpha;
   const set = (): void => scalarAttr(0, factor);
-  return general(ADD_ALPHA, [a, b], out, inplace, set, undefined, undefined, () => checkFits(alpha, common));
+  return general(ADD_ALPHA, [a, b], out, inplace, set, undefined, () => checkFits(alpha, common));
 }
 
 function isBool(x: Operand): boolean {
@@ -267,5 +267,5 @@ export function where(condition: Tensor, a: Operand, b: Operand, out: Out): Tens
   const check = (): void => {
     for (const x of [a, b]) if (!(x instanceof Tensor) && d.category === 1) checkFits(x, d);
   };
-  return general(WHERE, [condition, a, b], out, false, undefined, d, undefined, check);
+  return general(WHERE, [condition, a, b], out, false, undefined, d, check);
 }

@@ -245,7 +245,6 @@ export function general(
   inplace = false,
   setAttrs?: (compute: DType) => void,
   computeDtype?: DType,
-  inputDtypes?: readonly (DType | null)[],
   check?: () => void,
 ): Tensor {
   if (p.refuses) refuseOperands(p.refuses, operands, p.name);
@@ -260,11 +259,11 @@ export function general(
   if (target.dtype !== result && !result.native) {
     // Rounding to the result's dtype comes before the conversion to that of `out`.
     const rounded = empty(shape, result);
-    launch(p, rounded, operands, compute, setAttrs, inputDtypes);
+    launch(p, rounded, operands, compute, setAttrs);
     transfer(target, rounded);
     return target;
   }
-  launch(p, target, operands, compute, setAttrs, inputDtypes);
+  launch(p, target, operands, compute, setAttrs);
   return target;
 }
 
@@ -349,7 +348,6 @@ function launch(
   given: readonly Operand[],
   compute: DType,
   setAttrs?: (compute: DType) => void,
-  inputDtypes?: readonly (DType | null)[],
 ): void {
   const rank = target._shape.length;
   const operands = compute.native && compute !== int32 ? given : narrowed(given, compute, p.wide);
@@ -360,7 +358,7 @@ function launch(
     if (x instanceof Tensor) {
       frame.broadcastOperand(i + 1, x._address(), x.dtype.id, x._shape, x._strides, rank, x._bits);
     } else {
-      scalarOperand(i + 1, x, rank, inputDtypes?.[i] ?? null);
+      scalarOperand(i + 1, x, rank);
     }
   }
   if (!target._contiguous && operands.includes(target) && mayOverlap(target)) frame.oneByOne();
@@ -374,7 +372,7 @@ const COMPLEX128 = 11;
 const NONE: readonly number[] = [];
 
 /** A scalar becomes a constant operand: a double, an int64 or a complex128 in the frame's scratch. */
-function scalarOperand(i: number, x: Scalar, rank: number, _dtype: DType | null): void {
+function scalarOperand(i: number, x: Scalar, rank: number): void {
   const value = scalarValue(x);
   let address: number;
   let dtype: number;
@@ -418,5 +416,5 @@ export function withAttrs(
   const convertible = (): void => {
     for (const x of attrs) checkFactor(x, compute);
   };
-  return general(p, operands, out, inplace, set, undefined, undefined, convertible);
+  return general(p, operands, out, inplace, set, undefined, convertible);
 }

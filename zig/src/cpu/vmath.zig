@@ -7,8 +7,6 @@ const logarithm = @import("vmath_log.zig");
 const power = @import("vmath_pow.zig");
 const trig = @import("vmath_trig.zig");
 const division = @import("vmath_div.zig");
-const special = @import("vmath_erf.zig");
-const more = @import("vmath_more.zig");
 const c = base.c;
 
 pub const has_fma = base.has_fma;
@@ -23,60 +21,19 @@ pub const pow = power.pow;
 pub const sin = trig.sin;
 pub const cos = trig.cos;
 pub const atan2 = trig.atan2;
-pub const erf = special.erf;
 pub const fmod = division.fmod;
 pub const remainder = division.remainder;
 pub const floor_divide = division.floor_divide;
 pub const copysign = base.copysign;
-pub const rsqrt = more.rsqrt;
-pub const exp2 = more.exp2;
-pub const log2 = more.log2;
-pub const log10 = more.log10;
-pub const tan = more.tan;
-pub const atan = more.atan;
-pub const asin = more.asin;
-pub const acos = more.acos;
-pub const sinh = more.sinh;
-pub const cosh = more.cosh;
-pub const asinh = more.asinh;
-pub const acosh = more.acosh;
-pub const atanh = more.atanh;
 
 pub inline fn reciprocal(x: anytype) @TypeOf(x) {
     return c(@TypeOf(x), 1.0) / x;
 }
+pub inline fn rsqrt(x: anytype) @TypeOf(x) {
+    return c(@TypeOf(x), 1.0) / @sqrt(x);
+}
 pub inline fn sqrt(x: anytype) @TypeOf(x) {
     return @sqrt(x);
-}
-pub inline fn abs(x: anytype) @TypeOf(x) {
-    return @abs(x);
-}
-pub inline fn floor(x: anytype) @TypeOf(x) {
-    return @floor(x);
-}
-pub inline fn ceil(x: anytype) @TypeOf(x) {
-    return @ceil(x);
-}
-pub inline fn trunc(x: anytype) @TypeOf(x) {
-    return @trunc(x);
-}
-/// To the nearest integer, ties to even.
-pub inline fn round_even(x: anytype) @TypeOf(x) {
-    const V = @TypeOf(x);
-    // Adding 2^mantissa_bits leaves no fraction bits; from there on every float is whole anyway.
-    const big = c(V, @as(comptime_float, 1 << base.mantissa_bits(V)));
-    const a = @abs(x);
-    const r = base.copysign((a + big) - big, x);
-    return base.select(a < big, r, x);
-}
-pub inline fn isnan(x: anytype) base.Mask(@TypeOf(x)) {
-    return x != x;
-}
-/// -1, 0 or 1; 0 for NaN and both zeros.
-pub inline fn sign(x: anytype) @TypeOf(x) {
-    const V = @TypeOf(x);
-    const zero = c(V, 0.0);
-    return base.select(x > zero, c(V, 1.0), base.select(x < zero, c(V, -1.0), zero));
 }
 /// The larger; NaN if either is.
 pub inline fn maximum(x: anytype, y: @TypeOf(x)) @TypeOf(x) {
@@ -178,6 +135,5 @@ test "division family" {
     try testing.expectEqual(std.math.inf(f32), floor_divide(@as(f32, 1), 0));
     try testing.expectEqual(@as(f64, 1), fmod(@as(f64, 1e300), 7));
     try testing.expect(std.math.isNan(fmod(@as(f64, 1), 0)));
-    try testing.expectEqual(@as(f64, 2.0), round_even(@as(f64, 2.5)));
     try testing.expect(std.math.isNan(maximum(@as(f32, 1), std.math.nan(f32))));
 }
