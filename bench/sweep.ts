@@ -37,8 +37,10 @@ export interface SweepOptions {
 /** How long a sample runs, by rows and columns of the operands. */
 const SAMPLE_SECONDS: Record<number, number> = { 1000: 3e-3, 32: 6e-4 };
 const ROUNDS = 6;
-/** Until the compiler has done with a row's code; calls on a million elements need no such time. */
-const WARM_SECONDS: Record<number, number> = { 1000: 0, 32: 0.015 };
+/** Until the compiler has done with a row's code, and how long an operator's first row takes it. */
+const WARM_SECONDS = 0.015;
+const FIRST_WARM_SECONDS = 0.15;
+const warmed = new Set<string>();
 /** Rows above this are measured again, twice: most of them met something else that ran. */
 const SUSPECT: Record<number, number> = { 1000: 1.3, 32: 0.8 };
 const SLOWEST = 40;
@@ -64,8 +66,11 @@ async function fill(side: Side, size: number): Promise<number> {
 
 async function measure(row: Row, ours: Side, theirs: Side): Promise<void> {
   for (const side of [ours, theirs]) await side.run(1);
-  const begin = performance.now();
-  while (performance.now() - begin < 1000 * (WARM_SECONDS[row.n] as number)) await ours.run(100);
+  if (row.n < 1000) {
+    const enough = performance.now() + 1000 * (warmed.has(row.operator) ? WARM_SECONDS : FIRST_WARM_SECONDS);
+    while (performance.now() < enough) await ours.run(100);
+    warmed.add(row.operator);
+  }
   const counts = [await fill(ours, row.n), await fill(theirs, row.n)] as const;
   for (let attempt = 0; attempt < 3; attempt++) {
     for (let round = 0; round < ROUNDS; round++) {
