@@ -127,3 +127,19 @@ test("factories take the layout that tensors have", () => {
   expect(() => normal(0, 1, [2], { layout: 3 as never })).toThrow(errors.TypeError);
   expect(() => ones(2).add(1, { layout } as never)).toThrow("unexpected keyword argument 'layout'");
 });
+
+test("what is given instead of a tensor is named, lists by what is in them", () => {
+  const self: unknown[] = [];
+  self.push(self);
+  const deep = "list of [list of [list of [list of [list]]]]";
+  const wrong: [unknown, string][] = [
+    [["a", 1.5, 2, true], "list of [str, float, int, bool]"],
+    [[[[[[1]]]]], deep],
+    [self, deep],
+    [new Map(), "Map"],
+    [null, "None"],
+  ];
+  for (const [other, name] of wrong) {
+    expect(() => zeros(2).maximum(other as never)).toThrow(`argument 'other' must be Tensor, not ${name}`);
+  }
+});
