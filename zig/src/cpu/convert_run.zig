@@ -13,11 +13,13 @@ pub fn Run(comptime c: Compute) type {
     return *const fn (dst: [*]align(1) dt.Computed(c), src: [*]const u8, stride: isize, n: usize) callconv(.c) void;
 }
 
-/// Lanes of a conversion: the narrower side fills a register, or the wider one four.
-fn lanes_of(comptime d: DType, comptime c: Compute) usize {
+/// Lanes of a conversion: first as many as fill a register on the narrower side (or four on the wider one), then, for
+/// what is left, as fill one on the wider side.
+fn lanes_of(comptime d: DType, comptime c: Compute) []const usize {
     const sizes = [_]usize{ @sizeOf(dt.Stored(d)), @sizeOf(dt.Computed(c)) };
-    return 4 * @as(usize, cfg.lanes) * @min(4, @max(sizes[0], sizes[1]) / @min(sizes[0], sizes[1])) /
-        @max(sizes[0], sizes[1]);
+    const least = 4 * @as(usize, cfg.lanes) / @max(sizes[0], sizes[1]);
+    const ratio = @min(4, @max(sizes[0], sizes[1]) / @min(sizes[0], sizes[1]));
+    return if (ratio == 1) &.{least} else &.{ ratio * least, least };
 }
 
 fn has_vectors(comptime d: DType, comptime c: Compute) bool {
@@ -32,13 +34,12 @@ pub fn load_run(comptime d: DType, comptime c: Compute) Run(c) {
             const src: [*]align(1) const S = @ptrCast(bytes);
             if (stride == 1) {
                 var i: usize = 0;
-                if (comptime has_vectors(d, c)) {
-                    const lanes = comptime lanes_of(d, c);
+                if (comptime has_vectors(d, c)) inline for (comptime lanes_of(d, c)) |lanes| {
                     while (i + lanes <= n) : (i += lanes) {
                         const x = @as(*align(1) const @Vector(lanes, S), @ptrCast(src + i)).*;
                         @as(*align(1) @Vector(lanes, T), @ptrCast(dst + i)).* = cast(T, c == .b8, value(d, x));
                     }
-                }
+                };
                 while (i < n) : (i += 1) dst[i] = dt.load(d, c, src[i]);
             } else if (stride == 0) {
                 const x = dt.load(d, c, src[0]);
@@ -62,13 +63,12 @@ pub fn store_run(comptime d: DType, comptime c: Compute) Run(c) {
             const dst: [*]align(1) S = @ptrCast(@constCast(bytes));
             if (stride == 1) {
                 var i: usize = 0;
-                if (comptime has_vectors(d, c)) {
-                    const lanes = comptime lanes_of(d, c);
+                if (comptime has_vectors(d, c)) inline for (comptime lanes_of(d, c)) |lanes| {
                     while (i + lanes <= n) : (i += lanes) {
                         const x = @as(*align(1) const @Vector(lanes, T), @ptrCast(src + i)).*;
                         @as(*align(1) @Vector(lanes, S), @ptrCast(dst + i)).* = stored(d, x);
                     }
-                }
+                };
                 while (i < n) : (i += 1) dst[i] = dt.store(d, c, src[i]);
             } else {
                 var at: isize = 0;
