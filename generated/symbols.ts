@@ -66,8 +66,8 @@ export const SYMBOLS = {
   zs_release_batch_function: { args: [], returns: "f64" },
   /** Notes this thread of the program's; a handle, 0 for none. */
   zs_thread_begin: { args: [], returns: "f64" },
-  /** Whether the thread of this number goes on. */
-  zs_thread_lives: { args: ["f64"], returns: "i32" },
+  /** 0 when the thread of this number has ended, 1 while it runs, 2 when it ended and its heap was kept. */
+  zs_thread_state: { args: ["f64"], returns: "i32" },
   /** Address of the collector's callback for handles of threads. */
   zs_release_thread_function: { args: [], returns: "f64" },
   /** Jobs finished so far. */

@@ -276,7 +276,12 @@ export const natives = [
     returns: "f64",
     doc: "Notes this thread of the program's; a handle, 0 for none.",
   },
-  { name: "zs_thread_lives", args: ["f64"], returns: "i32", doc: "Whether the thread of this number goes on." },
+  {
+    name: "zs_thread_state",
+    args: ["f64"],
+    returns: "i32",
+    doc: "0 when the thread of this number has ended, 1 while it runs, 2 when it ended and its heap was kept.",
+  },
   {
     name: "zs_release_thread_function",
     args: [],

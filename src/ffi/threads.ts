@@ -20,7 +20,15 @@ export function threadNumber(): number {
   return self.number;
 }
 
+const RUNS = 1;
+const KEPT = 2;
+
 /** Whether a thread of this process goes on. */
 export function threadLives(number: number): boolean {
-  return native.zs_thread_lives(number) !== 0;
+  return native.zs_thread_state(number) === RUNS;
+}
+
+/** Whether it has ended, and the runtime did not take its heap down: what is owned there is lost. */
+export function threadWasKept(number: number): boolean {
+  return native.zs_thread_state(number) === KEPT;
 }

@@ -1,4 +1,5 @@
 /** Initial values of parameters, drawn in torch's order. @torch torch.nn.init */
+import { emptyLike } from "../../generated/functional.ts";
 import { noGrad } from "../autograd/api.ts";
 import type { Generator } from "../dispatch/generator.ts";
 import { checkCall } from "../tensor/checks.ts";
@@ -89,14 +90,59 @@ export function truncNormal_(
     warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.");
   }
   return noGrad(() => {
-    tensor.normal_(mean, std, { generator });
-    for (;;) {
-      const outside = tensor.lt(a).logicalOr(tensor.gt(b));
-      if (!outside.any().item()) return tensor;
-      const again = tensor.clone().normal_(mean, std, { generator });
-      tensor.copy_(again.where(outside, tensor));
-    }
+    if (tensor.isMeta) return tensor;
+    const inside = normalCdf((b - mean) / std) - normalCdf((a - mean) / std);
+    if (inside > MOSTLY_INSIDE) drawAgain(tensor, mean, std, [a, b], generator);
+    else drawBelowDensity(tensor, mean, std, [a, b], generator);
+    return tensor;
   });
+}
+
+/** Where less of the distribution lies between the bounds, numbers are drawn between them instead. */
+const MOSTLY_INSIDE = 0.3;
+
+/** The error function, to eight digits. */
+function erf(x: number): number {
+  if (Math.abs(x) > 4) return Math.sign(x);
+  let [term, sum] = [x, x];
+  for (let n = 1; n < 80; n++) {
+    term *= (-x * x) / n;
+    sum += term / (2 * n + 1);
+  }
+  return (2 / Math.sqrt(Math.PI)) * sum;
+}
+
+const normalCdf = (x: number): number => (1 + erf(x / Math.SQRT2)) / 2;
+
+type Bounds = readonly [low: number, high: number];
+
+/** Normal numbers, drawn again while they lie outside. */
+function drawAgain(t: Tensor, mean: number, std: number, [a, b]: Bounds, generator: Generator | null): void {
+  // The bounds as the tensor's dtype has them.
+  const [low, high] = [a, b].map((x) => t.newFull([], x).item() as number) as [number, number];
+  t.normal_(mean, std, { generator });
+  for (;;) {
+    const outside = t.lt(low).logicalOr(t.gt(high));
+    if (!outside.any().item()) return;
+    t.copy_(emptyLike(t).normal_(mean, std, { generator }).where(outside, t));
+  }
+}
+
+/** Even numbers between the bounds, kept with the probability of the density there. */
+function drawBelowDensity(t: Tensor, mean: number, std: number, [a, b]: Bounds, generator: Generator | null): void {
+  const peak = -0.5 * ((Math.max(a, Math.min(mean, b)) - mean) / std) ** 2;
+  const chance = emptyLike(t);
+  const refused = (candidates: Tensor): Tensor => {
+    const logDensity = candidates.sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak);
+    return chance.uniform_(0, 1, { generator }).log_().gt(logDensity);
+  };
+  t.uniform_(a, b, { generator });
+  let pending = refused(t.clone());
+  while (pending.any().item()) {
+    const candidates = emptyLike(t).uniform_(a, b, { generator });
+    t.copy_(candidates.where(pending, t));
+    pending = pending.logicalAnd(refused(candidates));
+  }
 }
 
 /** @torch torch.nn.init.constant_ */

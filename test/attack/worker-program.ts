@@ -1,5 +1,6 @@
 // A Worker that saves and says when it has begun: it is terminated meanwhile.
 import { join } from "node:path";
+import { threadNumber } from "../../src/ffi/threads.ts";
 import { fromTypedArray, full, io, TensorDict } from "../../src/index.ts";
 
 declare const self: { onmessage: (event: { data: { kind: number; folder: string; lent: boolean } }) => void };
@@ -24,7 +25,7 @@ self.onmessage = async ({ data: { kind, folder, lent } }) => {
     () => io.Snapshot.asyncTake({ path: at("snapshot"), appState: { td } as never }),
   ];
   const saved = saves[kind % saves.length]?.();
-  postMessage("begun");
+  postMessage(threadNumber());
   await saved;
   postMessage("saved");
 };

@@ -95,3 +95,12 @@ for (const [name, fill, wanted] of FILLS) {
     expect(digest([t]).slice(0, 16)).toBe(wanted);
   });
 }
+
+test("truncNormal_ between bounds where little of the distribution lies", () => {
+  manualSeed(7);
+  const tail = nn.init.truncNormal_(empty(3, 5), 0, 1, 3, 4);
+  const first = (tail.flatten().tolist() as number[]).slice(0, 3).map((x) => x.toFixed(5));
+  expect(first).toEqual(["3.14697", "3.29225", "3.65921"]);
+  expect(nn.init.truncNormal_(empty(4), 0.5, 0.5, 0.5, 0.5).tolist()).toEqual([0.5, 0.5, 0.5, 0.5]);
+  expect(nn.init.truncNormal_(empty(4, { device: "meta" })).device.type).toBe("meta");
+});

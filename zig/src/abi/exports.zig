@@ -290,7 +290,7 @@ comptime {
         "zs_release_batch_function",   "zs_io_batch",
     }) |name| @export(&@field(files, name), .{ .name = name });
     for (.{ "zs_io_lock", "zs_io_unlock" }) |name| @export(&@field(locks, name), .{ .name = name });
-    for (.{ "zs_thread_begin", "zs_thread_lives", "zs_release_thread_function" }) |name| {
+    for (.{ "zs_thread_begin", "zs_thread_state", "zs_release_thread_function" }) |name| {
         @export(&@field(lifetimes, name), .{ .name = name });
     }
     for (.{

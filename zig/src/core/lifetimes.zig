@@ -1,12 +1,20 @@
 //! The program's threads (its main one and its Workers) that have loaded the library and have not ended. The runtime
 //! gives a thread's handle back when it ends, however it ends. Files that an unfinished save left tell its thread.
+const builtin = @import("builtin");
 const std = @import("std");
 
 const Thread = extern struct {
     /// First, so that the other side can read it at the handle.
     number: f64,
     next: ?*Thread,
+    /// What the system calls it.
+    id: std.Thread.Id,
 };
+
+const ended = 0;
+const living = 1;
+/// The thread has ended, and the runtime has not given back what it had.
+const kept = 2;
 
 var lock: std.atomic.Value(u32) = .init(0);
 var first: ?*Thread = null;
@@ -26,18 +34,24 @@ pub fn zs_thread_begin() callconv(.c) f64 {
     acquire();
     defer release();
     last_number += 1;
-    self.* = .{ .number = last_number, .next = first };
+    self.* = .{ .number = last_number, .next = first, .id = std.Thread.getCurrentId() };
     first = self;
     return @floatFromInt(@intFromPtr(self));
 }
 
-/// Whether the thread of this number goes on.
-pub fn zs_thread_lives(number: f64) callconv(.c) i32 {
+fn runs(id: std.Thread.Id) bool {
+    if (builtin.os.tag != .linux) return true;
+    const linux = std.os.linux;
+    return linux.errno(linux.tgkill(linux.getpid(), @intCast(id), @enumFromInt(0))) != .SRCH;
+}
+
+/// Whether the thread of this number goes on: one of the states above.
+pub fn zs_thread_state(number: f64) callconv(.c) i32 {
     acquire();
     defer release();
     var at = first;
-    while (at) |t| : (at = t.next) if (t.number == number) return 1;
-    return 0;
+    while (at) |t| : (at = t.next) if (t.number == number) return if (runs(t.id)) living else kept;
+    return ended;
 }
 
 fn end(_: ?*anyopaque, handle: ?*anyopaque) callconv(.c) void {
@@ -58,6 +72,21 @@ pub fn zs_release_thread_function() callconv(.c) f64 {
     return @floatFromInt(@intFromPtr(&end));
 }
 
+test "a thread that has ended without giving its handle back" {
+    if (builtin.os.tag != .linux) return;
+    const Side = struct {
+        fn run(handle: *f64) void {
+            handle.* = zs_thread_begin();
+        }
+    };
+    var handle: f64 = 0;
+    const side = try std.Thread.spawn(.{}, Side.run, .{&handle});
+    side.join();
+    const thread: *Thread = @ptrFromInt(@as(usize, @intFromFloat(handle)));
+    try std.testing.expectEqual(kept, zs_thread_state(thread.number));
+    end(null, thread);
+}
+
 test "threads live until their handles are given back" {
     const a = zs_thread_begin();
     const b = zs_thread_begin();
@@ -65,8 +94,8 @@ test "threads live until their handles are given back" {
     const other: *Thread = @ptrFromInt(@as(usize, @intFromFloat(b)));
     const numbers = [2]f64{ thread.number, other.number };
     end(null, thread);
-    try std.testing.expectEqual(0, zs_thread_lives(numbers[0]));
-    try std.testing.expectEqual(1, zs_thread_lives(numbers[1]));
+    try std.testing.expectEqual(0, zs_thread_state(numbers[0]));
+    try std.testing.expectEqual(1, zs_thread_state(numbers[1]));
     end(null, other);
-    try std.testing.expectEqual(0, zs_thread_lives(numbers[1]));
+    try std.testing.expectEqual(0, zs_thread_state(numbers[1]));
 }
