@@ -1,5 +1,5 @@
 // Terminates Workers in the middle of their saves. Prints what is left: blocks, mappings, and unfinished names.
-import { readdirSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { native } from "../../src/ffi/library.ts";
 import { threadLives, threadWasKept } from "../../src/ffi/threads.ts";
@@ -41,6 +41,7 @@ for (let save = 0; save < 2 && unfinished().length > 0; save++) {
   io.saveNpz(join(folder, "npz.npz"), { a: ones(3) });
   io.saveTorch({ a: ones(3) }, join(folder, "pt"));
   small.consolidate({ filename: join(folder, "consolidated") });
+  rmSync(join(folder, "snapshot"), { recursive: true, force: true });
   io.Snapshot.take({ path: join(folder, "snapshot"), appState: { small } as never });
   if (unfinished().length > 0) await Bun.sleep(1500);
 }
