@@ -17,14 +17,15 @@ import {
 
 const usage = `usage: node scripts/run.mjs <command> [arguments]
   build [--force]        build the native library, and the one file that users import
-  demo                   build, then run examples/demo.ts
+  demo                   build for this machine's processor, then run examples/demo.ts
+  dev [--watch]          generate, build for this machine's processor, run the tests that changes reach
   test [step...]         run every check (scripts/test.ts builds by itself)
   run <file> [args...]   build, then run a file with bun
   tool <file> [args...]  run a file with bun, without a build`;
 
 /** Builds without noise when nothing changed. */
-function build(force = false) {
-  const result = buildLibrary({ force });
+function build({ force = false, native = false } = {}) {
+  const result = buildLibrary({ force, native });
   if (result.built) console.log(describeBuild(result));
   buildBundle({ force });
   return result;
@@ -40,7 +41,7 @@ function bun(file, args) {
 /** @param {string | undefined} command @param {string[]} args @returns {number} */
 function main(command, args) {
   const [file, ...rest] = args;
-  const known = ["build", "demo", "test", "run", "tool"];
+  const known = ["build", "demo", "dev", "test", "run", "tool"];
   if (command === undefined || !known.includes(command) || (/^(run|tool)$/.test(command) && file === undefined)) {
     console.error(usage);
     return 2;
@@ -48,7 +49,8 @@ function main(command, args) {
   ensureInstalled();
   if (command === "test") return bun("scripts/test.ts", args);
   if (command === "tool") return bun(file ?? "", rest);
-  const result = build(command === "build" && args.includes("--force"));
+  if (command === "dev") return bun("scripts/dev.ts", args);
+  const result = build({ force: command === "build" && args.includes("--force"), native: command === "demo" });
   if (command === "build") {
     if (!result.built) console.log(describeBuild(result));
     return 0;

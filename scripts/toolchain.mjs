@@ -215,10 +215,16 @@ function filesUnder(folder) {
   return found.sort();
 }
 
-/** A digest over everything the native build reads. */
-function sourceDigest() {
+/** Kernels for the best instruction set of this machine alone: what the demo and `bun run dev` need. */
+const ONLY_NATIVE = "-Donly=native";
+
+/**
+ * A digest over everything the native build reads.
+ * @param {boolean} native only this machine's instruction set
+ */
+function sourceDigest(native) {
   const generated = filesUnder(join(root, "generated")).filter((file) => !/\.(ts|md|json)$/.test(file));
-  const hash = createHash("sha256").update(`${zigPackage} ${process.env.ZENSOR_ZIG_FLAGS ?? ""}`);
+  const hash = createHash("sha256").update(`${zigPackage} ${zigFlags(native).join(" ")}`);
   for (const file of [...filesUnder(join(root, "zig")), ...generated]) {
     const content = readFileSync(file);
     hash.update(`\0${relative(root, file)}\0${content.length}\0`).update(content);
@@ -234,23 +240,35 @@ export function libraryFile() {
 
 const stampFile = join(root, "build", "stamp.txt");
 
-/** Whether the native library exists and was built from the sources as they are now. */
-export function libraryIsCurrent() {
-  return existsSync(libraryFile()) && existsSync(stampFile) && readFileSync(stampFile, "utf8") === sourceDigest();
+/** @param {boolean} native */
+function zigFlags(native) {
+  const given = (process.env.ZENSOR_ZIG_FLAGS ?? "").split(" ").filter((flag) => flag !== "");
+  return native ? [...given, ONLY_NATIVE] : given;
+}
+
+/**
+ * Whether the native library exists and was built from the sources as they are now.
+ * @param {{ native?: boolean }} [options] native: one for this machine alone will do
+ */
+export function libraryIsCurrent({ native = false } = {}) {
+  if (!existsSync(libraryFile()) || !existsSync(stampFile)) return false;
+  const stamp = readFileSync(stampFile, "utf8");
+  return stamp === sourceDigest(false) || (native && stamp === sourceDigest(true));
 }
 
 /**
  * Builds the native library when its sources changed since the last build.
- * @param {{ force?: boolean }} [options]
+ * @param {{ force?: boolean, native?: boolean }} [options] native: with this machine's instruction set alone
  * @returns {{ built: boolean, seconds: number, megabytes: number, file: string }}
  */
-export function buildLibrary({ force = false } = {}) {
+export function buildLibrary({ force = false, native = false } = {}) {
   const zig = findZig();
   if (zig === undefined) throw new ToolError("zig is not installed: run `npm install` or `bun install`");
   const file = libraryFile();
-  if (!force && libraryIsCurrent()) return { built: false, seconds: 0, megabytes: statSync(file).size / 1e6, file };
-  const digest = sourceDigest();
-  const flags = (process.env.ZENSOR_ZIG_FLAGS ?? "").split(" ").filter((flag) => flag !== "");
+  if (!force && libraryIsCurrent({ native }))
+    return { built: false, seconds: 0, megabytes: statSync(file).size / 1e6, file };
+  const digest = sourceDigest(native);
+  const flags = zigFlags(native);
   const args = ["build", "--build-file", join(root, "zig", "build.zig"), "--prefix", join(root, "build")];
   const start = performance.now();
   const status = run([zig, ...args, "--cache-dir", zigCache, "-Doptimize=ReleaseFast", ...flags], {

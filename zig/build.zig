@@ -78,7 +78,9 @@ pub fn build(b: *std.Build) void {
     if (os == .linux and query.abi == .gnu) query.glibc_version = .{ .major = 2, .minor = 17, .patch = 0 };
     const variants = variants_of(arch);
     // One variant builds three times faster; such a library claims no other.
-    const only = b.option([]const u8, "only", "Development: build one variant (v2, v3, v4)");
+    const asked = b.option([]const u8, "only", "Build one variant: v2, v3, v4, or native for this machine's best");
+    const native = if (asked) |name| std.mem.eql(u8, name, "native") else false;
+    const only = if (native) variants[best_variant(b.graph.host.result.cpu)].name else asked;
     query.cpu_model = .{ .explicit = variants[0].model };
     const empty = b.createModule(.{
         .target = b.resolveTargetQuery(query),
@@ -115,6 +117,14 @@ pub fn build(b: *std.Build) void {
     b.installArtifact(lib);
     add_tests(b, query, variants);
     add_ptx(b);
+}
+
+/// The place in the list of the widest variant that a processor can run, as isa.zig tells it when the library is loaded.
+fn best_variant(cpu: std.Target.Cpu) usize {
+    if (cpu.arch != .x86_64) return 0;
+    const has = std.Target.x86.featureSetHasAll;
+    if (!has(cpu.features, .{ .avx2, .fma, .bmi2, .f16c })) return 0;
+    return if (has(cpu.features, .{ .avx512f, .avx512bw, .avx512dq, .avx512vl, .avx512cd })) 2 else 1;
 }
 
 /// GPU kernels from the bodies of the CPU kernels: `zig build ptx` makes share/zensor_kernels.ptx. Code for the oldest

@@ -3,7 +3,7 @@
 import { lstatSync, mkdirSync, promises, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { guarded, guardedLater } from "../base/errors.ts";
-import { sweepLeftoversLater } from "../base/leftovers.ts";
+import { sweepLeftovers, sweepLeftoversLater } from "../base/leftovers.ts";
 import { Slices } from "../base/slices.ts";
 import { runStepsLater } from "../base/steps.ts";
 import { checkPlace, makeDirectory } from "./directory-checks.ts";
@@ -31,6 +31,13 @@ export interface CommitOptions {
   done?: () => Promise<void>;
   /** Ends the waiting for others. */
   signal?: AbortSignal;
+}
+
+const unfinished = (target: string): string[] => [join(target, INSIDE), target];
+
+/** Removes what saves of this kind left that were cut off: for a save that does not stage. */
+export function sweepStaged(target: string): void {
+  for (const each of unfinished(target)) sweepLeftovers(each);
 }
 
 /** A directory that is filled aside. */
@@ -75,7 +82,7 @@ export class StagedDirectory {
       if (tookName(path, target)) break;
     }
     this.begun = false;
-    for (const each of [join(target, INSIDE), target]) await sweepLeftoversLater(each);
+    for (const each of unfinished(target)) await sweepLeftoversLater(each);
     if (!sync) return;
     await runStepsLater(syncDirectories(target));
     await runStepsLater(syncUpward(dirname(resolve(target)), this.outermost));
