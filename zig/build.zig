@@ -119,7 +119,7 @@ pub fn build(b: *std.Build) void {
     add_ptx(b);
 }
 
-/// The place in the list of the widest variant that a processor can run, as isa.zig tells it when the library is loaded.
+/// The place of the widest variant that a processor can run, as isa.zig tells it when the library is loaded.
 fn best_variant(cpu: std.Target.Cpu) usize {
     if (cpu.arch != .x86_64) return 0;
     const has = std.Target.x86.featureSetHasAll;
