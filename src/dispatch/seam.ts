@@ -106,12 +106,12 @@ export function taking<R>(taker: Taker, name: string, body: () => R): R {
 
 function hold(taker: Taker): ModeGuard {
   const before = level;
-  takers.length = before;
-  takers.push(taker);
+  // A transform that is at work, and those above it, are not asked meanwhile.
+  const above = takers.splice(before, takers.length, taker);
   setLevel(before + 1);
   return {
     [Symbol.dispose]() {
-      takers.length = before;
+      takers.splice(before, takers.length, ...above);
       setLevel(before);
     },
   };

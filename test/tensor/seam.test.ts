@@ -117,3 +117,20 @@ test("an operator that a taker calls in the middle of a call is a call of its ow
   );
   expect(seen).toEqual(["exp", "neg"]);
 });
+
+test("a taker may begin another one in the middle of a call", () => {
+  const inner: string[] = [];
+  const notes = observer((op, _args, next) => {
+    inner.push(op.name);
+    return next();
+  });
+  const outer: string[] = [];
+  const begins = transform((op, _args, next) => {
+    outer.push(op.name);
+    taking(notes, "test", () => ones(3));
+    return next();
+  });
+  const found = taking(begins, "test", () => [ones(2).exp(), ones(1)]);
+  expect([outer, inner, found.length]).toEqual([["ones", "exp", "ones"], ["ones", "ones", "ones"], 2]);
+  expect(attention.bits & TAKERS).toBe(0);
+});
