@@ -74,7 +74,8 @@ function floatToken(value: number): string {
   return pythonFloatRepr(value);
 }
 
-const SHORT_ESCAPES: Record<string, string> = {
+/** Characters that JSON has a letter for. */
+export const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '"': '\\"',
   "\\": "\\\\",
   "\n": "\\n",

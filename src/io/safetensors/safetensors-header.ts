@@ -1,8 +1,9 @@
 // The header of a safetensors file: reading it without trusting it, and writing it byte for byte as the Rust
 // library does.
+
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import { FormatError } from "../base/errors.ts";
-import { type PythonJson, parsePythonJsonObject, pythonJsonStringify } from "../base/python-json.ts";
+import { type PythonJson, parsePythonJsonObject, pythonJsonStringify, SHORT_ESCAPES } from "../base/python-json.ts";
 
 /** Longest header that readers accept. */
 export const MAX_HEADER_BYTES = 100_000_000;
@@ -128,20 +129,10 @@ export function readHeader(json: Uint8Array, fileSize: number, path: string): Sa
   return { entries, metadata, dataStart };
 }
 
-const SHORT: Record<string, string> = {
-  '"': '\\"',
-  "\\": "\\\\",
-  "\n": "\\n",
-  "\r": "\\r",
-  "\t": "\\t",
-  "\b": "\\b",
-  "\f": "\\f",
-};
-
 // Unlike Python's json module, the Rust library leaves everything above 0x1f as UTF-8.
 function quoted(text: string): string {
   const escaped = text.replace(/["\\\u0000-\u001f]/g, (unit) => {
-    return SHORT[unit] ?? `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+    return SHORT_ESCAPES[unit] ?? `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
   return `"${escaped}"`;
 }
