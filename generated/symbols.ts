@@ -28,6 +28,10 @@ export const SYMBOLS = {
   zs_free: { args: ["f64"], returns: "void" },
   /** One more owner of a block: each returns it once. */
   zs_keep: { args: ["f64"], returns: "void" },
+  /** Counts a block as free that its one owner keeps; 0: it has others. */
+  zs_park: { args: ["f64"], returns: "u32" },
+  /** Hands a parked block out again; 0: not now. */
+  zs_unpark: { args: ["f64"], returns: "u32" },
   /** Address of the collector's callback for blocks. */
   zs_release_function: { args: [], returns: "f64" },
   /** Address of the collector's callback for mappings; its context is the mapped length. */

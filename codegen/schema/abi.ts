@@ -207,6 +207,13 @@ export const natives = [
   { name: "zs_alloc", args: ["f64"], returns: "f64", doc: "A block from the caching allocator, 0 without memory." },
   { name: "zs_free", args: ["f64"], returns: "void", doc: "Returns a block." },
   { name: "zs_keep", args: ["f64"], returns: "void", doc: "One more owner of a block: each returns it once." },
+  {
+    name: "zs_park",
+    args: ["f64"],
+    returns: "u32",
+    doc: "Counts a block as free that its one owner keeps; 0: it has others.",
+  },
+  { name: "zs_unpark", args: ["f64"], returns: "u32", doc: "Hands a parked block out again; 0: not now." },
   { name: "zs_release_function", args: [], returns: "f64", doc: "Address of the collector's callback for blocks." },
   {
     name: "zs_release_mapping_function",

@@ -13,6 +13,8 @@ import {
   peek,
   releaseAnchor,
   returnBlock,
+  reuse,
+  reusedAddress,
   shareBlock,
   shareMapping,
   TINY_BYTES,
@@ -67,6 +69,8 @@ export class Storage {
       const tiny = allocateTiny(nbytes);
       return new Storage(addressOf(tiny), nbytes, tiny, "tiny");
     }
+    const owner = reuse(nbytes);
+    if (owner !== null) return new Storage(reusedAddress, nbytes, owner, "heap");
     const address = allocateBlock(nbytes);
     if (address === 0) {
       throw texts.outOfMemory(undefined, nbytes);
@@ -242,13 +246,13 @@ export class Storage {
   }
 
   private free(): void {
-    const { anchor, capacity } = this;
+    const { anchor, address, capacity } = this;
     this.anchor = null;
     this.nbytes = 0;
     this.capacity = 0;
     this.address = 0;
     if (this.watched && this.kind === "borrowed" && anchor instanceof Storage) anchor.release();
-    if (this.kind === "heap") returnBlock(anchor, capacity);
+    if (this.kind === "heap") returnBlock(anchor, address, capacity, this.exported);
     else if (this.kind === "mapped") releaseAnchor(anchor);
     this.kind = "freed";
   }

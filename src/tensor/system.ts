@@ -1,6 +1,7 @@
 /** What the native library says about the machine: instruction sets, threads, memory statistics. */
 import { instructionSet } from "../ffi/frame.ts";
 import { native } from "../ffi/library.ts";
+import { emptyCache } from "../ffi/memory.ts";
 import { ValueError } from "./errors.ts";
 
 export { instructionSet };
@@ -47,5 +48,5 @@ export function resetPeak(): void {
 
 /** Returns the blocks that are kept for reuse to the system. */
 export function emptyBlockCache(): void {
-  native.zs_empty_cache();
+  emptyCache();
 }

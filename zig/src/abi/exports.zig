@@ -124,6 +124,14 @@ export fn zs_keep(address: f64) void {
     if (a != 0) _ = alloc.keep_alive(@ptrFromInt(a));
 }
 
+export fn zs_park(address: f64) u32 {
+    return @intFromBool(alloc.park(@ptrFromInt(@as(usize, @intFromFloat(address)))));
+}
+
+export fn zs_unpark(address: f64) u32 {
+    return @intFromBool(alloc.unpark(@ptrFromInt(@as(usize, @intFromFloat(address)))));
+}
+
 /// Called by the collector, from any thread; `block` is the block itself.
 fn release_block(_: ?*anyopaque, block: ?*anyopaque) callconv(.c) void {
     if (block) |b| alloc.dealloc(@ptrCast(b));

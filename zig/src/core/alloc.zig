@@ -26,6 +26,8 @@ const Header = extern struct {
 };
 const magic_live: u64 = 0x7a656e736f72_0001;
 const magic_free: u64 = 0x7a656e736f72_0002;
+/// Free for the statistics, but its owner keeps it to hand it out again.
+const magic_parked: u64 = 0x7a656e736f72_0003;
 
 const small_classes = small_limit / min_round + 1;
 const large_slots = 256;
@@ -72,17 +74,50 @@ pub fn alloc(n: usize) ?[*]u8 {
     const reused = take(rounded);
     release();
     const header = reused orelse fresh(rounded) orelse return null;
-    header.magic = magic_live;
-    header.requested = n;
     header.owners = 1;
     acquire();
-    live += header.rounded;
+    hand_out(header, n);
+    release();
+    return @as([*]u8, @ptrCast(header)) + header_size;
+}
+
+fn hand_out(h: *Header, n: usize) void {
+    h.magic = magic_live;
+    h.requested = n;
+    live += h.rounded;
     requested_live += n;
     peak = @max(peak, live);
     allocations += 1;
-    header.stamp = allocations;
-    release();
-    return @as([*]u8, @ptrCast(header)) + header_size;
+    h.stamp = allocations;
+}
+
+/// Counts a block as free that its owner keeps; false when it has other owners, who may still use it.
+pub fn park(block: [*]u8) bool {
+    const h: *Header = @ptrCast(@alignCast(block - header_size));
+    acquire();
+    defer release();
+    if (h.magic != magic_live or h.owners != 1) return false;
+    take_in(h, magic_parked);
+    cached += h.rounded;
+    return true;
+}
+
+/// Hands a parked block out again, to the owner that parked it and for as many bytes; false where `alloc` would fail.
+pub fn unpark(block: [*]u8) bool {
+    const h: *Header = @ptrCast(@alignCast(block - header_size));
+    acquire();
+    defer release();
+    if (h.magic != magic_parked or fail_after >= 0) return false;
+    cached -= h.rounded;
+    hand_out(h, h.requested);
+    return true;
+}
+
+fn take_in(h: *Header, magic: u64) void {
+    h.magic = magic;
+    live -= h.rounded;
+    requested_live -= h.requested;
+    frees += 1;
 }
 
 fn take(rounded: usize) ?*Header {
@@ -205,19 +240,17 @@ pub fn keep_alive(block: [*]u8) bool {
 pub fn dealloc(block: [*]u8) void {
     const h: *Header = @ptrCast(@alignCast(block - header_size));
     acquire();
-    if (h.magic != magic_live) {
-        release();
-        return;
+    if (h.magic == magic_parked) {
+        cached -= h.rounded;
+        h.magic = magic_free;
+    } else {
+        if (h.magic == magic_live) h.owners -= 1;
+        if (h.magic != magic_live or h.owners > 0) {
+            release();
+            return;
+        }
+        take_in(h, magic_free);
     }
-    h.owners -= 1;
-    if (h.owners > 0) {
-        release();
-        return;
-    }
-    h.magic = magic_free;
-    live -= h.rounded;
-    requested_live -= h.requested;
-    frees += 1;
     const kept = keep(h);
     release();
     if (!kept) give_back(h);
@@ -248,14 +281,15 @@ pub fn empty_cache() void {
             slot.* = h.next;
             h.next = first;
             first = h;
+            cached -= h.rounded;
         }
     }
     for (large[0..large_count]) |h| {
         h.next = first;
         first = h;
+        cached -= h.rounded;
     }
     large_count = 0;
-    cached = 0;
     release();
     while (first) |h| {
         first = h.next;
@@ -317,6 +351,30 @@ test "middle-sized blocks share chunks, which go when their last block does" {
     const again = alloc(100_000).?;
     try std.testing.expectEqual(1, current.?.live);
     dealloc(again);
+}
+
+test "a parked block counts as free, and goes when its owner does" {
+    empty_cache();
+    const before = stat(0);
+    const a = alloc(1000).?;
+    try std.testing.expect(keep_alive(a));
+    try std.testing.expect(!park(a));
+    dealloc(a);
+    try std.testing.expect(park(a));
+    try std.testing.expect(!park(a));
+    try std.testing.expectEqual(before, stat(0));
+    try std.testing.expectEqual(1024, stat(2));
+    empty_cache();
+    try std.testing.expect(unpark(a));
+    try std.testing.expectEqual(before + 1024, stat(0));
+    try std.testing.expectEqual(0, stat(2));
+    try std.testing.expect(park(a));
+    dealloc(a);
+    dealloc(a);
+    try std.testing.expectEqual(1024, stat(2));
+    try std.testing.expect(!unpark(a));
+    try std.testing.expectEqual(a, alloc(1024).?);
+    dealloc(a);
 }
 
 test "sizes round as torch rounds them" {
