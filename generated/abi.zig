@@ -76,6 +76,227 @@ pub const Frame = extern struct {
     scratch: [64]f64,
 };
 
+/// One job of file work.
+pub const Job = extern struct {
+    /// Address of a NUL-terminated path; 0 asks for anonymous shared memory.
+    path: f64,
+    /// Address of the bytes; of a job that only maps, of the path that the file will have.
+    data: f64,
+    /// How many bytes; -1 with `map` means the whole file.
+    nbytes: f64,
+    /// Bits of JobFlag.
+    flags: f64,
+    /// Where in the file to write, and from where to map (page aligned).
+    offset: f64,
+    /// 0, -errno, or a JobStatus.
+    status: f64,
+    /// Of the mapping, 0 when there is none.
+    address: f64,
+    /// Bytes of the file.
+    file_size: f64,
+    /// Where to copy from; -1 afterwards when it is the source that failed.
+    source_offset: f64,
+    /// Length of the mapping, or of what was read; 0 for neither.
+    mapped: f64,
+    /// Of the file that was mapped; 0 where it is not known.
+    inode: f64,
+};
+
+/// Bits of an operand: what is done with what is read.
+pub const OperandFlag = struct {
+    pub const conj: u32 = 1;
+    pub const neg: u32 = 2;
+};
+
+/// The numbers-only call's code: the compute type, and bits for the operands that are one element.
+pub const FastFlag = struct {
+    pub const compute_mask: u32 = 255;
+    pub const first_is_number: u32 = 256;
+    pub const second_is_number: u32 = 512;
+    pub const third_is_number: u32 = 1024;
+};
+
+/// Instruction sets; `best` asks for the best that there is.
+pub const IsaLevel = struct {
+    pub const best: u32 = 0;
+    pub const neon: u32 = 1;
+    pub const baseline: u32 = 2;
+    pub const avx2: u32 = 3;
+    pub const avx512: u32 = 4;
+};
+
+/// Statistics of the allocator; `requested` are bytes that live, before rounding.
+pub const MemoryStat = struct {
+    pub const live: u32 = 0;
+    pub const peak: u32 = 1;
+    pub const cached: u32 = 2;
+    pub const allocations: u32 = 3;
+    pub const frees: u32 = 4;
+    pub const requested: u32 = 5;
+};
+
+/// What became of a thread of the program; `kept`: it ended, and the runtime has not given back what it had.
+pub const ThreadState = struct {
+    pub const ended: i32 = 0;
+    pub const living: i32 = 1;
+    pub const kept: i32 = 2;
+};
+
+/// What a job does; bits that can be combined.
+pub const JobFlag = struct {
+    /// Writes `nbytes` from `data` at `offset`.
+    pub const write: u32 = 1;
+    /// Makes the file when it is missing.
+    pub const create: u32 = 2;
+    /// The file must not exist.
+    pub const exclusive: u32 = 4;
+    /// Refuses a symbolic link as the last component.
+    pub const no_follow: u32 = 8;
+    /// Maps `nbytes`.
+    pub const map: u32 = 16;
+    /// The mapping writes through; otherwise it is copy-on-write.
+    pub const shared: u32 = 32;
+    /// Opens for writing.
+    pub const writable: u32 = 64;
+    /// Flushes before the job counts as done.
+    pub const fsync: u32 = 128;
+    /// An existing file of another size is unlinked first, so that old mappings of it stay whole.
+    pub const replace: u32 = 256;
+    /// A shorter file is extended to `nbytes` (sparse).
+    pub const grow: u32 = 512;
+    /// The descriptor stays open as long as the mapping: others can be told of memory that has no path.
+    pub const keep_fd: u32 = 1024;
+    /// Faults the mapping in at once.
+    pub const populate: u32 = 2048;
+    /// Reads up to `nbytes` bytes at `offset` into `data`; `mapped` tells how many.
+    pub const read: u32 = 4096;
+    /// Writes `nbytes` of the file whose path is at `data`, from `source_offset` on, past memory.
+    pub const copy: u32 = 8192;
+};
+
+/// Why a job failed, where it is no errno.
+pub const JobStatus = struct {
+    pub const too_small: f64 = -10001;
+    pub const exists: f64 = -10002;
+    pub const symlink: f64 = -10003;
+    pub const bad_job: f64 = -10004;
+    pub const unsupported: f64 = -10005;
+    pub const cancelled: f64 = -10006;
+    pub const not_a_file: f64 = -10007;
+    pub const source_short: f64 = -10008;
+    /// Bytes in memory are those of a mapped file that lacks them.
+    pub const memory_fault: f64 = -10009;
+};
+
+/// Below zero: no driver, or its own code n as `driver_code` - n.
+pub const CudaStatus = struct {
+    pub const no_library: i32 = -1;
+    pub const missing_function: i32 = -2;
+    pub const not_open: i32 = -3;
+    pub const driver_code: i32 = -1000;
+};
+
+/// What a generator of random numbers takes here, and its saved state, as in torch.
+pub const GeneratorBytes = struct {
+    pub const reserved: usize = 4096;
+    pub const state: usize = 5056;
+};
+
+/// How a write to positions combines with what is there.
+pub const IndexMode = enum(u8) {
+    assign = 0,
+    add = 1,
+    multiply = 2,
+    maximum = 3,
+    minimum = 4,
+};
+
+/// Attributes by place.
+pub const IndexAttr = struct {
+    pub const wrap: usize = 0;
+    pub const mode: usize = 1;
+};
+
+/// Attributes by place.
+pub const ReduceAttr = struct {
+    pub const divides: usize = 0;
+    pub const divisor: usize = 1;
+};
+
+/// Attributes by place.
+pub const MomentsAttr = struct {
+    pub const root: usize = 0;
+    pub const divisor: usize = 1;
+};
+
+/// Attributes by place.
+pub const SoftmaxAttr = struct {
+    pub const dim: usize = 0;
+};
+
+/// Attributes by place.
+pub const ScanAttr = struct {
+    pub const dim: usize = 0;
+};
+
+/// Attributes by place.
+pub const SortAttr = struct {
+    pub const dim: usize = 0;
+    pub const descending: usize = 1;
+    pub const wanted: usize = 2;
+};
+
+/// Attributes by place.
+pub const RangeAttr = struct {
+    pub const powers: usize = 0;
+    pub const base: usize = 1;
+};
+
+/// Attributes by place.
+pub const CloseAttr = struct {
+    pub const rtol: usize = 0;
+    pub const atol: usize = 1;
+    pub const equal_nan: usize = 2;
+};
+
+/// Attributes by place; each is followed by its imaginary part.
+pub const MatmulAttr = struct {
+    pub const alpha: usize = 0;
+    pub const beta: usize = 2;
+};
+
+/// Attributes by place: the state's address, then the distribution's parameters.
+pub const RandomAttr = struct {
+    pub const generator: usize = 0;
+    pub const first: usize = 1;
+    pub const second: usize = 2;
+    pub const third: usize = 3;
+};
+
+/// The groups of numbers above, by name.
+pub const codes = [_][]const u8{
+    "OperandFlag",
+    "FastFlag",
+    "IsaLevel",
+    "MemoryStat",
+    "ThreadState",
+    "JobFlag",
+    "JobStatus",
+    "CudaStatus",
+    "GeneratorBytes",
+    "IndexMode",
+    "IndexAttr",
+    "ReduceAttr",
+    "MomentsAttr",
+    "SoftmaxAttr",
+    "ScanAttr",
+    "SortAttr",
+    "RangeAttr",
+    "CloseAttr",
+    "MatmulAttr",
+    "RandomAttr",
+};
+
 comptime {
     const assert = @import("std").debug.assert;
     assert(@offsetOf(Frame, "detail") == 32);
@@ -84,4 +305,5 @@ comptime {
     assert(@sizeOf(Frame) == 896);
     assert(@offsetOf(Operand, "strides") == 576);
     assert(@sizeOf(Operand) == 1088);
+    assert(@sizeOf(Job) == 88);
 }

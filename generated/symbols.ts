@@ -6,7 +6,7 @@ export const SYMBOLS = {
   zs_abi_hash: { args: [], returns: "ptr" },
   /** JSON of every shared struct and table as the library was compiled. */
   zs_manifest: { args: [], returns: "ptr" },
-  /** Chooses the instruction set (0 best, 2 baseline, 3 AVX2, 4 AVX-512) and thread count (0 all). */
+  /** Chooses the instruction set, an IsaLevel, and the thread count (0 all). */
   zs_init: { args: ["u32","u32"], returns: "i32" },
   /** Name of the instruction set in use. */
   zs_isa: { args: [], returns: "ptr" },
@@ -44,7 +44,7 @@ export const SYMBOLS = {
   zs_clear_stack: { args: [], returns: "void" },
   /** Bytes in use, in rounded blocks. */
   zs_live_bytes: { args: [], returns: "f64" },
-  /** Allocator statistic: 0 live, 1 peak, 2 cached, 3 allocations, 4 frees, 5 requested live. */
+  /** A statistic of the allocator, by its MemoryStat. */
   zs_stat: { args: ["u32"], returns: "f64" },
   /** Sets the peak to the live bytes. */
   zs_reset_peak: { args: [], returns: "void" },
@@ -70,7 +70,7 @@ export const SYMBOLS = {
   zs_release_batch_function: { args: [], returns: "f64" },
   /** Notes this thread of the program's; a handle, 0 for none. */
   zs_thread_begin: { args: [], returns: "f64" },
-  /** 0 when the thread of this number has ended, 1 while it runs, 2 when it ended and its heap was kept. */
+  /** The ThreadState of the thread of this number. */
   zs_thread_state: { args: ["f64"], returns: "i32" },
   /** Address of the collector's callback for handles of threads. */
   zs_release_thread_function: { args: [], returns: "f64" },

@@ -184,6 +184,7 @@ export const STEPS: readonly Step[] = [
     "--max-diagnostics=100",
   ]),
   program("imports", "codegen/verify/imports.ts"),
+  program("boundary", "codegen/verify/boundary.ts"),
   program("tidy", "codegen/verify/tidy.ts"),
   program("types", join(modules, "typescript", "lib", "tsc.js"), ["--noEmit"]),
   zigFormat,

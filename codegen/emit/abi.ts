@@ -1,17 +1,26 @@
 /** generated/abi.ts and generated/abi.zig: the numbers and structs that both sides share. */
-import type { Model } from "../model/load.ts";
+import { camel, type Model } from "../model/load.ts";
+
+/** The tables of the model that cross the boundary: a change of any of them makes another library necessary. */
+export const SHARED = [
+  "dtypes",
+  "computes",
+  "statuses",
+  "natives",
+  "frame",
+  "job",
+  "codes",
+  "kernels",
+  "fast",
+] as const satisfies readonly (keyof Model)[];
+
+/** What is said about a row is no part of the boundary. */
+const REMARKS = new Set(["doc", "docs"]);
 
 export function abiHash(model: Model): string {
-  const shared = {
-    dtypes: model.dtypes,
-    computes: model.computes,
-    statuses: model.statuses,
-    natives: model.natives,
-    frame: model.frame,
-    kernels: model.kernels,
-    fast: model.fast,
-  };
-  return new Bun.CryptoHasher("sha256").update(JSON.stringify(shared)).digest("hex").slice(0, 16);
+  const shared = Object.fromEntries(SHARED.map((table) => [table, model[table]]));
+  const text = JSON.stringify(shared, (key, value) => (REMARKS.has(key) ? undefined : value));
+  return new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 16);
 }
 
 /** Positions, in f64 units, of everything in the frame. */
@@ -34,7 +43,15 @@ export function frameLayout(model: Model): Record<string, number> {
     DETAIL_SIZE: f.detail,
     ATTR_COUNT: f.attrs,
     SCRATCH_SIZE: f.scratch,
+    ...places(f.header),
+    ...places(f.operand),
   };
+}
+
+/** Fields by their place; those that are kept free have none. */
+function places(names: readonly string[]): Record<string, number> {
+  const used = names.flatMap((name, i) => (name.startsWith("reserved_") ? [] : [[name.toUpperCase(), i] as const]));
+  return Object.fromEntries(used);
 }
 
 export function emitAbiTs(model: Model): string {
@@ -52,8 +69,35 @@ export function emitAbiTs(model: Model): string {
   for (const s of model.statuses) lines.push(`  ${s.name}: ${s.code},`);
   lines.push("} as const;", "", "/** Positions in the call frame, in f64 units. */", "export const FRAME = {");
   for (const [k, v] of Object.entries(frameLayout(model))) lines.push(`  ${k}: ${v},`);
+  lines.push(
+    "} as const;",
+    "",
+    "/** Numbers of one job of file work. */",
+    `export const JOB_SIZE = ${model.job.length};`,
+  );
+  lines.push("/** Where they are. */", "export const JobField = {");
+  model.job.forEach((field, i) => lines.push(`  /** ${field.doc} */`, `  ${camel(field.name)}: ${i},`));
   lines.push("} as const;", "");
+  for (const group of model.codes) {
+    lines.push(`/** ${group.doc} */`, `export const ${group.name} = {`);
+    for (const [name, value] of Object.entries(group.values)) {
+      const doc = group.docs?.[name];
+      if (doc !== undefined) lines.push(`  /** ${doc} */`);
+      lines.push(`  ${camel(name)}: ${value},`);
+    }
+    lines.push("} as const;", "");
+  }
   return lines.join("\n");
+}
+
+function zigCodes({ name, doc, type, values, docs }: Model["codes"][number]): string[] {
+  const isEnum = type.startsWith("enum");
+  const out = [`/// ${doc}`, `pub const ${name} = ${isEnum ? type : "struct"} {`];
+  for (const [key, value] of Object.entries(values)) {
+    if (docs?.[key] !== undefined) out.push(`    /// ${docs[key]}`);
+    out.push(isEnum ? `    ${key} = ${value},` : `    pub const ${key}: ${type} = ${value};`);
+  }
+  return [...out, "};", ""];
 }
 
 export function emitAbiZig(model: Model): string {
@@ -72,6 +116,12 @@ export function emitAbiZig(model: Model): string {
   for (const name of model.frame.header) out.push(`    ${name}: f64,`);
   out.push(`    detail: [${model.frame.detail}]f64,`, `    attrs: [${model.frame.attrs}]f64,`);
   out.push(`    scratch: [${model.frame.scratch}]f64,`, "};", "");
+  out.push("/// One job of file work.", "pub const Job = extern struct {");
+  for (const field of model.job) out.push(`    /// ${field.doc}`, `    ${field.name}: f64,`);
+  out.push("};", "", ...model.codes.flatMap(zigCodes));
+  out.push("/// The groups of numbers above, by name.", "pub const codes = [_][]const u8{");
+  for (const { name } of model.codes) out.push(`    "${name}",`);
+  out.push("};", "");
   const at = frameLayout(model);
   out.push("comptime {", '    const assert = @import("std").debug.assert;');
   out.push(`    assert(@offsetOf(Frame, "detail") == ${8 * (at.DETAIL as number)});`);
@@ -79,6 +129,7 @@ export function emitAbiZig(model: Model): string {
   out.push(`    assert(@offsetOf(Frame, "scratch") == ${8 * (at.SCRATCH as number)});`);
   out.push(`    assert(@sizeOf(Frame) == ${8 * (at.OPERANDS as number)});`);
   out.push(`    assert(@offsetOf(Operand, "strides") == ${8 * (at.STRIDES as number)});`);
-  out.push(`    assert(@sizeOf(Operand) == ${8 * (at.OPERAND_SIZE as number)});`, "}", "");
+  out.push(`    assert(@sizeOf(Operand) == ${8 * (at.OPERAND_SIZE as number)});`);
+  out.push(`    assert(@sizeOf(Job) == ${8 * model.job.length});`, "}", "");
   return out.join("\n");
 }

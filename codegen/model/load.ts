@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { Node, Project } from "ts-morph";
 import { exportedLiteral, type Literal, SchemaError, unwrap } from "./literal.ts";
 import { type Transforms, transformsOf } from "./transforms.ts";
-import type { ArgSchema, DTypeRow, NativeRow, OpSchema, Role, StatusRow, TextSchema } from "./types.ts";
+import type { ArgSchema, CodesRow, DTypeRow, NativeRow, OpSchema, Role, StatusRow, TextSchema } from "./types.ts";
 
 export interface Arg {
   readonly name: string;
@@ -43,6 +43,9 @@ export interface Model {
     scratch: number;
     operand: string[];
   };
+  /** The fields of a job of file work, in order. */
+  readonly job: readonly { readonly name: string; readonly doc: string }[];
+  readonly codes: readonly CodesRow[];
   /** Kernel paths in the order of the native table. */
   readonly kernels: readonly string[];
   /** Kernels that also have the numbers-only call. */
@@ -163,12 +166,18 @@ function implementations(project: Project): Map<string, number> {
   return found;
 }
 
+/** Gives a table of a file by its name. */
+type Table = <T>(name: string) => T;
+
+/** Files of the schema that hold other tables. */
+const NO_OPERATORS = new Set(["abi.ts", "codes.ts", "texts.ts"]);
+
 export function loadModel(): Model {
   const project = new Project({ skipAddingFilesFromTsConfig: true, skipFileDependencyResolution: true });
   const schemaDir = join(ROOT, "codegen", "schema");
   const ops: Op[] = [];
   for (const name of readdirSync(schemaDir).sort()) {
-    if (!name.endsWith(".ts") || name === "abi.ts" || name === "texts.ts") continue;
+    if (!name.endsWith(".ts") || NO_OPERATORS.has(name)) continue;
     const source = project.addSourceFileAtPath(join(schemaDir, name));
     const { value, node } = exportedLiteral(source, "ops");
     if (!Node.isArrayLiteralExpression(node)) throw new SchemaError(node, "`ops` must be an array");
@@ -177,17 +186,20 @@ export function loadModel(): Model {
     rows.forEach((row, i) => ops.push(toOp(row, unwrap(places[i] as never), name.replace(/\.ts$/, ""))));
   }
   checkUnique(ops);
-  const abi = project.addSourceFileAtPath(join(schemaDir, "abi.ts"));
-  const read = <T>(name: string): T => exportedLiteral(abi, name).value as unknown as T & Literal;
-  const texts = exportedLiteral(project.addSourceFileAtPath(join(schemaDir, "texts.ts")), "texts").value;
+  const [abi, codes, texts] = ["abi.ts", "codes.ts", "texts.ts"].map((name) => {
+    const file = project.addSourceFileAtPath(join(schemaDir, name));
+    return <T>(table: string): T => exportedLiteral(file, table).value as unknown as T & Literal;
+  }) as [Table, Table, Table];
   return {
     ops,
-    texts: texts as unknown as TextSchema[],
-    dtypes: read<DTypeRow[]>("dtypes"),
-    computes: read<string[]>("computes"),
-    statuses: read<StatusRow[]>("statuses"),
-    natives: read<NativeRow[]>("natives"),
-    frame: read<Model["frame"]>("frame"),
+    texts: texts<TextSchema[]>("texts"),
+    dtypes: abi<DTypeRow[]>("dtypes"),
+    computes: abi<string[]>("computes"),
+    statuses: abi<StatusRow[]>("statuses"),
+    natives: abi<NativeRow[]>("natives"),
+    frame: abi<Model["frame"]>("frame"),
+    job: codes<Model["job"][number][]>("job"),
+    codes: codes<CodesRow[]>("codes"),
     kernels: [...new Set(ops.flatMap((op) => op.kernels?.cpu ?? []))].sort(),
     fast: fastKernels(ops),
     formulaHelpers: formulaHelpers(project),

@@ -208,3 +208,12 @@ export interface NativeRow {
   readonly returns: string;
   readonly doc: string;
 }
+
+/** Named numbers that both sides use. */
+export interface CodesRow {
+  readonly name: string;
+  readonly doc: string;
+  readonly type: "u32" | "i32" | "usize" | "f64" | "enum(u8)";
+  readonly values: Readonly<Record<string, number>>;
+  readonly docs?: Readonly<Record<string, string>>;
+}

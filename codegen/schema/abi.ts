@@ -180,7 +180,7 @@ export const natives = [
     name: "zs_init",
     args: ["u32", "u32"],
     returns: "i32",
-    doc: "Chooses the instruction set (0 best, 2 baseline, 3 AVX2, 4 AVX-512) and thread count (0 all).",
+    doc: "Chooses the instruction set, an IsaLevel, and the thread count (0 all).",
   },
   { name: "zs_isa", args: [], returns: "ptr", doc: "Name of the instruction set in use." },
   {
@@ -234,7 +234,7 @@ export const natives = [
     name: "zs_stat",
     args: ["u32"],
     returns: "f64",
-    doc: "Allocator statistic: 0 live, 1 peak, 2 cached, 3 allocations, 4 frees, 5 requested live.",
+    doc: "A statistic of the allocator, by its MemoryStat.",
   },
   { name: "zs_reset_peak", args: [], returns: "void", doc: "Sets the peak to the live bytes." },
   {
@@ -287,7 +287,7 @@ export const natives = [
     name: "zs_thread_state",
     args: ["f64"],
     returns: "i32",
-    doc: "0 when the thread of this number has ended, 1 while it runs, 2 when it ended and its heap was kept.",
+    doc: "The ThreadState of the thread of this number.",
   },
   {
     name: "zs_release_thread_function",

@@ -1,9 +1,8 @@
 /** The CUDA driver, looked for when it is first asked about; see zig/src/cuda/driver.zig. */
+import { CudaStatus } from "../../generated/abi.ts";
 import { addressOf, native, textAt } from "../ffi/library.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 
-const NO_LIBRARY = -1;
-const MISSING_FUNCTION = -2;
 const NO_DEVICE = 100;
 const NAME_BYTES = 256;
 
@@ -14,13 +13,13 @@ export interface DriverProblem {
 }
 
 const PROBLEMS: Record<number, DriverProblem> = {
-  [NO_LIBRARY]: {
+  [CudaStatus.noLibrary]: {
     code: "cuda_no_driver",
     message:
       "Found no NVIDIA driver on your system. Check that you have an NVIDIA GPU and that its driver is installed " +
       "(https://www.nvidia.com/drivers), or use device 'cpu'.",
   },
-  [MISSING_FUNCTION]: {
+  [CudaStatus.missingFunction]: {
     code: "cuda_old_driver",
     message:
       "The NVIDIA driver on your system is too old: it lacks functions that zensor needs. Update your GPU driver.",
@@ -34,7 +33,7 @@ function cuError(code: number): string {
 /** Throws the driver's own words for a code other than 0. */
 function check(code: number, op: string): void {
   if (code === 0) return;
-  const result = code <= -1000 ? -1000 - code : code;
+  const result = code <= CudaStatus.driverCode ? CudaStatus.driverCode - code : code;
   throw new RuntimeError(result > 0 ? cuError(result) : "CUDA was not initialised", { code: "cuda", op });
 }
 

@@ -1,9 +1,9 @@
 /** Random generators: the native state and what seeds, saves and restores it. */
-import { STATUS } from "../../generated/abi.ts";
+import { GeneratorBytes, RandomAttr, STATUS } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import * as frame from "../ffi/frame.ts";
 import { CPU, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
-import { uint8 } from "../tensor/dtype.ts";
+import { int64, uint8 } from "../tensor/dtype.ts";
 import { NotImplementedError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -11,12 +11,9 @@ import { readWord } from "../tensor/values.ts";
 import { empty } from "./allocate.ts";
 import { denseOf } from "./copy.ts";
 
-/** What the native library reserves for a state. */
-const RESERVED_BYTES = 4096;
 /** Bytes of a saved state. */
-const STATE_BYTES = 5056;
+const STATE_BYTES = GeneratorBytes.state;
 const DEFAULT_SEED = 67280421310721n;
-const INT64 = 5;
 
 /** The 64 bits of a seed between -2^63 and 2^64 - 1. */
 function seedWord(seed: number | bigint): bigint {
@@ -55,7 +52,7 @@ export class Generator {
   constructor(device: DeviceLike = "cpu") {
     const place = toDevice(device);
     if (place.type !== "cpu") throw new NotImplementedError(`Generator: there is none for device '${place}'`);
-    this.block = Storage.allocate(RESERVED_BYTES);
+    this.block = Storage.allocate(GeneratorBytes.reserved);
     this.begin(DEFAULT_SEED);
   }
 
@@ -66,8 +63,8 @@ export class Generator {
 
   private begin(word: bigint): void {
     frame.begin(1, 0);
-    frame.operand(0, frame.scratchInt(0, word), INT64, [], [], 0);
-    frame.attr(0, this._address);
+    frame.operand(0, frame.scratchInt(0, word), int64.id, [], [], 0);
+    frame.attr(RandomAttr.generator, this._address);
     K.random_seed.run(CPU, "manualSeed");
   }
 
@@ -84,8 +81,8 @@ export class Generator {
   initialSeed(): number | bigint {
     const address = frame.scratchInt(0, 0n);
     frame.begin(1, 0);
-    frame.operand(0, address, INT64, [], [], 0);
-    frame.attr(0, this._address);
+    frame.operand(0, address, int64.id, [], [], 0);
+    frame.attr(RandomAttr.generator, this._address);
     K.random_initial_seed.run(CPU, "initialSeed");
     return plainSeed(readWord(address, false));
   }
@@ -102,7 +99,7 @@ export class Generator {
     const state = empty([STATE_BYTES], uint8);
     frame.begin(1, 0);
     frame.operand(0, state._address(), uint8.id, state._shape, state._strides, 0);
-    frame.attr(0, this._address);
+    frame.attr(RandomAttr.generator, this._address);
     K.random_get_state.run(CPU, "getState");
     return state;
   }
@@ -126,7 +123,7 @@ export class Generator {
     const dense = denseOf(state);
     frame.begin(1, 0);
     frame.operand(0, dense._address(), uint8.id, [STATE_BYTES], [1], 0);
-    frame.attr(0, this._address);
+    frame.attr(RandomAttr.generator, this._address);
     if (K.random_set_state.launch(CPU) !== STATUS.ok) {
       throw new RuntimeError("Invalid mt19937 state", { op });
     }

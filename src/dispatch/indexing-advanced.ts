@@ -1,11 +1,12 @@
 /** `x[i, j]` with index tensors and masks: what they mean together, reading, and writing. */
+import { IndexMode } from "../../generated/abi.ts";
 import { bool, type DType, int32, int64, uint8 } from "../tensor/dtype.ts";
 import { IndexError, RuntimeError, warn } from "../tensor/errors.ts";
 import { contiguousStrides, listText, numelOf, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes, empty, emptyWith, strideOrder } from "./allocate.ts";
 import * as copy from "./copy.ts";
-import { ADD, ASSIGN, type Axis, axis, read, type Selection, write } from "./indexing-kernel.ts";
+import { type Axis, axis, read, type Selection, write } from "./indexing-kernel.ts";
 import { maskedFillTensor, nonzero } from "./indexing-mask.ts";
 import { hasInternalOverlap, requireNoOverlap } from "./overlap.ts";
 import { asView, expand, select } from "./views.ts";
@@ -185,7 +186,7 @@ export function indexPut(
   if (target._bits !== 0) return throughCopy(target, indices, values, accumulate);
   const p = plan(target, indices);
   requireValues(target, values, p);
-  write(target, values, p, accumulate ? ADD : ASSIGN, "index_put_");
+  write(target, values, p, accumulate ? IndexMode.add : IndexMode.assign, "index_put_");
   return target;
 }
 

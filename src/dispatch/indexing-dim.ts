@@ -1,4 +1,5 @@
 /** index_select, index_add, index_copy, index_fill, and take and put: a vector of positions along one dimension. */
+import { IndexMode } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import { Complex, type Scalar, scalarValue } from "../tensor/complex.ts";
 import { int32, int64 } from "../tensor/dtype.ts";
@@ -8,7 +9,7 @@ import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty, emptyCopy } from "./allocate.ts";
 import * as copy from "./copy.ts";
 import { checkFits } from "./fits.ts";
-import { ADD, ASSIGN, axis, read, type Selection, write } from "./indexing-kernel.ts";
+import { axis, read, type Selection, write } from "./indexing-kernel.ts";
 import { contiguousFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
 import { hasInternalOverlap, requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
@@ -168,7 +169,7 @@ export function indexAdd(
   requireNoOverlap(target, source, op);
   const scaled = scalarValue(alpha) === 1 ? source : scale(source, alpha);
   const rows = asRows(scaled);
-  return writeInto(target, rows, (t) => along(t, d, index, false, outsideSelf), ADD, op);
+  return writeInto(target, rows, (t) => along(t, d, index, false, outsideSelf), IndexMode.add, op);
 }
 
 function scale(source: Tensor, alpha: Scalar): Tensor {
@@ -237,7 +238,7 @@ export function indexCopy(
   const outside = (i: number, k: number, n: number): Error =>
     new IndexError(`index_copy_(): index ${i} is out of bounds for dimension ${k} with size ${n}`, { op });
   const rows = asRows(source);
-  return writeInto(target, rows, (t) => along(t, d, index, false, outside), ASSIGN, op);
+  return writeInto(target, rows, (t) => along(t, d, index, false, outside), IndexMode.assign, op);
 }
 
 /** self, with the parts along `dim` that `index` names set to a number. */
@@ -267,7 +268,7 @@ export function indexFill(
   const target = inplace ? self : copy.clone(self);
   const holder = empty([1], self.dtype);
   copy.fill(holder, value);
-  return writeInto(target, holder, (t) => along(t, d, index, true), ASSIGN, op);
+  return writeInto(target, holder, (t) => along(t, d, index, true), IndexMode.assign, op);
 }
 
 /** As `indexFill`, the value being a 0-dim tensor. */
@@ -364,7 +365,7 @@ export function put(
   const target = direct ? self : copy.denseOf(inplace ? self : copy.clone(self));
   const values = copy.denseOf(source);
   const list = asView(values, [values._numel], [1], values._offset);
-  write(target, list, flat(target, index), accumulate ? ADD : ASSIGN, op);
+  write(target, list, flat(target, index), accumulate ? IndexMode.add : IndexMode.assign, op);
   if (direct || (!inplace && self._contiguous)) return target;
   const r = inplace ? self : emptyCopy(self);
   copy.transfer(r, target);

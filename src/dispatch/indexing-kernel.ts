@@ -1,6 +1,6 @@
 /** The native calls that read and write elements at positions given by index tensors. See zig/src/cpu/index.zig. */
 
-import { STATUS } from "../../generated/abi.ts";
+import { IndexAttr, STATUS } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import * as frame from "../ffi/frame.ts";
 import { contiguousStrides } from "../tensor/size.ts";
@@ -9,13 +9,6 @@ import { hasWork } from "./backend.ts";
 import * as copy from "./copy.ts";
 import { throwStatus } from "./kernel.ts";
 import { asView } from "./views.ts";
-
-/** How a write combines what is there with what comes. */
-export const ASSIGN = 0;
-export const ADD = 1;
-export const MULTIPLY = 2;
-export const MAXIMUM = 3;
-export const MINIMUM = 4;
 
 /** One index tensor (int64 or int32, without gaps) and the dimension that it indexes. */
 export interface Axis {
@@ -53,7 +46,7 @@ function writeFrame(dense: Tensor, denseStrides: readonly number[], self: Tensor
     const a = s.axes[k] as Axis;
     frame.operand(3 + k, a.index._address(), a.index.dtype.id, a.facts, a.steps, 0);
   }
-  frame.attr(0, s.wrap ? 1 : 0);
+  frame.attr(IndexAttr.wrap, s.wrap ? 1 : 0);
 }
 
 function check(status: number, op: string, path: string, s: Selection): void {
@@ -79,7 +72,7 @@ export function write(self: Tensor, source: Tensor, s: Selection, mode: number, 
   if (numel === 0) return;
   const dense = source._contiguous && source._bits === 0 ? source : copy.denseOf(source);
   writeFrame(dense, broadcastStrides(dense, s.shape), self, s);
-  frame.attr(1, mode);
+  frame.attr(IndexAttr.mode, mode);
   check(K.index_put.launch(self._storage.device), op, K.index_put.path, s);
 }
 

@@ -1,4 +1,5 @@
 /** gather, scatter and scatter_add: an index for every element, along one dimension. */
+import { IndexMode } from "../../generated/abi.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import { int32, int64 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
@@ -8,7 +9,7 @@ import { empty } from "./allocate.ts";
 import * as copy from "./copy.ts";
 import { checkFits } from "./fits.ts";
 import { writeInto } from "./indexing-dim.ts";
-import { ADD, ASSIGN, axis, compactIndex, MULTIPLY, read, type Selection } from "./indexing-kernel.ts";
+import { axis, compactIndex, read, type Selection } from "./indexing-kernel.ts";
 import { contiguousFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
@@ -107,10 +108,10 @@ function checkScatter(self: Tensor, d: number, index: Tensor, src: Tensor | null
   }
 }
 
-const REDUCTIONS: Record<string, number> = { add: ADD, multiply: MULTIPLY };
+const REDUCTIONS: Record<string, number> = { add: IndexMode.add, multiply: IndexMode.multiply };
 
 export function reduceMode(reduce: string | null): number {
-  if (reduce === null) return ASSIGN;
+  if (reduce === null) return IndexMode.assign;
   const mode = REDUCTIONS[reduce];
   if (mode === undefined) refuse("reduce argument must be either add or multiply.", "scatter");
   return mode;
@@ -168,7 +169,7 @@ function run(
 
 /** self, with the elements at the places that `index` names along `dim` replaced by those of `src`. */
 export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor, inplace = false): Tensor {
-  return run(self, dim, index, src, ASSIGN, out, inplace, "scatter");
+  return run(self, dim, index, src, IndexMode.assign, out, inplace, "scatter");
 }
 
 export function scatterReduceSrc(
@@ -192,7 +193,7 @@ export function scatterAdd(
   out?: Tensor,
   inplace = false,
 ): Tensor {
-  return run(self, dim, index, src, ADD, out, inplace, "scatter_add");
+  return run(self, dim, index, src, IndexMode.add, out, inplace, "scatter_add");
 }
 
 /** As `scatter`, with one number for all places. */
@@ -204,7 +205,7 @@ export function scatterValue(
   out?: Tensor,
   inplace = false,
 ): Tensor {
-  return scatterNumber(self, dim, index, value, ASSIGN, out, inplace);
+  return scatterNumber(self, dim, index, value, IndexMode.assign, out, inplace);
 }
 
 export function scatterReduceValue(

@@ -1,5 +1,6 @@
 /** Products of matrices and batches of matrices: checks, results, and the call of the kernel. */
 
+import { MatmulAttr } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
@@ -76,8 +77,8 @@ function run(c: Tensor, lc: Layout, a: Tensor, la: Layout, b: Tensor, lb: Layout
   frame.operand(0, c._address(), d.id, lc.shape, lc.strides, 0);
   frame.operand(1, a._address(), d.id, la.shape, la.strides, 0);
   frame.operand(2, b._address(), d.id, lb.shape, lb.strides, 0);
-  setFactor(0, alpha, d);
-  setFactor(2, beta, d);
+  setFactor(MatmulAttr.alpha, alpha, d);
+  setFactor(MatmulAttr.beta, beta, d);
   K.matmul_gemm.run(c._storage.device, "mm", d.scalarType);
 }
 

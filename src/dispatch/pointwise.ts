@@ -1,10 +1,11 @@
 /** The call path of pointwise operators: promotion, layout, checks, then one native call. */
 
+import { FastFlag } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { CPU } from "../tensor/device.ts";
-import { bool, type DType, int32, toReal } from "../tensor/dtype.ts";
+import { bool, complex128, type DType, float64, int32, int64, toReal } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -145,7 +146,7 @@ function withNumber(p: Pointwise, a: Tensor, b: Scalar, out: Tensor | undefined)
   const at = frame.scratchNative(0, d.compute, b);
   if (at === 0) return null;
   const status = (k.fast as Kernel["call"] & ((...n: number[]) => number))(
-    d.compute | SECOND_IS_NUMBER,
+    d.compute | FastFlag.secondIsNumber,
     r._address(),
     a._address(),
     at,
@@ -164,7 +165,7 @@ export function withNumbers(p: Pointwise, a: Tensor, b: number, c: number): Tens
   if (low === 0 || high === 0) return null;
   const r = emptyLike(a, d);
   if (a._numel === 0) return r;
-  const code = d.compute | SECOND_IS_NUMBER | THIRD_IS_NUMBER;
+  const code = d.compute | FastFlag.secondIsNumber | FastFlag.thirdIsNumber;
   const status = (k.fast as (...args: number[]) => number)(code, r._address(), a._address(), low, high, a._numel);
   if (status !== 0) throwStatus(status, p.name, k.path, d.scalarType);
   return r;
@@ -174,11 +175,6 @@ function isValueOf(d: DType, x: number): boolean {
   if (d.category === 2) return !Number.isNaN(x);
   return Number.isSafeInteger(x) && !Object.is(x, -0) && (d.itemsize === 8 || Math.abs(x) < 2 ** 31);
 }
-
-/** Bits of the numbers-only call's code: which operand is one element. */
-const FIRST_IS_NUMBER = 1 << 8;
-const SECOND_IS_NUMBER = 1 << 9;
-const THIRD_IS_NUMBER = 1 << 10;
 
 /** Two tensors of one dtype, one of them a single element; null when that is not so. */
 function withElement(p: Pointwise, a: Tensor, b: Tensor): Tensor | null {
@@ -191,7 +187,7 @@ function withElement(p: Pointwise, a: Tensor, b: Tensor): Tensor | null {
   if (many._numel === 0 || a._storage.device !== CPU || b._storage.device !== CPU) return null;
   const alike = a._numel === b._numel && a._shape.length === b._shape.length;
   const r = alike ? emptyLike(many, p.rule.result(d)) : emptyBeside(many, p.rule.result(d));
-  const code = d.compute | (second ? SECOND_IS_NUMBER : FIRST_IS_NUMBER);
+  const code = d.compute | (second ? FastFlag.secondIsNumber : FastFlag.firstIsNumber);
   const call = k.fast as (...args: number[]) => number;
   const status = call(code, r._address(), a._address(), b._address(), many._numel);
   if (status !== 0) throwStatus(status, p.name, k.path, d.scalarType);
@@ -366,9 +362,6 @@ function launch(
   p.kernel.run(target._storage.device, p.name, compute.scalarType);
 }
 
-const FLOAT64 = 9;
-const INT64 = 5;
-const COMPLEX128 = 11;
 const NONE: readonly number[] = [];
 
 /** A scalar becomes a constant operand: a double, an int64 or a complex128 in the frame's scratch. */
@@ -378,13 +371,13 @@ function scalarOperand(i: number, x: Scalar, rank: number): void {
   let dtype: number;
   if (value instanceof Complex) {
     address = frame.scratchFloat(i, value.re, value.im);
-    dtype = COMPLEX128;
+    dtype = complex128.id;
   } else if (scalarKind(x) === "float" || (typeof value === "number" && Math.abs(value) < 2 ** 53)) {
     address = frame.scratchFloat(i, scalarToNumber(x));
-    dtype = FLOAT64;
+    dtype = float64.id;
   } else {
     address = frame.scratchInt(i, BigInt.asIntN(64, BigInt(value)));
-    dtype = INT64;
+    dtype = int64.id;
   }
   frame.broadcastOperand(i, address, dtype, NONE, NONE, rank, 0);
 }

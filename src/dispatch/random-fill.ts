@@ -1,6 +1,6 @@
 /** Fills tensors with random numbers: the checks and the native calls; no shapes are decided here. */
 
-import { STATUS } from "../../generated/abi.ts";
+import { RandomAttr, STATUS } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
@@ -52,14 +52,14 @@ function begin(operands: number, t: Tensor, generator: Generator | null): void {
 
 /** Names the generator of a call whose operands are written elsewhere. */
 export function useGenerator(generator: Generator | null): void {
-  frame.attr(0, (generator ?? defaultGenerator)._address);
+  frame.attr(RandomAttr.generator, (generator ?? defaultGenerator)._address);
 }
 
 function run(kernel: Kernel, op: string, t: Tensor, generator: Generator | null, a = 0, b = 0, c = 0): Tensor {
   begin(1, t, generator);
-  frame.attr(1, a);
-  frame.attr(2, b);
-  frame.attr(3, c);
+  frame.attr(RandomAttr.first, a);
+  frame.attr(RandomAttr.second, b);
+  frame.attr(RandomAttr.third, c);
   kernel.run(t._storage.device, op, t.dtype.scalarType);
   return t;
 }

@@ -1,5 +1,6 @@
 /** Sequences of numbers: ranges, evenly spaced numbers, the positions of a triangle. */
 
+import { RangeAttr } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
@@ -247,8 +248,8 @@ function spread(op: string, t: Tensor, start: Bound, end: Bound, base: number): 
   frame.operand(0, dense._address(), t.dtype.id, dense._shape, dense._strides, 0);
   frame.operand(1, frame.scratchFloat(0, ...from), 11, [], [], 0);
   frame.operand(2, frame.scratchFloat(1, ...to), 11, [], [], 0);
-  frame.attr(0, base === 0 ? 0 : 1);
-  frame.attr(1, base);
+  frame.attr(RangeAttr.powers, base === 0 ? 0 : 1);
+  frame.attr(RangeAttr.base, base);
   K.range_spaced.run(t._storage.device, op, t.dtype.scalarType);
   if (dense !== t) transfer(t, dense);
   return t;

@@ -1,5 +1,6 @@
 /** Comparisons of tensors as wholes: equal, isclose, allclose. */
 
+import { CloseAttr } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
@@ -57,9 +58,9 @@ export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number,
   }
   if (rtol === 0 && atol === 0 && self.dtype.category < 2) return binary(EQ, self, other);
   const tolerances = (): void => {
-    frame.attr(0, rtol);
-    frame.attr(1, atol);
-    frame.attr(2, equalNan ? 1 : 0);
+    frame.attr(CloseAttr.rtol, rtol);
+    frame.attr(CloseAttr.atol, atol);
+    frame.attr(CloseAttr.equalNan, equalNan ? 1 : 0);
   };
   return general(CLOSE, [self, other], undefined, false, tolerances, closeCompute(self.dtype));
 }

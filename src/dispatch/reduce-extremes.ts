@@ -23,6 +23,7 @@ import {
   requireOutDtype,
   resultFor,
   scalarTensor,
+  UNDIVIDED,
 } from "./reduce-layout.ts";
 
 function emptyExtreme(op: string): never {
@@ -72,7 +73,7 @@ function extremeAll(op: "max" | "min", k: Kernel, self: Tensor, out: Tensor | un
     );
   }
   const target = resultFor(self, [], out?.dtype ?? self.dtype, out, op);
-  reduceInto(k, op, self, reducedDims(null, self._shape.length, op), [target], self.dtype, [0]);
+  reduceInto(k, op, self, reducedDims(null, self._shape.length, op), [target], self.dtype, UNDIVIDED);
   return target;
 }
 
@@ -150,7 +151,7 @@ function extremeDims(
   if (self._numel === 0 && out === undefined) refuseComplexGradient(self, op);
   if (self._numel > 0) refuseExtreme(self.dtype, op === "amax" ? "max_values_cpu" : "min_values_cpu");
   const target = resultFor(self, reducedShape(self._shape, mask, keepdim), self.dtype, out, op);
-  reduceInto(k, op, self, mask, [target], self.dtype, [0]);
+  reduceInto(k, op, self, mask, [target], self.dtype, UNDIVIDED);
   return target;
 }
 

@@ -1,5 +1,6 @@
 /** What all reductions share: which dimensions go, what shape and place the result has, and the call itself. */
 
+import { ReduceAttr } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { CPU } from "../tensor/device.ts";
@@ -95,8 +96,19 @@ function reducedOperand(i: number, out: Tensor, shape: readonly number[], mask: 
   frame.operand(i, out._address(), out.dtype.id, sizes, strides, 0);
 }
 
-/** The attributes that a reduction reads. */
+/** The attributes that a reduction reads, by their places. */
 export type Attributes = readonly number[];
+
+/** A reduction to values that stay as they are. */
+export const UNDIVIDED = divided(false, 1);
+
+/** A reduction to values that are divided in the end. */
+export function divided(divides: boolean, divisor: number): Attributes {
+  const attributes = [0, 0];
+  attributes[ReduceAttr.divides] = divides ? 1 : 0;
+  attributes[ReduceAttr.divisor] = divisor;
+  return attributes;
+}
 
 const length: number[] = [0];
 
@@ -107,8 +119,8 @@ export function reduceAll(k: Kernel, op: string, self: Tensor, out: Tensor, comp
   frame.operand(0, out._address(), out.dtype.id, ONE, ONE, 0);
   frame.operand(1, self._address(), self.dtype.id, length, ONE, 0);
   const divides = !Number.isNaN(divisor);
-  frame.attr(0, divides ? 1 : 0);
-  if (divides) frame.attr(1, divisor);
+  frame.attr(ReduceAttr.divides, divides ? 1 : 0);
+  if (divides) frame.attr(ReduceAttr.divisor, divisor);
   k.run(out._storage.device, op, out.dtype.scalarType);
 }
 

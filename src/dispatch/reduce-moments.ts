@@ -1,5 +1,6 @@
 /** Variance, standard deviation, and both with the mean. */
 
+import { MomentsAttr } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
 import { float64, toReal } from "../tensor/dtype.ts";
@@ -47,7 +48,10 @@ function realMoments(
   target: Tensor,
   mean: Tensor,
 ): void {
-  reduceInto(K.reduce_moments, op, self, mask, [target, mean], float64, [root ? 1 : 0, divisor]);
+  const attributes = [0, 0];
+  attributes[MomentsAttr.root] = root ? 1 : 0;
+  attributes[MomentsAttr.divisor] = divisor;
+  reduceInto(K.reduce_moments, op, self, mask, [target, mean], float64, attributes);
 }
 
 function complexVariance(

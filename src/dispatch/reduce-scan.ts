@@ -1,5 +1,6 @@
 /** Running sums and products. */
 
+import { ScanAttr } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
@@ -53,7 +54,7 @@ function running(
   frame.begin(2, accumulator(result).compute);
   frame.operand(0, to._address(), to.dtype.id, to._shape, to._strides, 0);
   frame.operand(1, source._address(), source.dtype.id, source._shape, source._strides, source._bits);
-  frame.attr(0, at);
+  frame.attr(ScanAttr.dim, at);
   k.run(to._storage.device, op, result.scalarType);
   if (to !== target) transfer(target, to);
   return target;

@@ -10,6 +10,7 @@ import { requireCast } from "./promotion.ts";
 import {
   type Dims,
   direct,
+  divided,
   isShortFloat,
   reduceAll,
   reducedDims,
@@ -18,6 +19,7 @@ import {
   requireOutDtype,
   resultFor,
   scalarTensor,
+  UNDIVIDED,
 } from "./reduce-layout.ts";
 
 function refuseShortFloats(self: DType, kernel: string): void {
@@ -53,7 +55,7 @@ function total(
   refuseShortFloats(result, `${op}_cpu`);
   const source = realSource(self, result);
   const target = resultFor(self, reducedShape(self._shape, mask, keepdim), result, out, op);
-  reduceInto(result === bool ? bools : k, op, source, mask, [target], totalCompute(result), [0]);
+  reduceInto(result === bool ? bools : k, op, source, mask, [target], totalCompute(result), UNDIVIDED);
   return target;
 }
 
@@ -128,7 +130,7 @@ export function meanDims(self: Tensor, dim: Dims, keepdim: boolean, dtype: DType
   });
   const source = realSource(self, d);
   const target = resultFor(self, reducedShape(self._shape, mask, keepdim), out?.dtype ?? d, out, "mean");
-  reduceInto(K.reduce_sum, "mean", source, mask, [target], wider(target.dtype, d), [1, count]);
+  reduceInto(K.reduce_sum, "mean", source, mask, [target], wider(target.dtype, d), divided(true, count));
   return target;
 }
 
@@ -151,7 +153,7 @@ function truth(op: Truth, self: Tensor, mask: boolean[], keepdim: boolean, out: 
     return r;
   }
   const target = resultFor(self, reducedShape(self._shape, mask, keepdim), dtype, out, op);
-  reduceInto(truthKernel(op), op, self, mask, [target], bool, [0]);
+  reduceInto(truthKernel(op), op, self, mask, [target], bool, UNDIVIDED);
   return target;
 }
 

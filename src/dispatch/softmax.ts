@@ -1,5 +1,6 @@
 /** Softmax, its logarithm, and their gradients: dense operands for the kernel. */
 
+import { SoftmaxAttr } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
@@ -31,7 +32,7 @@ function launch(kernel: Kernel, target: Tensor, sources: readonly Tensor[], dim:
     const t = inputs[i] as Tensor;
     frame.operand(i + 1, t._address(), t.dtype.id, t._shape, t._strides, 0);
   }
-  frame.attr(0, dim);
+  frame.attr(SoftmaxAttr.dim, dim);
   kernel.run(r._storage.device, name, r.dtype.scalarType);
   return dense ? target : copyInto(target, r);
 }

@@ -1,5 +1,6 @@
 /** Sorting: sort, argsort, topk. */
 
+import { SortAttr } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
@@ -41,8 +42,14 @@ function targets(
   return [values, indices];
 }
 
-/** Runs a kernel on lines along `dim`; `attributes` follow the dimension. */
-function launch(k: Kernel, op: string, self: Tensor, dim: number, outs: readonly Tensor[], attributes: number[]): void {
+/** How a kernel sorts: the first `wanted` of a line, of all when null. */
+interface Order {
+  readonly descending: boolean;
+  readonly wanted: number | null;
+}
+
+/** Runs a kernel on lines along `dim`. */
+function launch(k: Kernel, op: string, self: Tensor, dim: number, outs: readonly Tensor[], order: Order): void {
   const first = outs[0] as Tensor;
   if (!hasWork(first)) return;
   const source = self._bits === 0 ? self : denseOf(self);
@@ -55,10 +62,9 @@ function launch(k: Kernel, op: string, self: Tensor, dim: number, outs: readonly
     const t = i < 2 ? (to[i] as Tensor) : source;
     frame.operand(i, t._address(), t.dtype.id, scalar ? one : t._shape, scalar ? one : t._strides, 0);
   }
-  frame.attr(0, dim);
-  attributes.forEach((a, i) => {
-    frame.attr(i + 1, a);
-  });
+  frame.attr(SortAttr.dim, dim);
+  frame.attr(SortAttr.descending, order.descending ? 1 : 0);
+  if (order.wanted !== null) frame.attr(SortAttr.wanted, order.wanted);
   k.run(first._storage.device, op, self.dtype.scalarType);
   outs.forEach((o, i) => {
     if (to[i] !== o) transfer(o, to[i] as Tensor);
@@ -72,7 +78,7 @@ function sorted(self: Tensor, dim: number, descending: boolean, out: readonly Te
   if (isShortFloat(self.dtype)) {
     throw texts.notImplementedFor(undefined, "sorting_kernel_method_name", self.dtype.scalarType);
   }
-  launch(K.sort_sort, "sort", self, at, outs, [descending ? 1 : 0]);
+  launch(K.sort_sort, "sort", self, at, outs, { descending, wanted: null });
   return outs;
 }
 
@@ -122,6 +128,6 @@ export function topk(
     throw texts.notImplementedFor("topk", "topk_cpu", self.dtype.scalarType);
   }
   // torch gives the one element of a 0-dim tensor for k = 0 too.
-  launch(K.sort_topk, "topk", self, at, outs, [largest ? 1 : 0, rank === 0 ? 1 : k]);
+  launch(K.sort_topk, "topk", self, at, outs, { descending: largest, wanted: rank === 0 ? 1 : k });
   return named("topk", PAIR, outs);
 }

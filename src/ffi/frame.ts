@@ -1,5 +1,5 @@
 /** The call frame of this thread: one block of f64 fields that a kernel reads. See zig/src/core/frame.zig. */
-import { COMPUTE, FRAME } from "../../generated/abi.ts";
+import { COMPUTE, FRAME, IsaLevel } from "../../generated/abi.ts";
 import { native, textAt } from "./library.ts";
 import { ownFrame, releaseAnchor } from "./memory.ts";
 
@@ -27,14 +27,14 @@ open(capacity);
 /** Starts a call: how many operands follow, and the compute type. */
 export function begin(operands: number, compute: number): void {
   if (operands > capacity) open(Math.max(operands, 2 * capacity));
-  fields[0] = operands;
-  fields[1] = compute;
-  fields[2] = 0;
+  fields[FRAME.OPERAND_COUNT] = operands;
+  fields[FRAME.COMPUTE] = compute;
+  fields[FRAME.SEQUENTIAL] = 0;
 }
 
 /** Asks a pointwise kernel to finish each element before it reads the next (overlapping in-place writes). */
 export function oneByOne(): void {
-  fields[2] = 1;
+  fields[FRAME.SEQUENTIAL] = 1;
 }
 
 /** Writes operand `i`: where element 0 is, its dtype's id, sizes, strides in elements, and flag bits. */
@@ -49,10 +49,10 @@ export function operand(
   const at = FRAME.OPERANDS + i * FRAME.OPERAND_SIZE;
   const f = fields;
   const rank = shape.length;
-  f[at] = data;
-  f[at + 1] = dtype;
-  f[at + 2] = rank;
-  f[at + 3] = flags;
+  f[at + FRAME.DATA] = data;
+  f[at + FRAME.DTYPE] = dtype;
+  f[at + FRAME.RANK] = rank;
+  f[at + FRAME.FLAGS] = flags;
   for (let d = 0; d < rank; d++) {
     f[at + FRAME.SHAPE + d] = shape[d] as number;
     f[at + FRAME.STRIDES + d] = strides[d] as number;
@@ -71,10 +71,10 @@ export function broadcastOperand(
 ): void {
   const at = FRAME.OPERANDS + i * FRAME.OPERAND_SIZE;
   const f = fields;
-  f[at] = data;
-  f[at + 1] = dtype;
-  f[at + 2] = rank;
-  f[at + 3] = flags;
+  f[at + FRAME.DATA] = data;
+  f[at + FRAME.DTYPE] = dtype;
+  f[at + FRAME.RANK] = rank;
+  f[at + FRAME.FLAGS] = flags;
   const lead = rank - shape.length;
   const s = at + FRAME.STRIDES;
   for (let d = 0; d < lead; d++) f[s + d] = 0;
@@ -142,11 +142,12 @@ export function instructionSet(): string {
   return textAt(native.zs_isa() as number);
 }
 
-const LEVELS: Record<string, number> = process.arch === "x64" ? { baseline: 2, avx2: 3, avx512: 4 } : { neon: 1 };
+const { baseline, avx2, avx512, neon } = IsaLevel;
+const LEVELS: Record<string, number> = process.arch === "x64" ? { baseline, avx2, avx512 } : { neon };
 
 function start(): void {
   const wanted = process.env.ZENSOR_ISA;
-  const level = wanted === undefined || wanted === "" ? 0 : LEVELS[wanted];
+  const level = wanted === undefined || wanted === "" ? IsaLevel.best : LEVELS[wanted];
   const known = Object.keys(LEVELS);
   if (level === undefined) throw new Error(`zensor: ZENSOR_ISA=${wanted} is none of ${known.join(", ")}`);
   const threads = Number(process.env.ZENSOR_NUM_THREADS ?? 0);

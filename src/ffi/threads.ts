@@ -1,4 +1,5 @@
 /** This thread of the program's, the main one or a Worker, as the native library knows it. */
+import { ThreadState } from "../../generated/abi.ts";
 import { native } from "./library.ts";
 import { type Anchor, ownHandle, peek, releaseThread } from "./memory.ts";
 
@@ -20,15 +21,12 @@ export function threadNumber(): number {
   return self.number;
 }
 
-const RUNS = 1;
-const KEPT = 2;
-
 /** Whether a thread of this process goes on. */
 export function threadLives(number: number): boolean {
-  return native.zs_thread_state(number) === RUNS;
+  return native.zs_thread_state(number) === ThreadState.living;
 }
 
 /** Whether it has ended, and the runtime did not take its heap down: what is owned there is lost. */
 export function threadWasKept(number: number): boolean {
-  return native.zs_thread_state(number) === KEPT;
+  return native.zs_thread_state(number) === ThreadState.kept;
 }

@@ -1,4 +1,5 @@
 /** What the native library says about the machine: instruction sets, threads, memory statistics. */
+import { IsaLevel, MemoryStat } from "../../generated/abi.ts";
 import { instructionSet } from "../ffi/frame.ts";
 import { native } from "../ffi/library.ts";
 import { emptyCache } from "../ffi/memory.ts";
@@ -6,12 +7,12 @@ import { ValueError } from "./errors.ts";
 
 export { instructionSet };
 
-const LEVELS: Record<number, string> = { 2: "baseline", 3: "avx2", 4: "avx512" };
+const LEVELS = new Map<number, string>(Object.entries(IsaLevel).map(([name, level]) => [level, name]));
 
 /** The widest instruction set that this processor offers. */
 export function bestInstructionSet(): string {
   if (process.arch === "arm64") return "neon";
-  return LEVELS[native.zs_best_isa()] ?? "baseline";
+  return LEVELS.get(native.zs_best_isa()) ?? "baseline";
 }
 
 /** Threads that an operator may use. */
@@ -27,19 +28,11 @@ export function setThreadCount(count: number): void {
 }
 
 /** The allocator's counters, in bytes of rounded blocks unless they say otherwise. */
-export interface MemoryCounters {
-  live: number;
-  peak: number;
-  cached: number;
-  allocations: number;
-  frees: number;
-  /** Bytes asked for, before rounding. */
-  requested: number;
-}
+export type MemoryCounters = Record<keyof typeof MemoryStat, number>;
 
 export function memoryCounters(): MemoryCounters {
-  const at = (which: number): number => native.zs_stat(which);
-  return { live: at(0), peak: at(1), cached: at(2), allocations: at(3), frees: at(4), requested: at(5) };
+  const counters = Object.entries(MemoryStat).map(([name, which]) => [name, native.zs_stat(which)]);
+  return Object.fromEntries(counters);
 }
 
 export function resetPeak(): void {

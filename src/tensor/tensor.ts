@@ -3,6 +3,7 @@
  * written here: they are generated and installed on the prototype.
  */
 
+import { OperandFlag } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar } from "./complex.ts";
 import type { Device } from "./device.ts";
@@ -18,8 +19,8 @@ export class VersionCounter {
 }
 
 /** Conjugate and negative bits: applied when the elements are read. */
-export const CONJ = 1;
-export const NEG = 2;
+export const CONJ = OperandFlag.conj;
+export const NEG = OperandFlag.neg;
 
 /** How a view came to be, which decides what writing to it means. */
 export const CREATION_DEFAULT = 0;

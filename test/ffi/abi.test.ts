@@ -3,9 +3,10 @@
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadModel } from "../../codegen/model/load.ts";
-import { ABI_HASH, COMPUTE, DTYPES, FRAME, STATUS } from "../../generated/abi.ts";
+import { camel, loadModel } from "../../codegen/model/load.ts";
+import * as abi from "../../generated/abi.ts";
 import { SYMBOLS } from "../../generated/symbols.ts";
+
 import { native, textAt } from "../../src/ffi/library.ts";
 import { compileLibrary, library, runCode, scratch } from "./child.ts";
 
@@ -21,9 +22,12 @@ interface Manifest {
   sizes: Record<string, number>;
   computes: Record<string, number>;
   statuses: Record<string, number>;
+  job: { size: number; fields: Record<string, number> };
+  codes: Record<string, Record<string, number>>;
   kernels: string[];
 }
 
+const { ABI_HASH, COMPUTE, DTYPES, FRAME, JOB_SIZE, JobField, STATUS } = abi;
 const manifest: Manifest = JSON.parse(textAt(native.zs_manifest() as number));
 const model = loadModel();
 
@@ -57,6 +61,21 @@ describe("the library's tables are TypeScript's", () => {
     const numbers = Object.fromEntries(model.frame.operand.map((name, i) => [name, 8 * i]));
     expect(fields).toEqual({ ...numbers, shape: 8 * FRAME.SHAPE, strides: 8 * FRAME.STRIDES });
     expect(FRAME.STRIDES - FRAME.SHAPE).toBe(FRAME.MAX_RANK);
+  });
+
+  test("every field of a job", () => {
+    expect(manifest.job.size / 8).toBe(JOB_SIZE);
+    const places = Object.entries(manifest.job.fields).map(([name, at]) => [camel(name), at / 8]);
+    expect(Object.fromEntries(places)).toEqual({ ...JobField });
+  });
+
+  test("every group of numbers", () => {
+    const ours = model.codes.map(({ name }) => [name, (abi as unknown as Record<string, object>)[name]]);
+    const renamed = (group: Record<string, number>) =>
+      Object.entries(group).map(([name, value]) => [camel(name), value]);
+    const theirs = Object.entries(manifest.codes).map(([name, g]) => [name, Object.fromEntries(renamed(g))]);
+    expect(Object.fromEntries(theirs)).toEqual(Object.fromEntries(ours));
+    expect(theirs.length).toBeGreaterThan(15);
   });
 
   test("kernels, each with a function", () => {

@@ -1,4 +1,5 @@
 // File jobs and mappings: what they do, what they refuse, and that nothing is left behind.
+import { JobFlag } from "../../generated/abi.ts";
 import "../../src/install.ts";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
@@ -6,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { addressOf, native } from "../../src/ffi/library.ts";
 import { FileNotFoundError, OSError } from "../../src/io/base/errors.ts";
-import { FileJobs, JobFlag, writing } from "../../src/io/disk/file-jobs.ts";
+import { FileJobs, writing } from "../../src/io/disk/file-jobs.ts";
 import { anonymousStorage, mapFile, mapFiles, mappedFileOf, sparseFile } from "../../src/io/disk/mapping.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { zeros } from "../../src/tensordict/core/tensor-ops.ts";

@@ -1,4 +1,5 @@
 // Tensors that are not contiguous on their way into files: which bytes are copied, when, and what stays in memory.
+import { JobFlag } from "../../generated/abi.ts";
 import "../../src/install.ts";
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -7,7 +8,7 @@ import { native } from "../../src/ffi/library.ts";
 import { addressOf } from "../../src/ffi/memory.ts";
 import { arange, type Tensor, TensorDict, viewAsComplex, zeros } from "../../src/index.ts";
 import { Slices } from "../../src/io/base/slices.ts";
-import { FileJobs, JobFlag } from "../../src/io/disk/file-jobs.ts";
+import { FileJobs } from "../../src/io/disk/file-jobs.ts";
 import { gather, gatheredWindows, gatherLater, type StridedBytes } from "../../src/io/disk/strided-bytes.ts";
 import { bytesToWrite, nativeBytes } from "../../src/io/disk/tensor-bytes.ts";
 import type { Td } from "../../src/tensordict/core/state.ts";

@@ -1,5 +1,6 @@
 // Batches of file work done by the native library: write, size and map many files in one call, with several threads,
 // at once or in the background.
+import { JOB_SIZE, JobField, JobFlag, JobStatus } from "../../../generated/abi.ts";
 import { addressOf, native } from "../../ffi/library.ts";
 import { copyBytes, ownHandle, releaseAnchor, releaseBatch, TINY_BYTES } from "../../ffi/memory.ts";
 import { Storage } from "../../tensor/storage.ts";
@@ -12,47 +13,12 @@ import type { FileBytes, TensorBytes } from "./pieces.ts";
 import { CopyRoom, gather, gatherLater, type StridedBytes, type StridedPart } from "./strided-bytes.ts";
 
 const UTF8 = new TextEncoder();
-/** Numbers of one job as the native library reads it. */
-export const SLOTS = 11;
 /** Bytes written in one go in the background: a signal is looked at after each part, and threads share a tensor. */
 export const PART_BYTES = 64 * 2 ** 20;
 /** Bytes of copies that there are at a time, if no job alone needs more. */
 const COPIES_BYTES = 256 * 2 ** 20;
 /** Copies begin at multiples of this. */
 const COPY_ALIGNMENT = 64;
-/** Where they are. */
-export const SLOT = {
-  path: 0,
-  data: 1,
-  nbytes: 2,
-  flags: 3,
-  offset: 4,
-  status: 5,
-  address: 6,
-  fileSize: 7,
-  sourceOffset: 8,
-  mapped: 9,
-  inode: 10,
-} as const;
-
-/** What a job does; bits that can be combined. */
-export const JobFlag = {
-  write: 1,
-  create: 2,
-  exclusive: 4,
-  noFollow: 8,
-  map: 16,
-  shared: 32,
-  writable: 64,
-  fsync: 128,
-  replace: 256,
-  grow: 512,
-  keepFd: 1024,
-  populate: 2048,
-  read: 4096,
-  copy: 8192,
-} as const;
-
 /** One piece of work on one file. */
 export interface FileJob {
   /** Absolute or relative path; null asks for anonymous shared memory. */
@@ -134,52 +100,40 @@ export interface JobResult {
   ofSource: boolean;
 }
 
-const STATUS = {
-  tooSmall: -10001,
-  exists: -10002,
-  symlink: -10003,
-  badJob: -10004,
-  unsupported: -10005,
-  cancelled: -10006,
-  notAFile: -10007,
-  sourceShort: -10008,
-  memoryFault: -10009,
-} as const;
-
 /** The error for a job that failed. */
 export function jobError(job: FileJob, result: JobResult): Error {
   const path = (result.ofSource ? job.source?.path : job.path) ?? "<anonymous memory>";
   switch (result.status) {
-    case STATUS.tooSmall:
+    case JobStatus.tooSmall:
       return new OSError(
         `file <${path}> size <${result.fileSize}> is smaller than the required mapping size ` +
           `<${(job.offset ?? 0) + job.nbytes}>`,
         { path, code: "too_small" },
       );
-    case STATUS.sourceShort:
+    case JobStatus.sourceShort:
       return new OSError(
         `${path} has ${result.fileSize} bytes: those to be copied end at ${(job.source?.offset ?? 0) + job.nbytes}`,
         { path, code: "too_small" },
       );
-    case STATUS.exists:
+    case JobStatus.exists:
       return new OSError(`The file ${path} already exists.`, { path, errno: 17, code: "EEXIST" });
-    case STATUS.symlink:
+    case JobStatus.symlink:
       return new OSError(`Refusing to write memory-mapped tensor through symlink ${path}.`, {
         path,
         code: "symlink",
       });
-    case STATUS.unsupported:
+    case JobStatus.unsupported:
       return new OSError("mapping files is not supported on this platform yet", {
         path,
         code: "unsupported",
       });
-    case STATUS.cancelled:
+    case JobStatus.cancelled:
       return new DOMException("The operation was aborted.", "AbortError");
-    case STATUS.notAFile:
+    case JobStatus.notAFile:
       return new OSError(`${path} is not a regular file`, { path, code: "not_a_file" });
-    case STATUS.memoryFault:
+    case JobStatus.memoryFault:
       return new OSError(`a mapped file lacks bytes that ${path} shares`, { path, code: "file_fault" });
-    case STATUS.badJob:
+    case JobStatus.badJob:
       return new OSError(`bad arguments for ${path}`, { path, code: "bad_job" });
     default:
       return systemError(-result.status, path);
@@ -189,12 +143,12 @@ export function jobError(job: FileJob, result: JobResult): Error {
 /** What the native library wrote into the row of a job. */
 export function resultAt(table: Float64Array, row: number): JobResult {
   return {
-    status: table[row + SLOT.status] as number,
-    address: table[row + SLOT.address] as number,
-    mapped: table[row + SLOT.mapped] as number,
-    fileSize: table[row + SLOT.fileSize] as number,
-    inode: table[row + SLOT.inode] as number,
-    ofSource: table[row + SLOT.sourceOffset] === -1,
+    status: table[row + JobField.status] as number,
+    address: table[row + JobField.address] as number,
+    mapped: table[row + JobField.mapped] as number,
+    fileSize: table[row + JobField.fileSize] as number,
+    inode: table[row + JobField.inode] as number,
+    ofSource: table[row + JobField.sourceOffset] === -1,
   };
 }
 
@@ -286,7 +240,7 @@ export class FileJobs {
       if (second !== undefined) names.push(second);
     }
     const paths = UTF8.encode(`${names.length === 1 ? names[0] : names.join("\0")}\0`);
-    const rows = Math.max(jobs.length, 1) * SLOTS;
+    const rows = Math.max(jobs.length, 1) * JOB_SIZE;
     const buffer = this.room(8 * rows + paths.length, background);
     this.table = new Float64Array(buffer, 0, rows).fill(0);
     this.address = addressOf(this.table);
@@ -299,21 +253,21 @@ export class FileJobs {
       return start;
     };
     for (const [i, job] of jobs.entries()) {
-      const row = i * SLOTS;
+      const row = i * JOB_SIZE;
       const path = next();
-      this.table[row + SLOT.path] = job.path === null ? 0 : path;
+      this.table[row + JobField.path] = job.path === null ? 0 : path;
       const hasSecond = job.source !== undefined || job.name !== undefined;
-      this.table[row + SLOT.data] = hasSecond ? next() : (job.data ?? 0);
-      this.table[row + SLOT.nbytes] = job.nbytes;
-      this.table[row + SLOT.flags] = job.flags;
-      this.table[row + SLOT.offset] = job.offset ?? 0;
-      this.table[row + SLOT.status] = STATUS.cancelled;
-      this.table[row + SLOT.sourceOffset] = job.source?.offset ?? 0;
+      this.table[row + JobField.data] = hasSecond ? next() : (job.data ?? 0);
+      this.table[row + JobField.nbytes] = job.nbytes;
+      this.table[row + JobField.flags] = job.flags;
+      this.table[row + JobField.offset] = job.offset ?? 0;
+      this.table[row + JobField.status] = JobStatus.cancelled;
+      this.table[row + JobField.sourceOffset] = job.source?.offset ?? 0;
     }
   }
 
   private rowAt(index: number): number {
-    return this.address + index * SLOTS * Float64Array.BYTES_PER_ELEMENT;
+    return this.address + index * JOB_SIZE * Float64Array.BYTES_PER_ELEMENT;
   }
 
   /** The copies of a batch in the order in which they lie in a room; their jobs are told where. */
@@ -327,7 +281,7 @@ export class FileJobs {
       const copy = copyFor(this.job(i), background);
       if (copy === null) continue;
       const address = room.address + at;
-      this.table[i * SLOTS + SLOT.data] = address;
+      this.table[i * JOB_SIZE + JobField.data] = address;
       if ("bytes" in copy) copyBytes(address, addressOf(copy.bytes) + copy.offset, copy.nbytes);
       else yield [copy, address];
       at += Math.ceil(copy.nbytes / COPY_ALIGNMENT) * COPY_ALIGNMENT;
@@ -454,7 +408,7 @@ export class FileJobs {
   }
 
   result(index: number): JobResult {
-    return resultAt(this.table, index * SLOTS);
+    return resultAt(this.table, index * JOB_SIZE);
   }
 
   /** Gives back every mapping of this batch: for a batch of which some job failed. */
@@ -462,7 +416,7 @@ export class FileJobs {
     for (let i = 0; i < this.jobs.length; i++) {
       const { address, mapped } = this.result(i);
       if (mapped > 0) native.zs_io_unmap(address, mapped);
-      this.table[i * SLOTS + SLOT.mapped] = 0;
+      this.table[i * JOB_SIZE + JobField.mapped] = 0;
     }
   }
 

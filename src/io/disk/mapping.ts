@@ -1,6 +1,8 @@
 // Mapped files as storages: bytes that the operating system reads when they are touched and writes back by itself.
+
 import { lstatSync, readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import { JobFlag } from "../../../generated/abi.ts";
 import { native } from "../../ffi/library.ts";
 import { collectYoung, ownMapping } from "../../ffi/memory.ts";
 import { forgetPages } from "../../ffi/system.ts";
@@ -8,7 +10,7 @@ import { Storage } from "../../tensor/storage.ts";
 import { guarded, systemError } from "../base/errors.ts";
 import { Slices } from "../base/slices.ts";
 import { discardPath } from "./durable.ts";
-import { type BackgroundOptions, type FileJob, FileJobs, JobFlag, type JobResult } from "./file-jobs.ts";
+import { type BackgroundOptions, type FileJob, FileJobs, type JobResult } from "./file-jobs.ts";
 
 /** How a file is mapped: read and write through, or read with changes kept private to this process. */
 export type MapMode = "r+" | "r" | "c";

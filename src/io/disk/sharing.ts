@@ -1,13 +1,15 @@
 // Mapped tensors as references: plain data that is posted to a Worker or a child process, which maps the same memory.
+
 import { fstatSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
+import { JobFlag } from "../../../generated/abi.ts";
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import { RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { numelOf } from "../../tensor/size.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeStrided, type Tensor } from "../../tensor/tensor.ts";
 import { FileNotFoundError, guarded, OSError } from "../base/errors.ts";
-import { FileJobs, JobFlag } from "./file-jobs.ts";
+import { FileJobs } from "./file-jobs.ts";
 import { type MapMode, mapFile, mapFlags, mappedFileOf, storageOf } from "./mapping.ts";
 
 /** The memory behind a reference. */

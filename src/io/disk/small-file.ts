@@ -1,14 +1,16 @@
 // Small files read whole with one native call, into room that is used again: directories of tensors have one per level.
+
 import { readFileSync } from "node:fs";
+import { JOB_SIZE, JobField, JobFlag } from "../../../generated/abi.ts";
 import { addressOf, native } from "../../ffi/library.ts";
 import { FormatError, guarded, OSError } from "../base/errors.ts";
-import { JobFlag, jobError, resultAt, SLOT, SLOTS } from "./file-jobs.ts";
+import { jobError, resultAt } from "./file-jobs.ts";
 
 const FIRST_ROOM = 64 * 1024;
 // Longer paths than the system takes are refused here already.
 const MAX_PATH = 4096;
 const UTF8 = new TextEncoder();
-const job = new Float64Array(SLOTS);
+const job = new Float64Array(JOB_SIZE);
 const name = new Uint8Array(MAX_PATH + 1);
 let room = new Uint8Array(FIRST_ROOM);
 
@@ -21,10 +23,10 @@ export function readSmallFile(path: string, limit: number): Uint8Array {
   name[written] = 0;
   for (;;) {
     job.fill(0);
-    job[SLOT.path] = addressOf(name);
-    job[SLOT.data] = addressOf(room);
-    job[SLOT.nbytes] = room.length;
-    job[SLOT.flags] = JobFlag.read;
+    job[JobField.path] = addressOf(name);
+    job[JobField.data] = addressOf(room);
+    job[JobField.nbytes] = room.length;
+    job[JobField.flags] = JobFlag.read;
     const failed = native.zs_io_run(addressOf(job), 1, 1);
     const result = resultAt(job, 0);
     if (failed !== 0) throw jobError({ path, flags: JobFlag.read, nbytes: room.length }, result);

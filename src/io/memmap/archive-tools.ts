@@ -1,4 +1,5 @@
 // From directories to archives and back, and checksums of archives that were written into.
+
 import {
   closeSync,
   existsSync,
@@ -14,6 +15,7 @@ import {
 } from "node:fs";
 import { totalmem } from "node:os";
 import { basename, dirname, join, sep } from "node:path";
+import { JobFlag } from "../../../generated/abi.ts";
 import { addressOf } from "../../ffi/library.ts";
 import { checkCall } from "../../tensor/checks.ts";
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
@@ -24,7 +26,7 @@ import { absolutePath } from "../base/paths.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 import { DirectoryLock } from "../disk/directory-lock.ts";
 import { realTarget } from "../disk/durable.ts";
-import { FileJobs, JobFlag } from "../disk/file-jobs.ts";
+import { FileJobs } from "../disk/file-jobs.ts";
 import { mapFile } from "../disk/mapping.ts";
 import type { TensorBytes } from "../disk/pieces.ts";
 import { blockBehind, nativeBytes } from "../disk/tensor-bytes.ts";

@@ -1,10 +1,12 @@
 // Makes saved tensors longer: files grow first, and only then the metadata of all levels says so.
+
 import { lstatSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { JobFlag } from "../../../generated/abi.ts";
 import { FormatError, guarded, systemError } from "../base/errors.ts";
 import { parsePythonJsonObject, pythonJsonStringify } from "../base/python-json.ts";
 import { discardPath, syncPath } from "../disk/durable.ts";
-import { FileJobs, JobFlag } from "../disk/file-jobs.ts";
+import { FileJobs } from "../disk/file-jobs.ts";
 import type { TensorBytes } from "../disk/pieces.ts";
 import { readSmallFile } from "../disk/small-file.ts";
 import { MAX_META_BYTES } from "./memmap-meta.ts";

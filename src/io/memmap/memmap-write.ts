@@ -1,6 +1,8 @@
 // Writes memory-mapped directories: one file per tensor, one `meta.json` per level, all files in one native batch.
+
 import { existsSync, mkdirSync, promises, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { JobFlag } from "../../../generated/abi.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { guarded } from "../base/errors.ts";
@@ -10,7 +12,7 @@ import { AtomicDirectory } from "../disk/atomic-directory.ts";
 import { checkFile, checkPlace, makeDirectory } from "../disk/directory-checks.ts";
 import { DirectoryLock } from "../disk/directory-lock.ts";
 import { discardEmpty, discardPath, inTurn, replaceFile, requireDescriptor, temporaryBeside } from "../disk/durable.ts";
-import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES, writing } from "../disk/file-jobs.ts";
+import { type BackgroundOptions, FileJobs, PART_BYTES, writing } from "../disk/file-jobs.ts";
 import {
   fileBehind,
   inodesOf,

@@ -1,4 +1,5 @@
 // Archives of arrays that are read while the program goes on.
+import { JobFlag } from "../../../generated/abi.ts";
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
 import { checkCall } from "../../tensor/checks.ts";
@@ -7,7 +8,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 import { Slices } from "../base/slices.ts";
-import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES } from "../disk/file-jobs.ts";
+import { type BackgroundOptions, FileJobs, PART_BYTES } from "../disk/file-jobs.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import { blockBehind } from "../disk/tensor-bytes.ts";
 import { alignmentOf, TensorFile } from "../disk/tensor-file.ts";

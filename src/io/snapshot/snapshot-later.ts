@@ -1,10 +1,12 @@
 // Snapshots that are written while the program goes on: aside first, with the manifest as the last file to be moved.
+
 import { join } from "node:path";
+import { JobFlag } from "../../../generated/abi.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../../tensor/tensor.ts";
 import { Slices } from "../base/slices.ts";
 import { replaceText } from "../disk/durable.ts";
-import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES, writing } from "../disk/file-jobs.ts";
+import { type BackgroundOptions, FileJobs, PART_BYTES, writing } from "../disk/file-jobs.ts";
 import type { TensorBytes } from "../disk/pieces.ts";
 import { StagedDirectory } from "../disk/staged-directory.ts";
 import { CopyRoom, copyInSlices } from "../disk/strided-bytes.ts";

@@ -1,7 +1,9 @@
 // Reads snapshots. Tensors are read straight into the memory of those that are there already, piece by piece, so that a
 // state larger than memory can be restored into mapped tensors.
+
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { JobFlag } from "../../../generated/abi.ts";
 import { Float } from "../../tensor/complex.ts";
 import { KeyError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { setOwn } from "../../tensor/objects.ts";
@@ -14,7 +16,7 @@ import { FileNotFoundError, FormatError } from "../base/errors.ts";
 import { isPlainObject } from "../base/python-json.ts";
 import { noteDict, noteFloat } from "../base/python-origin.ts";
 import type { Slices } from "../base/slices.ts";
-import { type BackgroundOptions, FileJobs, JobFlag } from "../disk/file-jobs.ts";
+import { type BackgroundOptions, FileJobs } from "../disk/file-jobs.ts";
 import { mappedFileOf } from "../disk/mapping.ts";
 import { blockBehind, isLent } from "../disk/tensor-bytes.ts";
 import { loadTorch } from "../torch/torch-file.ts";

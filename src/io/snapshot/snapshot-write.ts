@@ -1,6 +1,8 @@
 // Writes snapshots: what goes into the manifest, and which bytes go into which files.
+
 import { existsSync, lstatSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { JobFlag } from "../../../generated/abi.ts";
 import { Float, Int } from "../../tensor/complex.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
@@ -12,7 +14,7 @@ import { runSteps } from "../base/steps.ts";
 import { requireText } from "../base/well-formed.ts";
 import { DirectoryLock } from "../disk/directory-lock.ts";
 import { discardPath, replaceText, requireDescriptor, syncDirectories, syncPath, syncUpward } from "../disk/durable.ts";
-import { FileJobs, JobFlag, writing } from "../disk/file-jobs.ts";
+import { FileJobs, writing } from "../disk/file-jobs.ts";
 import { bytesToWrite, denseCopy } from "../disk/tensor-bytes.ts";
 import { saveTorch } from "../torch/torch-save.ts";
 import {

@@ -1,5 +1,7 @@
 // Files written whole: beside the target under another name, which takes its place when everything is there.
+
 import { dirname, resolve } from "node:path";
+import { JobFlag } from "../../../generated/abi.ts";
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
@@ -8,7 +10,7 @@ import { swept } from "../base/leftovers.ts";
 import { Slices } from "../base/slices.ts";
 import { runSteps, runStepsLater, type Steps, wait } from "../base/steps.ts";
 import { discarded, inTurn, replaced, synced, temporaryBeside } from "../disk/durable.ts";
-import { type BackgroundOptions, FileJobs, JobFlag, PART_BYTES, writing } from "../disk/file-jobs.ts";
+import { type BackgroundOptions, FileJobs, PART_BYTES, writing } from "../disk/file-jobs.ts";
 import type { TensorBytes } from "../disk/pieces.ts";
 import { type Piece, pieceBytes } from "../disk/pieces.ts";
 import { type ZipWriteEntry, type ZipWriteOptions, zipPiecesLater } from "../zip/zip-write.ts";

@@ -1,8 +1,8 @@
 // Tensors whose bytes are a mapped file or shared memory.
+import { JobFlag } from "../../../generated/abi.ts";
 import { repr } from "../../api/printing.ts";
 import { OSError } from "../../io/base/errors.ts";
 import { absolutePath } from "../../io/base/paths.ts";
-import { JobFlag } from "../../io/disk/file-jobs.ts";
 import {
   anonymousStorage,
   type MapMode,

@@ -25,10 +25,10 @@ export fn zs_init(wanted: u32, thread_count: u32) i32 {
     const best = isa.best();
     if (comptime isa.is_x86) {
         const chosen: isa.Level = switch (wanted) {
-            2 => .baseline,
-            3 => .avx2,
-            4 => .avx512,
-            0 => best,
+            abi.IsaLevel.baseline => .baseline,
+            abi.IsaLevel.avx2 => .avx2,
+            abi.IsaLevel.avx512 => .avx512,
+            abi.IsaLevel.best => best,
             else => return @intFromEnum(abi.Status.unsupported),
         };
         if (@intFromEnum(chosen) > @intFromEnum(best)) return @intFromEnum(abi.Status.unsupported);
@@ -39,7 +39,7 @@ export fn zs_init(wanted: u32, thread_count: u32) i32 {
             .avx512 => table_of("v4"),
         };
     } else {
-        if (wanted > 1) return @intFromEnum(abi.Status.unsupported);
+        if (wanted > abi.IsaLevel.neon) return @intFromEnum(abi.Status.unsupported);
         table = table_of("neon");
     }
     if (thread_count > 0) threads.set_num_threads(thread_count);
@@ -59,11 +59,11 @@ export fn zs_best_isa() u32 {
 export fn zs_kernel_code(wanted: u32, index: u32) f64 {
     if (index >= ops.kernels.len) return 0;
     const chosen = if (comptime isa.is_x86) switch (wanted) {
-        2 => table_of("v2"),
-        3 => table_of("v3"),
-        4 => table_of("v4"),
+        abi.IsaLevel.baseline => table_of("v2"),
+        abi.IsaLevel.avx2 => table_of("v3"),
+        abi.IsaLevel.avx512 => table_of("v4"),
         else => return 0,
-    } else if (wanted == 0) table_of("neon") else return 0;
+    } else if (wanted == abi.IsaLevel.neon) table_of("neon") else return 0;
     return @floatFromInt(chosen.code(index));
 }
 
@@ -153,7 +153,7 @@ export fn zs_clear_stack() void {
 }
 
 export fn zs_live_bytes() f64 {
-    return @floatFromInt(alloc.stat(0));
+    return @floatFromInt(alloc.stat(abi.MemoryStat.live));
 }
 
 export fn zs_stat(which: u32) f64 {

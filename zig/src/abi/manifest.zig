@@ -35,6 +35,26 @@ fn sizes_text() []const u8 {
     return s ++ "}";
 }
 
+fn codes_text(comptime T: type) []const u8 {
+    if (@typeInfo(T) == .@"enum") return enum_text(T);
+    var s: []const u8 = "{";
+    for (@typeInfo(T).@"struct".decls, 0..) |d, i| {
+        if (i > 0) s = s ++ ",";
+        s = s ++ "\"" ++ d.name ++ "\":" ++ number(@field(T, d.name));
+    }
+    return s ++ "}";
+}
+
+/// Every group of named numbers.
+fn groups_text() []const u8 {
+    var s: []const u8 = "{";
+    for (abi.codes, 0..) |name, i| {
+        if (i > 0) s = s ++ ",";
+        s = s ++ "\"" ++ name ++ "\":" ++ codes_text(@field(abi, name));
+    }
+    return s ++ "}";
+}
+
 fn kernels_text() []const u8 {
     var s: []const u8 = "[";
     for (ops.kernels, 0..) |k, i| {
@@ -49,5 +69,6 @@ pub const text: [:0]const u8 = blk: {
     break :blk "{\"hash\":\"" ++ ops.hash ++ "\",\"frame\":" ++ struct_text(abi.Frame) ++
         ",\"operand\":" ++ struct_text(abi.Operand) ++ ",\"dtypes\":" ++ enum_text(abi.DType) ++
         ",\"sizes\":" ++ sizes_text() ++ ",\"computes\":" ++ enum_text(abi.Compute) ++
-        ",\"statuses\":" ++ enum_text(abi.Status) ++ ",\"kernels\":" ++ kernels_text() ++ "}";
+        ",\"statuses\":" ++ enum_text(abi.Status) ++ ",\"job\":" ++ struct_text(abi.Job) ++
+        ",\"codes\":" ++ groups_text() ++ ",\"kernels\":" ++ kernels_text() ++ "}";
 };

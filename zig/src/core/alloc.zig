@@ -3,6 +3,7 @@
 //! statistics. Safe to call from any thread; the collector may release a block from a thread of its own.
 const std = @import("std");
 const builtin = @import("builtin");
+const abi = @import("abi");
 
 const small_limit = 1 << 20;
 const large_limit = 10 << 20;
@@ -301,12 +302,12 @@ pub fn stat(which: u32) usize {
     acquire();
     defer release();
     return switch (which) {
-        0 => live,
-        1 => peak,
-        2 => cached,
-        3 => allocations,
-        4 => frees,
-        5 => requested_live,
+        abi.MemoryStat.live => live,
+        abi.MemoryStat.peak => peak,
+        abi.MemoryStat.cached => cached,
+        abi.MemoryStat.allocations => allocations,
+        abi.MemoryStat.frees => frees,
+        abi.MemoryStat.requested => requested_live,
         else => 0,
     };
 }
@@ -325,18 +326,18 @@ pub fn set_fail_after(n: i64) void {
 }
 
 test "blocks are reused and counted" {
-    const before = stat(0);
+    const before = stat(abi.MemoryStat.live);
     const a = alloc(1000).?;
-    try std.testing.expectEqual(before + 1024, stat(0));
+    try std.testing.expectEqual(before + 1024, stat(abi.MemoryStat.live));
     dealloc(a);
     dealloc(a);
-    try std.testing.expectEqual(before, stat(0));
+    try std.testing.expectEqual(before, stat(abi.MemoryStat.live));
     const b = alloc(300).?;
     const c = alloc(1001).?;
     try std.testing.expectEqual(a, c);
     try std.testing.expect(keep_alive(b));
     dealloc(b);
-    try std.testing.expectEqual(before + 1536, stat(0));
+    try std.testing.expectEqual(before + 1536, stat(abi.MemoryStat.live));
     dealloc(b);
     dealloc(c);
 }
@@ -355,23 +356,23 @@ test "middle-sized blocks share chunks, which go when their last block does" {
 
 test "a parked block counts as free, and goes when its owner does" {
     empty_cache();
-    const before = stat(0);
+    const before = stat(abi.MemoryStat.live);
     const a = alloc(1000).?;
     try std.testing.expect(keep_alive(a));
     try std.testing.expect(!park(a));
     dealloc(a);
     try std.testing.expect(park(a));
     try std.testing.expect(!park(a));
-    try std.testing.expectEqual(before, stat(0));
-    try std.testing.expectEqual(1024, stat(2));
+    try std.testing.expectEqual(before, stat(abi.MemoryStat.live));
+    try std.testing.expectEqual(1024, stat(abi.MemoryStat.cached));
     empty_cache();
     try std.testing.expect(unpark(a));
-    try std.testing.expectEqual(before + 1024, stat(0));
-    try std.testing.expectEqual(0, stat(2));
+    try std.testing.expectEqual(before + 1024, stat(abi.MemoryStat.live));
+    try std.testing.expectEqual(0, stat(abi.MemoryStat.cached));
     try std.testing.expect(park(a));
     dealloc(a);
     dealloc(a);
-    try std.testing.expectEqual(1024, stat(2));
+    try std.testing.expectEqual(1024, stat(abi.MemoryStat.cached));
     try std.testing.expect(!unpark(a));
     try std.testing.expectEqual(a, alloc(1024).?);
     dealloc(a);

@@ -10,10 +10,6 @@ pub const Frame = abi.Frame;
 pub const Operand = abi.Operand;
 pub const max_rank = abi.max_rank;
 
-/// Operand flag bits.
-pub const flag_conj: u32 = 1;
-pub const flag_neg: u32 = 2;
-
 pub inline fn to_int(x: f64) i64 {
     return @intFromFloat(x);
 }

@@ -1,9 +1,14 @@
 //! Which instruction set this CPU has, and which one is in use.
 const builtin = @import("builtin");
+const abi = @import("abi");
 
 pub const is_x86 = builtin.cpu.arch == .x86_64;
 
-pub const Level = enum(u32) { baseline = 2, avx2 = 3, avx512 = 4 };
+pub const Level = enum(u32) {
+    baseline = abi.IsaLevel.baseline,
+    avx2 = abi.IsaLevel.avx2,
+    avx512 = abi.IsaLevel.avx512,
+};
 
 fn cpuid(leaf: u32, sub: u32) [4]u32 {
     var a: u32 = undefined;

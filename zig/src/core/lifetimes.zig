@@ -2,6 +2,9 @@
 //! gives a thread's handle back when it ends, however it ends. Files that an unfinished save left tell its thread.
 const builtin = @import("builtin");
 const std = @import("std");
+const abi = @import("abi");
+
+const State = abi.ThreadState;
 
 const Thread = extern struct {
     /// First, so that the other side can read it at the handle.
@@ -10,11 +13,6 @@ const Thread = extern struct {
     /// What the system calls it.
     id: std.Thread.Id,
 };
-
-const ended = 0;
-const living = 1;
-/// The thread has ended, and the runtime has not given back what it had.
-const kept = 2;
 
 var lock: std.atomic.Value(u32) = .init(0);
 var first: ?*Thread = null;
@@ -45,13 +43,13 @@ fn runs(id: std.Thread.Id) bool {
     return linux.errno(linux.tgkill(linux.getpid(), @intCast(id), @enumFromInt(0))) != .SRCH;
 }
 
-/// Whether the thread of this number goes on: one of the states above.
+/// Whether the thread of this number goes on: one of ThreadState.
 pub fn zs_thread_state(number: f64) callconv(.c) i32 {
     acquire();
     defer release();
     var at = first;
-    while (at) |t| : (at = t.next) if (t.number == number) return if (runs(t.id)) living else kept;
-    return ended;
+    while (at) |t| : (at = t.next) if (t.number == number) return if (runs(t.id)) State.living else State.kept;
+    return State.ended;
 }
 
 fn end(_: ?*anyopaque, handle: ?*anyopaque) callconv(.c) void {
@@ -83,7 +81,7 @@ test "a thread that has ended without giving its handle back" {
     const side = try std.Thread.spawn(.{}, Side.run, .{&handle});
     side.join();
     const thread: *Thread = @ptrFromInt(@as(usize, @intFromFloat(handle)));
-    try std.testing.expectEqual(kept, zs_thread_state(thread.number));
+    try std.testing.expectEqual(State.kept, zs_thread_state(thread.number));
     end(null, thread);
 }
 
@@ -94,8 +92,8 @@ test "threads live until their handles are given back" {
     const other: *Thread = @ptrFromInt(@as(usize, @intFromFloat(b)));
     const numbers = [2]f64{ thread.number, other.number };
     end(null, thread);
-    try std.testing.expectEqual(0, zs_thread_state(numbers[0]));
-    try std.testing.expectEqual(1, zs_thread_state(numbers[1]));
+    try std.testing.expectEqual(State.ended, zs_thread_state(numbers[0]));
+    try std.testing.expectEqual(State.living, zs_thread_state(numbers[1]));
     end(null, other);
-    try std.testing.expectEqual(0, zs_thread_state(numbers[1]));
+    try std.testing.expectEqual(State.ended, zs_thread_state(numbers[1]));
 }

@@ -346,8 +346,8 @@ pub fn flip_any(c: Compute, flags: u32, buffer: [*]u8, n: usize) void {
 
 /// Applies the conjugate and negative bits of an operand to its elements.
 pub noinline fn flip(comptime T: type, flags: u32, values: [*]T, n: usize) void {
-    const conj = flags & fr.flag_conj != 0;
-    const neg = flags & fr.flag_neg != 0;
+    const conj = flags & abi.OperandFlag.conj != 0;
+    const neg = flags & abi.OperandFlag.neg != 0;
     for (values[0..n]) |*x| {
         if (comptime dt.is_complex(T)) {
             if (conj) x.im = -x.im;

@@ -17,7 +17,7 @@ const grain = 16384;
 const first_index = 3;
 const none = std.math.maxInt(usize);
 
-const Mode = enum(u8) { assign = 0, add = 1, multiply = 2, maximum = 3, minimum = 4 };
+const Mode = abi.IndexMode;
 
 /// One index tensor and the dimension that it indexes.
 const Index = struct {
@@ -48,7 +48,7 @@ const Indices = struct {
     wrap: bool,
 
     fn init(f: *fr.Frame) ?Indices {
-        var s: Indices = .{ .wrap = fr.attr_bool(f, 0) };
+        var s: Indices = .{ .wrap = fr.attr_bool(f, abi.IndexAttr.wrap) };
         const n = fr.count(f);
         if (n <= first_index or n - first_index > fr.max_rank) return null;
         for (first_index..n) |k| {
@@ -318,7 +318,7 @@ pub fn put(f: *fr.Frame) abi.Status {
     const indices = Indices.init(f) orelse return .bad_argument;
     const wrong = indices.validate();
     if (wrong != none) return indices.report(f, wrong);
-    const mode: Mode = @enumFromInt(@as(u8, @intCast(fr.attr_int(f, 1))));
+    const mode: Mode = @enumFromInt(@as(u8, @intCast(fr.attr_int(f, abi.IndexAttr.mode))));
     var bad = std.atomic.Value(usize).init(none);
     const c: Call = .{
         .space = &space,

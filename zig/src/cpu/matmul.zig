@@ -87,8 +87,8 @@ pub fn gemm(f: *fr.Frame) abi.Status {
 }
 
 fn floats(comptime T: type, f: *fr.Frame, p: *const Product) void {
-    const alpha: T = @floatCast(fr.attr(f, 0));
-    const beta: T = @floatCast(fr.attr(f, 2));
+    const alpha: T = @floatCast(fr.attr(f, abi.MatmulAttr.alpha));
+    const beta: T = @floatCast(fr.attr(f, abi.MatmulAttr.beta));
     const c, const a, const b = .{ p.at(T, 0, 0), p.at(T, 1, 0), p.at(T, 2, 0) };
     const sc, const sa, const sb = p.strides;
     if (p.batch == 1) {
@@ -123,16 +123,16 @@ fn batches(comptime T: type, comptime Convert: type, f: *fr.Frame, p: *const Pro
             const c, const a, const b = .{ q.at(T, 0, i), q.at(T, 1, i), q.at(T, 2, i) };
             const sc, const sa, const sb = q.strides;
             if (Convert != void) {
-                const alpha: f32 = @floatCast(factors[0]);
-                const beta: f32 = @floatCast(factors[2]);
+                const alpha: f32 = @floatCast(factors[abi.MatmulAttr.alpha]);
+                const beta: f32 = @floatCast(factors[abi.MatmulAttr.beta]);
                 const m, const n, const k = .{ q.m, q.n, q.k };
                 _, const a1, const a2 = sa;
                 _, const b1, const b2 = sb;
                 _, const c1, const c2 = sc;
                 return generic.gemm_half(Convert, m, n, k, alpha, a, a1, a2, b, b1, b2, beta, c, c1, c2);
             }
-            const alpha = factor(T, factors[0], factors[1]);
-            const beta = factor(T, factors[2], factors[3]);
+            const alpha = factor(T, factors[abi.MatmulAttr.alpha], factors[abi.MatmulAttr.alpha + 1]);
+            const beta = factor(T, factors[abi.MatmulAttr.beta], factors[abi.MatmulAttr.beta + 1]);
             generic.gemm_generic(T, q.m, q.n, q.k, alpha, a, sa[1], sa[2], b, sb[1], sb[2], beta, c, sc[1], sc[2]);
         }
     };

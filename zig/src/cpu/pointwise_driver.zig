@@ -182,12 +182,14 @@ fn by_runs(
 }
 
 /// Bits of the first argument of the numbers-only call.
-const code_scalar = [3]u32{ 1 << 8, 1 << 9, 1 << 10 };
+const code_scalar = [3]u32{
+    abi.FastFlag.first_is_number, abi.FastFlag.second_is_number, abi.FastFlag.third_is_number,
+};
 const no_attrs: pw.Params.Attrs = @splat(0);
 
 /// The numbers-only call: operands without gaps in their native dtype, or one constant each.
 fn fast(specs: *const pw.Specs, code: u32, out: usize, in: *const [3]usize, n: usize) callconv(.c) abi.Status {
-    const c = code & 0xff;
+    const c = code & abi.FastFlag.compute_mask;
     const spec = (if (c < specs.native.len) specs.native[c] else null) orelse return .unsupported;
     const call: FastCall = .{ .spec = spec, .code = code, .out = out, .in = in };
     parallel.parallel_for(n, pw.grain, call, FastCall.span);

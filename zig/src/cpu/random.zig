@@ -1,6 +1,7 @@
 //! The CPU random number generator and its distributions. Numbers, the order in which they are drawn and their
 //! roundings are those of torch on x86-64 with AVX2 or later, bit for bit, whatever this build's instruction set.
 const std = @import("std");
+const abi = @import("abi");
 const half = @import("../core/half.zig");
 const normals = @import("random_normal.zig");
 const sampling = @import("random_sampling.zig");
@@ -9,8 +10,6 @@ pub const BFloat16 = half.BFloat16;
 pub const state_words = 624;
 const middle = 397;
 const native_little = @import("builtin").cpu.arch.endian() == .little;
-pub const state_bytes = 5056;
-pub const default_seed: u64 = 67280421310721;
 
 /// A mt19937 engine with the second half of the last Box-Muller pair.
 pub const Generator = extern struct {
@@ -215,7 +214,7 @@ pub const cumulative_distribution = sampling.cumulative_distribution;
 pub const multinomial_with_replacement = sampling.multinomial_with_replacement;
 
 /// torch's get_rng_state(): every word widened to 64 bits, then the cached normals.
-pub fn get_state(g: *const Generator, out: *[state_bytes]u8) void {
+pub fn get_state(g: *const Generator, out: *[abi.GeneratorBytes.state]u8) void {
     @memset(out, 0);
     put(u64, out, 0, g.seed_value);
     put(u32, out, 8, g.left);
@@ -228,7 +227,7 @@ pub fn get_state(g: *const Generator, out: *[state_bytes]u8) void {
     out[5052] = @intFromBool(g.has_next_float_normal);
 }
 /// Takes over such bytes; false, and nothing changed, when they are no valid state.
-pub fn set_state(g: *Generator, in: *const [state_bytes]u8) bool {
+pub fn set_state(g: *Generator, in: *const [abi.GeneratorBytes.state]u8) bool {
     const left = get(u32, in, 8);
     const next = get(u64, in, 16);
     if (get(u32, in, 12) != 1 or left == 0 or left > state_words or next > state_words) return false;
@@ -244,10 +243,10 @@ pub fn set_state(g: *Generator, in: *const [state_bytes]u8) bool {
     g.next_float_normal = if (g.has_next_float_normal) @bitCast(get(u32, in, 5048)) else 0;
     return true;
 }
-fn put(comptime U: type, out: *[state_bytes]u8, at: usize, value: U) void {
+fn put(comptime U: type, out: *[abi.GeneratorBytes.state]u8, at: usize, value: U) void {
     std.mem.writeInt(U, out[at..][0..@sizeOf(U)], value, .little);
 }
-fn get(comptime U: type, in: *const [state_bytes]u8, at: usize) U {
+fn get(comptime U: type, in: *const [abi.GeneratorBytes.state]u8, at: usize) U {
     return std.mem.readInt(U, in[at..][0..@sizeOf(U)], .little);
 }
 
@@ -289,7 +288,7 @@ test "state round trip, and refused states" {
     seed(&g, 3);
     var x: [5]f32 = undefined;
     normal(f32, &g, &x, 5, 0, 1);
-    var bytes: [state_bytes]u8 = undefined;
+    var bytes: [abi.GeneratorBytes.state]u8 = undefined;
     get_state(&g, &bytes);
     seed(&h, 9);
     try std.testing.expect(set_state(&h, &bytes));

@@ -7,19 +7,18 @@ const fr = @import("../core/frame.zig");
 const half = @import("../core/half.zig");
 const iter = @import("../core/iter.zig");
 const random = @import("random.zig");
+const Attr = abi.RandomAttr;
 
 const Generator = random.Generator;
 const Frame = fr.Frame;
 const chunk = 512;
 
-/// Bytes that TypeScript reserves for a state.
-pub const reserved_bytes = 4096;
 comptime {
-    if (@sizeOf(Generator) > reserved_bytes) @compileError("the generator outgrew its block");
+    if (@sizeOf(Generator) > abi.GeneratorBytes.reserved) @compileError("the generator outgrew its block");
 }
 
 fn generator(f: *const Frame) *Generator {
-    return @ptrFromInt(fr.to_usize(fr.attr(f, 0)));
+    return @ptrFromInt(fr.to_usize(fr.attr(f, Attr.generator)));
 }
 
 /// The 64 bits that operand `i` points at.
@@ -113,7 +112,7 @@ pub fn uniform(f: *Frame) abi.Status {
             random.uniform(T, s.g, out, n, s.from, s.to);
         }
     };
-    return floating(f, Filler{ .g = generator(f), .from = fr.attr(f, 1), .to = fr.attr(f, 2) });
+    return floating(f, Filler{ .g = generator(f), .from = fr.attr(f, Attr.first), .to = fr.attr(f, Attr.second) });
 }
 
 /// Attributes 1 to 3: mean, standard deviation, whether the output is contiguous (which decides the rule).
@@ -130,9 +129,9 @@ pub fn normal(f: *Frame) abi.Status {
     };
     const filler: Filler = .{
         .g = generator(f),
-        .mean = fr.attr(f, 1),
-        .std_dev = fr.attr(f, 2),
-        .blocks = fr.attr_bool(f, 3),
+        .mean = fr.attr(f, Attr.first),
+        .std_dev = fr.attr(f, Attr.second),
+        .blocks = fr.attr_bool(f, Attr.third),
     };
     // The rule of blocks sees the whole output at once.
     var space: iter.Space = undefined;
@@ -151,7 +150,7 @@ pub fn log_normal(f: *Frame) abi.Status {
             random.log_normal(T, s.g, out, n, s.mean, s.std_dev);
         }
     };
-    return floating(f, Filler{ .g = generator(f), .mean = fr.attr(f, 1), .std_dev = fr.attr(f, 2) });
+    return floating(f, Filler{ .g = generator(f), .mean = fr.attr(f, Attr.first), .std_dev = fr.attr(f, Attr.second) });
 }
 
 /// Attribute 1: the rate.
@@ -163,7 +162,7 @@ pub fn exponential(f: *Frame) abi.Status {
             random.exponential(T, s.g, out, n, s.rate);
         }
     };
-    return floating(f, Filler{ .g = generator(f), .rate = fr.attr(f, 1) });
+    return floating(f, Filler{ .g = generator(f), .rate = fr.attr(f, Attr.first) });
 }
 
 /// Attributes 1 and 2: median, sigma.
@@ -176,7 +175,7 @@ pub fn cauchy(f: *Frame) abi.Status {
             random.cauchy(T, s.g, out, n, s.median, s.sigma);
         }
     };
-    return floating(f, Filler{ .g = generator(f), .median = fr.attr(f, 1), .sigma = fr.attr(f, 2) });
+    return floating(f, Filler{ .g = generator(f), .median = fr.attr(f, Attr.first), .sigma = fr.attr(f, Attr.second) });
 }
 
 /// Attribute 1: the probability, between 0 and 1.
@@ -188,7 +187,7 @@ pub fn geometric(f: *Frame) abi.Status {
             random.geometric(T, s.g, out, n, s.p);
         }
     };
-    const filler: Filler = .{ .g = generator(f), .p = fr.attr(f, 1) };
+    const filler: Filler = .{ .g = generator(f), .p = fr.attr(f, Attr.first) };
     switch (fr.view(f, 0).dtype) {
         inline .uint8, .int8, .int16, .int32, .int64, .float16, .bfloat16, .float32, .float64 => |d| {
             spread(Element(d), f, filler);
@@ -207,7 +206,7 @@ pub fn bernoulli(f: *Frame) abi.Status {
             random.bernoulli(T, s.g, out, n, s.p);
         }
     };
-    return bits(f, Filler{ .g = generator(f), .p = fr.attr(f, 1) });
+    return bits(f, Filler{ .g = generator(f), .p = fr.attr(f, Attr.first) });
 }
 
 /// Operands 1 and 2: the least number and how many there are, as 64-bit words.
@@ -399,19 +398,19 @@ pub fn initial_seed(f: *Frame) abi.Status {
     return .ok;
 }
 
-fn state_block(f: *Frame) *[random.state_bytes]u8 {
-    return fr.view(f, 0).data[0..random.state_bytes];
+fn state_block(f: *Frame) *[abi.GeneratorBytes.state]u8 {
+    return fr.view(f, 0).data[0..abi.GeneratorBytes.state];
 }
 
 /// Operand 0: dense bytes for the state.
 pub fn get_state(f: *Frame) abi.Status {
-    if (fr.view(f, 0).numel() != random.state_bytes) return .bad_argument;
+    if (fr.view(f, 0).numel() != abi.GeneratorBytes.state) return .bad_argument;
     random.get_state(generator(f), state_block(f));
     return .ok;
 }
 
 /// Operand 0: the bytes of a state.
 pub fn set_state(f: *Frame) abi.Status {
-    if (fr.view(f, 0).numel() != random.state_bytes) return .bad_argument;
+    if (fr.view(f, 0).numel() != abi.GeneratorBytes.state) return .bad_argument;
     return if (random.set_state(generator(f), state_block(f))) .ok else .bad_argument;
 }

@@ -56,8 +56,8 @@ pub fn spaced(f: *fr.Frame) abi.Status {
     if (n == 0) return .ok;
     const start = fr.view(f, 1).ptr([2]f64)[0];
     const end = fr.view(f, 2).ptr([2]f64)[0];
-    const powers = fr.attr_bool(f, 0);
-    const base = fr.attr(f, 1);
+    const powers = fr.attr_bool(f, abi.RangeAttr.powers);
+    const base = fr.attr(f, abi.RangeAttr.base);
     switch (out.dtype) {
         .bool => return .unsupported,
         inline .complex64, .complex128 => |d| {

@@ -6,6 +6,7 @@ const dt = @import("../core/dtype.zig");
 const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
 const pw = @import("pointwise.zig");
+const Attr = abi.CloseAttr;
 
 const Compute = abi.Compute;
 
@@ -22,16 +23,17 @@ pub const isclose = struct {
     pub inline fn apply(comptime c: Compute, p: pw.Params, a: dt.Computed(c), b: dt.Computed(c)) u8 {
         const complex = comptime dt.is_complex(dt.Computed(c));
         const R = if (complex) @TypeOf(a.re) else dt.Computed(c);
-        const rtol: R = @floatCast(p.attrs[0]);
-        const atol: R = @floatCast(p.attrs[1]);
+        const rtol: R = @floatCast(p.attrs[Attr.rtol]);
+        const atol: R = @floatCast(p.attrs[Attr.atol]);
+        const nans = p.attrs[Attr.equal_nan] != 0;
         if (complex) {
             if (a.re == b.re and a.im == b.im) return 1;
-            if (p.attrs[2] != 0 and (a.re != a.re or a.im != a.im) and (b.re != b.re or b.im != b.im)) return 1;
+            if (nans and (a.re != a.re or a.im != a.im) and (b.re != b.re or b.im != b.im)) return 1;
             const distance = std.math.hypot(a.re - b.re, a.im - b.im);
             return close(R, distance, atol + std.math.hypot(rtol * b.re, rtol * b.im));
         }
         if (a == b) return 1;
-        if (p.attrs[2] != 0 and a != a and b != b) return 1;
+        if (nans and a != a and b != b) return 1;
         return close(R, @abs(a - b), atol + @abs(rtol * b));
     }
     inline fn close(comptime R: type, distance: R, allowed: R) u8 {

@@ -9,6 +9,7 @@ const loops = @import("reduce_inner.zig");
 const panel = @import("panel.zig");
 const parallel = @import("../core/parallel.zig");
 const plans = @import("reduce_plan.zig");
+const Attr = abi.ReduceAttr;
 
 const Inner = loops.Inner;
 const Plan = plans.Plan;
@@ -68,7 +69,7 @@ inline fn few(inner: *const Inner, f: *fr.Frame) bool {
     if (n == 0) return false;
     const to = fr.view(f, 0).data;
     inner.dense(to, fr.view(f, 1).data, n);
-    if (f.attrs[0] != 0) if (inner.divide) |divide| divide(to, 1, f.attrs[1]);
+    if (f.attrs[Attr.divides] != 0) if (inner.divide) |divide| divide(to, 1, f.attrs[Attr.divisor]);
     return true;
 }
 
@@ -129,7 +130,7 @@ const Job = struct {
     }
 
     fn store(j: *Job, walk: *const Walk, acc: [*]u8, n: usize) void {
-        if (j.f.attrs[0] != 0) if (j.inner.divide) |divide| divide(acc, n, j.f.attrs[1]);
+        if (j.f.attrs[Attr.divides] != 0) if (j.inner.divide) |divide| divide(acc, n, j.f.attrs[Attr.divisor]);
         const dst = fr.view(j.f, 0);
         const to = element(dst.data, walk.out[0], dt.size_of(dst.dtype));
         const stride = if (j.plan.columns) j.plan.kept.out[0][0] else 1;

@@ -93,8 +93,8 @@ const Job = struct {
     }
 
     fn store(j: Job, walk: *const Walk, states: [*]const State, n: usize) void {
-        const root = j.f.attrs[0] != 0;
-        const divisor = j.f.attrs[1];
+        const root = j.f.attrs[abi.MomentsAttr.root] != 0;
+        const divisor = j.f.attrs[abi.MomentsAttr.divisor];
         for (0..n) |i| {
             const k: isize = @intCast(i);
             const s = states[i];

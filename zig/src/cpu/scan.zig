@@ -124,7 +124,7 @@ fn run(all: *const Loops, f: *fr.Frame) abi.Status {
     const c: usize = @intFromFloat(f.compute);
     const loop = (if (c < all.len) all[c] else null) orelse return .unsupported;
     const src = fr.view(f, 1);
-    const dim = fr.to_usize(f.attrs[0]);
+    const dim = fr.to_usize(f.attrs[abi.ScanAttr.dim]);
     if (dim >= src.rank) return .bad_argument;
     var plan: Plan = undefined;
     plan.open_lines(f, 1, 1, dim, max_width);

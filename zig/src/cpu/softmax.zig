@@ -40,7 +40,7 @@ const Layout = struct {
 
     fn of(f: *fr.Frame, operands: usize) ?Layout {
         const first = fr.view(f, 0);
-        const dim = fr.attr_int(f, 0);
+        const dim = fr.attr_int(f, abi.SoftmaxAttr.dim);
         if (dim < 0 or (dim >= first.rank and first.rank != 0)) return null;
         var l: Layout = .{};
         for (0..first.rank) |d| {

@@ -27,7 +27,7 @@ fn start(f: *fr.Frame, partial: bool) abi.Status {
             const Key = comptime keys.KeyOf(d);
             if (Key == null) return .unsupported;
             const K = Key.?;
-            const descending = f.attrs[1] != 0;
+            const descending = f.attrs[abi.SortAttr.descending] != 0;
             const read = if (descending) keys.reader(d, K, true) else keys.reader(d, K, false);
             return Lines(K).run(f, read, keys.key_bits(d), partial);
         },
@@ -53,12 +53,12 @@ fn Lines(comptime K: type) type {
 
         fn run(f: *fr.Frame, read: keys.Reader(K), bits: u32, partial: bool) abi.Status {
             const src = fr.view(f, 2);
-            const dim = fr.to_usize(f.attrs[0]);
+            const dim = fr.to_usize(f.attrs[abi.SortAttr.dim]);
             if (dim >= src.rank) return .bad_argument;
             var plan: Plan = undefined;
             plan.open_lines(f, 2, 2, dim, 1);
             const n = plan.reduced.total;
-            const wanted = if (partial) fr.to_usize(f.attrs[2]) else n;
+            const wanted = if (partial) fr.to_usize(f.attrs[abi.SortAttr.wanted]) else n;
             if (wanted > n or n > std.math.maxInt(u32)) return .bad_argument;
             if (plan.kept.total == 0 or wanted == 0) return .ok;
             var failed: std.atomic.Value(bool) = .init(false);

@@ -1,8 +1,11 @@
 //! CUDA through its driver library alone, which is looked for when somebody asks: nothing links it, so that the same
 //! zensor runs with and without a GPU, and no toolkit is needed.
 const std = @import("std");
+const abi = @import("abi");
 const builtin = @import("builtin");
 const Library = @import("loader.zig").Library;
+
+const Code = abi.CudaStatus;
 
 /// The driver's result codes; 0 is success.
 const Result = c_int;
@@ -27,12 +30,6 @@ const Functions = struct {
     MemGetInfo_v2: *const fn (free: *usize, total: *usize) callconv(.c) Result,
 };
 
-/// What zs_cuda_open returns when the driver itself could not be asked.
-const no_library: i32 = -1;
-const missing_symbol: i32 = -2;
-/// A call before a successful zs_cuda_open.
-const not_open: i32 = -3;
-
 const default_names: []const [*:0]const u8 = switch (builtin.os.tag) {
     .windows => &.{"nvcuda.dll"},
     .linux => &.{ "libcuda.so.1", "libcuda.so" },
@@ -42,17 +39,17 @@ const default_names: []const [*:0]const u8 = switch (builtin.os.tag) {
 const State = enum(u32) { unknown, opening, open, failed };
 
 var state: std.atomic.Value(State) = .init(.unknown);
-var failure: i32 = no_library;
+var failure: i32 = Code.no_library;
 var driver: Functions = undefined;
 
 fn open(path: ?[*:0]const u8) i32 {
     const library = if (path) |p| Library.open(p) else for (default_names) |name| {
         if (Library.open(name)) |found| break found;
     } else null;
-    const l = library orelse return no_library;
+    const l = library orelse return Code.no_library;
     if (!l.bind(Functions, "cu", &driver)) {
         l.close();
-        return missing_symbol;
+        return Code.missing_function;
     }
     // From here on the library stays loaded: a driver that was initialised cannot be unloaded safely.
     return driver.Init(0);
@@ -75,7 +72,7 @@ pub fn zs_cuda_open(path: ?[*:0]const u8) callconv(.c) i32 {
 
 /// The driver's codes are positive: below zero they are told from a value.
 fn negative(result: i32) i32 {
-    return if (result > 0) -1000 - result else result;
+    return if (result > 0) Code.driver_code - result else result;
 }
 
 fn is_open() bool {
@@ -84,7 +81,7 @@ fn is_open() bool {
 
 /// The number of devices, or a negative code.
 pub fn zs_cuda_device_count() callconv(.c) i32 {
-    if (!is_open()) return not_open;
+    if (!is_open()) return Code.not_open;
     var count: c_int = 0;
     const result = driver.DeviceGetCount(&count);
     return if (result == 0) count else negative(result);
@@ -92,14 +89,14 @@ pub fn zs_cuda_device_count() callconv(.c) i32 {
 
 /// The driver's CUDA version as 1000 * major + 10 * minor, or a negative code.
 pub fn zs_cuda_driver_version() callconv(.c) i32 {
-    if (!is_open()) return not_open;
+    if (!is_open()) return Code.not_open;
     var version: c_int = 0;
     const result = driver.DriverGetVersion(&version);
     return if (result == 0) version else negative(result);
 }
 
 fn device_at(index: u32, device: *Device) i32 {
-    if (!is_open()) return not_open;
+    if (!is_open()) return Code.not_open;
     // The driver takes a signed number; what does not fit it is an ordinal that does not exist.
     const ordinal = std.math.cast(c_int, index) orelse std.math.maxInt(c_int);
     return driver.DeviceGet(device, ordinal);
@@ -107,7 +104,7 @@ fn device_at(index: u32, device: *Device) i32 {
 
 /// Writes the device's name, NUL-terminated.
 pub fn zs_cuda_device_name(index: u32, to: [*]u8, capacity: u32) callconv(.c) i32 {
-    if (capacity == 0) return not_open;
+    if (capacity == 0) return Code.not_open;
     var device: Device = undefined;
     const result = device_at(index, &device);
     if (result != 0) return result;
@@ -184,16 +181,16 @@ pub fn zs_cuda_error_text(code: i32) callconv(.c) [*:0]const u8 {
 }
 
 test "without a driver every question has an answer" {
-    try std.testing.expectEqual(no_library, zs_cuda_open("libzensor-no-such-driver.so.1"));
-    try std.testing.expectEqual(no_library, zs_cuda_open(null));
-    try std.testing.expectEqual(not_open, zs_cuda_device_count());
-    try std.testing.expectEqual(not_open, zs_cuda_driver_version());
+    try std.testing.expectEqual(Code.no_library, zs_cuda_open("libzensor-no-such-driver.so.1"));
+    try std.testing.expectEqual(Code.no_library, zs_cuda_open(null));
+    try std.testing.expectEqual(Code.not_open, zs_cuda_device_count());
+    try std.testing.expectEqual(Code.not_open, zs_cuda_driver_version());
     var name: [8]u8 = undefined;
-    try std.testing.expectEqual(not_open, zs_cuda_device_name(0, &name, name.len));
+    try std.testing.expectEqual(Code.not_open, zs_cuda_device_name(0, &name, name.len));
     try std.testing.expect(zs_cuda_total_memory(0) < 0);
-    try std.testing.expectEqual(not_open, zs_cuda_attribute(0, 75));
-    try std.testing.expectEqual(not_open, zs_cuda_synchronize(0));
+    try std.testing.expectEqual(Code.not_open, zs_cuda_attribute(0, 75));
+    try std.testing.expectEqual(Code.not_open, zs_cuda_synchronize(0));
     var numbers: [2]f64 = undefined;
-    try std.testing.expectEqual(not_open, zs_cuda_memory_info(0, &numbers));
+    try std.testing.expectEqual(Code.not_open, zs_cuda_memory_info(0, &numbers));
     try std.testing.expect(std.mem.len(zs_cuda_error_text(2)) > 0);
 }

@@ -24,8 +24,8 @@ const sizeOf = transfer.sizeOf;
 
 fn openStatus(flags: u32) f64 {
     const code = lastError();
-    if (code == errnoOf(.EXIST)) return jb.status_exists;
-    if (flags & Flag.no_follow != 0 and code == errnoOf(.LOOP)) return jb.status_symlink;
+    if (code == errnoOf(.EXIST)) return jb.Status.exists;
+    if (flags & Flag.no_follow != 0 and code == errnoOf(.LOOP)) return jb.Status.symlink;
     return code;
 }
 
@@ -111,7 +111,7 @@ fn openForJob(job: *Job, path: [*:0]const u8, flags: u32, wanted: ?usize) Failur
     errdefer _ = c.close(fd);
     var size = sizeOf(fd);
     if (size < 0 or size == std.math.maxInt(i64)) {
-        job.status = jb.status_not_a_file;
+        job.status = jb.Status.not_a_file;
         return error.Failed;
     }
     if (flags & Flag.replace != 0 and size != 0 and (wanted == null or size != @as(i64, @intCast(wanted.?)))) {
@@ -178,7 +178,7 @@ fn fillDescriptor(job: *Job, fd: c_int, flags: u32, wanted: ?usize, offset: usiz
         const end: f64 = @floatFromInt(offset + nbytes);
         if (job.file_size < end) {
             if (flags & Flag.grow == 0 and !anonymous) {
-                job.status = jb.status_too_small;
+                job.status = jb.Status.too_small;
                 return error.Failed;
             }
             try resize(job, fd, offset + nbytes);
@@ -196,7 +196,7 @@ fn runJob(job: *Job) bool {
     job.mapped = 0;
     job.inode = 0;
     if (!posix_host) {
-        job.status = jb.status_unsupported;
+        job.status = jb.Status.unsupported;
         return false;
     }
     runPosix(job) catch return false;
@@ -217,7 +217,7 @@ const Batch = struct {
             const i = self.next.fetchAdd(1, .monotonic);
             if (i >= self.count) return;
             if (self.cancelled.load(.monotonic)) {
-                self.jobs[i].status = jb.status_cancelled;
+                self.jobs[i].status = jb.Status.cancelled;
                 _ = self.failed.fetchAdd(1, .monotonic);
             } else if (!runJob(&self.jobs[i])) {
                 _ = self.failed.fetchAdd(1, .monotonic);
@@ -368,9 +368,9 @@ pub fn zs_release_batch_function() callconv(.c) f64 {
 }
 
 fn unmap(address: usize, nbytes: usize) i32 {
-    if (!posix_host) return @intFromFloat(jb.status_unsupported);
+    if (!posix_host) return @intFromFloat(jb.Status.unsupported);
     if (address == 0 or nbytes == 0) return 0;
-    if (address % std.heap.pageSize() != 0) return @intFromFloat(jb.status_bad_job);
+    if (address % std.heap.pageSize() != 0) return @intFromFloat(jb.Status.bad_job);
     return mappings.drop(address, nbytes);
 }
 
@@ -419,7 +419,7 @@ pub fn zs_release_mapping_function() callconv(.c) f64 {
 
 /// Writes changed pages of a shared mapping to its file and waits.
 pub fn zs_io_sync(address: f64, nbytes: f64) callconv(.c) i32 {
-    if (!posix_host) return @intFromFloat(jb.status_unsupported);
+    if (!posix_host) return @intFromFloat(jb.Status.unsupported);
     const a = whole(address) orelse return -1;
     const n = whole(nbytes) orelse return -1;
     const page = std.heap.pageSize();
@@ -431,9 +431,9 @@ pub fn zs_io_sync(address: f64, nbytes: f64) callconv(.c) i32 {
 
 /// Reserves an address range without access rights; unmap gives it back. Negative: -errno.
 pub fn zs_io_reserve(nbytes: f64) callconv(.c) f64 {
-    if (!posix_host) return jb.status_unsupported;
-    const n = whole(nbytes) orelse return jb.status_bad_job;
-    if (n == 0) return jb.status_bad_job;
+    if (!posix_host) return jb.Status.unsupported;
+    const n = whole(nbytes) orelse return jb.Status.bad_job;
+    if (n == 0) return jb.Status.bad_job;
     var m: c.MAP = .{ .TYPE = .PRIVATE, .ANONYMOUS = true };
     if (@hasField(c.MAP, "NORESERVE")) m.NORESERVE = true;
     const address = c.mmap(null, n, .{}, m, -1, 0);
@@ -481,8 +481,8 @@ test "write, map, grow and refuse" {
     jobs[2].data = at(text);
     try std.testing.expectEqual(@as(i32, 2), zs_io_run(at(&jobs), 3, 1));
     try std.testing.expectEqual(@as(f64, 0), jobs[0].status);
-    try std.testing.expectEqual(jb.status_too_small, jobs[1].status);
-    try std.testing.expectEqual(jb.status_exists, jobs[2].status);
+    try std.testing.expectEqual(jb.Status.too_small, jobs[1].status);
+    try std.testing.expectEqual(jb.Status.exists, jobs[2].status);
     const mapped: [*]const u8 = @ptrFromInt(@as(usize, @intFromFloat(jobs[0].address)));
     try std.testing.expectEqualStrings(text, mapped[0..5]);
     try std.testing.expectEqual(@as(i32, 0), zs_io_unmap(jobs[0].address, jobs[0].mapped));

@@ -43,7 +43,7 @@ fn remember(fd: c_int) void {
 /// Opens a directory and locks it, without waiting. Returns the descriptor that `zs_io_unlock` takes, or -errno:
 /// EWOULDBLOCK (EAGAIN) when somebody else has it.
 pub fn zs_io_lock(path: f64) callconv(.c) i32 {
-    if (!posix_host) return @intFromFloat(jb.status_unsupported);
+    if (!posix_host) return @intFromFloat(jb.Status.unsupported);
     const address = jb.whole(path) orelse return -1;
     if (address == 0) return -1;
     const o: c.O = .{ .CLOEXEC = true, .DIRECTORY = true };

@@ -37,7 +37,7 @@ fn memoryFailed(job: *Job, memory: [*]const u8, fills: bool) Failure {
         const byte: *volatile u8 = @constCast(&memory[0]);
         const held = byte.*;
         if (fills) byte.* = held;
-        if (mappings.faulted()) job.status = jb.status_memory_fault;
+        if (mappings.faulted()) job.status = jb.Status.memory_fault;
     }
     return error.Failed;
 }
@@ -97,10 +97,10 @@ pub fn copyAll(job: *Job, fd: c_int, nbytes: usize, offset: usize) Failure!void 
     if (source < 0) return sourceFailed(job, lastError());
     defer _ = c.close(source);
     const size = sizeOf(source);
-    if (size < 0 or size == std.math.maxInt(i64)) return sourceFailed(job, jb.status_not_a_file);
+    if (size < 0 or size == std.math.maxInt(i64)) return sourceFailed(job, jb.Status.not_a_file);
     if (@as(usize, @intCast(size)) < from or @as(usize, @intCast(size)) - from < nbytes) {
         job.file_size = @floatFromInt(size);
-        return sourceFailed(job, jb.status_source_short);
+        return sourceFailed(job, jb.Status.source_short);
     }
     var done: usize = if (builtin.os.tag == .linux) try copyInKernel(job, source, fd, nbytes, from, offset) else 0;
     if (done < nbytes) {
@@ -113,7 +113,7 @@ pub fn copyAll(job: *Job, fd: c_int, nbytes: usize, offset: usize) Failure!void 
             const n = c.pread(source, room.ptr, @min(room.len, nbytes - done), @intCast(from + done));
             if (n < 0 and c._errno().* == @intFromEnum(c.E.INTR)) continue;
             if (n < 0) return sourceFailed(job, lastError());
-            if (n == 0) return sourceFailed(job, jb.status_source_short);
+            if (n == 0) return sourceFailed(job, jb.Status.source_short);
             try writeAll(job, fd, room.ptr, @intCast(n), offset + done);
             done += @intCast(n);
         }
