@@ -25,6 +25,10 @@ const BANNED: readonly [RegExp, string][] = [
   [new RegExp(`\\bthis ${"session"}\\b`, "i"), "talk about how the code was made: say what the code does"],
 ];
 
+/** Rooms in which the compiler sees every type: what a collection is, its class and its `_kind` say. */
+const TYPED = /^src\/(tensordict|cli|nn|io)\//;
+const BLIND_CAST = /\bas (unknown|never|any) as\b/;
+
 /** Control and invisible format characters; tabs are the formatter's business, carriage returns have a rule below. */
 const CONTROL = /(?![\t\r])[\p{Cc}\p{Cf}]/u;
 
@@ -59,6 +63,9 @@ function checkCode(file: string, text: string, lines: readonly string[]): Violat
     add(1, "a generated file belongs in generated/; a hand-written one does not claim to be generated");
   }
   lines.forEach((line, index) => {
+    if (TYPED.test(file) && BLIND_CAST.test(line)) {
+      add(index + 1, "a cast past the compiler: narrow with a type guard, or give the function the type it returns");
+    }
     // A line that is one long word, such as an address, cannot be broken; nor can what the seeds' documents print.
     if (file.startsWith("test/seeds/")) return;
     if (line.length <= MAX_COLUMNS || [...line].length <= MAX_COLUMNS) return;

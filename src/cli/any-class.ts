@@ -23,14 +23,14 @@ class AnyClass extends TensorClassBase {
     this._map.set(key, entry);
   }
   override _like(entries: Map<string, Entry>, state: NewState): Td {
-    return new AnyClass(this.simpleName, entries, state, this._qualifiedName) as unknown as Td;
+    return new AnyClass(this.simpleName, entries, state, this._qualifiedName) as Td;
   }
 }
 
 /** Tensorclasses in files that are opened until the end of the block are taken, whatever their fields. */
 export function openAnyClass(): Disposable {
   acceptUnknownClasses((name) => ({
-    _wrap: (entries, state, qualified) => new AnyClass(name, entries, state, qualified) as unknown as Td,
+    _wrap: (entries, state, qualified) => new AnyClass(name, entries, state, qualified) as Td,
   }));
   return { [Symbol.dispose]: () => acceptUnknownClasses(null) };
 }

@@ -96,7 +96,7 @@ function plainLoop(nbytes: number): Subject {
 function subjects(tensors: Tensors, nbytes: number): Subject[] {
   const td = new TensorDict(tensors);
   const room = zeros([TENSOR_BYTES / 4]);
-  const entries = (loaded: TensorDict) => [...loaded.values()] as unknown as Tensor[];
+  const entries = (loaded: TensorDict) => [...loaded.values()] as Tensor[];
   return [
     plainLoop(nbytes),
     {

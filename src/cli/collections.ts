@@ -87,7 +87,7 @@ async function openNpz(path: string): Promise<PythonTree> {
 async function openHdf5(path: string): Promise<Td> {
   // The file has no batch sizes: none are made up.
   using file = TensorDict.fromH5(path, { mode: "r", batchSize: [] });
-  const td = file.toTensorDict() as unknown as Td;
+  const td = file.toTensorDict() as Td;
   const text = [...td._keys()].includes(METADATA) ? td.at(METADATA) : undefined;
   const header = typeof text === "string" ? headerOf(text) : null;
   if (header !== null) td.set(METADATA, header as never);
@@ -140,9 +140,9 @@ async function openWhole(
   switch (format) {
     case "memmap":
     case "tdz":
-      return withoutStructure(TensorDict.loadMemmap(path, { mode: "r" }) as unknown as Td, path);
+      return withoutStructure(TensorDict.loadMemmap(path, { mode: "r" }) as Td, path);
     case "consolidated":
-      return withoutStructure(TensorDict.fromConsolidated(path) as unknown as Td, path);
+      return withoutStructure(TensorDict.fromConsolidated(path) as Td, path);
     case "pt":
       return fromPython((await import("../io/torch/torch-file.ts")).loadExactly(path), path);
     case "npz":

@@ -8,7 +8,7 @@ import { nativeBytes } from "../io/disk/tensor-bytes.ts";
 import { windows } from "../io/zip/zip-write.ts";
 import { Size, sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { entriesOf, isNested, make, stateOf, type Td } from "../tensordict/core/state.ts";
+import { entriesOf, isNested, make, stateOf, type Td, type ValueTd } from "../tensordict/core/state.ts";
 import { zeros } from "../tensordict/core/tensor-ops.ts";
 import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
@@ -73,7 +73,7 @@ class Union {
       const differs = before !== undefined && JSON.stringify(before) !== JSON.stringify(value);
       if (differs && !this.last) this.twice.push([...path, key].join(SEPARATOR));
     }
-    return new NonTensorData({ ...a, ...b }) as unknown as Entry;
+    return new NonTensorData({ ...a, ...b }) as Entry;
   }
 }
 
@@ -148,8 +148,8 @@ class Combining {
     return zeros([], { dtype }).expand(...shape);
   }
 
-  private value(tds: readonly Td[], path: readonly string[], batchSize: Size): Td {
-    const first = tds[0] as Td;
+  private value(tds: readonly ValueTd[], path: readonly string[], batchSize: Size): Td {
+    const first = tds[0] as ValueTd;
     if (tds.every((td) => td._kind === "nonTensorStack")) {
       const batchSize = Size.fromList(
         this.shape(
@@ -168,7 +168,7 @@ class Combining {
     const first = tds[0] as Td;
     const other = tds.findIndex((td) => td._kind !== first._kind || td._className !== first._className);
     if (other >= 0) this.refuse(path, other, "is of another kind than");
-    if (isNonTensor(first)) return this.value(tds, path, batch);
+    if (tds.every(isNonTensor)) return this.value(tds, path, batch);
     if (first._kind === "lazy") throw new CliError("lazy stacks cannot be stacked or concatenated once more.");
     const sizes = this.shape(
       tds.map((td) => td._batchSize),

@@ -14,11 +14,12 @@ import {
   entriesOf,
   isLazy,
   isNested,
-  type LazyLike,
+  type LazyTd,
   make,
   type NewState,
   stateOf,
   type Td,
+  type ValueTd,
 } from "../tensordict/core/state.ts";
 import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";
@@ -190,7 +191,7 @@ class Fitting {
     return make.tensordict(entries, NO_STATE);
   }
 
-  private lazy(stack: LazyLike, path: Path): Td {
+  private lazy(stack: LazyTd, path: Path): Td {
     if (this.format === "safetensors" && !isEven(stack.members)) {
       this.refuse("lazy stacks whose members differ cannot be written", path);
     }
@@ -255,33 +256,25 @@ class Fitting {
     return path.length === 1 && path[0] === METADATA && td._kind === "nonTensor";
   }
 
-  private keeps(td: Td, path: Path): boolean {
-    const isStack = td._kind === "nonTensorStack";
-    const {
-      data,
-      _raw,
-      _raws,
-      values_: values,
-    } = td as unknown as {
-      data: unknown;
-      _raw?: unknown;
-      _raws?: readonly unknown[];
-      values_?: readonly unknown[];
-    };
+  private keeps(td: ValueTd, path: Path): boolean {
+    if (td._kind === "nonTensorStack") {
+      if (this.format === "hdf5") return fitsHdf5(td._raws ?? td.values_);
+      const single = ["safetensors", "npz", "npy", "torchsnapshot"].includes(this.format);
+      return !single && td.values_.every((value) => isPythonJson(value));
+    }
+    const { data, _raw } = td;
+    const isObject = isPlainObject(data) && isExactJson(data);
     switch (this.format) {
-      case "safetensors":
-        return !isStack && isPythonJson(data);
       case "npz":
-        return this.isHeader(td, path) && isPlainObject(data) && isExactJson(data);
+        return this.isHeader(td, path) && isObject;
       case "npy":
         return false;
       case "hdf5":
-        if (this.isHeader(td, path)) return isPlainObject(data) && isExactJson(data);
-        return fitsHdf5(isStack ? (_raws ?? values) : (_raw ?? data));
+        return this.isHeader(td, path) ? isObject : fitsHdf5(_raw ?? data);
       case "torchsnapshot":
-        return !isStack && (isExactJson(data) || typeof data === "bigint");
+        return isExactJson(data) || typeof data === "bigint";
       default:
-        return isStack ? (values as readonly unknown[]).every((value) => isPythonJson(value)) : isPythonJson(data);
+        return isPythonJson(data);
     }
   }
 

@@ -6,7 +6,7 @@ import { asInPython } from "../io/base/python-origin.ts";
 import { inFile } from "../io/pickle/plain-pickle.ts";
 import { SCALAR_SIZE } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { entriesOf, isNested, make, type NewState, type Td } from "../tensordict/core/state.ts";
+import { entriesOf, isNested, make, type NewState, type Td, type ValueTd } from "../tensordict/core/state.ts";
 import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor, isTensorCollection } from "../tensordict/index.ts";
 import { CliError } from "./errors.ts";
@@ -41,9 +41,9 @@ const COLLECTION = "TensorDict";
 export const NO_STATE: NewState = { batchSize: SCALAR_SIZE, device: null, names: null };
 
 /** An entry for a value. */
-export function valueEntry(json: PythonJson): Td {
+export function valueEntry(json: PythonJson): ValueTd {
   const td = make.nonTensor(toPlain(json), NO_STATE);
-  (td as unknown as { _raw: PythonJson })._raw = json;
+  td._raw = json;
   return td;
 }
 

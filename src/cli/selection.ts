@@ -3,7 +3,16 @@ import { fileBehind } from "../io/disk/mapping.ts";
 import { Size } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
-import { isLazy, isNested, type LazyLike, make, outlineOf, stateOf, type Td } from "../tensordict/core/state.ts";
+import {
+  isLazy,
+  isNested,
+  type LazyTd,
+  make,
+  outlineOf,
+  stateOf,
+  type Td,
+  type ValueTd,
+} from "../tensordict/core/state.ts";
 import type { Entry } from "../tensordict/core/types.ts";
 import { isNonTensor } from "../tensordict/index.ts";
 import { stackOfValues } from "../tensordict/ops/stacking.ts";
@@ -109,7 +118,7 @@ class Taking {
       : outside.read(key, [`${begin}:${end}`]);
   }
 
-  private value(td: Td, withRows: boolean): Td {
+  private value(td: ValueTd, withRows: boolean): Td {
     const [size, ...rest] = td._batchSize;
     if (!withRows || this.rows === null || size === undefined) return td;
     const [begin, end] = rowRange(this.rows, size);
@@ -120,7 +129,7 @@ class Taking {
     return stackOfValues([td], state, order);
   }
 
-  private lazy(stack: LazyLike, selection: Selection | null, withRows: boolean): Td {
+  private lazy(stack: LazyTd, selection: Selection | null, withRows: boolean): Td {
     const { members, stackDim, stackDimName } = stack;
     const across = withRows && this.rows !== null && stackDim === 0;
     const [begin, end] = across ? rowRange(this.rows as Rows, members.length) : [0, members.length];

@@ -42,8 +42,8 @@ async function openPart(
   if (reached.format !== "hdf5") return await openReached(path, reached, part, options.quiet);
   using file = TensorDict.fromH5(reached.at, { mode: "r", batchSize: [] });
   // What is kept in a structure is no dataset that could be read by itself.
-  if (hasStructure(file as unknown as Td)) return await openReached(path, reached, part, options.quiet);
-  return { td: part(file as unknown as Td), lost: [], tree: null };
+  if (hasStructure(file as Td)) return await openReached(path, reached, part, options.quiet);
+  return { td: part(file as Td), lost: [], tree: null };
 }
 
 /** Writes a part of a source. */

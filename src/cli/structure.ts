@@ -170,7 +170,7 @@ class Restoring {
 /** The strings of a header; null when there is none. */
 function headerOf(td: Td): Record<string, unknown> | null {
   const entry = td._kind === "tensordict" ? td._own(METADATA) : undefined;
-  const value = isNonTensor(entry) ? (entry as unknown as { data?: unknown }).data : null;
+  const value = isNonTensor(entry) ? (entry as { data?: unknown }).data : null;
   return isPlainObject(value) ? value : null;
 }
 
@@ -178,7 +178,7 @@ function headerOf(td: Td): Record<string, unknown> | null {
 export function hasStructure(td: Td): boolean {
   if (![...td._keys()].includes(METADATA)) return false;
   const entry = outlineOf(td, METADATA);
-  const text = isNonTensor(entry) ? (entry as unknown as { data?: unknown }).data : null;
+  const text = isNonTensor(entry) ? (entry as { data?: unknown }).data : null;
   return typeof text === "string" && text.includes(STRUCTURE);
 }
 

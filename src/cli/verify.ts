@@ -86,7 +86,7 @@ async function open(path: string, format: FormatName, wantsBytes: boolean): Prom
   using _ = openAnyClass();
   // Pickles of values are no damage; nothing of them is read.
   const how = wantsBytes ? ({ mode: "r" } as const) : ({ device: "meta" } as const);
-  return TensorDict.loadMemmap(path, { ...how, pickles: "keep" }) as unknown as Td;
+  return TensorDict.loadMemmap(path, { ...how, pickles: "keep" }) as Td;
 }
 
 /** Reads all tensors for their checksums. */

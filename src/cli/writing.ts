@@ -7,7 +7,7 @@ import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
 import { isRemote } from "../io/store/s3.ts";
 import { Float } from "../tensor/complex.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { entriesOf, type Td } from "../tensordict/core/state.ts";
+import { entriesOf, type Td, type ValueTd } from "../tensordict/core/state.ts";
 import { isNonTensor, NonTensorData } from "../tensordict/index.ts";
 import { openAnyClass } from "./any-class.ts";
 import { CliError } from "./errors.ts";
@@ -24,9 +24,9 @@ interface Flat {
 }
 
 /** A value for a writer: a whole float by itself cannot carry a note that it is one. */
-function valueIn(entry: Td): unknown {
-  const { _raw, data } = entry as unknown as { _raw?: unknown; data: unknown };
-  return _raw instanceof Float ? _raw : data;
+function valueIn(entry: ValueTd): unknown {
+  if (entry._kind === "nonTensorStack") return entry.tolist();
+  return entry._raw instanceof Float ? entry._raw : entry.data;
 }
 
 /** Tensors and values by joined name. */
@@ -35,8 +35,8 @@ function flat(td: Td, prefix = "", found: Flat = { tensors: new Map(), metadata:
     const name = prefix + key;
     if (entry instanceof Tensor) found.tensors.set(name, entry);
     else if (!isNonTensor(entry)) flat(entry as Td, `${name}${SEPARATOR}`, found);
-    else if (name === METADATA) found.metadata = (entry as unknown as { data: Record<string, string> }).data;
-    else found.values.set(name, valueIn(entry as Td));
+    else if (name === METADATA) found.metadata = (entry as { data: Record<string, string> }).data;
+    else found.values.set(name, valueIn(entry));
   }
   return found;
 }

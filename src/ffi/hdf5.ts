@@ -174,12 +174,13 @@ function readVariables(name: string): Hdf5Library["id"] {
   // Declared as functions for their addresses only: they are variables, and nobody calls them.
   const shapes = Object.fromEntries(VARIABLES.map((key) => [`${key}_g`, { args: [], returns: "void" } as const]));
   const { symbols } = dlopen(name, shapes);
-  const value = (key: string) => read.i64((symbols[`${key}_g`] as unknown as { ptr: number }).ptr as never, 0);
+  const value = (key: string) =>
+    read.i64((symbols[`${key}_g`] as (typeof symbols)[string] & { ptr: number }).ptr as never, 0);
   return Object.fromEntries(VARIABLES.map((key) => [key, value(key)])) as Hdf5Library["id"];
 }
 
 function load(name: string): Hdf5Library {
-  const call = dlopen(name, REQUIRED).symbols as unknown as Hdf5Library["call"];
+  const call = dlopen(name, REQUIRED).symbols as Hdf5Library["call"];
   if (call.H5open() < 0) throw new Error(`${name} could not be initialised`);
   const version = new Uint32Array(3);
   call.H5get_libversion(version.subarray(0, 1), version.subarray(1, 2), version.subarray(2, 3));
@@ -247,7 +248,7 @@ export function hdf5Error(library: Hdf5Library): string {
   );
   try {
     // From the function that was called down to the one that failed.
-    library.call.H5Ewalk2(0n, 1, visit.ptr as unknown as number, null);
+    library.call.H5Ewalk2(0n, 1, visit.ptr as number, null);
   } finally {
     visit.close();
   }

@@ -9,7 +9,7 @@ import { addressOf, native } from "./library.ts";
 export type Anchor = ArrayBuffer | NodeJS.TypedArray | object | null;
 
 /** The collector calls `release(bytes, context)` when the buffer becomes unreachable. */
-const adopt = toArrayBuffer as unknown as (
+const adopt = toArrayBuffer as (
   address: number,
   offset: number,
   length: number,
@@ -229,7 +229,7 @@ export function fillBytes(to: number, value: number, nbytes: number): void {
 }
 
 /** Direct reads: `peek.f32(address, byteOffset)`. */
-export const peek = read as unknown as Record<
+export const peek = read as Record<
   "u8" | "i8" | "u16" | "i16" | "u32" | "i32" | "f32" | "f64",
   (address: number, offset: number) => number
 > & { u64: (address: number, offset: number) => bigint; i64: (address: number, offset: number) => bigint };

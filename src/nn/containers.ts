@@ -34,7 +34,7 @@ abstract class Ordered extends Module {
     return this;
   }
   extend(modules: Iterable<Module>): this {
-    if (typeof (modules as unknown as Ordered)?.[Symbol.iterator] !== "function") {
+    if (typeof (modules as Ordered)?.[Symbol.iterator] !== "function") {
       throw new TypeError(`ModuleList.extend should be called with an iterable, but got ${typeName(modules)}`);
     }
     for (const m of modules) this.append(m);

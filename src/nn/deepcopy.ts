@@ -36,9 +36,7 @@ function copyOf(module: Module, memo: Memo): Module {
   for (const [name, m] of module._modules) copy.addModule(name, m === null ? null : copyOf(m, memo));
   for (const { hook, always } of module._registers.hooks.list()) copy._registers.hooks.add(hook, false, always);
   for (const { hook } of module._registers.preHooks.list()) copy._registers.preHooks.add(hook, false);
-  const from = module as unknown as Record<string, unknown>;
-  const to = copy as unknown as Record<string, unknown>;
-  for (const name of Object.keys(module)) to[name] = valueOf(from[name], memo);
+  for (const [name, value] of Object.entries(module)) Object.assign(copy, { [name]: valueOf(value, memo) });
   return copy;
 }
 

@@ -53,7 +53,7 @@ function registers(): Registers {
 
 /** A function with the members of a module. */
 export function callable(prototype: object): Module {
-  const self = ((...args: unknown[]) => invoke(self, args)) as unknown as Module;
+  const self = ((...args: unknown[]) => invoke(self, args)) as Module;
   // A module may have attributes of these names.
   delete (self as Any).name;
   delete (self as Any).length;
@@ -362,7 +362,7 @@ function adopt(module: Module): void {
     for (const name of map.keys()) if (!Object.hasOwn(module, name)) map.delete(name);
   }
   for (const name of Object.keys(module)) {
-    const value = (module as unknown as Record<string, unknown>)[name];
+    const value = attribute(module, name);
     if (value instanceof Parameter) parameters.set(name, value);
     else if (value instanceof Module) modules.set(name, value);
     else continue;
@@ -423,7 +423,7 @@ function requireName(kind: string, name: unknown, got: string): void {
 
 function requireFree(module: Module, name: string, map: ReadonlyMap<string, unknown>): void {
   // A field that is declared without a value exists, but holds nothing.
-  const taken = name in module && (module as unknown as Record<string, unknown>)[name] !== undefined;
+  const taken = name in module && attribute(module, name) !== undefined;
   if (taken && !map.has(name)) throw new KeyError(`attribute '${name}' already exists`);
 }
 
@@ -460,8 +460,13 @@ function findModule(root: Module, path: readonly string[]): Module {
   return at;
 }
 
+/** Whatever a module has under a name. */
+function attribute(module: Module, name: string): unknown {
+  return module[name as keyof Module];
+}
+
 function lacks(module: Module, name: string): boolean {
-  return (module as unknown as Record<string, unknown>)[name] === undefined;
+  return attribute(module, name) === undefined;
 }
 
 function findMember(root: Module, path: string, kind: "parameters" | "buffers", what: string): Tensor {

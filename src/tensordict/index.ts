@@ -96,7 +96,7 @@ export function maybeDenseStack(list: readonly Td[], dim = 0): Td {
 /** Loads a memory-mapped directory. @torch tensordict.load_memmap */
 export function loadMemmap<S extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<S> {
   checked("loadMemmap", [prefix, options]);
-  return loadTree(prefix, options) as unknown as TensorDict<S>;
+  return loadTree(prefix, options) as TensorDict<S>;
 }
 
 /**
@@ -108,19 +108,19 @@ export async function loadMemmapAsync<S extends Schema = Schema>(
   options: LoadOptions & BackgroundOptions = {},
 ): Promise<TensorDict<S>> {
   checked("loadMemmapAsync", [prefix, options]);
-  return (await loadTreeAsync(prefix, options)) as unknown as TensorDict<S>;
+  return (await loadTreeAsync(prefix, options)) as TensorDict<S>;
 }
 
 /** A TensorDict from an object. @torch tensordict.make_tensordict */
 export function makeTensordict(source: Record<string, unknown>, options: CollectionOptions = {}): Td {
   checked("makeTensordict", [source, options]);
-  return new TensorDict(source, options) as unknown as Td;
+  return new TensorDict(source, options) as Td;
 }
 
 loader.load = loadTree;
-loader.fromH5 = (filename, options) => PersistentTensorDict.fromH5(filename, options) as unknown as Td;
-loader.toH5 = (td, filename, options) => PersistentTensorDict.fromDict(td, filename, options) as unknown as Td;
-loader.toH5Async = async (td, filename, options) => (await toH5Async(td, filename, options)) as unknown as Td;
+loader.fromH5 = (filename, options) => PersistentTensorDict.fromH5(filename, options);
+loader.toH5 = (td, filename, options) => PersistentTensorDict.fromDict(td, filename, options);
+loader.toH5Async = toH5Async;
 
 export {
   expandAsRight,

@@ -312,7 +312,7 @@ export class WasmEngine implements Hdf5Engine {
     const how = mode === "r" ? "r" : mode === "r+" || (mode === "a" && exists) ? "a" : "w";
     try {
       const file = new this.made.File(full, how);
-      if ((file as unknown as { file_id: bigint }).file_id < 0n) throw new Error("unable to open file");
+      if ((file as typeof file & { file_id: bigint }).file_id < 0n) throw new Error("unable to open file");
       return new WasmHandle(full, file);
     } catch (error) {
       throw new FormatError(error instanceof Error ? error.message : String(error), full, error);

@@ -71,11 +71,8 @@ export class ZipFile {
     this.requireGrowth(entry);
     try {
       // One byte more than claimed is enough to see that a claim is wrong.
-      const options = { maxOutputLength: entry.nbytes + 1, info: true };
-      const result = zlib().inflateRawSync(payload, options) as unknown as {
-        buffer: Uint8Array;
-        engine: { bytesWritten: number };
-      };
+      const options = { maxOutputLength: entry.nbytes + 1, info: true } as const;
+      const result = zlib().inflateRawSync(payload, options);
       if (result.buffer.length === entry.nbytes && result.engine.bytesWritten === payload.length) return result.buffer;
     } catch (error) {
       const code = (error as { code?: unknown }).code;

@@ -59,11 +59,14 @@ function sizes(list: readonly (number | readonly number[])[]): readonly number[]
 export abstract class TensorDictBase<S extends Schema = Schema> extends MathMethods<S> {
   /** Loads a memory-mapped directory as what was saved there. @torch TensorDictBase.load_memmap */
   static loadMemmap<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDictBase<T> {
-    return loader.load(prefix, options) as unknown as TensorDictBase<T>;
+    return loader.load(prefix, options) as TensorDictBase<T>;
   }
 
   // ---- what it is
 
+  get _td(): this & Td {
+    return this;
+  }
   /** Leading dimensions shared by all entries. @torch TensorDict.batch_size */
   get batchSize(): Size {
     return this._batchSize;
@@ -201,7 +204,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     const first = index[0];
     if (index.length === 1 && isKey(first) && !(isSlice(first) && this._own(first) === undefined)) {
       const entry = requireEntry(this, first);
-      return isNonTensor(entry) ? plainValue(entry as Td) : entry;
+      return isNonTensor(entry) ? plainTree(entry) : entry;
     }
     return indexTd(this, index);
   }
@@ -261,7 +264,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   /** Parts of the first batch dimension, one after the other. */
   *[Symbol.iterator](): IterableIterator<this> {
     if (this._batchSize.length === 0) throw new RuntimeError("iteration over a 0-d tensordict");
-    for (let i = 0; i < this.length; i++) yield indexTd(this, [i]) as unknown as this;
+    for (let i = 0; i < this.length; i++) yield indexTd(this, [i]) as this;
   }
   /** Adds and replaces entries; nested ones are merged. @torch TensorDict.update */
   update(source: UpdateSource, options: UpdateOptions = {}): this {
@@ -332,15 +335,15 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   /** A copy; with `recurse: false` the tensors themselves are shared. @torch TensorDict.clone */
   clone(recurse: boolean | { recurse?: boolean } = true): this {
     const deep = typeof recurse === "boolean" ? recurse : recurse.recurse !== false;
-    return cloneTd(this, deep) as unknown as this;
+    return cloneTd(this, deep) as this;
   }
   /** The structure copied, the tensors shared. @torch TensorDict.copy */
   copy(): this {
-    return cloneTd(this, false) as unknown as this;
+    return cloneTd(this, false) as this;
   }
   /** Moved to a device or cast to a dtype. @torch TensorDict.to */
   to(target?: DeviceLike | DType | Tensor | Td | ToOptions | null, options: ToOptions = {}): this {
-    return convertTd(this, target, options) as unknown as this;
+    return convertTd(this, target, options) as this;
   }
   cpu(): this {
     return this.to("cpu");
@@ -362,7 +365,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     return contiguousTd(this);
   }
   detach(): this {
-    return detachTd(this) as unknown as this;
+    return detachTd(this) as this;
   }
   requiresGrad_(value = true): this {
     for (const [, t] of tensorsOf(this)) t.requiresGrad_(value);
@@ -372,50 +375,50 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   // ---- shape
 
   view(...size: (number | readonly number[])[]): this {
-    return shape.viewTd(this, sizes(size), false) as unknown as this;
+    return shape.viewTd(this, sizes(size), false) as this;
   }
   reshape(...size: (number | readonly number[])[]): this {
-    return shape.viewTd(this, sizes(size), true) as unknown as this;
+    return shape.viewTd(this, sizes(size), true) as this;
   }
   expand(...size: (number | readonly number[])[]): this {
-    return shape.expandTd(this, sizes(size)) as unknown as this;
+    return shape.expandTd(this, sizes(size)) as this;
   }
   permute(...dims: (number | readonly number[])[]): this {
-    return shape.permuteTd(this, sizes(dims)) as unknown as this;
+    return shape.permuteTd(this, sizes(dims)) as this;
   }
   transpose(dim0: number, dim1: number): this {
-    return shape.transposeTd(this, dim0, dim1) as unknown as this;
+    return shape.transposeTd(this, dim0, dim1) as this;
   }
   unsqueeze(dim: number): this {
-    return shape.unsqueezeTd(this, dim) as unknown as this;
+    return shape.unsqueezeTd(this, dim) as this;
   }
   squeeze(dim?: number): this {
-    return shape.squeezeTd(this, dim) as unknown as this;
+    return shape.squeezeTd(this, dim) as this;
   }
   flatten(startDim = 0, endDim = -1): this {
-    return shape.flattenTd(this, startDim, endDim) as unknown as this;
+    return shape.flattenTd(this, startDim, endDim) as this;
   }
   unflatten(dim: number, unflattenedSize: readonly number[]): this {
-    return shape.unflattenTd(this, dim, unflattenedSize) as unknown as this;
+    return shape.unflattenTd(this, dim, unflattenedSize) as this;
   }
   split(size: number | readonly number[], dim = 0): this[] {
-    return shape.splitTd(this, size, dim) as unknown as this[];
+    return shape.splitTd(this, size, dim) as this[];
   }
   chunk(chunks: number, dim = 0): this[] {
-    return shape.chunkTd(this, chunks, dim) as unknown as this[];
+    return shape.chunkTd(this, chunks, dim) as this[];
   }
   unbind(dim = 0): this[] {
-    return shape.unbindTd(this, dim) as unknown as this[];
+    return shape.unbindTd(this, dim) as this[];
   }
   gather(dim: number, index: Tensor): this {
-    return shape.gatherTd(this, dim, index) as unknown as this;
+    return shape.gatherTd(this, dim, index) as this;
   }
   repeat(...repeats: (number | readonly number[])[]): this {
-    return shape.repeatTd(this, sizes(repeats)) as unknown as this;
+    return shape.repeatTd(this, sizes(repeats)) as this;
   }
   /** Elements of the batch where `mask` is true. @torch TensorDict.masked_select */
   maskedSelect(mask: Tensor): this {
-    return indexTd(this, [mask]) as unknown as this;
+    return indexTd(this, [mask]) as this;
   }
 
   // ---- functions
@@ -426,7 +429,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
       rest.at(-1) !== undefined && !(rest.at(-1) instanceof MathMethods) ? rest.pop() : {}
     ) as ApplyOptions;
     const call = (t: Tensor, _path: readonly string[], others: readonly unknown[]) => fn(t, ...(others as Tensor[]));
-    return applyLeaves(this, call, options, rest as Td[]) as unknown as this;
+    return applyLeaves(this, call, options, rest as Td[]) as this;
   }
   /** Like `apply`, writing what `fn` gives into this collection. @torch TensorDict.apply_ */
   apply_(fn: (t: Tensor, ...others: Tensor[]) => Tensor | null | undefined, ...others: Td[]): this {
@@ -442,7 +445,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     const name = (path: readonly string[]) => (options.nestedKeys ? unravelKey(path) : (path.at(-1) as string));
     const call = (t: Tensor, path: readonly string[], rest: readonly unknown[]) =>
       fn(name(path), t, ...(rest as Tensor[]));
-    return applyLeaves(this, call, options, others) as unknown as this;
+    return applyLeaves(this, call, options, others) as this;
   }
   /** No entries; with `recurse` the nested collections, empty too. @torch TensorDict.empty */
   empty(recurse = false, options: EmptyOptions = {}): Td {
@@ -476,12 +479,6 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
         "to test for leaves, or (a == b).all() / .any() to reduce a comparison.",
     );
   }
-}
-
-// One value comes as it is, a stack of values as nested arrays.
-function plainValue(entry: Td): unknown {
-  const held = entry as unknown as { value_: unknown; tolist(): unknown };
-  return entry._kind === "nonTensor" ? held.value_ : held.tolist();
 }
 
 export type { CollectionOptions };

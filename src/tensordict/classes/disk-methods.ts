@@ -16,7 +16,7 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { startsWith } from "../core/convert.ts";
 import { keyPath, keyText } from "../core/keys.ts";
 import { childrenOf, lockTd } from "../core/locking.ts";
-import { Collection, entriesOf, isTensorCollection, loader, make, stateOf, type Td } from "../core/state.ts";
+import { Collection, entriesOf, isClassTd, isTensorCollection, loader, make, stateOf, type Td } from "../core/state.ts";
 import type { Classes, NestedKey, Schema } from "../core/types.ts";
 import { ArchiveSave, wantsArchive } from "../disk/archive-save.ts";
 import { type ConsolidateOptions, consolidate, consolidateAsync, isConsolidated } from "../disk/consolidated.ts";
@@ -56,6 +56,9 @@ export interface EarlyOptions extends MemmapOptions {
 
 /** Saving and loading. */
 export abstract class DiskMethods<S extends Schema = Schema> extends Collection<S> {
+  /** @internal This collection with the methods of the classes above, which are written for all of them. */
+  abstract get _td(): this & Td;
+
   /** True when its tensors are memory-mapped by `memmap`. @torch TensorDict.is_memmap */
   isMemmap(): boolean {
     return this._disk !== null && this._disk.loose !== true && this._locked;
@@ -107,12 +110,12 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
    * ```
    */
   async memmapAsync(prefix: string | null, options: MemmapOptions & BackgroundOptions = {}): Promise<this> {
-    const self = this as unknown as Td;
+    const self = this._td;
     options.signal?.throwIfAborted();
     const save = wantsArchive(prefix, options)
       ? new ArchiveSave(self, prefix, options, false)
       : new Save(self, prefix, options, { like: false, inplace: false, background: true });
-    return (await save.runInBackground(options)) as unknown as this;
+    return (await save.runInBackground(options)) as typeof self;
   }
 
   /** Saves to a directory, or to an archive when the name ends with ".tdz". @torch TensorDict.save */
@@ -137,7 +140,7 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
    * datasets. The file keeps no batch sizes, names and classes. @torch TensorDict.to_h5
    */
   toH5(filename: string, options: Hdf5Layout = {}): Classes<S>["persistent"] {
-    return loader.toH5(this as unknown as Td, filename, options) as unknown as Classes<S>["persistent"];
+    return loader.toH5(this._td, filename, options);
   }
 
   /**
@@ -147,7 +150,7 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
    * otherwise: compressing one is the longest step.
    */
   async toH5Async(filename: string, options: Hdf5Layout & BackgroundOptions = {}): Promise<Classes<S>["persistent"]> {
-    return (await loader.toH5Async(this as unknown as Td, filename, options)) as unknown as Classes<S>["persistent"];
+    return await loader.toH5Async(this._td, filename, options);
   }
 
   #save(
@@ -159,12 +162,12 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
       if (options.returnEarly) {
         throw new NotImplementedError("return_early is not supported when writing a memmap archive.");
       }
-      return new ArchiveSave(this as unknown as Td, prefix, options, mode.like).run() as unknown as this;
+      return new ArchiveSave(this._td, prefix, options, mode.like).run() as this & Td;
     }
     const background = options.returnEarly === true;
-    const save = new Save(this as unknown as Td, prefix, options, { ...mode, background });
-    if (background) return new TensorDictFuture(save.runInBackground({}) as unknown as Promise<this>);
-    return save.run() as unknown as this;
+    const save = new Save(this._td, prefix, options, { ...mode, background });
+    if (background) return new TensorDictFuture(save.runInBackground({}) as Promise<this & Td>);
+    return save.run() as this & Td;
   }
 
   /**
@@ -174,7 +177,7 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
    * TensorDict.consolidate
    */
   consolidate(options: ConsolidateOptions = {}): this {
-    return consolidate(this as unknown as Td, options) as unknown as this;
+    return consolidate(this._td, options) as this & Td;
   }
 
   /**
@@ -188,17 +191,17 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
    * ```
    */
   async consolidateAsync(options: ConsolidateOptions & BackgroundOptions = {}): Promise<this> {
-    return (await consolidateAsync(this as unknown as Td, options)) as unknown as this;
+    return (await consolidateAsync(this._td, options)) as this & Td;
   }
 
   /** Whether all tensors are views of one block made by `consolidate`. @torch TensorDict.is_consolidated */
   isConsolidated(): boolean {
-    return isConsolidated(this as unknown as Td);
+    return isConsolidated(this._td);
   }
 
   /** Tensors by key, detached and flat unless told otherwise. @torch TensorDict.state_dict */
   stateDict(options: StateDictOptions = {}): TensorState {
-    return stateDictOf(this as unknown as Td, options);
+    return stateDictOf(this._td, options);
   }
 
   /**
@@ -206,14 +209,14 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
    * TensorDict.load_state_dict
    */
   loadStateDict(state: Record<string, unknown> | ReadonlyMap<string, unknown>, options: LoadStateOptions = {}): this {
-    loadStateDictInto(this as unknown as Td, state, options);
+    loadStateDictInto(this._td, state, options);
     return this;
   }
 
   /** Replaces the entries by those of a directory. @torch TensorDict.load_memmap_ */
   loadMemmap_(prefix: string, options: Omit<LoadOptions, "out" | "subpath"> = {}): this {
     const wasMapped = this.isMemmap();
-    const self = this as unknown as Td;
+    const self = this._td;
     const before = wasMapped ? [...tensorsOf(self)] : [];
     let placed = false;
     if (this._locked) self.unlock_();
@@ -322,7 +325,7 @@ export abstract class DiskMethods<S extends Schema = Schema> extends Collection<
   }
 
   #levelFor(path: readonly string[], shape: readonly number[]): [Td, string] {
-    let at = this as unknown as Td;
+    let at: Td = this._td;
     if (!at.isMemmap()) throw new RuntimeError("Can only make a memmap tensor within a memory-mapped tensordict.");
     for (const part of path.slice(0, -1)) {
       requirePlace(at, part);
@@ -378,8 +381,8 @@ function rewriteLevel(td: Td): void {
 
 /** Whether a level can have an entry of that name, asked before there is a file. */
 function requirePlace(td: Td, key: string): void {
-  if (td._kind === "tensorclass") {
-    if ((td as unknown as { _fieldNames(): readonly string[] })._fieldNames().includes(key)) return;
+  if (isClassTd(td)) {
+    if (td._fieldNames().includes(key)) return;
     throw new KeyError(`${td._className} has no field '${key}'`);
   }
   if (td._kind === "tensordict") return;

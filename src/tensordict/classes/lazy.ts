@@ -6,16 +6,7 @@ import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath, pythonString } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
-import {
-  type CollectionKind,
-  commonDevice,
-  isLazy,
-  isNested,
-  make,
-  type NewState,
-  requireUnlocked,
-  type Td,
-} from "../core/state.ts";
+import { commonDevice, isLazy, isNested, make, type NewState, requireUnlocked, type Td } from "../core/state.ts";
 import { stackTensors, zeros } from "../core/tensor-ops.ts";
 import type { Entry, NestedKey, Schema } from "../core/types.ts";
 import { denseStack, lazyStackTds } from "../ops/stacking.ts";
@@ -71,7 +62,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
     this.stackDimName = name;
   }
 
-  get _kind(): CollectionKind {
+  get _kind(): "lazy" {
     return "lazy";
   }
   get _className(): string {
@@ -122,7 +113,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
 
   /** Reads an entry whose members may differ in shape. */
   getRagged(key: NestedKey, options: LazyGetOptions = {}): Tensor[] | Tensor {
-    const tensors = this._members.map((td) => td.at(key as never) as unknown as Tensor);
+    const tensors = this._members.map((td): Tensor => td.at(key));
     if (options.asList) return tensors;
     const rank = Math.max(...tensors.map((t) => t.ndim));
     if (!tensors.every((t) => t.ndim === rank)) throw new RuntimeError("only tensors of the same rank can be padded");
@@ -184,3 +175,9 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
 }
 
 make.lazy = (members, stackDim, stackDimName) => new LazyStackedTensorDict(members, { stackDim, stackDimName });
+
+declare module "../core/types.ts" {
+  interface Classes<S> {
+    lazy: LazyStackedTensorDict<S>;
+  }
+}

@@ -115,36 +115,34 @@ export abstract class MathMethods<S = Schema> extends DiskMethods<S> {
   all(): boolean;
   all(dim: number): Td;
   all(dim?: number): boolean | Td {
-    return allAnyTd(this as unknown as Td, "all", dim);
+    return allAnyTd(this._td, "all", dim);
   }
   /** True when some element is true. @torch TensorDict.any */
   any(): boolean;
   any(dim: number): Td;
   any(dim?: number): boolean | Td {
-    return allAnyTd(this as unknown as Td, "any", dim);
+    return allAnyTd(this._td, "any", dim);
   }
   /** Sets every element to zero. @torch TensorDict.zero_ */
   zero_(): this {
-    changeAll(this as unknown as Td, (t) => t.zero_(), true);
+    changeAll(this._td, (t) => t.zero_(), true);
     return this;
   }
   /** Sets one entry (every tensor below it) to a value. @torch TensorDict.fill_ */
   fill_(key: string | readonly string[], value: number | boolean): this {
     const path = keyPath(key);
     const below = (at: readonly string[]) => path.every((part, i) => at[i] === part);
-    requireEntry(this as unknown as Td, key);
+    requireEntry(this._td, key);
     const fill: LeafFunction = (t, at) => (below(at) ? t.fill_(value as number) : t);
-    rehearseAll(this as unknown as Td, fill, [], true, [value]);
-    changeTensors(this as unknown as Td, (t, at) => below(at) && t.fill_(value as number));
+    rehearseAll(this._td, fill, [], true, [value]);
+    changeTensors(this._td, (t, at) => below(at) && t.fill_(value as number));
     return this;
   }
   /** Largest and smallest allowed values. @torch TensorDict.clamp */
   clamp(min: number | null, max?: number | null): Td {
-    return applyLeaves(this as unknown as Td, (t) => t.clamp(min as number, (max ?? null) as number), KEEP_LOCK);
+    return applyLeaves(this._td, (t) => t.clamp(min as number, (max ?? null) as number), KEEP_LOCK);
   }
 }
-
-type Methods = Record<string, (...args: unknown[]) => Tensor>;
 
 function install(
   names: readonly string[],
@@ -161,7 +159,7 @@ function install(
 }
 
 function call(t: Tensor, name: string, ...args: unknown[]): Tensor {
-  return ((t as unknown as Methods)[name] as Methods[string]).apply(t, args);
+  return (t[name as keyof Tensor] as (...args: unknown[]) => Tensor).apply(t, args);
 }
 
 function binary(name: string): BinaryFunction {

@@ -4,7 +4,7 @@ import { checkedArguments, checkOptions } from "../../tensor/checks.ts";
 import { RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { CONSTRUCTOR } from "../core/signatures.ts";
-import { type CollectionKind, make, type NewState, stateOf, type Td, toDeviceOrNull, toSize } from "../core/state.ts";
+import { make, type NewState, stateOf, toDeviceOrNull, toSize, type ValueTd } from "../core/state.ts";
 import { flatNumbers, tensor } from "../core/tensor-ops.ts";
 import type { CollectionOptions, Entry } from "../core/types.ts";
 import { nestedValues } from "../core/values.ts";
@@ -77,7 +77,7 @@ export class NonTensorData<V = unknown> extends Values {
   protected plain(): unknown {
     return this.value_;
   }
-  get _kind(): CollectionKind {
+  get _kind(): "nonTensor" {
     return "nonTensor";
   }
   get _className(): string {
@@ -87,14 +87,14 @@ export class NonTensorData<V = unknown> extends Values {
   get data(): V {
     return this.value_;
   }
-  _like(_entries: Map<string, Entry>, state: NewState): Td {
+  _like(_entries: Map<string, Entry>, state: NewState): NonTensorData<V> {
     const copy = this.withRaw(new NonTensorData<V>(this.value_));
     copy._batchSize = state.batchSize;
     copy._device = state.device;
     return copy;
   }
   /** @internal Replaces the value in place. */
-  _assign(other: Td): void {
+  _assign(other: ValueTd): void {
     const before = this.value_;
     this.value_ = valuesOf(other)[0] as V;
     orBack(this._onChange, () => {
@@ -116,7 +116,7 @@ export class MetaData<V = unknown> extends NonTensorData<V> {
   override get _className(): string {
     return "MetaData";
   }
-  override _like(_entries: Map<string, Entry>, state: NewState): Td {
+  override _like(_entries: Map<string, Entry>, state: NewState): MetaData<V> {
     const copy = this.withRaw(new MetaData<V>(this.value_));
     copy._batchSize = state.batchSize;
     copy._device = state.device;
@@ -150,7 +150,7 @@ export class NonTensorStack<V = unknown> extends Values {
   protected plain(): unknown {
     return this.tolist();
   }
-  get _kind(): CollectionKind {
+  get _kind(): "nonTensorStack" {
     return "nonTensorStack";
   }
   get _className(): string {
@@ -159,21 +159,21 @@ export class NonTensorStack<V = unknown> extends Values {
   get stackDim(): number {
     return this._stackDim;
   }
-  _like(_entries: Map<string, Entry>, state: NewState): Td {
+  _like(_entries: Map<string, Entry>, state: NewState): NonTensorStack<V> {
     const fits = state.batchSize.numel() === this.values_.length;
     const copy = this.withRaw(new NonTensorStack(this.values_, fits ? state : stateOf(this)));
     copy._stackDim = this._stackDim;
     return copy;
   }
   /** @internal Replaces all values in place. */
-  _assign(other: Td): void {
+  _assign(other: ValueTd): void {
     const values = valuesOf(other);
     if (values.length !== this.values_.length)
       throw new RuntimeError(`${values.length} values for ${this.values_.length} elements`);
     this.#replace([...values] as V[]);
   }
   /** @internal Replaces the values at an index. */
-  _assignAt(index: readonly unknown[], value: Td): void {
+  _assignAt(index: readonly unknown[], value: ValueTd): void {
     const positions = tensor(Float64Array.from(this.values_, (_, i) => i)).reshape([...this._batchSize]);
     const picked = flatNumbers(index.length === 0 ? positions : positions.at(...index));
     const values = valuesOf(value);
@@ -207,5 +207,6 @@ make.nonTensorStack = (values, state, stackDim) => {
 declare module "../core/types.ts" {
   interface Classes<S> {
     nonTensor: NonTensorData<S>;
+    nonTensorStack: NonTensorStack<S>;
   }
 }

@@ -19,7 +19,6 @@ import { keyPath, keyText, missingKey } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
 import {
   Collection,
-  type CollectionKind,
   entriesOf,
   isNested,
   isNonTensor,
@@ -33,6 +32,7 @@ import {
   toDeviceOrNull,
   toNames,
   toSize,
+  type ValueTd,
 } from "../core/state.ts";
 import type { Entry, NestedKey, Schema } from "../core/types.ts";
 import {
@@ -79,7 +79,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
   constructor(options: PersistentOptions, inner?: typeof INNER, state?: NewState) {
     if (inner === INNER) {
       super(state as NewState);
-      this.#place = options as unknown as Place;
+      this.#place = options as Place;
       return;
     }
     requireOptions(options);
@@ -100,7 +100,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
     }
   }
 
-  get _kind(): CollectionKind {
+  get _kind(): "tensordict" {
     return "tensordict";
   }
   get _className(): string {
@@ -212,15 +212,15 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
     const device = this._device ?? CPU;
     const batch = this._batchSize;
     const rows = this.#place.asStack && batch.length > 0 && startsWith(shape, batch);
-    let made: Td;
+    let made: ValueTd;
     if (stack !== null)
       made = make.nonTensorStack(values, { batchSize: Size.fromList([...stack]), device, names: null });
     else if (rows) made = make.nonTensorStack(this.#rows(values, shape), { batchSize: batch, device, names: null });
     else made = make.nonTensor(nest(values, shape), { batchSize: batch, device, names: null });
     // What the file has: 2.0 is no 2.
-    (made as unknown as { _raw: PythonJson })._raw = nest(found, stack ?? shape) as PythonJson;
+    made._raw = nest(found, stack ?? shape) as PythonJson;
     // Values that are changed in place go back to the file.
-    (made as unknown as { _onChange: () => void })._onChange = () => this._put(key, made);
+    made._onChange = () => this._put(key, made);
     return made;
   }
 
@@ -252,13 +252,13 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
     const entries = new Map<string, Entry>();
     for (const [key, entry] of entriesOf(this)) {
       entries.set(key, entry instanceof PersistentTensorDict ? entry.toTensorDict() : entry);
-      if (isNonTensor(entry)) (entry as unknown as { _onChange: null })._onChange = null;
+      if (isNonTensor(entry)) entry._onChange = null;
     }
     return make.tensordict(entries, stateOf(this));
   }
   /** A copy in memory. */
   override clone(): this {
-    return this.toTensorDict() as unknown as this;
+    return this.toTensorDict() as this;
   }
 
   // ---- writing
@@ -295,7 +295,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
     requireNoSlash(key);
     if (entry instanceof Tensor) yield* this.#putTensor(key, entry, onTensor);
     else if (isNested(entry)) throw noNested("saving in an HDF5 file", key);
-    else if (isNonTensor(entry)) this.#putValue(key, entry as Td);
+    else if (isNonTensor(entry)) this.#putValue(key, entry);
     else yield* this.#putLevel(key, entry as Td, onTensor);
   }
 
@@ -319,13 +319,13 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
     onTensor?.();
   }
 
-  #putValue(key: string, entry: Td): void {
+  #putValue(key: string, entry: ValueTd): void {
     const { file } = this.#place;
-    const { _raw, _raws, value_ } = entry as unknown as { _raw?: unknown; _raws: readonly unknown[]; value_: unknown };
     const path = this.#at(key);
-    if (entry._kind === "nonTensorStack") file.putValues(path, _raws ?? valuesOf(entry), [...entry._batchSize], true);
+    if (entry._kind === "nonTensorStack")
+      file.putValues(path, entry._raws ?? valuesOf(entry), [...entry._batchSize], true);
     else {
-      const value = _raw ?? value_;
+      const value = entry._raw ?? entry.value_;
       if (Array.isArray(value)) file.putValues(path, value, [value.length], false);
       else file.putValues(path, [value], [], false);
     }

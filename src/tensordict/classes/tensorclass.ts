@@ -4,14 +4,13 @@ import { checkCall, checkOptions } from "../../tensor/checks.ts";
 import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { take } from "../../tensor/scope-state.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { registerClass } from "../core/class-registry.ts";
+import { type RegisteredClass, registerClass } from "../core/class-registry.ts";
 import { toEntry } from "../core/convert.ts";
 import { lockTd } from "../core/locking.ts";
 import { adoptNames } from "../core/names.ts";
 import { CONSTRUCTOR, FUNCTIONS } from "../core/signatures.ts";
 import {
   Collection,
-  type CollectionKind,
   isNonTensor,
   loader,
   make,
@@ -70,7 +69,7 @@ export abstract class TensorClassBase<S extends Schema = Schema> extends TensorD
   /** @internal */ declare _map: Map<string, Entry>;
   /** @internal */ declare _qualifiedName: string;
 
-  get _kind(): CollectionKind {
+  get _kind(): "tensorclass" {
     return "tensorclass";
   }
   get _className(): string {
@@ -90,8 +89,8 @@ export abstract class TensorClassBase<S extends Schema = Schema> extends TensorD
     this._map.delete(key);
   }
   _like(entries: Map<string, Entry>, state: NewState): Td {
-    const make = this.constructor as unknown as { _wrap(e: Map<string, Entry>, s: NewState, q: string): Td };
-    return make._wrap(entries, state, this._qualifiedName);
+    const made = this.constructor as typeof TensorClassBase & RegisteredClass;
+    return made._wrap(entries, state, this._qualifiedName);
   }
   /** @internal */
   _fieldNames(): readonly string[] {
@@ -127,8 +126,7 @@ function readField(self: Td, key: string): unknown {
   const entry = self._own(key);
   if (entry === undefined) return null;
   if (!isNonTensor(entry)) return entry;
-  const held = entry as unknown as { _kind: CollectionKind; value_: unknown; tolist(): unknown };
-  return held._kind === "nonTensorStack" ? held.tolist() : held.value_;
+  return entry._kind === "nonTensorStack" ? entry.tolist() : entry.value_;
 }
 
 function isThunk(type: FieldType): type is () => AnyClass {
@@ -185,7 +183,7 @@ export function tensorclass<const F extends Fields>(fields: F, options: TensorCl
     constructor(init: unknown = {}, options: CollectionOptions | null = {}) {
       const given: CollectionOptions = options ?? {};
       if (init === RAW) {
-        const raw = given as unknown as { entries: Map<string, Entry>; state: NewState; qualified: string };
+        const raw = given as { entries: Map<string, Entry>; state: NewState; qualified: string };
         super(raw.state);
         this._map = raw.entries;
         this._qualifiedName = raw.qualified;
@@ -205,7 +203,7 @@ export function tensorclass<const F extends Fields>(fields: F, options: TensorCl
         throw new TypeError(`${this._className} takes an object of fields`);
       for (const [key, value] of Object.entries(init)) {
         if (!Object.hasOwn(fields, key)) throw unknownField(this._className, key);
-        writeField(this as unknown as Td, key, value, fields[key] as FieldType);
+        writeField(this as Td, key, value, fields[key] as FieldType);
       }
       if (given.lock === true) lockTd(this);
     }
@@ -215,7 +213,7 @@ export function tensorclass<const F extends Fields>(fields: F, options: TensorCl
     /** @internal */
     static _wrap(entries: Map<string, Entry>, state: NewState, qualified: string): Td {
       for (const key of entries.keys()) if (!Object.hasOwn(fields, key)) throw unknownField(this.name, key);
-      return new this(RAW, { entries, state, qualified } as never) as unknown as Td;
+      return new this(RAW, { entries, state, qualified } as never) as Td;
     }
     static fromTensordict(td: Td): Td {
       if (!(td instanceof Collection)) throw new RuntimeError("fromTensordict takes a TensorDict");
@@ -232,7 +230,7 @@ export function tensorclass<const F extends Fields>(fields: F, options: TensorCl
     }
   }
   defineFields(Generated.prototype, fields);
-  return Generated as unknown as TensorClass<F>;
+  return Generated as TensorClass<F>;
 }
 
 const known = new WeakSet<object>();
@@ -254,4 +252,10 @@ export function registerTensorClass(target: { readonly name: string }): void {
 export function isTensorclass(value: unknown): boolean {
   if (typeof value === "function") return value.prototype instanceof TensorClassBase;
   return value instanceof TensorClassBase;
+}
+
+declare module "../core/types.ts" {
+  interface Classes<S> {
+    tensorclass: TensorClassBase<S>;
+  }
 }

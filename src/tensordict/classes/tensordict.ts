@@ -9,7 +9,6 @@ import { adoptNames } from "../core/names.ts";
 import { CONSTRUCTOR } from "../core/signatures.ts";
 import {
   Collection,
-  type CollectionKind,
   entriesOf,
   loader,
   make,
@@ -38,8 +37,8 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
 
   constructor(source?: unknown, batchSize?: SizeLike | CollectionOptions | null, options?: CollectionOptions) {
     if (source === RAW) {
-      super(options as unknown as NewState);
-      this._map = batchSize as unknown as Map<string, Entry>;
+      super(options as NewState);
+      this._map = batchSize as Map<string, Entry>;
       return;
     }
     const sizes = typeof batchSize === "number" || Array.isArray(batchSize);
@@ -71,7 +70,7 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
     if (given.lock === true) lockTd(this);
   }
 
-  get _kind(): CollectionKind {
+  get _kind(): "tensordict" {
     return "tensordict";
   }
   get _className(): string {
@@ -95,18 +94,18 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
 
   /** Loads a memory-mapped directory; bytes are read when they are used. @torch TensorDict.load_memmap */
   static override loadMemmap<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<T> {
-    return loadTree(prefix, options) as unknown as TensorDict<T>;
+    return loadTree(prefix, options) as TensorDict<T>;
   }
   /** @torch TensorDict.load */
   static load<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<T> {
-    return loadTree(prefix, options) as unknown as TensorDict<T>;
+    return loadTree(prefix, options) as TensorDict<T>;
   }
   /** See the function `loadMemmapAsync`. */
   static async loadMemmapAsync<T extends Schema = Schema>(
     prefix: string,
     options: LoadOptions & BackgroundOptions = {},
   ): Promise<TensorDict<T>> {
-    return (await loadTreeAsync(prefix, options)) as unknown as TensorDict<T>;
+    return (await loadTreeAsync(prefix, options)) as TensorDict<T>;
   }
   /**
    * `load` while the program goes on; see `loadMemmapAsync`.
@@ -120,19 +119,19 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
     prefix: string,
     options: LoadOptions & BackgroundOptions = {},
   ): Promise<TensorDict<T>> {
-    return (await loadTreeAsync(prefix, options)) as unknown as TensorDict<T>;
+    return (await loadTreeAsync(prefix, options)) as TensorDict<T>;
   }
   /** Opens an HDF5 file; entries are read when they are asked for. @torch TensorDict.from_h5 */
   static fromH5<T extends Schema = Schema>(filename: string, options: FromH5Options = {}): PersistentTensorDict<T> {
-    return loader.fromH5(filename, options) as unknown as PersistentTensorDict<T>;
+    return loader.fromH5(filename, options) as PersistentTensorDict<T>;
   }
   /** Loads a file written by `consolidate`. @torch TensorDict.from_consolidated */
   static fromConsolidated<T extends Schema = Schema>(filename: string): TensorDict<T> {
-    return fromConsolidated(filename) as unknown as TensorDict<T>;
+    return fromConsolidated(filename) as TensorDict<T>;
   }
   /** Parameters and buffers of a module. @torch TensorDict.from_module */
   static fromModule(module: ModuleLike, options: { lock?: boolean } = {}): TensorDict {
-    return fromModule(module, options) as unknown as TensorDict;
+    return fromModule(module, options) as TensorDict;
   }
   /** @torch TensorDict.from_dict */
   static fromDict(source: Record<string, unknown>, options: SizeLike | CollectionOptions = {}): TensorDict {
@@ -183,7 +182,7 @@ type Statics = Omit<typeof DenseTensorDict, "prototype">;
 export type TensorDict<S extends Schema = Schema> = DenseTensorDict<S>;
 
 /** A dictionary of tensors with shared leading dimensions. @torch tensordict.TensorDict */
-export const TensorDict = DenseTensorDict as unknown as TensorDictConstructor & Statics;
+export const TensorDict = DenseTensorDict as TensorDictConstructor & Statics;
 Object.defineProperty(DenseTensorDict, "name", { value: "TensorDict" });
 
 declare module "../core/types.ts" {

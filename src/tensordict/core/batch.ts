@@ -5,7 +5,16 @@ import { numelOf, Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { startsWith } from "./convert.ts";
 import { fitNames } from "./names.ts";
-import { type Collection, isBranch, isNested, isTensorCollection, outlinesOf, shapeOf } from "./state.ts";
+import {
+  type Collection,
+  isBranch,
+  isLazy,
+  isNested,
+  isNonTensor,
+  isTensorCollection,
+  outlinesOf,
+  shapeOf,
+} from "./state.ts";
 import type { Entry } from "./types.ts";
 
 function incompatible(entry: Entry, path: readonly string[], batchSize: readonly number[]): RuntimeError {
@@ -72,19 +81,18 @@ export function fitBatch<T extends Entry>(entry: T, batchSize: Size): T | null {
 
 /** Throws, by name, for an entry that does not fit its collection any more: a file of it could not be loaded. */
 export function requireFit(td: Collection, batchSize: Size = td._batchSize, prefix: readonly string[] = []): void {
-  if (td._kind === "lazy") {
-    const { members, stackDim } = td as unknown as { members: readonly Collection[]; stackDim: number };
+  if (isLazy(td)) {
+    const { members, stackDim } = td;
     const inner = Size.fromList(td._batchSize.filter((_, dim) => dim !== stackDim));
     for (const [i, member] of members.entries()) {
       const path = [...prefix, String(i)];
-      if (!sameSizes(member._batchSize, inner)) throw incompatible(member as unknown as Entry, path, inner);
+      if (!sameSizes(member._batchSize, inner)) throw incompatible(member, path, inner);
       requireFit(member, inner, path);
     }
     return;
   }
-  if (td._kind === "nonTensorStack") {
-    const { values_ } = td as unknown as { values_: readonly unknown[] };
-    if (values_.length !== numelOf(td._batchSize)) throw incompatible(td as unknown as Entry, prefix, batchSize);
+  if (isNonTensor(td) && td._kind === "nonTensorStack") {
+    if (td.values_.length !== numelOf(td._batchSize)) throw incompatible(td, prefix, batchSize);
     return;
   }
   for (const [key, entry] of outlinesOf(td)) {

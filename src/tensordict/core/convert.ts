@@ -8,7 +8,7 @@ import { badKey, pythonString } from "./keys.ts";
 import { adoptNames, needsNames, refineNames, withPrefix } from "./names.ts";
 import type { NestedTensor } from "./nested.ts";
 import { settings } from "./settings.ts";
-import { Collection, isNested, isNonTensor, make, type NewState, stateOf, type Td } from "./state.ts";
+import { Collection, isNested, isNonTensor, make, type NewState, stateOf, type Td, type ValueTd } from "./state.ts";
 import { tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
 import { regularValues } from "./values.ts";
@@ -84,10 +84,10 @@ export function toEntry(value: unknown, state: NewState, key: string, depth = 0)
 }
 
 /** What `value` becomes in the place of an entry without tensors: numbers and objects stay what they are. */
-export function toValues(value: unknown, state: NewState, key: string): Td {
+export function toValues(value: unknown, state: NewState, key: string): ValueTd {
   const kept = value instanceof Collection || (Array.isArray(value) && !isNumberArray(value)) || value === undefined;
   const entry = kept ? toEntry(value, state, key) : make.nonTensor(value, { ...state, names: null });
-  if (isNonTensor(entry)) return entry as Td;
+  if (isNonTensor(entry)) return entry;
   throw noValue();
 }
 

@@ -1,11 +1,11 @@
 // Locking: a locked TensorDict keeps its set of entries; their contents can still be written in place.
 import { RuntimeError } from "../../tensor/errors.ts";
-import { type Collection, isLockedTd, isTensorCollection, outlinesOf, type Td } from "./state.ts";
+import { type Collection, isLazy, isLockedTd, isTensorCollection, outlinesOf, type Td } from "./state.ts";
 
 /** Collections directly below: members of a stack, nested entries of others. */
 export function childrenOf(td: Collection): Td[] {
   const children: Td[] = [];
-  if (td._kind === "lazy") children.push(...(td as unknown as { members: Td[] }).members);
+  if (isLazy(td)) children.push(...td._members);
   else for (const [, entry] of outlinesOf(td)) if (isTensorCollection(entry)) children.push(entry);
   return children;
 }

@@ -44,9 +44,7 @@ export function applyNames(td: Collection, names: Names | null): void {
   collect(td, names ?? new Array<null>(td._batchSize.length).fill(null), changes);
   for (const [each, next] of changes) {
     each._names = next;
-    if (!isLazy(each)) continue;
-    const lazy = each as unknown as { stackDim: number; stackDimName: string | null };
-    lazy.stackDimName = next?.[lazy.stackDim] ?? null;
+    if (isLazy(each)) each.stackDimName = next?.[each.stackDim] ?? null;
   }
 }
 

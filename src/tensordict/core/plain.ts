@@ -1,6 +1,6 @@
 // Collections as plain values, as JSON has them.
 import { Tensor } from "../../tensor/tensor.ts";
-import { isLazy, isNested, isNonTensor, type LazyLike, outlineOf, type Td } from "./state.ts";
+import { isLazy, isNested, isNonTensor, type LazyTd, outlineOf, type Td } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 function plainEntry(entry: Entry): unknown {
@@ -9,7 +9,7 @@ function plainEntry(entry: Entry): unknown {
 }
 
 /** True for tensors under one key whose shapes do not let them be stacked. */
-function isRagged(lazy: LazyLike, key: string): boolean {
+function isRagged(lazy: LazyTd, key: string): boolean {
   const own = lazy.members.map((member) => outlineOf(member, key));
   const shapes = new Set(own.map((entry) => (entry instanceof Tensor ? entry._shape.join() : "")));
   return shapes.size > 1;
@@ -18,8 +18,7 @@ function isRagged(lazy: LazyLike, key: string): boolean {
 /** Plain values by key; of members of a stack that differ in shape, one after the other. */
 export function plainTree(td: Td): unknown {
   if (isNonTensor(td)) {
-    const held = td as unknown as { value_: unknown; tolist(): unknown };
-    return td._kind === "nonTensor" ? held.value_ : held.tolist();
+    return td._kind === "nonTensor" ? td.value_ : td.tolist();
   }
   const plain: Record<string, unknown> = Object.create(null);
   for (const key of td._keys()) {

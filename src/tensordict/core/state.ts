@@ -74,7 +74,7 @@ export abstract class Collection<S extends Schema = Schema> {
     this._names = state.names;
   }
 
-  /** @internal */ abstract get _kind(): CollectionKind;
+  /** @internal Told apart by each class. */ abstract get _kind(): CollectionKind;
   /** @internal Name in messages. */ abstract get _className(): string;
   /** @internal */ abstract _keys(): Iterable<string>;
   /** @internal */ abstract _own(key: string): Entry | undefined;
@@ -104,28 +104,33 @@ export interface Outside {
 // biome-ignore lint/suspicious/noExplicitAny: operations work on every schema
 export type Td = Classes<any>["base"];
 
-/** What operations need of a lazy stack. */
-export interface LazyLike extends Collection {
-  readonly members: readonly Td[];
-  readonly stackDim: number;
-  readonly stackDimName: string | null;
-  densify(): Td;
-}
+/** A lazy stack. */
+// biome-ignore lint/suspicious/noExplicitAny: of any schema
+export type LazyTd = Classes<any>["lazy"];
 
-/** A lazy stack with its methods. */
-export type LazyTd = Td & LazyLike;
+/** An object of a tensorclass. */
+// biome-ignore lint/suspicious/noExplicitAny: of any schema
+export type ClassTd = Classes<any>["tensorclass"];
+
+/** A wrapped value, or one for each element; `_kind` tells them apart. */
+export type ValueTd = Classes<unknown>["nonTensor"] | Classes<unknown>["nonTensorStack"];
 
 /** Whether a collection is a lazy stack. */
-export function isLazy<T extends Collection>(td: T): td is T & LazyLike {
+export function isLazy(td: Collection): td is LazyTd {
   return td._kind === "lazy";
+}
+
+/** Whether a collection is an object of a tensorclass. */
+export function isClassTd(td: Collection): td is ClassTd {
+  return td._kind === "tensorclass";
 }
 
 /** Makes collections; filled by the classes, so that operations need not import them. */
 export const make = {} as {
-  tensordict(entries: Map<string, Entry>, state: NewState): Td;
-  lazy(members: Td[], stackDim: number, name: string | null): Td;
-  nonTensor(value: unknown, state: NewState, className?: string): Td;
-  nonTensorStack(values: readonly unknown[], state: NewState, stackDim?: number): Td;
+  tensordict(entries: Map<string, Entry>, state: NewState): Classes<Schema>["tensordict"];
+  lazy(members: Td[], stackDim: number, name: string | null): LazyTd;
+  nonTensor(value: unknown, state: NewState, className?: string): Classes<unknown>["nonTensor"];
+  nonTensorStack(values: readonly unknown[], state: NewState, stackDim?: number): Classes<unknown>["nonTensorStack"];
 };
 
 /** True for TensorDicts, tensorclasses, lazy stacks and wrapped values. @torch tensordict.is_tensor_collection */
@@ -134,7 +139,7 @@ export function isTensorCollection(value: unknown): value is Td {
 }
 
 /** True for wrapped values. @torch tensordict.is_non_tensor */
-export function isNonTensor(value: unknown): boolean {
+export function isNonTensor(value: unknown): value is ValueTd {
   return value instanceof Collection && (value._kind === "nonTensor" || value._kind === "nonTensorStack");
 }
 
@@ -213,9 +218,8 @@ export function toNames(names: readonly (string | null)[] | null | undefined, ra
 
 /** Locked itself; a lazy stack also when all of its members are. */
 export function isLockedTd(td: Collection): boolean {
-  if (td._locked || td._kind !== "lazy") return td._locked;
-  const { members } = td as unknown as { members: readonly Collection[] };
-  return members.length > 0 && members.every(isLockedTd);
+  if (td._locked || !isLazy(td)) return td._locked;
+  return td._members.length > 0 && td._members.every(isLockedTd);
 }
 
 /** Refuses changes of a locked collection. */
@@ -231,8 +235,8 @@ export function requireUnlocked(td: Collection): void {
 
 /** Refuses keys that are no fields of a tensorclass. */
 export function requireFields(td: Collection, keys: Iterable<string>): void {
-  if (td._kind !== "tensorclass") return;
-  const names = (td as unknown as { _fieldNames(): readonly string[] })._fieldNames();
+  if (!isClassTd(td)) return;
+  const names = td._fieldNames();
   for (const key of keys) if (!names.includes(key)) throw new KeyError(`${td._className} has no field '${key}'`);
 }
 
@@ -251,7 +255,7 @@ export function shapeOf(entry: Entry): Size {
 /** Filled by the index, which knows how to load. */
 export const loader = {} as {
   load(prefix: string, options: object): Td;
-  fromH5(filename: string, options: object): Td;
-  toH5(td: Td, filename: string, options: object): Td;
-  toH5Async(td: Td, filename: string, options: object): Promise<Td>;
+  fromH5(filename: string, options: object): Classes<Schema>["persistent"];
+  toH5(td: Td, filename: string, options: object): Classes<Schema>["persistent"];
+  toH5Async(td: Td, filename: string, options: object): Promise<Classes<Schema>["persistent"]>;
 };

@@ -1,7 +1,7 @@
 // A stack that overflows is a tree that is too deep, and is said so.
 import { RuntimeError } from "../../tensor/errors.ts";
 import { isSource } from "./convert.ts";
-import { isTensorCollection } from "./state.ts";
+import { isLazy, isTensorCollection } from "./state.ts";
 
 /** Levels of a tree that calls go down. */
 const DEEP = 200;
@@ -12,8 +12,7 @@ function depthReaches(value: unknown, levels: number): boolean {
     const next: unknown[] = [];
     for (const item of level) {
       if (isTensorCollection(item) && item._outside === undefined) {
-        const { members } = item as unknown as { members?: unknown[] };
-        if (item._kind === "lazy") next.push(...(members ?? []));
+        if (isLazy(item)) next.push(...item._members);
         else for (const key of item._keys()) next.push(item._own(key));
       } else if (isSource(item)) next.push(...(item instanceof Map ? item.values() : Object.values(item)));
       else if (Array.isArray(item)) next.push(...item);

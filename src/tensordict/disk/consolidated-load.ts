@@ -216,7 +216,7 @@ class Builder {
     };
     const td = make.nonTensor(toPlain(data), state);
     // What is not changed is written back exactly, 2.0 as 2.0.
-    (td as unknown as { _raw: PythonJson })._raw = data;
+    td._raw = data;
     return td;
   }
 
@@ -245,7 +245,7 @@ class Builder {
     const { data, flat, shape } = this.stackedValues(parts, place, depth, device);
     const state: NewState = { batchSize: Size.fromList(shape), device: device.device, names: null };
     const td = make.nonTensorStack(flat, state);
-    (td as unknown as { _raw: PythonJson })._raw = data;
+    td._raw = data;
     return td;
   }
 

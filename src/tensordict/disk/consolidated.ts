@@ -19,7 +19,18 @@ import { Storage } from "../../tensor/storage.ts";
 import { makeStrided, Tensor } from "../../tensor/tensor.ts";
 import { lockTd } from "../core/locking.ts";
 import { noNested } from "../core/nested.ts";
-import { entriesOf, isLazy, isNested, type LazyLike, make, stateOf, type Td } from "../core/state.ts";
+import {
+  entriesOf,
+  isClassTd,
+  isLazy,
+  isNested,
+  isNonTensor,
+  type LazyTd,
+  make,
+  stateOf,
+  type Td,
+  type ValueTd,
+} from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { requireSavable, valueJson } from "./memmap-save.ts";
 
@@ -54,7 +65,7 @@ class Layout {
   size = 0;
 
   constructor(root: Td) {
-    if (root._kind === "nonTensor" || root._kind === "nonTensorStack") {
+    if (isNonTensor(root)) {
       throw new TypeError("a value that is no tensor cannot be consolidated by itself: put it into a TensorDict");
     }
     requireSavable(root);
@@ -87,12 +98,11 @@ class Layout {
         leaves.set(key, this.place(entry));
       } else if (isNested(entry)) {
         throw noNested("consolidating", key);
-      } else if ((entry as Td)._kind === "nonTensor") {
-        nonTensors.set(key, [valueJson(entry as Td, key), [...entry._batchSize], deviceText(entry as Td)]);
+      } else if (isNonTensor(entry) && entry._kind === "nonTensor") {
+        nonTensors.set(key, [valueJson(entry, key), [...entry._batchSize], deviceText(entry)]);
       } else {
         if (LEVEL_KEYS.has(key)) throw badKey(key);
-        const value = entry as Td;
-        nested.set(key, value._kind === "nonTensorStack" ? valueStack(value) : this.level(value, depth + 1));
+        nested.set(key, isNonTensor(entry) ? valueStack(entry) : this.level(entry, depth + 1));
       }
     }
     const metadata = new Map<string, PythonJson>([
@@ -102,21 +112,17 @@ class Layout {
       ["is_locked", td._locked],
     ]);
     // Python forgets the class of a root.
-    const qualified = td._kind === "tensorclass" && depth > 0 ? (td as unknown as Qualified)._qualifiedName : null;
+    const qualified = isClassTd(td) && depth > 0 ? td._qualifiedName : null;
     const name = qualified === null ? "TensorDict" : `<class '${qualified}'>`;
     return levelJson(name, nonTensors, leaves, metadata, nested);
   }
 
-  private lazy(stack: LazyLike, depth: number): PythonJsonObject {
+  private lazy(stack: LazyTd, depth: number): PythonJsonObject {
     const members: PythonJsonObject = new Map();
     for (const [i, member] of stack.members.entries()) members.set(String(i), this.level(member, depth + 1));
     const metadata = stackMetadata(stack.stackDim, stack.stackDimName, stack._locked);
     return levelJson("LazyStackedTensorDict", new Map(), new Map(), metadata, members);
   }
-}
-
-interface Qualified {
-  _qualifiedName: string;
 }
 
 function badKey(key: string): KeyError {
@@ -152,7 +158,7 @@ function stackMetadata(dim: number, name: string | null, locked: boolean): Pytho
 }
 
 /** Stacks of values are stacks of stacks, one per dimension. */
-function valueStack(td: Td): PythonJsonObject {
+function valueStack(td: ValueTd): PythonJsonObject {
   const device = deviceText(td);
   const build = (data: readonly PythonJson[], rank: number): PythonJsonObject => {
     const values: PythonJsonObject = new Map();
@@ -168,7 +174,7 @@ function valueStack(td: Td): PythonJsonObject {
 
 /** The same tree over other tensors, which come in the order of the layout. */
 function rebuilt(td: Td, tensors: Iterator<Tensor, undefined>, inplace: boolean): Td {
-  if (td._kind === "nonTensor" || td._kind === "nonTensorStack") return inplace ? td : td._like(new Map(), stateOf(td));
+  if (isNonTensor(td)) return inplace ? td : td._like(new Map(), stateOf(td));
   if (isLazy(td)) {
     const members = td.members.map((member) => rebuilt(member, tensors, inplace));
     return inplace ? td : make.lazy(members, td.stackDim, td.stackDimName);
@@ -220,8 +226,7 @@ const remembered = new WeakMap<Td, readonly unknown[]>();
 
 /** Tensors and values in order; they stay the same objects as long as nothing is replaced. */
 function partsOf(td: Td, found: unknown[] = []): unknown[] {
-  if (td._kind === "nonTensor") found.push((td as unknown as { value_: unknown }).value_);
-  else if (td._kind === "nonTensorStack") found.push((td as unknown as { values_: unknown }).values_);
+  if (isNonTensor(td)) found.push(td._kind === "nonTensor" ? td.value_ : td.values_);
   else if (isLazy(td)) for (const member of td.members) partsOf(member, found);
   else {
     for (const [key, entry] of entriesOf(td)) {

@@ -107,7 +107,7 @@ function checkValue(saved: NonTensorNode, rows: Entry, path: readonly string[]):
     throw new ValueError(`Cannot append to ${placeText(path)}: its saved value is a pickle, which is not compared.`);
   }
   const value = toPlain(saved.data);
-  const values = isNonTensor(rows) ? valuesOf(rows as Td) : null;
+  const values = isNonTensor(rows) ? valuesOf(rows) : null;
   if (values?.every((other) => Bun.deepEquals(other, value, true))) return;
   const first = values?.find((other) => !Bun.deepEquals(other, value, true));
   throw new ValueError(

@@ -28,10 +28,19 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { requireFit } from "../core/batch.ts";
 import { lockTd } from "../core/locking.ts";
 import type { NestedTensor } from "../core/nested.ts";
-import { entriesOf, isLazy, isNested, type LazyTd, make, stateOf, type Td } from "../core/state.ts";
+import {
+  entriesOf,
+  isClassTd,
+  isLazy,
+  isNested,
+  isNonTensor,
+  type LazyTd,
+  make,
+  stateOf,
+  type Td,
+  type ValueTd,
+} from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
-import { nestedValues } from "../core/values.ts";
-import { valuesOf } from "../ops/stacking.ts";
 import { MemoryMappedTensor, otherFile } from "./mapped-tensor.ts";
 
 /** How a collection is saved. */
@@ -103,7 +112,7 @@ function planLeaf(t: Tensor, path: string, context: SaveContext): { write: LeafW
   };
   const build = () => {
     if (storage === t._storage && t instanceof MemoryMappedTensor) return t;
-    return MemoryMappedTensor._over(storage as unknown as Storage, [...t._shape], t.dtype);
+    return MemoryMappedTensor._over(storage as Storage, [...t._shape], t.dtype);
   };
   return { write, build };
 }
@@ -180,43 +189,26 @@ export function planTree(td: Td, path: string, context: SaveContext): Plan {
         ),
     };
   }
-  switch (td._kind) {
-    case "nonTensor":
-    case "nonTensorStack":
-      return planValue(td, path, context);
-    case "tensorclass": {
-      const inner = planEntries(td, join(path, "_tensordict"), context);
-      const qualified = (td as unknown as { _qualifiedName: string })._qualifiedName;
-      const level: TreeWrite = {
-        kind: "tensordict",
-        typeName: "TensorDict",
-        batchSize: td._batchSize,
-        device: "cpu",
-        names: td._names,
-        entries: inner.entries,
-      };
-      const write: TreeWrite = {
+  if (isNonTensor(td)) return planValue(td, path, context);
+  const inner = planEntries(td, isClassTd(td) ? join(path, "_tensordict") : path, context);
+  const level: LevelWrite = {
+    kind: "tensordict",
+    typeName: "TensorDict",
+    batchSize: td._batchSize,
+    device: "cpu",
+    names: td._names,
+    entries: inner.entries,
+  };
+  const write: TreeWrite = isClassTd(td)
+    ? {
         kind: "tensorclass",
         typeName: td._className,
-        qualified,
+        qualified: td._qualifiedName,
         extras: new Map(),
         inner: level,
-      };
-      return { write, build: () => settle(td, inner.build(), path, context) };
-    }
-    default: {
-      const inner = planEntries(td, path, context);
-      const write: TreeWrite = {
-        kind: "tensordict",
-        typeName: "TensorDict",
-        batchSize: td._batchSize,
-        device: "cpu",
-        names: td._names,
-        entries: inner.entries,
-      };
-      return { write, build: () => settle(td, inner.build(), path, context) };
-    }
-  }
+      }
+    : level;
+  return { write, build: () => settle(td, inner.build(), path, context) };
 }
 
 function settleLazy(td: LazyTd, members: Td[], path: string | null, context: SaveContext): Td {
@@ -226,25 +218,15 @@ function settleLazy(td: LazyTd, members: Td[], path: string | null, context: Sav
   return result;
 }
 
-interface ValueLike {
-  value_: unknown;
-  values_: readonly unknown[];
-  _raw?: PythonJson;
-  _onChange: (() => void) | null;
-  stackDim: number;
-}
-
 /** The JSON of a wrapped value; anything that JSON cannot hold is an error, which says `where` it was to go. */
-export function valueJson(td: Td, where?: string): PythonJson {
-  const held = td as unknown as ValueLike;
-  const stack = td._kind === "nonTensorStack";
+export function valueJson(td: ValueTd, where?: string): PythonJson {
   // What was read and not changed is written back exactly, 2.0 as 2.0.
-  const raw = held._raw;
+  const raw = td._raw;
   if (raw !== undefined) {
     requireTexts(raw, () => where ?? `a ${td._className}`);
     return raw;
   }
-  const data = stack ? nestedValues(valuesOf(td), td._batchSize) : held.value_;
+  const data = td._kind === "nonTensorStack" ? td.tolist() : td.value_;
   if (!isPythonJson(data)) {
     const place = where === undefined ? "" : `${where}: `;
     throw new TypeError(
@@ -256,15 +238,15 @@ export function valueJson(td: Td, where?: string): PythonJson {
   return data;
 }
 
-function valueText(td: Td): string {
+function valueText(td: ValueTd): string {
   if (td._kind === "nonTensorStack") {
     const device = td._device === null ? null : String(td._device);
-    return nonTensorStackText(valueJson(td), (td as unknown as ValueLike).stackDim, device);
+    return nonTensorStackText(valueJson(td), td.stackDim, device);
   }
   return nonTensorText(td._className as "NonTensorData", valueJson(td));
 }
 
-function planValue(td: Td, path: string, context: SaveContext): Plan {
+function planValue(td: ValueTd, path: string, context: SaveContext): Plan {
   const data = valueJson(td, path);
   const write: TreeWrite =
     td._kind === "nonTensorStack"
@@ -272,7 +254,7 @@ function planValue(td: Td, path: string, context: SaveContext): Plan {
           kind: "nonTensorStack",
           typeName: "NonTensorStack",
           data,
-          stackDim: (td as unknown as ValueLike).stackDim,
+          stackDim: td.stackDim,
           device: td._device === null ? null : String(td._device),
         }
       : { kind: "nonTensor", typeName: td._className as "NonTensorData" | "MetaData", data };
@@ -285,8 +267,8 @@ function planValue(td: Td, path: string, context: SaveContext): Plan {
 }
 
 /** Keeps the file of a wrapped value current when the value is replaced in place. */
-export function followFile(td: Td, path: string): void {
-  (td as unknown as ValueLike)._onChange = () => replaceText(join(path, "meta.json"), valueText(td));
+export function followFile(td: ValueTd, path: string): void {
+  td._onChange = () => replaceText(join(path, "meta.json"), valueText(td));
 }
 
 function anonymousTensor(t: Tensor, context: SaveContext): Tensor {
@@ -307,7 +289,7 @@ function anonymousTree(td: Td, context: SaveContext): Td {
       context,
     );
   }
-  if (td._kind === "nonTensor" || td._kind === "nonTensorStack") return td;
+  if (isNonTensor(td)) return td;
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
     if (entry instanceof Tensor) entries.set(key, anonymousTensor(entry, context));
@@ -320,7 +302,7 @@ function anonymousTree(td: Td, context: SaveContext): Td {
 /** Throws when a collection has no bytes, or an entry that does not fit it any more. */
 export function requireSavable(td: Td): void {
   requireFit(td);
-  if (td._kind === "nonTensor" || td._kind === "nonTensorStack") return;
+  if (isNonTensor(td)) return;
   if (td._device?.type === "meta") throw new RuntimeError("tensors on the meta device have no bytes to save");
 }
 
@@ -344,7 +326,7 @@ function requireOutside(td: Td, target: string): void {
     );
   }
   if (isLazy(td)) for (const member of td.members) requireOutside(member, target);
-  else if (td._kind !== "nonTensor" && td._kind !== "nonTensorStack") {
+  else if (!isNonTensor(td)) {
     for (const [, entry] of entriesOf(td)) {
       if (!(entry instanceof Tensor) && !isNested(entry)) requireOutside(entry as Td, target);
     }

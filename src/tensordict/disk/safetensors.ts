@@ -24,7 +24,19 @@ import { fitBatch, requireFit } from "../core/batch.ts";
 import { classInFile } from "../core/class-registry.ts";
 import { noNested } from "../core/nested.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
-import { entriesOf, isLazy, isNested, type LazyLike, make, type NewState, type Td, toNames } from "../core/state.ts";
+import {
+  entriesOf,
+  isClassTd,
+  isLazy,
+  isNested,
+  isNonTensor,
+  type LazyTd,
+  make,
+  type NewState,
+  type Td,
+  toNames,
+  type ValueTd,
+} from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 
 const VERSION = 1;
@@ -44,14 +56,13 @@ function placeText(path: readonly string[]): string {
   return parts.length === 1 ? `(${parts[0]},)` : `(${parts.join(", ")})`;
 }
 
-function valueNode(entry: Td, path: readonly string[]): PythonJsonObject {
+function valueNode(entry: ValueTd, path: readonly string[]): PythonJsonObject {
   if (entry._kind === "nonTensorStack") {
     throw new TypeError(
       `Cannot save the non-tensor stack at ${placeText(path)} as safetensors: only single JSON values are supported.`,
     );
   }
-  const { data, _raw } = entry as unknown as { data: unknown; _raw: PythonJson | undefined };
-  const value = _raw ?? data;
+  const value = entry._raw ?? entry.data;
   if (!isPythonJson(value)) {
     const what = value === undefined ? "undefined" : (value as object).constructor?.name;
     throw new TypeError(
@@ -66,7 +77,7 @@ function entryNode(entry: Entry, path: readonly string[], tensors: Map<string, T
   if (isNested(entry)) throw noNested("saving as safetensors", path.join("."));
   if (!(entry instanceof Tensor)) {
     const td = entry as Td;
-    if (td._kind === "nonTensor" || td._kind === "nonTensorStack") return valueNode(td, path);
+    if (isNonTensor(td)) return valueNode(td, path);
     return new Map<string, PythonJson>([["td", levelNode(td, path, tensors)]]);
   }
   const name = path.join(".");
@@ -75,7 +86,7 @@ function entryNode(entry: Entry, path: readonly string[], tensors: Map<string, T
   return new Map<string, PythonJson>([["tensor", name]]);
 }
 
-function requireSameKeys(td: LazyLike, path: readonly string[]): void {
+function requireSameKeys(td: LazyTd, path: readonly string[]): void {
   const keys = new Set(td._keys());
   for (const member of td.members) {
     const own = [...member._keys()];
@@ -88,7 +99,7 @@ function requireSameKeys(td: LazyLike, path: readonly string[]): void {
 
 /** Python's name of the class; a lazy stack has that of its members. */
 function classOf(td: Td): string | null {
-  if (td._kind === "tensorclass") return (td as unknown as { _qualifiedName: string })._qualifiedName;
+  if (isClassTd(td)) return td._qualifiedName;
   if (!isLazy(td)) return null;
   const names = new Set(td.members.map(classOf));
   return names.size === 1 ? ([...names][0] as string | null) : null;
@@ -237,8 +248,8 @@ class Builder {
       const names = { batchSize: state.batchSize, device: null, names: null };
       const json = value.get("non_tensor") as PythonJson;
       const td = make.nonTensor(toPlain(json), names);
-      (td as unknown as { _raw: PythonJson })._raw = json;
-      return td as unknown as Entry;
+      td._raw = json;
+      return td;
     }
     const name = value.get("tensor");
     if (name !== undefined && (typeof name !== "string" || !this.file.header.entries.has(name))) {

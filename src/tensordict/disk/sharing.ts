@@ -12,8 +12,10 @@ import { noNested } from "../core/nested.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
 import {
   entriesOf,
+  isClassTd,
   isLazy,
   isNested,
+  isNonTensor,
   isTensorCollection,
   make,
   type NewState,
@@ -22,7 +24,6 @@ import {
   toNames,
 } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
-import { valuesOf } from "../ops/stacking.ts";
 import { MemoryMappedTensor } from "./mapped-tensor.ts";
 
 const MAX_DEPTH = 128;
@@ -84,22 +85,13 @@ function share(value: Tensor | Td, removed: RemovedFiles): Shared {
     const { members, stackDim, stackDimName } = td;
     return { kind: "lazy", members: members.map((member) => share(member, removed)), stackDim, name: stackDimName };
   }
-  switch (td._kind) {
-    case "nonTensor": {
-      const { value_ } = td as unknown as { value_: unknown };
-      return { kind: "value", className: td._className, value: value_, ...levelOf(td) };
-    }
-    case "nonTensorStack": {
-      const { stackDim } = td as unknown as { stackDim: number };
-      return { kind: "values", values: [...valuesOf(td)], stackDim, ...levelOf(td) };
-    }
-    case "tensorclass": {
-      const qualified = (td as unknown as { _qualifiedName: string })._qualifiedName;
-      return { kind: "tensorclass", qualified, entries: entries(), ...levelOf(td) };
-    }
-    default:
-      return { kind: "tensordict", entries: entries(), ...levelOf(td) };
+  const level = levelOf(td);
+  if (isNonTensor(td)) {
+    if (td._kind === "nonTensor") return { kind: "value", className: td._className, value: td.value_, ...level };
+    return { kind: "values", values: [...td.values_], stackDim: td.stackDim, ...level };
   }
+  if (!isClassTd(td)) return { kind: "tensordict", entries: entries(), ...level };
+  return { kind: "tensorclass", qualified: td._qualifiedName, entries: entries(), ...level };
 }
 
 function bad(what: string): TypeError {
@@ -152,20 +144,20 @@ class Opener {
         const problem = stackProblem(members, shared.stackDim);
         if (problem !== null) throw bad(problem);
         if (shared.name !== null) textOf(shared.name, "name of a dimension");
-        return make.lazy(members, shared.stackDim, shared.name) as unknown as Entry;
+        return make.lazy(members, shared.stackDim, shared.name);
       }
       case "value":
-        return make.nonTensor(shared.value, stateFrom(shared), textOf(shared.className, "class")) as unknown as Entry;
+        return make.nonTensor(shared.value, stateFrom(shared), textOf(shared.className, "class"));
       case "values": {
         const [values, state] = [[...listOf(shared.values, "values")], stateFrom(shared)];
         if (values.length !== state.batchSize.numel()) throw bad("it has another number of values than its batch size");
-        return make.nonTensorStack(values, state, shared.stackDim) as unknown as Entry;
+        return make.nonTensorStack(values, state, shared.stackDim);
       }
       case "tensorclass":
       case "tensordict": {
         const state = stateFrom(shared);
         const entries = this.entries(shared.entries, state, depth);
-        if (shared.kind === "tensordict") return make.tensordict(entries, state) as unknown as Entry;
+        if (shared.kind === "tensordict") return make.tensordict(entries, state);
         const qualified = textOf(shared.qualified, "class");
         const name = qualified.slice(qualified.lastIndexOf(".") + 1);
         const found = classByName(name);
@@ -174,7 +166,7 @@ class Opener {
             `the class ${name} is not known here: import the module that defines it, and register it`,
           );
         }
-        return found._wrap(entries, state, qualified) as unknown as Entry;
+        return found._wrap(entries, state, qualified);
       }
       default:
         throw new TypeError("this is nothing that toShared made");

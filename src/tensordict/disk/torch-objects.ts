@@ -20,15 +20,18 @@ import { noNested } from "../core/nested.ts";
 import {
   type DimNames,
   entriesOf,
+  isClassTd,
   isLazy,
   isNested,
+  isNonTensor,
   isTensorCollection,
   make,
   type NewState,
   shapeOf,
   type Td,
+  type ValueTd,
 } from "../core/state.ts";
-import type { Entry } from "../core/types.ts";
+import type { Classes, Entry } from "../core/types.ts";
 import { nestedFromParts } from "../ops/nested-parts.ts";
 import { stackOfValues, valuesOf } from "../ops/stacking.ts";
 import { isConsolidated } from "./consolidated.ts";
@@ -108,8 +111,7 @@ function makeStack(className: string, state: unknown, path: string): Td {
   if (problem !== null) throw new FormatError(problem, path);
   if (className === LAZY) return make.lazy(tds, stackDim as number, typeof name === "string" ? name : null);
   const batchSize = Size.fromList([tds.length, ...(tds[0] as Td)._batchSize]);
-  const single = tds.every((td) => td._kind === "nonTensor" || td._kind === "nonTensorStack");
-  if (!single || stackDim !== 0 || batchSize.numel() > MAX_VALUES) {
+  if (!tds.every(isNonTensor) || stackDim !== 0 || batchSize.numel() > MAX_VALUES) {
     throw new FormatError("a stack of values whose members are no values, or too many", path);
   }
   return stackOfValues(tds, { batchSize, device: null, names: null });
@@ -124,7 +126,7 @@ function makeClass(className: string, state: unknown, path: string): Td {
     const value = field(rest, "data") ?? null;
     const made = make.nonTensor(value, level, simpleName(className));
     const exact = asInPython(rest as object, "data", value);
-    if (exact instanceof Float) (made as unknown as { _raw: PythonJson })._raw = exact;
+    if (exact instanceof Float) made._raw = exact;
     return made;
   }
   const found = classByName(simpleName(className));
@@ -203,13 +205,12 @@ function valueObject(className: string, value: unknown, td: Td, size: Size): Tor
 }
 
 /** The value of an entry; a whole float by itself cannot carry a note that it is one. */
-function exactValue(td: Td): unknown {
-  const { _raw, value_ } = td as unknown as { _raw?: PythonJson; value_: unknown };
+function exactValue({ _raw, value_ }: Classes<unknown>["nonTensor"]): unknown {
   return _raw instanceof Float ? _raw : value_;
 }
 
-function exactValues(td: Td): unknown[] {
-  const { _raws } = td as unknown as { _raws: readonly PythonJson[] | null };
+function exactValues(td: ValueTd): unknown[] {
+  const { _raws } = td;
   return valuesOf(td).map((value, i) => (_raws?.[i] instanceof Float ? _raws[i] : value));
 }
 
@@ -220,18 +221,12 @@ function describeTd(td: Td): TorchObject {
     const name = stackDimName === null ? {} : { _td_dim_name: stackDimName };
     return new TorchObject(LAZY, "make_td", { ...state, _hook_out: null, _hook_in: null, ...name });
   }
-  switch (td._kind) {
-    case "nonTensor":
-      return valueObject(td._className === "MetaData" ? META_DATA : DATA, exactValue(td), td, td._batchSize);
-    case "nonTensorStack":
-      return stackObject(td, exactValues(td), td._batchSize);
-    case "tensorclass": {
-      const qualified = (td as unknown as { _qualifiedName: string })._qualifiedName;
-      return new TorchObject(qualified, "state", { tensordict: levelOf(td), non_tensordict: {} });
-    }
-    default:
-      return levelOf(td);
+  if (isNonTensor(td)) {
+    if (td._kind === "nonTensorStack") return stackObject(td, exactValues(td), td._batchSize);
+    return valueObject(td._className === "MetaData" ? META_DATA : DATA, exactValue(td), td, td._batchSize);
   }
+  if (!isClassTd(td)) return levelOf(td);
+  return new TorchObject(td._qualifiedName, "state", { tensordict: levelOf(td), non_tensordict: {} });
 }
 
 /** Values by element: stacks of stacks, one for each dimension of the batch. */

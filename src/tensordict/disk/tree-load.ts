@@ -1,7 +1,7 @@
 // Builds TensorDicts, lazy stacks, tensorclasses and values from the tree that a reader found.
 import { dirname, join } from "node:path";
 import { FormatError } from "../../io/base/errors.ts";
-import { type PythonJson, parsePythonJsonObject, toPlain } from "../../io/base/python-json.ts";
+import { parsePythonJsonObject, toPlain } from "../../io/base/python-json.ts";
 import { DIRECTORIES } from "../../io/memmap/memmap-read.ts";
 import type {
   LeafNode,
@@ -204,7 +204,7 @@ function buildValue(node: NonTensorNode, context: BuildContext, parent: NewState
   const state = { batchSize: parent?.batchSize ?? Size.fromList([]), device: context.device, names: null };
   const value = node.pickle === null ? toPlain(node.data) : readPickle(node.pickle, context, "data");
   const td = make.nonTensor(value, state, node.className);
-  if (node.pickle === null) (td as unknown as { _raw: PythonJson })._raw = node.data;
+  if (node.pickle === null) td._raw = node.data;
   if (context.onDisk) followFile(td, node.path);
   return td;
 }
@@ -220,7 +220,7 @@ function buildStack(node: NonTensorStackNode, context: BuildContext): Td {
   // The file does not tell nested stacks from values that are lists: regular lists are stacks, as in Python.
   const { values, shape } = regularValues(data);
   const td = make.nonTensorStack(values, { batchSize: shape, device: context.device, names: null }, node.stackDim);
-  if (pickle === null) (td as unknown as { _raw: PythonJson })._raw = node.data;
+  if (pickle === null) td._raw = node.data;
   if (context.onDisk) followFile(td, node.path);
   return td;
 }

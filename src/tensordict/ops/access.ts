@@ -5,6 +5,7 @@ import { keyPath, keyText, missingKey } from "../core/keys.ts";
 import {
   entriesOf,
   isBranch,
+  isLazy,
   isNested,
   isNonTensor,
   isTensorCollection,
@@ -98,8 +99,8 @@ export function changeTensors(
   fn: (t: Tensor, path: readonly string[]) => Tensor | false,
   prefix: readonly string[] = [],
 ): void {
-  if (td._kind === "lazy") {
-    for (const member of (td as unknown as { members: Td[] }).members) changeTensors(member, fn, prefix);
+  if (isLazy(td)) {
+    for (const member of td._members) changeTensors(member, fn, prefix);
     return;
   }
   for (const [key, entry] of entriesOf(td)) {
@@ -116,8 +117,8 @@ export function changeTensors(
  * elements of all components.
  */
 export function* tensorsOf(td: Td, prefix: readonly string[] = []): Generator<[readonly string[], Tensor]> {
-  if (td._kind === "lazy") {
-    for (const member of (td as unknown as { members: Td[] }).members) yield* tensorsOf(member, prefix);
+  if (isLazy(td)) {
+    for (const member of td._members) yield* tensorsOf(member, prefix);
     return;
   }
   for (const [key, entry] of entriesOf(td)) {

@@ -13,15 +13,15 @@ import {
   isLazy,
   isNested,
   isNonTensor,
-  type LazyLike,
   type LazyTd,
   make,
   outlineOf,
   stateOf,
   type Td,
+  type ValueTd,
 } from "../core/state.ts";
 import { tensor, zeros } from "../core/tensor-ops.ts";
-import type { Entry, NestedKey } from "../core/types.ts";
+import type { Classes, Entry, NestedKey } from "../core/types.ts";
 import { indexedSize, normalize, tensorIndex } from "./indexing.ts";
 import { valuesOf } from "./stacking.ts";
 import { allOrNothing, planInto, requireOutline, requirePlace, resolvePath, type Writes } from "./writes.ts";
@@ -83,7 +83,7 @@ function isBasic(part: unknown): boolean {
 }
 
 /** Which members of a stack an index of numbers and slices names, and what of each. */
-function splitIndex(lazy: LazyLike, parts: Index): { picked: number[]; one: boolean; inner: Index; dim: number } {
+function splitIndex(lazy: LazyTd, parts: Index): { picked: number[]; one: boolean; inner: Index; dim: number } {
   const { stackDim, members } = lazy;
   const own = parts[stackDim] ?? ":";
   const found = tensor(Float64Array.from(members, (_, i) => i)).at(own as number);
@@ -163,8 +163,8 @@ function planEntries(td: Td, index: Index, pairs: Iterable<[string, unknown]>, w
 function planEntry(td: Td, key: string, own: Entry, index: Index, item: unknown, writes: Writes): void {
   if (own instanceof Tensor) planPart(td, key, own, index, item, writes);
   else if (isNested(own)) throw noNested("writing a part", key);
-  else if (isNonTensor(own)) planNonTensor(td, key, own as Td, index, item, writes);
-  else planIndex(own as Td, index, item, writes);
+  else if (isNonTensor(own)) planNonTensor(td, key, own, index, item, writes);
+  else planIndex(own, index, item, writes);
 }
 
 /** A key that only the source has is made, zero outside of the index. */
@@ -176,7 +176,7 @@ function planNew(td: Td, key: string, index: Index, item: unknown, writes: Write
 }
 
 /** The values that an index picks out of a collection, made of `item`. */
-function valuesFor(td: Td, index: Index, item: unknown, key: string): Td {
+function valuesFor(td: Td, index: Index, item: unknown, key: string): ValueTd {
   const size = Size.fromList(indexedSize(td._batchSize, index));
   return toValues(item, stateOf(td, { batchSize: size, device: null, names: null }), key);
 }
@@ -187,25 +187,20 @@ const ONE_VALUE =
   "previous. If you're using NonTensorData, see the class documentation to see how to properly pre-allocate memory " +
   "in shared contexts.";
 
-interface ValueStack {
-  _assignAt(index: Index, value: Td): void;
-}
-
-function planOwnValues(td: Td, index: Index, item: unknown, writes: Writes): void {
+function planOwnValues(td: ValueTd, index: Index, item: unknown, writes: Writes): void {
   const value = valuesFor(td, index, item, "data");
   if (td._kind === "nonTensorStack") {
-    writes.push(() => (td as unknown as ValueStack)._assignAt(index, value));
+    writes.push(() => td._assignAt(index, value));
   } else if (!sameValue(td, value)) {
     throw new RuntimeError("a NonTensorData holds one value for all elements: a part of them cannot have another one");
   }
 }
 
-function sameValue(own: Td, value: Td): boolean {
-  const { value_ } = own as unknown as { value_: unknown };
-  return valuesOf(value).every((item) => Bun.deepEquals(item, value_, true));
+function sameValue(own: Classes<unknown>["nonTensor"], value: ValueTd): boolean {
+  return valuesOf(value).every((item) => Bun.deepEquals(item, own.value_, true));
 }
 
-function planNonTensor(td: Td, key: string, own: Td, index: Index, item: unknown, writes: Writes): void {
+function planNonTensor(td: Td, key: string, own: ValueTd, index: Index, item: unknown, writes: Writes): void {
   if (isLazy(td)) {
     planValuesOfMembers(td, key, index, item, writes);
     return;
@@ -213,9 +208,9 @@ function planNonTensor(td: Td, key: string, own: Td, index: Index, item: unknown
   const value = valuesFor(td, index, item, key);
   if (own._kind === "nonTensor" && sameValue(own, value)) return;
   if (own._kind === "nonTensor" && td.isMemmap()) throw new RuntimeError(ONE_VALUE);
-  const stack = own._kind === "nonTensorStack" ? own : (own as unknown as { toStack(): Td }).toStack();
+  const stack = own._kind === "nonTensorStack" ? own : own.toStack();
   writes.push(() => {
-    (stack as unknown as ValueStack)._assignAt(index, value);
+    stack._assignAt(index, value);
     if (stack !== own || td._outside !== undefined) td._put(key, stack);
   });
 }
@@ -228,10 +223,10 @@ function planValuesOfMembers(td: LazyTd, key: string, index: Index, item: unknow
   }
   const { picked, one, inner, dim } = splitIndex(td, index);
   const value = valuesFor(td, index, item, key);
-  const parts = one ? [value] : (value.unbind(dim) as readonly Td[]);
+  const parts = one ? [value] : value.unbind(dim);
   for (const [i, at] of picked.entries()) {
     const member = td.members[at] as Td;
-    planNonTensor(member, key, member._own(key) as Td, inner, parts[i], writes);
+    planNonTensor(member, key, member._own(key) as ValueTd, inner, parts[i], writes);
   }
 }
 
@@ -246,8 +241,8 @@ function blankFor(td: Td, index: Index, item: unknown, key: string): Entry {
   }
   if (isNested(entry)) throw noNested("writing a part", key);
   if (isNonTensor(entry)) {
-    const stack = (make.nonTensor(null, stateOf(td, { names: null })) as unknown as { toStack(): Td }).toStack();
-    (stack as unknown as ValueStack)._assignAt(index, entry as Td);
+    const stack = make.nonTensor(null, stateOf(td, { names: null })).toStack();
+    stack._assignAt(index, entry);
     return stack;
   }
   const made = make.tensordict(new Map(), stateOf(td));

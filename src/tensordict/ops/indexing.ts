@@ -3,7 +3,7 @@ import { ELLIPSIS, parseIndex, Slice } from "../../api/indexing-parse.ts";
 import { IndexError, TypeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { NestedTensor } from "../core/nested.ts";
-import type { LazyLike } from "../core/state.ts";
+import type { LazyTd } from "../core/state.ts";
 import { type DimNames, make, type Td } from "../core/state.ts";
 import { tensor, zeros } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
@@ -133,7 +133,7 @@ function indexedNames(names: DimNames, index: readonly unknown[]): DimNames {
   return [...out, ...names.slice(at)];
 }
 
-function lazyIndex(td: LazyLike, index: readonly unknown[]): Td | null {
+function lazyIndex(td: LazyTd, index: readonly unknown[]): Td | null {
   const { stackDim, members } = td;
   // Only plain numbers and slices say by themselves which dimension they are about.
   if (index.some((part) => typeof part !== "number" && typeof part !== "string" && !isSliceObject(part))) return null;

@@ -8,7 +8,7 @@ import {
   entriesOf,
   isBranch,
   isLazy,
-  type LazyLike,
+  type LazyTd,
   make,
   type NewState,
   outlinesOf,
@@ -128,13 +128,13 @@ export function shallowTree(td: Td): Td {
 }
 
 /** Changes the keys of a lazy stack member by member: in place, once it is known for all that it can be done. */
-function rekeyMembers(lazy: LazyLike, inplace: boolean, rekey: (td: Td) => Td): Td {
+function rekeyMembers(lazy: LazyTd, inplace: boolean, rekey: (td: Td) => Td): Td {
   const { members, stackDim, stackDimName } = lazy;
   const changed = members.map(rekey);
   if (!inplace) return make.lazy(changed, stackDim, stackDimName);
   for (const member of members) requireUnlocked(member);
   for (const [i, member] of members.entries()) replaceEntries(member, new Map(entriesOf(changed[i] as Td)));
-  return lazy as unknown as Td;
+  return lazy;
 }
 
 /** The entries of a tree under joined keys; `exact` when `unflattenKeys` gives the same tree back. */

@@ -1,30 +1,30 @@
 // Shapes of lazy stacks: what keeps the members apart, as Python's library does it.
 import { RuntimeError } from "../../tensor/errors.ts";
 import { numelOf, sameSizes } from "../../tensor/size.ts";
-import type { LazyLike } from "../core/state.ts";
+import type { LazyTd } from "../core/state.ts";
 import { make, type Td } from "../core/state.ts";
 
 /** A stack of changed members along `dim`. */
-export function restack(lazy: LazyLike, dim: number, change: (member: Td) => Td): Td {
+export function restack(lazy: LazyTd, dim: number, change: (member: Td) => Td): Td {
   return make.lazy(lazy.members.map(change), dim, lazy.stackDimName);
 }
 
 /** Permutes the batch of a stack; `order` has all its dimensions. */
-export function permuteLazy(lazy: LazyLike, order: readonly number[], permute: (td: Td, dims: number[]) => Td): Td {
+export function permuteLazy(lazy: LazyTd, order: readonly number[], permute: (td: Td, dims: number[]) => Td): Td {
   const { stackDim } = lazy;
   const inner = order.filter((dim) => dim !== stackDim).map((dim) => (dim < stackDim ? dim : dim - 1));
   return restack(lazy, order.indexOf(stackDim), (member) => permute(member, inner));
 }
 
 /** Adds a dimension of size 1. */
-export function unsqueezeLazy(lazy: LazyLike, at: number): Td {
+export function unsqueezeLazy(lazy: LazyTd, at: number): Td {
   const { stackDim } = lazy;
   if (at > stackDim) return restack(lazy, stackDim, (member) => member.unsqueeze(at - 1) as Td);
   return restack(lazy, stackDim + 1, (member) => member.unsqueeze(at) as Td);
 }
 
 /** Removes a dimension of size 1. */
-export function squeezeLazy(lazy: LazyLike, at: number): Td {
+export function squeezeLazy(lazy: LazyTd, at: number): Td {
   const { stackDim } = lazy;
   if (at === stackDim) return lazy.members[0] as Td;
   if (at > stackDim) return restack(lazy, stackDim, (member) => member.squeeze(at - 1) as Td);
@@ -32,7 +32,7 @@ export function squeezeLazy(lazy: LazyLike, at: number): Td {
 }
 
 /** The parts of a stack along one dimension, or the one with this number. */
-export function unbindLazy(lazy: LazyLike, at: number, only?: number): Td[] {
+export function unbindLazy(lazy: LazyTd, at: number, only?: number): Td[] {
   const { stackDim, members } = lazy;
   if (at === stackDim) return only === undefined ? [...members] : [members[only] as Td];
   const parts = members.map((member) => member.unbind(at < stackDim ? at : at - 1) as Td[]);
@@ -48,7 +48,7 @@ export function unbindLazy(lazy: LazyLike, at: number, only?: number): Td[] {
 }
 
 /** Repeats the batch, once per dimension of it. */
-export function repeatLazy(lazy: LazyLike, repeats: readonly number[]): Td | null {
+export function repeatLazy(lazy: LazyTd, repeats: readonly number[]): Td | null {
   const { stackDim } = lazy;
   const times = repeats[stackDim] as number;
   if (times === 0) return null;
@@ -90,15 +90,14 @@ function unflattenLazy(td: Td, shape: readonly number[], start: number, end: num
  * A stack of the same members with a batch of this shape, if that flattens or unflattens dimensions only; null for
  * anything else, and for batches without elements.
  */
-export function regroup(lazy: LazyLike, shape: readonly number[]): Td | null {
-  const td = lazy as unknown as Td;
+export function regroup(lazy: LazyTd, shape: readonly number[]): Td | null {
   const batch = lazy._batchSize;
-  if (sameSizes(shape, batch)) return td;
+  if (sameSizes(shape, batch)) return lazy;
   if (numelOf(batch) === 0) return null;
   const flat = flattened(shape, batch);
-  if (flat !== null) return flattenLazy(td, ...flat);
+  if (flat !== null) return flattenLazy(lazy, ...flat);
   const unflat = flattened(batch, shape);
-  const result = unflat === null ? null : unflattenLazy(td, shape, ...unflat);
+  const result = unflat === null ? null : unflattenLazy(lazy, shape, ...unflat);
   return result !== null && sameSizes(result._batchSize, shape) ? result : null;
 }
 

@@ -15,7 +15,6 @@ import {
   isNested,
   isNonTensor,
   isTensorCollection,
-  type LazyLike,
   type LazyTd,
   make,
   type NewState,
@@ -23,6 +22,7 @@ import {
   type Td,
   toDeviceOrNull,
   toNames,
+  type ValueTd,
   wrapBatchDim,
 } from "../core/state.ts";
 import { full, tensor } from "../core/tensor-ops.ts";
@@ -146,7 +146,7 @@ function planWrite(td: Td, key: string, entry: Tensor, result: Tensor, writes: W
   writes.push(() => entry.copy_(result));
 }
 
-function firstValue(entry: Td, state: NewState): Td {
+function firstValue(entry: ValueTd, state: NewState): Td {
   return entry._kind === "nonTensor" ? entry._like(new Map(), state) : make.nonTensor(valuesOf(entry)[0], state);
 }
 
@@ -199,7 +199,7 @@ function applyLazy(
   return result;
 }
 
-function unbindLike(other: Other, lazy: LazyLike): readonly Other[] {
+function unbindLike(other: Other, lazy: LazyTd): readonly Other[] {
   if (!(other instanceof Tensor)) return other.unbind(lazy.stackDim) as Td[];
   // A tensor of an outer batch has no dimension for members that are stacked further in.
   return lazy.stackDim < other.ndim ? other.unbind(lazy.stackDim) : lazy.members.map(() => other);
@@ -332,10 +332,10 @@ function compareTrees(td: Td, other: Td, fn: BinaryFunction, equal: boolean | nu
   return make.tensordict(entries, stateOf(td, { device: td._device }));
 }
 
-function compareValues(a: Td, b: Entry, equal: boolean | null): Tensor {
+function compareValues(a: ValueTd, b: Entry, equal: boolean | null): Tensor {
   if (!isNonTensor(b)) return full([...a._batchSize], equal === false);
   const left = valuesOf(a);
-  const right = valuesOf(b as Td);
+  const right = valuesOf(b);
   const same = left.map((value, i) => Bun.deepEquals(value, right[i]) === (equal !== false));
   return same.length === 0 ? full([...a._batchSize], true) : tensor(same).reshape([...a._batchSize]);
 }

@@ -8,15 +8,18 @@ import { pythonRepr } from "../core/python-repr.ts";
 import { settings } from "../core/settings.ts";
 import { isSharedTensor } from "../core/shared.ts";
 import {
+  type ClassTd,
   Collection,
   entriesOf,
+  isClassTd,
   isLazy,
   isNested,
   isNonTensor,
-  type LazyLike,
+  type LazyTd,
   outlinesOf,
   shapeOf,
   type Td,
+  type ValueTd,
 } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { nestedValues } from "../core/values.ts";
@@ -78,7 +81,7 @@ interface LazyFields {
   exclusive: [number, [string, Entry][]][];
 }
 
-function lazyFields(td: LazyLike): LazyFields {
+function lazyFields(td: LazyTd): LazyFields {
   const common: LazyFields["common"] = [];
   const shared = new Set(td._keys());
   for (const key of shared) {
@@ -132,28 +135,26 @@ function block(name: string, fields: readonly (readonly [string, string])[]): st
   return `${name}={\n${lines.join(",\n")}}`;
 }
 
-function nonTensorText(td: Td): string {
+function nonTensorText(td: ValueTd): string {
   if (td._kind === "nonTensorStack") {
     const list = pythonRepr(nestedValues(valuesOf(td), td._batchSize));
     return `NonTensorStack(\n    ${list},\n    batch_size=${td._batchSize},\n    device=${deviceText(td._device)})`;
   }
-  const value = (td as unknown as { value_: unknown }).value_;
-  const text = typeof value === "string" ? value : pythonRepr(value);
+  const text = typeof td.value_ === "string" ? td.value_ : pythonRepr(td.value_);
   return `${td._className}(data=${text}, batch_size=${td._batchSize}, device=${deviceText(td._device)})`;
 }
 
-function tensorclassText(td: Td): string {
-  const names = (td as unknown as { _fieldNames(): readonly string[] })._fieldNames();
+function tensorclassText(td: ClassTd): string {
   const present = sorted([...entriesOf(td)].map(([key, entry]): [string, string] => [key, fieldText(entry, 0)]));
   const lines = present.map(([key, text]) => `${key}=${text}`);
-  for (const key of names) if (td._own(key) === undefined) lines.push(`${key}=None`);
+  for (const key of td._fieldNames()) if (td._own(key) === undefined) lines.push(`${key}=None`);
   return `${td._className}(\n${[...lines, ...trailer(td)].map((line) => indent(line)).join(",\n")})`;
 }
 
 /** The detailed form. */
 export function detailed(td: Td): string {
   if (isNonTensor(td)) return nonTensorText(td);
-  if (td._kind === "tensorclass") return tensorclassText(td);
+  if (isClassTd(td)) return tensorclassText(td);
   const parts: string[] = [];
   if (isLazy(td)) {
     const { common, exclusive } = lazyFields(td);
@@ -223,8 +224,11 @@ function compactToken(
     const first = entry.tensors[0] as AnyTensor;
     return `${shortDtype(first.dtype)}[${shape === null ? "?" : shape.slice(rank).join(",")}]`;
   }
-  if (entry._kind === "nonTensorStack" || entry._className === "MetaData") return entry._className;
-  if (entry._kind === "nonTensor") return typeName((entry as unknown as { value_: unknown }).value_);
+  if (isNonTensor(entry)) {
+    return entry._kind === "nonTensorStack" || entry._className === "MetaData"
+      ? entry._className
+      : typeName(entry.value_);
+  }
   const name = entry._className === "TensorDict" ? "" : entry._className;
   const extra = entry._batchSize.slice(outer.length);
   return `${name}${extra.length > 0 ? `[${extra.join(",")}]` : ""}{${compactFields(entry as Td).join(", ")}}`;
@@ -238,12 +242,11 @@ function compactFields(td: Td): string[] {
       .common.map(([key, entry]) => `${key}: ${token(entry)}`)
       .sort(byCodePoints);
   }
-  const names = td._kind === "tensorclass" ? (td as unknown as { _fieldNames(): string[] })._fieldNames() : null;
+  const names = isClassTd(td) ? td._fieldNames() : [];
   // Values in files are named, not described: that would mean reading them.
-  const text = (entry: Entry) =>
-    td._outside !== undefined && isNonTensor(entry) ? (entry as Td)._className : token(entry);
+  const text = (entry: Entry) => (td._outside !== undefined && isNonTensor(entry) ? entry._className : token(entry));
   const fields = [...outlinesOf(td)].map(([key, entry]) => `${key}: ${text(entry)}`).sort(byCodePoints);
-  const missing = (names ?? []).filter((key) => td._own(key) === undefined).map((key) => `${key}: None`);
+  const missing = names.filter((key) => td._own(key) === undefined).map((key) => `${key}: None`);
   return [...fields, ...missing];
 }
 

@@ -10,12 +10,14 @@ import {
   entriesOf,
   isLazy,
   isNested,
-  type LazyLike,
+  isNonTensor,
+  type LazyTd,
   make,
   type Outside,
   outlinesOf,
   stateOf,
   type Td,
+  type ValueTd,
   wrapBatchDim,
 } from "../core/state.ts";
 import { flatNumbers, tensor } from "../core/tensor-ops.ts";
@@ -45,7 +47,7 @@ export interface ShapeOp {
   /** What it makes of a nested tensor; null, or leaving it out, where that is not possible. */
   nested?(entry: NestedTensor): Entry | null;
   /** A shortcut for lazy stacks; null falls back on the dense stack. */
-  lazy?(td: LazyLike): Td | null;
+  lazy?(td: LazyTd): Td | null;
 }
 
 /** Applies a shape operation to a tree. */
@@ -54,7 +56,7 @@ export function applyShape(td: Td, op: ShapeOp): Td {
     const done = op.lazy?.(td) ?? null;
     return done ?? applyShape(td.densify(), op);
   }
-  if (td._kind === "nonTensorStack") return pickValues(td, op);
+  if (isNonTensor(td) && td._kind === "nonTensorStack") return pickValues(td, op);
   const names = td._names === null ? null : (op.names?.(td._names) ?? null);
   const state = stateOf(td, { batchSize: Size.fromList(op.size(td._batchSize)), names });
   const entries = new Map<string, Entry>();
@@ -74,7 +76,7 @@ function applyNested(entry: NestedTensor, op: ShapeOp, key: string): Entry {
 }
 
 /** A stack of values is rearranged by rearranging the positions of its values. */
-function pickValues(td: Td, op: ShapeOp): Td {
+function pickValues(td: ValueTd, op: ShapeOp): Td {
   const positions = tensor(new Float64Array(td._batchSize.numel()).map((_, i) => i)).reshape([...td._batchSize]);
   const moved = op.tensor(positions);
   return stackOfValues([td], stateOf(td, { batchSize: moved.shape, names: null }), flatNumbers(moved));
@@ -156,7 +158,7 @@ export function expandTd(td: Td, shape: readonly number[]): Td {
   return isLazy(td) ? result : lockLike(td, result);
 }
 
-function expandLazy(lazy: LazyLike, shape: readonly number[]): Td | null {
+function expandLazy(lazy: LazyTd, shape: readonly number[]): Td | null {
   const at = shape.length - lazy._batchSize.length + lazy.stackDim;
   const count = shape[at] as number;
   if (count === 0) return null;
@@ -232,7 +234,7 @@ export function squeezeTd(td: Td, dim?: number): Td {
       tensor: (t) => t.reshape(size(t._shape)),
       size,
       names: (names) => names?.filter((_, i) => keep[i] ?? true) ?? null,
-      lazy: (lazy) => keep.reduceRight<Td>((at, kept, i) => (kept ? at : squeezeTd(at, i)), lazy as unknown as Td),
+      lazy: (lazy) => keep.reduceRight<Td>((at, kept, i) => (kept ? at : squeezeTd(at, i)), lazy),
     });
     return viewed(td, result, () => {
       throw new RuntimeError("Cannot use td.squeeze() as a decorator if the dimension is implicit.");
@@ -277,8 +279,8 @@ export function flattenTd(td: Td, startDim: number, endDim: number): Td {
     size,
     names: (names) => names && [...names.slice(0, start), null, ...names.slice(end + 1)],
     lazy: (lazy) => {
-      if (start === end) return lazy as unknown as Td;
-      return batchNumel(lazy._batchSize) === 0 ? null : flattenLazy(lazy as unknown as Td, start, end);
+      if (start === end) return lazy;
+      return batchNumel(lazy._batchSize) === 0 ? null : flattenLazy(lazy, start, end);
     },
   });
   return viewed(td, result, (view) => unflattenTd(view, start, batch.slice(start, end + 1)));

@@ -18,6 +18,7 @@ import {
   type NewState,
   stateOf,
   type Td,
+  type ValueTd,
 } from "../core/state.ts";
 import { catTensors, flatNumbers, stackTensors, tensor } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
@@ -76,30 +77,28 @@ function positionsOf(list: readonly Td[]): Tensor[] {
 }
 
 /** The values of a wrapped value or a stack of them, one per batch element. */
-export function valuesOf(td: Td): readonly unknown[] {
-  if (td._kind === "nonTensorStack") return (td as unknown as { values_: readonly unknown[] }).values_;
-  const value = (td as unknown as { value_: unknown }).value_;
-  return new Array<unknown>(td._batchSize.numel()).fill(value);
+export function valuesOf(td: ValueTd): readonly unknown[] {
+  if (td._kind === "nonTensorStack") return td.values_;
+  return new Array<unknown>(td._batchSize.numel()).fill(td.value_);
 }
 
 /**
  * A stack of the values that `list` has, one after the other; `order` picks some of them by their numbers. What files
  * have for them is kept, 2.0 as 2.0.
  */
-export function stackOfValues(list: readonly Td[], state: NewState, order: readonly number[] | null = null): Td {
+export function stackOfValues(list: readonly ValueTd[], state: NewState, order: readonly number[] | null = null): Td {
   const take = <T>(all: readonly T[]) => (order === null ? all : order.map((i) => all[i] as T));
   const stack = make.nonTensorStack(take(list.flatMap((td) => [...valuesOf(td)])), state);
-  const raws = list.map((td) => (td as unknown as { _raws: readonly PythonJson[] | null })._raws);
+  const raws = list.map((td) => td._raws);
   if (raws.every((known) => known !== null)) {
-    const raw = nestedValues(take(raws.flatMap((known) => [...known])), stack._batchSize) as PythonJson;
-    (stack as unknown as { _raw: PythonJson })._raw = raw;
+    stack._raw = nestedValues(take(raws.flatMap((known) => [...known])), stack._batchSize) as PythonJson;
   }
   return stack;
 }
 
-function joinValues(list: readonly Td[], join: (positions: Tensor[]) => Tensor): Td {
+function joinValues(list: readonly ValueTd[], join: (positions: Tensor[]) => Tensor): Td {
   const order = join(positionsOf(list));
-  const state = stateOf(list[0] as Td, { batchSize: order.shape, names: null });
+  const state = stateOf(list[0] as ValueTd, { batchSize: order.shape, names: null });
   return stackOfValues(list, state, flatNumbers(order));
 }
 

@@ -24,6 +24,7 @@ import {
   shapeOf,
   stateOf,
   type Td,
+  type ValueTd,
 } from "../core/state.ts";
 import { tensor } from "../core/tensor-ops.ts";
 import type { Entry, NestedKey } from "../core/types.ts";
@@ -130,13 +131,12 @@ export function setEntry(td: Td, key: NestedKey, value: unknown): void {
 }
 
 /** Plans replacing the values of an entry without tensors. */
-export function planValues(entry: Td, values: Td, writes: Writes): void {
-  const held = entry as unknown as { _assign(other: Td): void };
+export function planValues(entry: ValueTd, values: ValueTd, writes: Writes): void {
   if (entry._kind === "nonTensorStack") {
     const [given, own] = [valuesOf(values).length, valuesOf(entry).length];
     if (given !== own) throw new RuntimeError(`${given} values for ${own} elements`);
   }
-  writes.push(() => held._assign(values));
+  writes.push(() => entry._assign(values));
 }
 
 /** Plans writing into the storage of an entry. */
@@ -150,7 +150,7 @@ export function planInto(holder: Td, key: string, entry: Entry, value: unknown, 
     if (!isNested(source) || !entry._sameSizes(source)) throw misfit(holder, key, source, entry);
     writes.push(() => entry._copy(source));
   } else if (isNonTensor(entry)) {
-    planValues(entry as Td, toValues(value, stateOf(holder), key), writes);
+    planValues(entry, toValues(value, stateOf(holder), key), writes);
   } else if (isBranch(value) || isSource(value)) {
     planUpdateInPlace(entry as Td, value, { only: null, add: false }, writes);
   } else {
