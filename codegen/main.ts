@@ -6,6 +6,7 @@ import { emitCoverage, emitOpsJson } from "./emit/coverage.ts";
 import { emitNodes } from "./emit/nodes.ts";
 import { emitOps } from "./emit/ops.ts";
 import { emitFunctional, emitMethodFunctions, emitMethods, emitNamespaces } from "./emit/public.ts";
+import { emitRefusals } from "./emit/refusals.ts";
 import { emitKernels, emitOpsZig, emitSymbols } from "./emit/symbols.ts";
 import { emitErrorList, emitTexts } from "./emit/texts.ts";
 import { loadModel, type Model } from "./model/load.ts";
@@ -16,6 +17,7 @@ const GENERATORS: Record<string, (model: Model) => string> = {
   "abi.ts": emitAbiTs,
   "abi.zig": emitAbiZig,
   "texts.ts": emitTexts,
+  "refusals.ts": emitRefusals,
   "symbols.ts": emitSymbols,
   "kernels.ts": emitKernels,
   "ops.zig": emitOpsZig,

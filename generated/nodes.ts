@@ -2640,6 +2640,12 @@ export class copy_Backward extends Node {
   override get name(): string {
     return "CopyBackwards";
   }
+  override get qualifiedName(): string {
+    return "torch::autograd::CopyBackwards";
+  }
+  override get anyResult(): boolean {
+    return true;
+  }
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
@@ -2695,6 +2701,9 @@ export class zero_Backward extends Node {
 export class _to_copy_Backward extends Node {
   override get name(): string {
     return "ToCopyBackward0";
+  }
+  override get anyResult(): boolean {
+    return true;
   }
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {

@@ -42,7 +42,7 @@ import * as $N from "./nodes.ts";
 
 // Each function checks and computes what its schema entry says; the arguments follow the entry.
 
-const O_zeros: $A.Operator = { name: "zeros", publicName: "zeros", overload: "", kind: "factory", run: zeros, args: ["size","dtype","device","requiresGrad","out"], devices: null };
+const O_zeros: $A.Operator = { name: "zeros", publicName: "zeros", overload: "", kind: "factory", run: zeros, args: ["size","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 };
 export function zeros(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_zeros, [size, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -51,7 +51,7 @@ export function zeros(size: readonly number[], dtype: DType | null, device: Devi
   return $T.leaf($factories.zeros(size, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_ones: $A.Operator = { name: "ones", publicName: "ones", overload: "", kind: "factory", run: ones, args: ["size","dtype","device","requiresGrad","out"], devices: null };
+const O_ones: $A.Operator = { name: "ones", publicName: "ones", overload: "", kind: "factory", run: ones, args: ["size","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 };
 export function ones(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_ones, [size, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -60,7 +60,7 @@ export function ones(size: readonly number[], dtype: DType | null, device: Devic
   return $T.leaf($factories.ones(size, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_empty: $A.Operator = { name: "empty", publicName: "empty", overload: "", kind: "factory", run: empty, args: ["size","dtype","device","requiresGrad","memoryFormat","out"], devices: null };
+const O_empty: $A.Operator = { name: "empty", publicName: "empty", overload: "", kind: "factory", run: empty, args: ["size","dtype","device","requiresGrad","memoryFormat","out"], devices: null, madeOn: 2 };
 export function empty(size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_empty, [size, dtype, device, requiresGrad, memoryFormat, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -69,19 +69,19 @@ export function empty(size: readonly number[], dtype: DType | null, device: Devi
   return $T.leaf($factories.empty(size, dtype, device, requiresGrad, memoryFormat, undefined), requiresGrad);
 }
 
-const O_empty_strided: $A.Operator = { name: "empty_strided", publicName: "emptyStrided", overload: "", kind: "factory", run: empty_strided, args: ["size","stride","dtype","device","requiresGrad"], devices: null };
+const O_empty_strided: $A.Operator = { name: "empty_strided", publicName: "emptyStrided", overload: "", kind: "factory", run: empty_strided, args: ["size","stride","dtype","device","requiresGrad"], devices: null, madeOn: 3 };
 export function empty_strided(size: readonly number[], stride: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_empty_strided, [size, stride, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.emptyStrided(size, stride, dtype, device), requiresGrad);
 }
 
-const O_empty_permuted: $A.Operator = { name: "empty_permuted", publicName: "emptyPermuted", overload: "", kind: "factory", run: empty_permuted, args: ["size","physicalLayout","dtype","device","requiresGrad"], devices: null };
+const O_empty_permuted: $A.Operator = { name: "empty_permuted", publicName: "emptyPermuted", overload: "", kind: "factory", run: empty_permuted, args: ["size","physicalLayout","dtype","device","requiresGrad"], devices: null, madeOn: 3 };
 export function empty_permuted(size: readonly number[], physicalLayout: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_empty_permuted, [size, physicalLayout, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.emptyPermuted(size, physicalLayout, dtype, device), requiresGrad);
 }
 
-const O_full: $A.Operator = { name: "full", publicName: "full", overload: "", kind: "factory", run: full, args: ["size","fillValue","dtype","device","requiresGrad","out"], devices: null };
+const O_full: $A.Operator = { name: "full", publicName: "full", overload: "", kind: "factory", run: full, args: ["size","fillValue","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 };
 export function full(size: readonly number[], fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_full, [size, fillValue, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -90,67 +90,67 @@ export function full(size: readonly number[], fillValue: Scalar, dtype: DType | 
   return $T.leaf($factories.full(size, fillValue, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_scalar_tensor: $A.Operator = { name: "scalar_tensor", publicName: "scalarTensor", overload: "", kind: "factory", run: scalar_tensor, args: ["s","dtype","device","requiresGrad"], devices: null };
+const O_scalar_tensor: $A.Operator = { name: "scalar_tensor", publicName: "scalarTensor", overload: "", kind: "factory", run: scalar_tensor, args: ["s","dtype","device","requiresGrad"], devices: null, madeOn: 2 };
 export function scalar_tensor(s: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scalar_tensor, [s, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.scalarTensor(s, dtype, device), requiresGrad);
 }
 
-const O_empty_like: $A.Operator = { name: "empty_like", publicName: "emptyLike", overload: "", kind: "factory", run: empty_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null };
+const O_empty_like: $A.Operator = { name: "empty_like", publicName: "emptyLike", overload: "", kind: "factory", run: empty_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 2 };
 export function empty_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_empty_like, [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.emptyLike(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_zeros_like: $A.Operator = { name: "zeros_like", publicName: "zerosLike", overload: "", kind: "factory", run: zeros_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null };
+const O_zeros_like: $A.Operator = { name: "zeros_like", publicName: "zerosLike", overload: "", kind: "factory", run: zeros_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 2 };
 export function zeros_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_zeros_like, [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.zerosLike(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_ones_like: $A.Operator = { name: "ones_like", publicName: "onesLike", overload: "", kind: "factory", run: ones_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null };
+const O_ones_like: $A.Operator = { name: "ones_like", publicName: "onesLike", overload: "", kind: "factory", run: ones_like, args: ["self","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 2 };
 export function ones_like(self: Tensor, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_ones_like, [self, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.onesLike(self, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_full_like: $A.Operator = { name: "full_like", publicName: "fullLike", overload: "", kind: "factory", run: full_like, args: ["self","fillValue","dtype","device","requiresGrad","memoryFormat"], devices: null };
+const O_full_like: $A.Operator = { name: "full_like", publicName: "fullLike", overload: "", kind: "factory", run: full_like, args: ["self","fillValue","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 3 };
 export function full_like(self: Tensor, fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_full_like, [self, fillValue, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.fullLike(self, fillValue, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_new_empty: $A.Operator = { name: "new_empty", publicName: "newEmpty", overload: "", kind: "factory", run: new_empty, args: ["self","size","dtype","device","requiresGrad"], devices: null };
+const O_new_empty: $A.Operator = { name: "new_empty", publicName: "newEmpty", overload: "", kind: "factory", run: new_empty, args: ["self","size","dtype","device","requiresGrad"], devices: null, madeOn: 3 };
 export function new_empty(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_new_empty, [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.newEmpty(self, size, dtype, device), requiresGrad);
 }
 
-const O_new_zeros: $A.Operator = { name: "new_zeros", publicName: "newZeros", overload: "", kind: "factory", run: new_zeros, args: ["self","size","dtype","device","requiresGrad"], devices: null };
+const O_new_zeros: $A.Operator = { name: "new_zeros", publicName: "newZeros", overload: "", kind: "factory", run: new_zeros, args: ["self","size","dtype","device","requiresGrad"], devices: null, madeOn: 3 };
 export function new_zeros(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_new_zeros, [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.newZeros(self, size, dtype, device), requiresGrad);
 }
 
-const O_new_ones: $A.Operator = { name: "new_ones", publicName: "newOnes", overload: "", kind: "factory", run: new_ones, args: ["self","size","dtype","device","requiresGrad"], devices: null };
+const O_new_ones: $A.Operator = { name: "new_ones", publicName: "newOnes", overload: "", kind: "factory", run: new_ones, args: ["self","size","dtype","device","requiresGrad"], devices: null, madeOn: 3 };
 export function new_ones(self: Tensor, size: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_new_ones, [self, size, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.newOnes(self, size, dtype, device), requiresGrad);
 }
 
-const O_new_full: $A.Operator = { name: "new_full", publicName: "newFull", overload: "", kind: "factory", run: new_full, args: ["self","size","fillValue","dtype","device","requiresGrad"], devices: null };
+const O_new_full: $A.Operator = { name: "new_full", publicName: "newFull", overload: "", kind: "factory", run: new_full, args: ["self","size","fillValue","dtype","device","requiresGrad"], devices: null, madeOn: 4 };
 export function new_full(self: Tensor, size: readonly number[], fillValue: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_new_full, [self, size, fillValue, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.newFull(self, size, fillValue, dtype, device), requiresGrad);
 }
 
-const O_new_empty_strided: $A.Operator = { name: "new_empty_strided", publicName: "newEmptyStrided", overload: "", kind: "factory", run: new_empty_strided, args: ["self","size","stride","dtype","device","requiresGrad"], devices: null };
+const O_new_empty_strided: $A.Operator = { name: "new_empty_strided", publicName: "newEmptyStrided", overload: "", kind: "factory", run: new_empty_strided, args: ["self","size","stride","dtype","device","requiresGrad"], devices: null, madeOn: 4 };
 export function new_empty_strided(self: Tensor, size: readonly number[], stride: readonly number[], dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_new_empty_strided, [self, size, stride, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($factories.newEmptyStrided(self, size, stride, dtype, device), requiresGrad);
 }
 
-const O_eye: $A.Operator = { name: "eye", publicName: "eye", overload: "", kind: "factory", run: eye, args: ["n","dtype","device","requiresGrad","out"], devices: null };
+const O_eye: $A.Operator = { name: "eye", publicName: "eye", overload: "", kind: "factory", run: eye, args: ["n","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 };
 export function eye(n: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_eye, [n, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -159,7 +159,7 @@ export function eye(n: number, dtype: DType | null, device: Device | null, requi
   return $T.leaf($factories.eye(n, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_eye_m: $A.Operator = { name: "eye", publicName: "eye", overload: "m", kind: "factory", run: eye_m, args: ["n","m","dtype","device","requiresGrad","out"], devices: null };
+const O_eye_m: $A.Operator = { name: "eye", publicName: "eye", overload: "m", kind: "factory", run: eye_m, args: ["n","m","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 };
 export function eye_m(n: number, m: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_eye_m, [n, m, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -168,7 +168,7 @@ export function eye_m(n: number, m: number, dtype: DType | null, device: Device 
   return $T.leaf($factories.eyeOf(n, m, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_arange: $A.Operator = { name: "arange", publicName: "arange", overload: "", kind: "factory", run: arange, args: ["end","dtype","device","requiresGrad","out"], devices: null };
+const O_arange: $A.Operator = { name: "arange", publicName: "arange", overload: "", kind: "factory", run: arange, args: ["end","dtype","device","requiresGrad","out"], devices: null, madeOn: 2 };
 export function arange(end: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_arange, [end, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -177,7 +177,7 @@ export function arange(end: Scalar, dtype: DType | null, device: Device | null, 
   return $T.leaf($ranges.arange(end, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_arange_start_step: $A.Operator = { name: "arange", publicName: "arange", overload: "start_step", kind: "factory", run: arange_start_step, args: ["start","end","step","dtype","device","requiresGrad","out"], devices: null };
+const O_arange_start_step: $A.Operator = { name: "arange", publicName: "arange", overload: "start_step", kind: "factory", run: arange_start_step, args: ["start","end","step","dtype","device","requiresGrad","out"], devices: null, madeOn: 4 };
 export function arange_start_step(start: Scalar, end: Scalar, step: Scalar, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_arange_start_step, [start, end, step, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -186,7 +186,7 @@ export function arange_start_step(start: Scalar, end: Scalar, step: Scalar, dtyp
   return $T.leaf($ranges.arangeFrom(start, end, step, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_linspace: $A.Operator = { name: "linspace", publicName: "linspace", overload: "", kind: "factory", run: linspace, args: ["start","end","steps","dtype","device","requiresGrad","out"], devices: null };
+const O_linspace: $A.Operator = { name: "linspace", publicName: "linspace", overload: "", kind: "factory", run: linspace, args: ["start","end","steps","dtype","device","requiresGrad","out"], devices: null, madeOn: 4 };
 export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_linspace, [start, end, steps, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -195,7 +195,7 @@ export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: nu
   return $T.leaf($ranges.linspace(start, end, steps, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_logspace: $A.Operator = { name: "logspace", publicName: "logspace", overload: "", kind: "factory", run: logspace, args: ["start","end","steps","base","dtype","device","requiresGrad","out"], devices: null };
+const O_logspace: $A.Operator = { name: "logspace", publicName: "logspace", overload: "", kind: "factory", run: logspace, args: ["start","end","steps","base","dtype","device","requiresGrad","out"], devices: null, madeOn: 5 };
 export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, base: number, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_logspace, [start, end, steps, base, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -204,19 +204,19 @@ export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: nu
   return $T.leaf($ranges.logspace(start, end, steps, base, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_tril_indices: $A.Operator = { name: "tril_indices", publicName: "trilIndices", overload: "", kind: "factory", run: tril_indices, args: ["row","col","offset","dtype","device","requiresGrad"], devices: null };
+const O_tril_indices: $A.Operator = { name: "tril_indices", publicName: "trilIndices", overload: "", kind: "factory", run: tril_indices, args: ["row","col","offset","dtype","device","requiresGrad"], devices: null, madeOn: 4 };
 export function tril_indices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_tril_indices, [row, col, offset, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($ranges.trilIndices(row, col, offset, dtype, device), requiresGrad);
 }
 
-const O_triu_indices: $A.Operator = { name: "triu_indices", publicName: "triuIndices", overload: "", kind: "factory", run: triu_indices, args: ["row","col","offset","dtype","device","requiresGrad"], devices: null };
+const O_triu_indices: $A.Operator = { name: "triu_indices", publicName: "triuIndices", overload: "", kind: "factory", run: triu_indices, args: ["row","col","offset","dtype","device","requiresGrad"], devices: null, madeOn: 4 };
 export function triu_indices(row: number, col: number, offset: number, dtype: DType | null, device: Device | null, requiresGrad: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_triu_indices, [row, col, offset, dtype, device, requiresGrad]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($ranges.triuIndices(row, col, offset, dtype, device), requiresGrad);
 }
 
-const O_index: $A.Operator = { name: "index", publicName: "index", overload: "", kind: "op", run: index, args: ["self","indices"], devices: [[0],[],[1]] };
+const O_index: $A.Operator = { name: "index", publicName: "index", overload: "", kind: "op", run: index, args: ["self","indices"], devices: [[0],[],[1]], madeOn: null };
 export function index(self: Tensor, indices: readonly (Tensor | null)[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index, [self, indices]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.index(self, indices);
@@ -228,7 +228,7 @@ export function index(self: Tensor, indices: readonly (Tensor | null)[]): Tensor
   return $T.record(r, node);
 }
 
-const O_index_put: $A.Operator = { name: "index_put", publicName: "indexPut", overload: "", kind: "op", run: index_put, args: ["self","indices","values","accumulate"], devices: [[0,2],[],[1]] };
+const O_index_put: $A.Operator = { name: "index_put", publicName: "indexPut", overload: "", kind: "op", run: index_put, args: ["self","indices","values","accumulate"], devices: [[0,2],[],[1]], madeOn: null };
 export function index_put(self: Tensor, indices: readonly (Tensor | null)[], values: Tensor, accumulate: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_put, [self, indices, values, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) return $indexing.indexPut(self, indices, values, accumulate, undefined, false);
@@ -240,7 +240,7 @@ export function index_put(self: Tensor, indices: readonly (Tensor | null)[], val
   return $T.record(r, node);
 }
 
-const O_index_put_: $A.Operator = { name: "index_put_", publicName: "indexPut", overload: "", kind: "op", run: index_put_, args: ["self","indices","values","accumulate"], devices: [[0,2],[0],[1]] };
+const O_index_put_: $A.Operator = { name: "index_put_", publicName: "indexPut", overload: "", kind: "op", run: index_put_, args: ["self","indices","values","accumulate"], devices: [[0,2],[0],[1]], madeOn: null };
 export function index_put_(self: Tensor, indices: readonly (Tensor | null)[], values: Tensor, accumulate: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_put_, [self, indices, values, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(values)))) {
@@ -259,7 +259,7 @@ export function index_put_(self: Tensor, indices: readonly (Tensor | null)[], va
   return self;
 }
 
-const O_index_select: $A.Operator = { name: "index_select", publicName: "indexSelect", overload: "", kind: "op", run: index_select, args: ["self","dim","index","out"], devices: [[0],[3],[2]] };
+const O_index_select: $A.Operator = { name: "index_select", publicName: "indexSelect", overload: "", kind: "op", run: index_select, args: ["self","dim","index","out"], devices: [[0],[3],[2]], madeOn: null };
 export function index_select(self: Tensor, dim: number, index: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_select, [self, dim, index, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -276,7 +276,7 @@ export function index_select(self: Tensor, dim: number, index: Tensor, out?: Ten
   return $T.record(r, node);
 }
 
-const O_index_add: $A.Operator = { name: "index_add", publicName: "indexAdd", overload: "", kind: "op", run: index_add, args: ["self","dim","index","source","alpha","out"], devices: [[0,3],[5],[2]] };
+const O_index_add: $A.Operator = { name: "index_add", publicName: "indexAdd", overload: "", kind: "op", run: index_add, args: ["self","dim","index","source","alpha","out"], devices: [[0,3],[5],[2]], madeOn: null };
 export function index_add(self: Tensor, dim: number, index: Tensor, source: Tensor, alpha: Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_add, [self, dim, index, source, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -294,7 +294,7 @@ export function index_add(self: Tensor, dim: number, index: Tensor, source: Tens
   return $T.record(r, node);
 }
 
-const O_index_add_: $A.Operator = { name: "index_add_", publicName: "indexAdd", overload: "", kind: "op", run: index_add_, args: ["self","dim","index","source","alpha"], devices: [[0,3],[0],[2]] };
+const O_index_add_: $A.Operator = { name: "index_add_", publicName: "indexAdd", overload: "", kind: "op", run: index_add_, args: ["self","dim","index","source","alpha"], devices: [[0,3],[0],[2]], madeOn: null };
 export function index_add_(self: Tensor, dim: number, index: Tensor, source: Tensor, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_add_, [self, dim, index, source, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
@@ -315,7 +315,7 @@ export function index_add_(self: Tensor, dim: number, index: Tensor, source: Ten
   return self;
 }
 
-const O_index_copy: $A.Operator = { name: "index_copy", publicName: "indexCopy", overload: "", kind: "op", run: index_copy, args: ["self","dim","index","source","out"], devices: [[0,3],[4],[2]] };
+const O_index_copy: $A.Operator = { name: "index_copy", publicName: "indexCopy", overload: "", kind: "op", run: index_copy, args: ["self","dim","index","source","out"], devices: [[0,3],[4],[2]], madeOn: null };
 export function index_copy(self: Tensor, dim: number, index: Tensor, source: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_copy, [self, dim, index, source, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -332,7 +332,7 @@ export function index_copy(self: Tensor, dim: number, index: Tensor, source: Ten
   return $T.record(r, node);
 }
 
-const O_index_copy_: $A.Operator = { name: "index_copy_", publicName: "indexCopy", overload: "", kind: "op", run: index_copy_, args: ["self","dim","index","source"], devices: [[0,3],[0],[2]] };
+const O_index_copy_: $A.Operator = { name: "index_copy_", publicName: "indexCopy", overload: "", kind: "op", run: index_copy_, args: ["self","dim","index","source"], devices: [[0,3],[0],[2]], madeOn: null };
 export function index_copy_(self: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_copy_, [self, dim, index, source]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
@@ -352,7 +352,7 @@ export function index_copy_(self: Tensor, dim: number, index: Tensor, source: Te
   return self;
 }
 
-const O_index_fill_int_Tensor: $A.Operator = { name: "index_fill", publicName: "indexFill", overload: "int_Tensor", kind: "op", run: index_fill_int_Tensor, args: ["self","dim","index","value"], devices: [[0,3],[],[2]] };
+const O_index_fill_int_Tensor: $A.Operator = { name: "index_fill", publicName: "indexFill", overload: "int_Tensor", kind: "op", run: index_fill_int_Tensor, args: ["self","dim","index","value"], devices: [[0,3],[],[2]], madeOn: null };
 export function index_fill_int_Tensor(self: Tensor, dim: number, index: Tensor, value: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_fill_int_Tensor, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return $indexing.indexFillTensor(self, dim, index, value, undefined, false);
@@ -364,7 +364,7 @@ export function index_fill_int_Tensor(self: Tensor, dim: number, index: Tensor, 
   return $T.record(r, node);
 }
 
-const O_index_fill_int_Tensor_: $A.Operator = { name: "index_fill_", publicName: "indexFill", overload: "int_Tensor", kind: "op", run: index_fill_int_Tensor_, args: ["self","dim","index","value"], devices: [[0,3],[0],[2]] };
+const O_index_fill_int_Tensor_: $A.Operator = { name: "index_fill_", publicName: "indexFill", overload: "int_Tensor", kind: "op", run: index_fill_int_Tensor_, args: ["self","dim","index","value"], devices: [[0,3],[0],[2]], madeOn: null };
 export function index_fill_int_Tensor_(self: Tensor, dim: number, index: Tensor, value: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_fill_int_Tensor_, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
@@ -383,7 +383,7 @@ export function index_fill_int_Tensor_(self: Tensor, dim: number, index: Tensor,
   return self;
 }
 
-const O_index_fill: $A.Operator = { name: "index_fill", publicName: "indexFill", overload: "", kind: "op", run: index_fill, args: ["self","dim","index","value"], devices: [[0],[],[2]] };
+const O_index_fill: $A.Operator = { name: "index_fill", publicName: "indexFill", overload: "", kind: "op", run: index_fill, args: ["self","dim","index","value"], devices: [[0],[],[2]], madeOn: null };
 export function index_fill(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_fill, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.indexFill(self, dim, index, value, undefined, false);
@@ -395,7 +395,7 @@ export function index_fill(self: Tensor, dim: number, index: Tensor, value: Scal
   return $T.record(r, node);
 }
 
-const O_index_fill_: $A.Operator = { name: "index_fill_", publicName: "indexFill", overload: "", kind: "op", run: index_fill_, args: ["self","dim","index","value"], devices: [[0],[0],[2]] };
+const O_index_fill_: $A.Operator = { name: "index_fill_", publicName: "indexFill", overload: "", kind: "op", run: index_fill_, args: ["self","dim","index","value"], devices: [[0],[0],[2]], madeOn: null };
 export function index_fill_(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_index_fill_, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -414,7 +414,7 @@ export function index_fill_(self: Tensor, dim: number, index: Tensor, value: Sca
   return self;
 }
 
-const O_gather: $A.Operator = { name: "gather", publicName: "gather", overload: "", kind: "op", run: gather, args: ["self","dim","index","sparseGrad","out"], devices: [[0],[4],[2]] };
+const O_gather: $A.Operator = { name: "gather", publicName: "gather", overload: "", kind: "op", run: gather, args: ["self","dim","index","sparseGrad","out"], devices: [[0],[4],[2]], madeOn: null };
 export function gather(self: Tensor, dim: number, index: Tensor, sparseGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_gather, [self, dim, index, sparseGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -431,7 +431,7 @@ export function gather(self: Tensor, dim: number, index: Tensor, sparseGrad: boo
   return $T.record(r, node);
 }
 
-const O_scatter: $A.Operator = { name: "scatter", publicName: "scatter", overload: "", kind: "op", run: scatter, args: ["self","dim","index","src","out"], devices: [[0,3],[4],[2]] };
+const O_scatter: $A.Operator = { name: "scatter", publicName: "scatter", overload: "", kind: "op", run: scatter, args: ["self","dim","index","src","out"], devices: [[0,3],[4],[2]], madeOn: null };
 export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter, [self, dim, index, src, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -448,7 +448,7 @@ export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor, o
   return $T.record(r, node);
 }
 
-const O_scatter_: $A.Operator = { name: "scatter_", publicName: "scatter", overload: "", kind: "op", run: scatter_, args: ["self","dim","index","src"], devices: [[0,3],[0],[2]] };
+const O_scatter_: $A.Operator = { name: "scatter_", publicName: "scatter", overload: "", kind: "op", run: scatter_, args: ["self","dim","index","src"], devices: [[0,3],[0],[2]], madeOn: null };
 export function scatter_(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_, [self, dim, index, src]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
@@ -468,7 +468,7 @@ export function scatter_(self: Tensor, dim: number, index: Tensor, src: Tensor):
   return self;
 }
 
-const O_scatter_value: $A.Operator = { name: "scatter", publicName: "scatter", overload: "value", kind: "op", run: scatter_value, args: ["self","dim","index","value","out"], devices: [[0],[4],[2]] };
+const O_scatter_value: $A.Operator = { name: "scatter", publicName: "scatter", overload: "value", kind: "op", run: scatter_value, args: ["self","dim","index","value","out"], devices: [[0],[4],[2]], madeOn: null };
 export function scatter_value(self: Tensor, dim: number, index: Tensor, value: Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_value, [self, dim, index, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -484,7 +484,7 @@ export function scatter_value(self: Tensor, dim: number, index: Tensor, value: S
   return $T.record(r, node);
 }
 
-const O_scatter_value_: $A.Operator = { name: "scatter_", publicName: "scatter", overload: "value", kind: "op", run: scatter_value_, args: ["self","dim","index","value"], devices: [[0],[0],[2]] };
+const O_scatter_value_: $A.Operator = { name: "scatter_", publicName: "scatter", overload: "value", kind: "op", run: scatter_value_, args: ["self","dim","index","value"], devices: [[0],[0],[2]], madeOn: null };
 export function scatter_value_(self: Tensor, dim: number, index: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_value_, [self, dim, index, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -503,7 +503,7 @@ export function scatter_value_(self: Tensor, dim: number, index: Tensor, value: 
   return self;
 }
 
-const O_scatter_reduce: $A.Operator = { name: "scatter", publicName: "scatter", overload: "reduce", kind: "op", run: scatter_reduce, args: ["self","dim","index","src","reduce","out"], devices: [[0,3],[5],[2]] };
+const O_scatter_reduce: $A.Operator = { name: "scatter", publicName: "scatter", overload: "reduce", kind: "op", run: scatter_reduce, args: ["self","dim","index","src","reduce","out"], devices: [[0,3],[5],[2]], madeOn: null };
 export function scatter_reduce(self: Tensor, dim: number, index: Tensor, src: Tensor, reduce: string, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_reduce, [self, dim, index, src, reduce, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -516,7 +516,7 @@ export function scatter_reduce(self: Tensor, dim: number, index: Tensor, src: Te
   return $T.record(r, node);
 }
 
-const O_scatter_reduce_: $A.Operator = { name: "scatter_", publicName: "scatter", overload: "reduce", kind: "op", run: scatter_reduce_, args: ["self","dim","index","src","reduce"], devices: [[0,3],[0],[2]] };
+const O_scatter_reduce_: $A.Operator = { name: "scatter_", publicName: "scatter", overload: "reduce", kind: "op", run: scatter_reduce_, args: ["self","dim","index","src","reduce"], devices: [[0,3],[0],[2]], madeOn: null };
 export function scatter_reduce_(self: Tensor, dim: number, index: Tensor, src: Tensor, reduce: string): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_reduce_, [self, dim, index, src, reduce]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
@@ -533,7 +533,7 @@ export function scatter_reduce_(self: Tensor, dim: number, index: Tensor, src: T
   return self;
 }
 
-const O_scatter_value_reduce: $A.Operator = { name: "scatter", publicName: "scatter", overload: "value_reduce", kind: "op", run: scatter_value_reduce, args: ["self","dim","index","value","reduce","out"], devices: [[0],[5],[2]] };
+const O_scatter_value_reduce: $A.Operator = { name: "scatter", publicName: "scatter", overload: "value_reduce", kind: "op", run: scatter_value_reduce, args: ["self","dim","index","value","reduce","out"], devices: [[0],[5],[2]], madeOn: null };
 export function scatter_value_reduce(self: Tensor, dim: number, index: Tensor, value: Scalar, reduce: string, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_value_reduce, [self, dim, index, value, reduce, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -546,7 +546,7 @@ export function scatter_value_reduce(self: Tensor, dim: number, index: Tensor, v
   return $T.record(r, node);
 }
 
-const O_scatter_value_reduce_: $A.Operator = { name: "scatter_", publicName: "scatter", overload: "value_reduce", kind: "op", run: scatter_value_reduce_, args: ["self","dim","index","value","reduce"], devices: [[0],[0],[2]] };
+const O_scatter_value_reduce_: $A.Operator = { name: "scatter_", publicName: "scatter", overload: "value_reduce", kind: "op", run: scatter_value_reduce_, args: ["self","dim","index","value","reduce"], devices: [[0],[0],[2]], madeOn: null };
 export function scatter_value_reduce_(self: Tensor, dim: number, index: Tensor, value: Scalar, reduce: string): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_value_reduce_, [self, dim, index, value, reduce]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -563,7 +563,7 @@ export function scatter_value_reduce_(self: Tensor, dim: number, index: Tensor, 
   return self;
 }
 
-const O_scatter_add: $A.Operator = { name: "scatter_add", publicName: "scatterAdd", overload: "", kind: "op", run: scatter_add, args: ["self","dim","index","src","out"], devices: [[0,3],[4],[2]] };
+const O_scatter_add: $A.Operator = { name: "scatter_add", publicName: "scatterAdd", overload: "", kind: "op", run: scatter_add, args: ["self","dim","index","src","out"], devices: [[0,3],[4],[2]], madeOn: null };
 export function scatter_add(self: Tensor, dim: number, index: Tensor, src: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_add, [self, dim, index, src, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -580,7 +580,7 @@ export function scatter_add(self: Tensor, dim: number, index: Tensor, src: Tenso
   return $T.record(r, node);
 }
 
-const O_scatter_add_: $A.Operator = { name: "scatter_add_", publicName: "scatterAdd", overload: "", kind: "op", run: scatter_add_, args: ["self","dim","index","src"], devices: [[0,3],[0],[2]] };
+const O_scatter_add_: $A.Operator = { name: "scatter_add_", publicName: "scatterAdd", overload: "", kind: "op", run: scatter_add_, args: ["self","dim","index","src"], devices: [[0,3],[0],[2]], madeOn: null };
 export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_scatter_add_, [self, dim, index, src]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
@@ -600,7 +600,7 @@ export function scatter_add_(self: Tensor, dim: number, index: Tensor, src: Tens
   return self;
 }
 
-const O_masked_fill_Tensor: $A.Operator = { name: "masked_fill", publicName: "maskedFill", overload: "Tensor", kind: "op", run: masked_fill_Tensor, args: ["self","mask","value"], devices: [[0,1,2],[],[]] };
+const O_masked_fill_Tensor: $A.Operator = { name: "masked_fill", publicName: "maskedFill", overload: "Tensor", kind: "op", run: masked_fill_Tensor, args: ["self","mask","value"], devices: [[0,1,2],[],[]], madeOn: null };
 export function masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_fill_Tensor, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return $indexing.maskedFillTensor(self, mask, value, undefined, false);
@@ -611,7 +611,7 @@ export function masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor): T
   return $T.record(r, node);
 }
 
-const O_masked_fill_Tensor_: $A.Operator = { name: "masked_fill_", publicName: "maskedFill", overload: "Tensor", kind: "op", run: masked_fill_Tensor_, args: ["self","mask","value"], devices: [[0,1,2],[0],[]] };
+const O_masked_fill_Tensor_: $A.Operator = { name: "masked_fill_", publicName: "maskedFill", overload: "Tensor", kind: "op", run: masked_fill_Tensor_, args: ["self","mask","value"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function masked_fill_Tensor_(self: Tensor, mask: Tensor, value: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_fill_Tensor_, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
@@ -629,7 +629,7 @@ export function masked_fill_Tensor_(self: Tensor, mask: Tensor, value: Tensor): 
   return self;
 }
 
-const O_masked_fill: $A.Operator = { name: "masked_fill", publicName: "maskedFill", overload: "", kind: "op", run: masked_fill, args: ["self","mask","value"], devices: [[0,1],[],[]] };
+const O_masked_fill: $A.Operator = { name: "masked_fill", publicName: "maskedFill", overload: "", kind: "op", run: masked_fill, args: ["self","mask","value"], devices: [[0,1],[],[]], madeOn: null };
 export function masked_fill(self: Tensor, mask: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_fill, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $indexing.maskedFill(self, mask, value, undefined, false);
@@ -640,7 +640,7 @@ export function masked_fill(self: Tensor, mask: Tensor, value: Scalar): Tensor {
   return $T.record(r, node);
 }
 
-const O_masked_fill_: $A.Operator = { name: "masked_fill_", publicName: "maskedFill", overload: "", kind: "op", run: masked_fill_, args: ["self","mask","value"], devices: [[0,1],[0],[]] };
+const O_masked_fill_: $A.Operator = { name: "masked_fill_", publicName: "maskedFill", overload: "", kind: "op", run: masked_fill_, args: ["self","mask","value"], devices: [[0,1],[0],[]], madeOn: null };
 export function masked_fill_(self: Tensor, mask: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_fill_, [self, mask, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -658,7 +658,7 @@ export function masked_fill_(self: Tensor, mask: Tensor, value: Scalar): Tensor 
   return self;
 }
 
-const O_masked_select: $A.Operator = { name: "masked_select", publicName: "maskedSelect", overload: "", kind: "op", run: masked_select, args: ["self","mask","out"], devices: [[0,1],[2],[]] };
+const O_masked_select: $A.Operator = { name: "masked_select", publicName: "maskedSelect", overload: "", kind: "op", run: masked_select, args: ["self","mask","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function masked_select(self: Tensor, mask: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_select, [self, mask, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -674,7 +674,7 @@ export function masked_select(self: Tensor, mask: Tensor, out?: Tensor): Tensor 
   return $T.record(r, node);
 }
 
-const O_masked_scatter: $A.Operator = { name: "masked_scatter", publicName: "maskedScatter", overload: "", kind: "op", run: masked_scatter, args: ["self","mask","source"], devices: [[0,1,2],[],[]] };
+const O_masked_scatter: $A.Operator = { name: "masked_scatter", publicName: "maskedScatter", overload: "", kind: "op", run: masked_scatter, args: ["self","mask","source"], devices: [[0,1,2],[],[]], madeOn: null };
 export function masked_scatter(self: Tensor, mask: Tensor, source: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_scatter, [self, mask, source]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return $indexing.maskedScatter(self, mask, source, undefined, false);
@@ -686,7 +686,7 @@ export function masked_scatter(self: Tensor, mask: Tensor, source: Tensor): Tens
   return $T.record(r, node);
 }
 
-const O_masked_scatter_: $A.Operator = { name: "masked_scatter_", publicName: "maskedScatter", overload: "", kind: "op", run: masked_scatter_, args: ["self","mask","source"], devices: [[0,1,2],[0],[]] };
+const O_masked_scatter_: $A.Operator = { name: "masked_scatter_", publicName: "maskedScatter", overload: "", kind: "op", run: masked_scatter_, args: ["self","mask","source"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function masked_scatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_masked_scatter_, [self, mask, source]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
@@ -705,7 +705,7 @@ export function masked_scatter_(self: Tensor, mask: Tensor, source: Tensor): Ten
   return self;
 }
 
-const O_take: $A.Operator = { name: "take", publicName: "take", overload: "", kind: "op", run: take, args: ["self","index","out"], devices: [[0],[2],[1]] };
+const O_take: $A.Operator = { name: "take", publicName: "take", overload: "", kind: "op", run: take, args: ["self","index","out"], devices: [[0],[2],[1]], madeOn: null };
 export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_take, [self, index, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -721,7 +721,7 @@ export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_put: $A.Operator = { name: "put", publicName: "put", overload: "", kind: "op", run: put, args: ["self","index","source","accumulate"], devices: [[0,2],[],[1]] };
+const O_put: $A.Operator = { name: "put", publicName: "put", overload: "", kind: "op", run: put, args: ["self","index","source","accumulate"], devices: [[0,2],[],[1]], madeOn: null };
 export function put(self: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_put, [self, index, source, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) return $indexing.put(self, index, source, accumulate, undefined, false);
@@ -734,7 +734,7 @@ export function put(self: Tensor, index: Tensor, source: Tensor, accumulate: boo
   return $T.record(r, node);
 }
 
-const O_put_: $A.Operator = { name: "put_", publicName: "put", overload: "", kind: "op", run: put_, args: ["self","index","source","accumulate"], devices: [[0,2],[0],[1]] };
+const O_put_: $A.Operator = { name: "put_", publicName: "put", overload: "", kind: "op", run: put_, args: ["self","index","source","accumulate"], devices: [[0,2],[0],[1]], madeOn: null };
 export function put_(self: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_put_, [self, index, source, accumulate]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(source)))) {
@@ -754,7 +754,7 @@ export function put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bo
   return self;
 }
 
-const O_nonzero: $A.Operator = { name: "nonzero", publicName: "nonzero", overload: "", kind: "op", run: nonzero, args: ["self","out"], devices: [[0],[1],[]] };
+const O_nonzero: $A.Operator = { name: "nonzero", publicName: "nonzero", overload: "", kind: "op", run: nonzero, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function nonzero(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nonzero, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -763,31 +763,31 @@ export function nonzero(self: Tensor, out?: Tensor): Tensor {
   return $indexing.nonzero(self, undefined);
 }
 
-const O_nonzero_as_tuple: $A.Operator = { name: "nonzero", publicName: "nonzero", overload: "as_tuple", kind: "composite", run: nonzero_as_tuple, args: ["self","asTuple"], devices: null };
+const O_nonzero_as_tuple: $A.Operator = { name: "nonzero", publicName: "nonzero", overload: "as_tuple", kind: "composite", run: nonzero_as_tuple, args: ["self","asTuple"], devices: null, madeOn: null };
 export function nonzero_as_tuple(self: Tensor, asTuple: boolean): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nonzero_as_tuple, [self, asTuple]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.nonzeroAsTuple(self, asTuple);
 }
 
-const O_where_condition: $A.Operator = { name: "where", publicName: "where", overload: "condition", kind: "composite", run: where_condition, args: ["condition"], devices: null };
+const O_where_condition: $A.Operator = { name: "where", publicName: "where", overload: "condition", kind: "composite", run: where_condition, args: ["condition"], devices: null, madeOn: null };
 export function where_condition(condition: Tensor): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_where_condition, [condition]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.whereNonzero(condition);
 }
 
-const O_argwhere: $A.Operator = { name: "argwhere", publicName: "argwhere", overload: "", kind: "composite", run: argwhere, args: ["self"], devices: null };
+const O_argwhere: $A.Operator = { name: "argwhere", publicName: "argwhere", overload: "", kind: "composite", run: argwhere, args: ["self"], devices: null, madeOn: null };
 export function argwhere(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_argwhere, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.argwhere(self);
 }
 
-const O_take_along_dim: $A.Operator = { name: "take_along_dim", publicName: "takeAlongDim", overload: "", kind: "composite", run: take_along_dim, args: ["self","indices","dim","out"], devices: null };
+const O_take_along_dim: $A.Operator = { name: "take_along_dim", publicName: "takeAlongDim", overload: "", kind: "composite", run: take_along_dim, args: ["self","indices","dim","out"], devices: null, madeOn: null };
 export function take_along_dim(self: Tensor, indices: Tensor, dim: number | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_take_along_dim, [self, indices, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.takeAlongDim(self, indices, dim, out);
 }
 
-const O_cat: $A.Operator = { name: "cat", publicName: "cat", overload: "", kind: "op", run: cat, args: ["tensors","dim","out"], devices: [[0],[2],[]] };
+const O_cat: $A.Operator = { name: "cat", publicName: "cat", overload: "", kind: "op", run: cat, args: ["tensors","dim","out"], devices: [[0],[2],[]], madeOn: null };
 export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cat, [tensors, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -803,7 +803,7 @@ export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tens
   return $T.record(r, node);
 }
 
-const O_stack: $A.Operator = { name: "stack", publicName: "stack", overload: "", kind: "op", run: stack, args: ["tensors","dim","out"], devices: [[0],[2],[]] };
+const O_stack: $A.Operator = { name: "stack", publicName: "stack", overload: "", kind: "op", run: stack, args: ["tensors","dim","out"], devices: [[0],[2],[]], madeOn: null };
 export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_stack, [tensors, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -818,31 +818,31 @@ export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Te
   return $T.record(r, node);
 }
 
-const O_hstack: $A.Operator = { name: "hstack", publicName: "hstack", overload: "", kind: "composite", run: hstack, args: ["tensors","out"], devices: null };
+const O_hstack: $A.Operator = { name: "hstack", publicName: "hstack", overload: "", kind: "composite", run: hstack, args: ["tensors","out"], devices: null, madeOn: null };
 export function hstack(tensors: readonly Tensor[], out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_hstack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.hstack(tensors, out);
 }
 
-const O_vstack: $A.Operator = { name: "vstack", publicName: "vstack", overload: "", kind: "composite", run: vstack, args: ["tensors","out"], devices: null };
+const O_vstack: $A.Operator = { name: "vstack", publicName: "vstack", overload: "", kind: "composite", run: vstack, args: ["tensors","out"], devices: null, madeOn: null };
 export function vstack(tensors: readonly Tensor[], out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_vstack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.vstack(tensors, out);
 }
 
-const O_dstack: $A.Operator = { name: "dstack", publicName: "dstack", overload: "", kind: "composite", run: dstack, args: ["tensors","out"], devices: null };
+const O_dstack: $A.Operator = { name: "dstack", publicName: "dstack", overload: "", kind: "composite", run: dstack, args: ["tensors","out"], devices: null, madeOn: null };
 export function dstack(tensors: readonly Tensor[], out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_dstack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.dstack(tensors, out);
 }
 
-const O_column_stack: $A.Operator = { name: "column_stack", publicName: "columnStack", overload: "", kind: "composite", run: column_stack, args: ["tensors","out"], devices: null };
+const O_column_stack: $A.Operator = { name: "column_stack", publicName: "columnStack", overload: "", kind: "composite", run: column_stack, args: ["tensors","out"], devices: null, madeOn: null };
 export function column_stack(tensors: readonly Tensor[], out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_column_stack, [tensors, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.columnStack(tensors, out);
 }
 
-const O_repeat: $A.Operator = { name: "repeat", publicName: "repeat", overload: "", kind: "op", run: repeat, args: ["self","repeats"], devices: null };
+const O_repeat: $A.Operator = { name: "repeat", publicName: "repeat", overload: "", kind: "op", run: repeat, args: ["self","repeats"], devices: null, madeOn: null };
 export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_repeat, [self, repeats]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $joining.repeat(self, repeats);
@@ -854,13 +854,13 @@ export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
   return $T.record(r, node);
 }
 
-const O_tile: $A.Operator = { name: "tile", publicName: "tile", overload: "", kind: "composite", run: tile, args: ["self","dims"], devices: null };
+const O_tile: $A.Operator = { name: "tile", publicName: "tile", overload: "", kind: "composite", run: tile, args: ["self","dims"], devices: null, madeOn: null };
 export function tile(self: Tensor, dims: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_tile, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.tile(self, dims);
 }
 
-const O__repeat_each: $A.Operator = { name: "_repeat_each", publicName: "_repeatEach", overload: "", kind: "op", run: _repeat_each, args: ["self","count","dim"], devices: null };
+const O__repeat_each: $A.Operator = { name: "_repeat_each", publicName: "_repeatEach", overload: "", kind: "op", run: _repeat_each, args: ["self","count","dim"], devices: null, madeOn: null };
 export function _repeat_each(self: Tensor, count: number, dim: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__repeat_each, [self, count, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $joining.repeatEach(self, count, dim);
@@ -873,25 +873,25 @@ export function _repeat_each(self: Tensor, count: number, dim: number): Tensor {
   return $T.record(r, node);
 }
 
-const O_repeat_interleave_self_int: $A.Operator = { name: "repeat_interleave", publicName: "repeatInterleave", overload: "self_int", kind: "composite", run: repeat_interleave_self_int, args: ["self","repeats","dim","outputSize"], devices: null };
+const O_repeat_interleave_self_int: $A.Operator = { name: "repeat_interleave", publicName: "repeatInterleave", overload: "self_int", kind: "composite", run: repeat_interleave_self_int, args: ["self","repeats","dim","outputSize"], devices: null, madeOn: null };
 export function repeat_interleave_self_int(self: Tensor, repeats: number, dim: number | null, outputSize: number | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_repeat_interleave_self_int, [self, repeats, dim, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.repeatInterleave(self, repeats, dim, outputSize);
 }
 
-const O_repeat_interleave_self_Tensor: $A.Operator = { name: "repeat_interleave", publicName: "repeatInterleave", overload: "self_Tensor", kind: "composite", run: repeat_interleave_self_Tensor, args: ["self","repeats","dim","outputSize"], devices: null };
+const O_repeat_interleave_self_Tensor: $A.Operator = { name: "repeat_interleave", publicName: "repeatInterleave", overload: "self_Tensor", kind: "composite", run: repeat_interleave_self_Tensor, args: ["self","repeats","dim","outputSize"], devices: null, madeOn: null };
 export function repeat_interleave_self_Tensor(self: Tensor, repeats: Tensor, dim: number | null, outputSize: number | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_repeat_interleave_self_Tensor, [self, repeats, dim, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.repeatInterleaveTensor(self, repeats, dim, outputSize);
 }
 
-const O_repeat_interleave_Tensor: $A.Operator = { name: "repeat_interleave", publicName: "repeatInterleave", overload: "Tensor", kind: "composite", run: repeat_interleave_Tensor, args: ["repeats","outputSize"], devices: null };
+const O_repeat_interleave_Tensor: $A.Operator = { name: "repeat_interleave", publicName: "repeatInterleave", overload: "Tensor", kind: "composite", run: repeat_interleave_Tensor, args: ["repeats","outputSize"], devices: null, madeOn: null };
 export function repeat_interleave_Tensor(repeats: Tensor, outputSize: number | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_repeat_interleave_Tensor, [repeats, outputSize]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.repeatInterleavePositions(repeats, outputSize);
 }
 
-const O_flip: $A.Operator = { name: "flip", publicName: "flip", overload: "", kind: "op", run: flip, args: ["self","dims"], devices: null };
+const O_flip: $A.Operator = { name: "flip", publicName: "flip", overload: "", kind: "op", run: flip, args: ["self","dims"], devices: null, madeOn: null };
 export function flip(self: Tensor, dims: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_flip, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $flip.flip(self, dims);
@@ -902,7 +902,7 @@ export function flip(self: Tensor, dims: readonly number[]): Tensor {
   return $T.record(r, node);
 }
 
-const O_mm: $A.Operator = { name: "mm", publicName: "mm", overload: "", kind: "op", run: mm, args: ["self","mat2","out"], devices: [[0,1],[2],[]] };
+const O_mm: $A.Operator = { name: "mm", publicName: "mm", overload: "", kind: "op", run: mm, args: ["self","mat2","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function mm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_mm, [self, mat2, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -918,7 +918,7 @@ export function mm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_bmm: $A.Operator = { name: "bmm", publicName: "bmm", overload: "", kind: "op", run: bmm, args: ["self","mat2","out"], devices: [[0,1],[2],[]] };
+const O_bmm: $A.Operator = { name: "bmm", publicName: "bmm", overload: "", kind: "op", run: bmm, args: ["self","mat2","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function bmm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bmm, [self, mat2, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -934,7 +934,7 @@ export function bmm(self: Tensor, mat2: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_addmm: $A.Operator = { name: "addmm", publicName: "addmm", overload: "", kind: "op", run: addmm, args: ["self","mat1","mat2","beta","alpha","out"], devices: [[0,1,2],[5],[]] };
+const O_addmm: $A.Operator = { name: "addmm", publicName: "addmm", overload: "", kind: "op", run: addmm, args: ["self","mat1","mat2","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null };
 export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addmm, [self, mat1, mat2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -952,7 +952,7 @@ export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, al
   return $T.record(r, node);
 }
 
-const O_addmm_: $A.Operator = { name: "addmm_", publicName: "addmm", overload: "", kind: "op", run: addmm_, args: ["self","mat1","mat2","beta","alpha"], devices: [[0,1,2],[0],[]] };
+const O_addmm_: $A.Operator = { name: "addmm_", publicName: "addmm", overload: "", kind: "op", run: addmm_, args: ["self","mat1","mat2","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addmm_, [self, mat1, mat2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat1) || requiresGrad(mat2)))) {
@@ -973,7 +973,7 @@ export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, a
   return self;
 }
 
-const O_baddbmm: $A.Operator = { name: "baddbmm", publicName: "baddbmm", overload: "", kind: "op", run: baddbmm, args: ["self","batch1","batch2","beta","alpha","out"], devices: [[0,1,2],[5],[]] };
+const O_baddbmm: $A.Operator = { name: "baddbmm", publicName: "baddbmm", overload: "", kind: "op", run: baddbmm, args: ["self","batch1","batch2","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null };
 export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_baddbmm, [self, batch1, batch2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -991,7 +991,7 @@ export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scal
   return $T.record(r, node);
 }
 
-const O_baddbmm_: $A.Operator = { name: "baddbmm_", publicName: "baddbmm", overload: "", kind: "op", run: baddbmm_, args: ["self","batch1","batch2","beta","alpha"], devices: [[0,1,2],[0],[]] };
+const O_baddbmm_: $A.Operator = { name: "baddbmm_", publicName: "baddbmm", overload: "", kind: "op", run: baddbmm_, args: ["self","batch1","batch2","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_baddbmm_, [self, batch1, batch2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) {
@@ -1012,7 +1012,7 @@ export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Sca
   return self;
 }
 
-const O_addbmm: $A.Operator = { name: "addbmm", publicName: "addbmm", overload: "", kind: "op", run: addbmm, args: ["self","batch1","batch2","beta","alpha","out"], devices: [[0,1,2],[5],[]] };
+const O_addbmm: $A.Operator = { name: "addbmm", publicName: "addbmm", overload: "", kind: "op", run: addbmm, args: ["self","batch1","batch2","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null };
 export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addbmm, [self, batch1, batch2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1030,7 +1030,7 @@ export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scala
   return $T.record(r, node);
 }
 
-const O_addbmm_: $A.Operator = { name: "addbmm_", publicName: "addbmm", overload: "", kind: "op", run: addbmm_, args: ["self","batch1","batch2","beta","alpha"], devices: [[0,1,2],[0],[]] };
+const O_addbmm_: $A.Operator = { name: "addbmm_", publicName: "addbmm", overload: "", kind: "op", run: addbmm_, args: ["self","batch1","batch2","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addbmm_, [self, batch1, batch2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(batch1) || requiresGrad(batch2)))) {
@@ -1051,7 +1051,7 @@ export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scal
   return self;
 }
 
-const O_mv: $A.Operator = { name: "mv", publicName: "mv", overload: "", kind: "op", run: mv, args: ["self","vec","out"], devices: [[0,1],[2],[]] };
+const O_mv: $A.Operator = { name: "mv", publicName: "mv", overload: "", kind: "op", run: mv, args: ["self","vec","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function mv(self: Tensor, vec: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_mv, [self, vec, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1067,7 +1067,7 @@ export function mv(self: Tensor, vec: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_addmv: $A.Operator = { name: "addmv", publicName: "addmv", overload: "", kind: "op", run: addmv, args: ["self","mat","vec","beta","alpha","out"], devices: [[0,1,2],[5],[]] };
+const O_addmv: $A.Operator = { name: "addmv", publicName: "addmv", overload: "", kind: "op", run: addmv, args: ["self","mat","vec","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null };
 export function addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addmv, [self, mat, vec, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1085,7 +1085,7 @@ export function addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alph
   return $T.record(r, node);
 }
 
-const O_addmv_: $A.Operator = { name: "addmv_", publicName: "addmv", overload: "", kind: "op", run: addmv_, args: ["self","mat","vec","beta","alpha"], devices: [[0,1,2],[0],[]] };
+const O_addmv_: $A.Operator = { name: "addmv_", publicName: "addmv", overload: "", kind: "op", run: addmv_, args: ["self","mat","vec","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addmv_, [self, mat, vec, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(mat) || requiresGrad(vec)))) {
@@ -1106,7 +1106,7 @@ export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alp
   return self;
 }
 
-const O_dot: $A.Operator = { name: "dot", publicName: "dot", overload: "", kind: "op", run: dot, args: ["self","tensor","out"], devices: [[0,1],[2],[]] };
+const O_dot: $A.Operator = { name: "dot", publicName: "dot", overload: "", kind: "op", run: dot, args: ["self","tensor","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function dot(self: Tensor, tensor: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_dot, [self, tensor, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1122,7 +1122,7 @@ export function dot(self: Tensor, tensor: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_vdot: $A.Operator = { name: "vdot", publicName: "vdot", overload: "", kind: "op", run: vdot, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_vdot: $A.Operator = { name: "vdot", publicName: "vdot", overload: "", kind: "op", run: vdot, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function vdot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_vdot, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1138,7 +1138,7 @@ export function vdot(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_addr: $A.Operator = { name: "addr", publicName: "addr", overload: "", kind: "op", run: addr, args: ["self","vec1","vec2","beta","alpha","out"], devices: [[0,1,2],[5],[]] };
+const O_addr: $A.Operator = { name: "addr", publicName: "addr", overload: "", kind: "op", run: addr, args: ["self","vec1","vec2","beta","alpha","out"], devices: [[0,1,2],[5],[]], madeOn: null };
 export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addr, [self, vec1, vec2, beta, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1156,7 +1156,7 @@ export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alp
   return $T.record(r, node);
 }
 
-const O_addr_: $A.Operator = { name: "addr_", publicName: "addr", overload: "", kind: "op", run: addr_, args: ["self","vec1","vec2","beta","alpha"], devices: [[0,1,2],[0],[]] };
+const O_addr_: $A.Operator = { name: "addr_", publicName: "addr", overload: "", kind: "op", run: addr_, args: ["self","vec1","vec2","beta","alpha"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addr_, [self, vec1, vec2, beta, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(vec1) || requiresGrad(vec2)))) {
@@ -1177,25 +1177,25 @@ export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, al
   return self;
 }
 
-const O_matmul: $A.Operator = { name: "matmul", publicName: "matmul", overload: "", kind: "composite", run: matmul, args: ["self","other","out"], devices: null };
+const O_matmul: $A.Operator = { name: "matmul", publicName: "matmul", overload: "", kind: "composite", run: matmul, args: ["self","other","out"], devices: null, madeOn: null };
 export function matmul(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_matmul, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.matmul(self, other, out);
 }
 
-const O_outer: $A.Operator = { name: "outer", publicName: "outer", overload: "", kind: "composite", run: outer, args: ["self","vec2","out"], devices: null };
+const O_outer: $A.Operator = { name: "outer", publicName: "outer", overload: "", kind: "composite", run: outer, args: ["self","vec2","out"], devices: null, madeOn: null };
 export function outer(self: Tensor, vec2: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_outer, [self, vec2, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.outer(self, vec2, out);
 }
 
-const O_inner: $A.Operator = { name: "inner", publicName: "inner", overload: "", kind: "composite", run: inner, args: ["self","other","out"], devices: null };
+const O_inner: $A.Operator = { name: "inner", publicName: "inner", overload: "", kind: "composite", run: inner, args: ["self","other","out"], devices: null, madeOn: null };
 export function inner(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_inner, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.inner(self, other, out);
 }
 
-const O__softmax: $A.Operator = { name: "_softmax", publicName: "_softmax", overload: "", kind: "op", run: _softmax, args: ["self","dim","out"], devices: [[0],[2],[]] };
+const O__softmax: $A.Operator = { name: "_softmax", publicName: "_softmax", overload: "", kind: "op", run: _softmax, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null };
 export function _softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__softmax, [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1212,7 +1212,7 @@ export function _softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O__log_softmax: $A.Operator = { name: "_log_softmax", publicName: "_logSoftmax", overload: "", kind: "op", run: _log_softmax, args: ["self","dim","out"], devices: [[0],[2],[]] };
+const O__log_softmax: $A.Operator = { name: "_log_softmax", publicName: "_logSoftmax", overload: "", kind: "op", run: _log_softmax, args: ["self","dim","out"], devices: [[0],[2],[]], madeOn: null };
 export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__log_softmax, [self, dim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1229,7 +1229,7 @@ export function _log_softmax(self: Tensor, dim: number, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O__softmax_backward_data: $A.Operator = { name: "_softmax_backward_data", publicName: "_softmaxBackwardData", overload: "", kind: "op", run: _softmax_backward_data, args: ["gradOutput","output","dim","inputDtype"], devices: [[0,1],[],[]] };
+const O__softmax_backward_data: $A.Operator = { name: "_softmax_backward_data", publicName: "_softmaxBackwardData", overload: "", kind: "op", run: _softmax_backward_data, args: ["gradOutput","output","dim","inputDtype"], devices: [[0,1],[],[]], madeOn: null };
 export function _softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: number, inputDtype: DType): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__softmax_backward_data, [gradOutput, output, dim, inputDtype]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return $softmax.softmaxBackward(gradOutput, output, dim, inputDtype);
@@ -1242,7 +1242,7 @@ export function _softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: 
   return $T.record(r, node);
 }
 
-const O__log_softmax_backward_data: $A.Operator = { name: "_log_softmax_backward_data", publicName: "_logSoftmaxBackwardData", overload: "", kind: "op", run: _log_softmax_backward_data, args: ["gradOutput","output","dim","inputDtype"], devices: [[0,1],[],[]] };
+const O__log_softmax_backward_data: $A.Operator = { name: "_log_softmax_backward_data", publicName: "_logSoftmaxBackwardData", overload: "", kind: "op", run: _log_softmax_backward_data, args: ["gradOutput","output","dim","inputDtype"], devices: [[0,1],[],[]], madeOn: null };
 export function _log_softmax_backward_data(gradOutput: Tensor, output: Tensor, dim: number, inputDtype: DType): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__log_softmax_backward_data, [gradOutput, output, dim, inputDtype]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(gradOutput) || requiresGrad(output)))) return $softmax.logSoftmaxBackward(gradOutput, output, dim, inputDtype);
@@ -1255,61 +1255,61 @@ export function _log_softmax_backward_data(gradOutput: Tensor, output: Tensor, d
   return $T.record(r, node);
 }
 
-const O_softmax: $A.Operator = { name: "softmax", publicName: "softmax", overload: "", kind: "composite", run: softmax, args: ["self","dim","dtype","out"], devices: null };
+const O_softmax: $A.Operator = { name: "softmax", publicName: "softmax", overload: "", kind: "composite", run: softmax, args: ["self","dim","dtype","out"], devices: null, madeOn: null };
 export function softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_softmax, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.softmax(self, dim, dtype, out);
 }
 
-const O_log_softmax: $A.Operator = { name: "log_softmax", publicName: "logSoftmax", overload: "", kind: "composite", run: log_softmax, args: ["self","dim","dtype","out"], devices: null };
+const O_log_softmax: $A.Operator = { name: "log_softmax", publicName: "logSoftmax", overload: "", kind: "composite", run: log_softmax, args: ["self","dim","dtype","out"], devices: null, madeOn: null };
 export function log_softmax(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_log_softmax, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.logSoftmax(self, dim, dtype, out);
 }
 
-const O_nn_functional_softmax: $A.Operator = { name: "softmax", publicName: "softmax", overload: "", kind: "composite", run: nn_functional_softmax, args: ["input","dim","dtype"], devices: null };
+const O_nn_functional_softmax: $A.Operator = { name: "softmax", publicName: "softmax", overload: "", kind: "composite", run: nn_functional_softmax, args: ["input","dim","dtype"], devices: null, madeOn: null };
 export function nn_functional_softmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_softmax, [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.functionalSoftmax(input, dim, dtype);
 }
 
-const O_nn_functional_log_softmax: $A.Operator = { name: "log_softmax", publicName: "logSoftmax", overload: "", kind: "composite", run: nn_functional_log_softmax, args: ["input","dim","dtype"], devices: null };
+const O_nn_functional_log_softmax: $A.Operator = { name: "log_softmax", publicName: "logSoftmax", overload: "", kind: "composite", run: nn_functional_log_softmax, args: ["input","dim","dtype"], devices: null, madeOn: null };
 export function nn_functional_log_softmax(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_log_softmax, [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.functionalLogSoftmax(input, dim, dtype);
 }
 
-const O_nn_functional_softmin: $A.Operator = { name: "softmin", publicName: "softmin", overload: "", kind: "composite", run: nn_functional_softmin, args: ["input","dim","dtype"], devices: null };
+const O_nn_functional_softmin: $A.Operator = { name: "softmin", publicName: "softmin", overload: "", kind: "composite", run: nn_functional_softmin, args: ["input","dim","dtype"], devices: null, madeOn: null };
 export function nn_functional_softmin(input: Tensor, dim: number | null, dtype: DType | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_softmin, [input, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.softmin(input, dim, dtype);
 }
 
-const O_nn_functional_linear: $A.Operator = { name: "linear", publicName: "linear", overload: "", kind: "composite", run: nn_functional_linear, args: ["input","weight","bias"], devices: null };
+const O_nn_functional_linear: $A.Operator = { name: "linear", publicName: "linear", overload: "", kind: "composite", run: nn_functional_linear, args: ["input","weight","bias"], devices: null, madeOn: null };
 export function nn_functional_linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_linear, [input, weight, bias]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.linear(input, weight, bias);
 }
 
-const O_nn_functional_dropout: $A.Operator = { name: "dropout", publicName: "dropout", overload: "", kind: "composite", run: nn_functional_dropout, args: ["input","p","training","inplace"], devices: null };
+const O_nn_functional_dropout: $A.Operator = { name: "dropout", publicName: "dropout", overload: "", kind: "composite", run: nn_functional_dropout, args: ["input","p","training","inplace"], devices: null, madeOn: null };
 export function nn_functional_dropout(input: Tensor, p: number, training: boolean, inplace: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_dropout, [input, p, training, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.dropout(input, p, training, inplace);
 }
 
-const O_nn_functional_relu: $A.Operator = { name: "relu", publicName: "relu", overload: "", kind: "composite", run: nn_functional_relu, args: ["input","inplace"], devices: null };
+const O_nn_functional_relu: $A.Operator = { name: "relu", publicName: "relu", overload: "", kind: "composite", run: nn_functional_relu, args: ["input","inplace"], devices: null, madeOn: null };
 export function nn_functional_relu(input: Tensor, inplace: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_relu, [input, inplace]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.functionalRelu(input, inplace);
 }
 
-const O_nn_functional_relu_: $A.Operator = { name: "relu_", publicName: "relu_", overload: "", kind: "composite", run: nn_functional_relu_, args: ["input"], devices: null };
+const O_nn_functional_relu_: $A.Operator = { name: "relu_", publicName: "relu_", overload: "", kind: "composite", run: nn_functional_relu_, args: ["input"], devices: null, madeOn: null };
 export function nn_functional_relu_(input: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_relu_, [input]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.functionalReluInplace(input);
 }
 
-const O__mse_loss: $A.Operator = { name: "_mse_loss", publicName: "_mseLoss", overload: "", kind: "op", run: _mse_loss, args: ["self","target","reduction"], devices: [[0,1],[],[]] };
+const O__mse_loss: $A.Operator = { name: "_mse_loss", publicName: "_mseLoss", overload: "", kind: "op", run: _mse_loss, args: ["self","target","reduction"], devices: [[0,1],[],[]], madeOn: null };
 export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__mse_loss, [self, target, reduction]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(target)))) return $losses.mseLoss(self, target, reduction);
@@ -1322,13 +1322,13 @@ export function _mse_loss(self: Tensor, target: Tensor, reduction: number): Tens
   return $T.record(r, node);
 }
 
-const O_nn_functional_mse_loss: $A.Operator = { name: "mse_loss", publicName: "mseLoss", overload: "", kind: "composite", run: nn_functional_mse_loss, args: ["input","target","sizeAverage","reduce","reduction","weight"], devices: null };
+const O_nn_functional_mse_loss: $A.Operator = { name: "mse_loss", publicName: "mseLoss", overload: "", kind: "composite", run: nn_functional_mse_loss, args: ["input","target","sizeAverage","reduce","reduction","weight"], devices: null, madeOn: null };
 export function nn_functional_mse_loss(input: Tensor, target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, reduction: string, weight: Tensor | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_mse_loss, [input, target, sizeAverage, reduce, reduction, weight]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.mseLoss(input, target, sizeAverage, reduce, reduction, weight);
 }
 
-const O_nn_functional_layer_norm: $A.Operator = { name: "layer_norm", publicName: "layerNorm", overload: "", kind: "composite", run: nn_functional_layer_norm, args: ["input","normalizedShape","weight","bias","eps"], devices: null };
+const O_nn_functional_layer_norm: $A.Operator = { name: "layer_norm", publicName: "layerNorm", overload: "", kind: "composite", run: nn_functional_layer_norm, args: ["input","normalizedShape","weight","bias","eps"], devices: null, madeOn: null };
 export function nn_functional_layer_norm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, bias: Tensor | null, eps: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_nn_functional_layer_norm, [input, normalizedShape, weight, bias, eps]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.layerNorm(input, normalizedShape, weight, bias, eps);
@@ -1336,7 +1336,7 @@ export function nn_functional_layer_norm(input: Tensor, normalizedShape: readonl
 
 export const P_eq = { name: "eq", kernel: $K.binary_eq, rule: $pointwise.RULES.compare, refuses: null } as const;
 
-const O_eq: $A.Operator = { name: "eq", publicName: "eq", overload: "", kind: "pointwise", run: eq, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_eq: $A.Operator = { name: "eq", publicName: "eq", overload: "", kind: "pointwise", run: eq, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function eq(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_eq, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1345,7 +1345,7 @@ export function eq(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   return $pointwise.binary(P_eq, self, other, undefined, false);
 }
 
-const O_eq_: $A.Operator = { name: "eq_", publicName: "eq", overload: "", kind: "pointwise", run: eq_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_eq_: $A.Operator = { name: "eq_", publicName: "eq", overload: "", kind: "pointwise", run: eq_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_eq_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
@@ -1373,7 +1373,7 @@ export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_ne = { name: "ne", kernel: $K.binary_ne, rule: $pointwise.RULES.compare, refuses: null } as const;
 
-const O_ne: $A.Operator = { name: "ne", publicName: "ne", overload: "", kind: "pointwise", run: ne, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_ne: $A.Operator = { name: "ne", publicName: "ne", overload: "", kind: "pointwise", run: ne, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function ne(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_ne, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1382,7 +1382,7 @@ export function ne(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   return $pointwise.binary(P_ne, self, other, undefined, false);
 }
 
-const O_ne_: $A.Operator = { name: "ne_", publicName: "ne", overload: "", kind: "pointwise", run: ne_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_ne_: $A.Operator = { name: "ne_", publicName: "ne", overload: "", kind: "pointwise", run: ne_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_ne_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
@@ -1410,7 +1410,7 @@ export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_lt = { name: "lt", kernel: $K.binary_lt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"lt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_lt: $A.Operator = { name: "lt", publicName: "lt", overload: "", kind: "pointwise", run: lt, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_lt: $A.Operator = { name: "lt", publicName: "lt", overload: "", kind: "pointwise", run: lt, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function lt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_lt, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1419,7 +1419,7 @@ export function lt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   return $pointwise.binary(P_lt, self, other, undefined, false);
 }
 
-const O_lt_: $A.Operator = { name: "lt_", publicName: "lt", overload: "", kind: "pointwise", run: lt_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_lt_: $A.Operator = { name: "lt_", publicName: "lt", overload: "", kind: "pointwise", run: lt_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_lt_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
@@ -1447,7 +1447,7 @@ export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_le = { name: "le", kernel: $K.binary_le, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"le_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_le: $A.Operator = { name: "le", publicName: "le", overload: "", kind: "pointwise", run: le, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_le: $A.Operator = { name: "le", publicName: "le", overload: "", kind: "pointwise", run: le, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function le(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_le, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1456,7 +1456,7 @@ export function le(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   return $pointwise.binary(P_le, self, other, undefined, false);
 }
 
-const O_le_: $A.Operator = { name: "le_", publicName: "le", overload: "", kind: "pointwise", run: le_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_le_: $A.Operator = { name: "le_", publicName: "le", overload: "", kind: "pointwise", run: le_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_le_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
@@ -1484,7 +1484,7 @@ export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_gt = { name: "gt", kernel: $K.binary_gt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"gt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_gt: $A.Operator = { name: "gt", publicName: "gt", overload: "", kind: "pointwise", run: gt, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_gt: $A.Operator = { name: "gt", publicName: "gt", overload: "", kind: "pointwise", run: gt, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function gt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_gt, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1493,7 +1493,7 @@ export function gt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   return $pointwise.binary(P_gt, self, other, undefined, false);
 }
 
-const O_gt_: $A.Operator = { name: "gt_", publicName: "gt", overload: "", kind: "pointwise", run: gt_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_gt_: $A.Operator = { name: "gt_", publicName: "gt", overload: "", kind: "pointwise", run: gt_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_gt_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
@@ -1521,7 +1521,7 @@ export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_ge = { name: "ge", kernel: $K.binary_ge, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"ge_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_ge: $A.Operator = { name: "ge", publicName: "ge", overload: "", kind: "pointwise", run: ge, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_ge: $A.Operator = { name: "ge", publicName: "ge", overload: "", kind: "pointwise", run: ge, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function ge(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_ge, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1530,7 +1530,7 @@ export function ge(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   return $pointwise.binary(P_ge, self, other, undefined, false);
 }
 
-const O_ge_: $A.Operator = { name: "ge_", publicName: "ge", overload: "", kind: "pointwise", run: ge_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_ge_: $A.Operator = { name: "ge_", publicName: "ge", overload: "", kind: "pointwise", run: ge_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_ge_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
@@ -1558,7 +1558,7 @@ export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_logical_and = { name: "logicalAnd", kernel: $K.binary_logical_and, rule: $pointwise.RULES.bool, refuses: null } as const;
 
-const O_logical_and: $A.Operator = { name: "logical_and", publicName: "logicalAnd", overload: "", kind: "pointwise", run: logical_and, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_logical_and: $A.Operator = { name: "logical_and", publicName: "logicalAnd", overload: "", kind: "pointwise", run: logical_and, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function logical_and(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_and, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1567,7 +1567,7 @@ export function logical_and(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   return $pointwise.binary(P_logical_and, self, other, undefined, false);
 }
 
-const O_logical_and_: $A.Operator = { name: "logical_and_", publicName: "logicalAnd", overload: "", kind: "pointwise", run: logical_and_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_logical_and_: $A.Operator = { name: "logical_and_", publicName: "logicalAnd", overload: "", kind: "pointwise", run: logical_and_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function logical_and_(self: Tensor, other: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_and_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!self._contiguous || self._storage.claims > 1) {
@@ -1580,7 +1580,7 @@ export function logical_and_(self: Tensor, other: Tensor): Tensor {
 
 export const P_logical_or = { name: "logicalOr", kernel: $K.binary_logical_or, rule: $pointwise.RULES.bool, refuses: null } as const;
 
-const O_logical_or: $A.Operator = { name: "logical_or", publicName: "logicalOr", overload: "", kind: "pointwise", run: logical_or, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_logical_or: $A.Operator = { name: "logical_or", publicName: "logicalOr", overload: "", kind: "pointwise", run: logical_or, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function logical_or(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_or, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1589,7 +1589,7 @@ export function logical_or(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   return $pointwise.binary(P_logical_or, self, other, undefined, false);
 }
 
-const O_logical_or_: $A.Operator = { name: "logical_or_", publicName: "logicalOr", overload: "", kind: "pointwise", run: logical_or_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_logical_or_: $A.Operator = { name: "logical_or_", publicName: "logicalOr", overload: "", kind: "pointwise", run: logical_or_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function logical_or_(self: Tensor, other: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_or_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!self._contiguous || self._storage.claims > 1) {
@@ -1602,7 +1602,7 @@ export function logical_or_(self: Tensor, other: Tensor): Tensor {
 
 export const P_bitwise_and = { name: "bitwiseAnd", kernel: $K.binary_bitwise_and, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_and_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_bitwise_and: $A.Operator = { name: "bitwise_and", publicName: "bitwiseAnd", overload: "", kind: "pointwise", run: bitwise_and, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_bitwise_and: $A.Operator = { name: "bitwise_and", publicName: "bitwiseAnd", overload: "", kind: "pointwise", run: bitwise_and, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_and, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1611,7 +1611,7 @@ export function bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, out?:
   return $pointwise.binary(P_bitwise_and, self, other, undefined, false);
 }
 
-const O_bitwise_and_: $A.Operator = { name: "bitwise_and_", publicName: "bitwiseAnd", overload: "", kind: "pointwise", run: bitwise_and_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_bitwise_and_: $A.Operator = { name: "bitwise_and_", publicName: "bitwiseAnd", overload: "", kind: "pointwise", run: bitwise_and_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_and_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self, [other]);
@@ -1625,7 +1625,7 @@ export function bitwise_and_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_bitwise_or = { name: "bitwiseOr", kernel: $K.binary_bitwise_or, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_or_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_bitwise_or: $A.Operator = { name: "bitwise_or", publicName: "bitwiseOr", overload: "", kind: "pointwise", run: bitwise_or, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_bitwise_or: $A.Operator = { name: "bitwise_or", publicName: "bitwiseOr", overload: "", kind: "pointwise", run: bitwise_or, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_or, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1634,7 +1634,7 @@ export function bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, out?: 
   return $pointwise.binary(P_bitwise_or, self, other, undefined, false);
 }
 
-const O_bitwise_or_: $A.Operator = { name: "bitwise_or_", publicName: "bitwiseOr", overload: "", kind: "pointwise", run: bitwise_or_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_bitwise_or_: $A.Operator = { name: "bitwise_or_", publicName: "bitwiseOr", overload: "", kind: "pointwise", run: bitwise_or_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function bitwise_or_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_or_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self, [other]);
@@ -1648,7 +1648,7 @@ export function bitwise_or_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_bitwise_xor = { name: "bitwiseXor", kernel: $K.binary_bitwise_xor, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_xor_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_bitwise_xor: $A.Operator = { name: "bitwise_xor", publicName: "bitwiseXor", overload: "", kind: "pointwise", run: bitwise_xor, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_bitwise_xor: $A.Operator = { name: "bitwise_xor", publicName: "bitwiseXor", overload: "", kind: "pointwise", run: bitwise_xor, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_xor, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1657,7 +1657,7 @@ export function bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, out?:
   return $pointwise.binary(P_bitwise_xor, self, other, undefined, false);
 }
 
-const O_bitwise_xor_: $A.Operator = { name: "bitwise_xor_", publicName: "bitwiseXor", overload: "", kind: "pointwise", run: bitwise_xor_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_bitwise_xor_: $A.Operator = { name: "bitwise_xor_", publicName: "bitwiseXor", overload: "", kind: "pointwise", run: bitwise_xor_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function bitwise_xor_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_xor_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self, [other]);
@@ -1671,7 +1671,7 @@ export function bitwise_xor_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_cube = { name: "cube", kernel: $K.unary_cube, rule: $pointwise.RULES.same, refuses: null } as const;
 
-const O_cube: $A.Operator = { name: "cube", publicName: "cube", overload: "", kind: "pointwise", run: cube, args: ["self"], devices: null };
+const O_cube: $A.Operator = { name: "cube", publicName: "cube", overload: "", kind: "pointwise", run: cube, args: ["self"], devices: null, madeOn: null };
 export function cube(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cube, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $pointwise.unary(P_cube, self, undefined, false);
@@ -1679,7 +1679,7 @@ export function cube(self: Tensor): Tensor {
 
 export const P_reciprocal = { name: "reciprocal", kernel: $K.unary_reciprocal, rule: $pointwise.RULES.same, refuses: null } as const;
 
-const O_reciprocal: $A.Operator = { name: "reciprocal", publicName: "reciprocal", overload: "", kind: "pointwise", run: reciprocal, args: ["self"], devices: null };
+const O_reciprocal: $A.Operator = { name: "reciprocal", publicName: "reciprocal", overload: "", kind: "pointwise", run: reciprocal, args: ["self"], devices: null, madeOn: null };
 export function reciprocal(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_reciprocal, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $pointwise.unary(P_reciprocal, self, undefined, false);
@@ -1687,13 +1687,13 @@ export function reciprocal(self: Tensor): Tensor {
 
 export const P_rsqrt = { name: "rsqrt", kernel: $K.unary_rsqrt, rule: $pointwise.RULES.same, refuses: null } as const;
 
-const O_rsqrt: $A.Operator = { name: "rsqrt", publicName: "rsqrt", overload: "", kind: "pointwise", run: rsqrt, args: ["self"], devices: null };
+const O_rsqrt: $A.Operator = { name: "rsqrt", publicName: "rsqrt", overload: "", kind: "pointwise", run: rsqrt, args: ["self"], devices: null, madeOn: null };
 export function rsqrt(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_rsqrt, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $pointwise.unary(P_rsqrt, self, undefined, false);
 }
 
-const O_abs: $A.Operator = { name: "abs", publicName: "abs", overload: "", kind: "pointwise", run: abs, args: ["self","out"], devices: [[0],[1],[]] };
+const O_abs: $A.Operator = { name: "abs", publicName: "abs", overload: "", kind: "pointwise", run: abs, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function abs(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_abs, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1708,7 +1708,7 @@ export function abs(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_abs_: $A.Operator = { name: "abs_", publicName: "abs", overload: "", kind: "pointwise", run: abs_, args: ["self"], devices: null };
+const O_abs_: $A.Operator = { name: "abs_", publicName: "abs", overload: "", kind: "pointwise", run: abs_, args: ["self"], devices: null, madeOn: null };
 export function abs_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_abs_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -1728,7 +1728,7 @@ export function abs_(self: Tensor): Tensor {
 
 export const P_neg = { name: "neg", kernel: $K.unary_neg, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":null,"text":"Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.","error":"NotImplementedError","all":null}], exactOut: true } as const;
 
-const O_neg: $A.Operator = { name: "neg", publicName: "neg", overload: "", kind: "pointwise", run: neg, args: ["self","out"], devices: [[0],[1],[]] };
+const O_neg: $A.Operator = { name: "neg", publicName: "neg", overload: "", kind: "pointwise", run: neg, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function neg(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_neg, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1742,7 +1742,7 @@ export function neg(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_neg_: $A.Operator = { name: "neg_", publicName: "neg", overload: "", kind: "pointwise", run: neg_, args: ["self"], devices: null };
+const O_neg_: $A.Operator = { name: "neg_", publicName: "neg", overload: "", kind: "pointwise", run: neg_, args: ["self"], devices: null, madeOn: null };
 export function neg_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_neg_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -1767,7 +1767,7 @@ export function neg_(self: Tensor): Tensor {
 
 export const P_exp = { name: "exp", kernel: $K.unary_exp, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_exp: $A.Operator = { name: "exp", publicName: "exp", overload: "", kind: "pointwise", run: exp, args: ["self","out"], devices: [[0],[1],[]] };
+const O_exp: $A.Operator = { name: "exp", publicName: "exp", overload: "", kind: "pointwise", run: exp, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function exp(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_exp, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1782,7 +1782,7 @@ export function exp(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_exp_: $A.Operator = { name: "exp_", publicName: "exp", overload: "", kind: "pointwise", run: exp_, args: ["self"], devices: null };
+const O_exp_: $A.Operator = { name: "exp_", publicName: "exp", overload: "", kind: "pointwise", run: exp_, args: ["self"], devices: null, madeOn: null };
 export function exp_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_exp_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -1808,7 +1808,7 @@ export function exp_(self: Tensor): Tensor {
 
 export const P_log = { name: "log", kernel: $K.unary_log, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_log: $A.Operator = { name: "log", publicName: "log", overload: "", kind: "pointwise", run: log, args: ["self","out"], devices: [[0],[1],[]] };
+const O_log: $A.Operator = { name: "log", publicName: "log", overload: "", kind: "pointwise", run: log, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function log(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_log, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1823,7 +1823,7 @@ export function log(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_log_: $A.Operator = { name: "log_", publicName: "log", overload: "", kind: "pointwise", run: log_, args: ["self"], devices: null };
+const O_log_: $A.Operator = { name: "log_", publicName: "log", overload: "", kind: "pointwise", run: log_, args: ["self"], devices: null, madeOn: null };
 export function log_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_log_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -1849,7 +1849,7 @@ export function log_(self: Tensor): Tensor {
 
 export const P_log1p = { name: "log1p", kernel: $K.unary_log1p, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_log1p: $A.Operator = { name: "log1p", publicName: "log1p", overload: "", kind: "pointwise", run: log1p, args: ["self","out"], devices: [[0],[1],[]] };
+const O_log1p: $A.Operator = { name: "log1p", publicName: "log1p", overload: "", kind: "pointwise", run: log1p, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function log1p(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_log1p, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1864,7 +1864,7 @@ export function log1p(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_log1p_: $A.Operator = { name: "log1p_", publicName: "log1p", overload: "", kind: "pointwise", run: log1p_, args: ["self"], devices: null };
+const O_log1p_: $A.Operator = { name: "log1p_", publicName: "log1p", overload: "", kind: "pointwise", run: log1p_, args: ["self"], devices: null, madeOn: null };
 export function log1p_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_log1p_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -1890,7 +1890,7 @@ export function log1p_(self: Tensor): Tensor {
 
 export const P_sqrt = { name: "sqrt", kernel: $K.unary_sqrt, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_sqrt: $A.Operator = { name: "sqrt", publicName: "sqrt", overload: "", kind: "pointwise", run: sqrt, args: ["self","out"], devices: [[0],[1],[]] };
+const O_sqrt: $A.Operator = { name: "sqrt", publicName: "sqrt", overload: "", kind: "pointwise", run: sqrt, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function sqrt(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sqrt, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1905,7 +1905,7 @@ export function sqrt(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_sqrt_: $A.Operator = { name: "sqrt_", publicName: "sqrt", overload: "", kind: "pointwise", run: sqrt_, args: ["self"], devices: null };
+const O_sqrt_: $A.Operator = { name: "sqrt_", publicName: "sqrt", overload: "", kind: "pointwise", run: sqrt_, args: ["self"], devices: null, madeOn: null };
 export function sqrt_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sqrt_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -1931,7 +1931,7 @@ export function sqrt_(self: Tensor): Tensor {
 
 export const P_tanh = { name: "tanh", kernel: $K.unary_tanh, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_tanh: $A.Operator = { name: "tanh", publicName: "tanh", overload: "", kind: "pointwise", run: tanh, args: ["self","out"], devices: [[0],[1],[]] };
+const O_tanh: $A.Operator = { name: "tanh", publicName: "tanh", overload: "", kind: "pointwise", run: tanh, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function tanh(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_tanh, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1946,7 +1946,7 @@ export function tanh(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_tanh_: $A.Operator = { name: "tanh_", publicName: "tanh", overload: "", kind: "pointwise", run: tanh_, args: ["self"], devices: null };
+const O_tanh_: $A.Operator = { name: "tanh_", publicName: "tanh", overload: "", kind: "pointwise", run: tanh_, args: ["self"], devices: null, madeOn: null };
 export function tanh_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_tanh_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -1972,7 +1972,7 @@ export function tanh_(self: Tensor): Tensor {
 
 export const P_sigmoid = { name: "sigmoid", kernel: $K.unary_sigmoid, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_sigmoid: $A.Operator = { name: "sigmoid", publicName: "sigmoid", overload: "", kind: "pointwise", run: sigmoid, args: ["self","out"], devices: [[0],[1],[]] };
+const O_sigmoid: $A.Operator = { name: "sigmoid", publicName: "sigmoid", overload: "", kind: "pointwise", run: sigmoid, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function sigmoid(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sigmoid, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -1987,7 +1987,7 @@ export function sigmoid(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_sigmoid_: $A.Operator = { name: "sigmoid_", publicName: "sigmoid", overload: "", kind: "pointwise", run: sigmoid_, args: ["self"], devices: null };
+const O_sigmoid_: $A.Operator = { name: "sigmoid_", publicName: "sigmoid", overload: "", kind: "pointwise", run: sigmoid_, args: ["self"], devices: null, madeOn: null };
 export function sigmoid_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sigmoid_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -2013,7 +2013,7 @@ export function sigmoid_(self: Tensor): Tensor {
 
 export const P_sin = { name: "sin", kernel: $K.unary_sin, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_sin: $A.Operator = { name: "sin", publicName: "sin", overload: "", kind: "pointwise", run: sin, args: ["self","out"], devices: [[0],[1],[]] };
+const O_sin: $A.Operator = { name: "sin", publicName: "sin", overload: "", kind: "pointwise", run: sin, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function sin(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sin, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2028,7 +2028,7 @@ export function sin(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_sin_: $A.Operator = { name: "sin_", publicName: "sin", overload: "", kind: "pointwise", run: sin_, args: ["self"], devices: null };
+const O_sin_: $A.Operator = { name: "sin_", publicName: "sin", overload: "", kind: "pointwise", run: sin_, args: ["self"], devices: null, madeOn: null };
 export function sin_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sin_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -2054,7 +2054,7 @@ export function sin_(self: Tensor): Tensor {
 
 export const P_cos = { name: "cos", kernel: $K.unary_cos, rule: $pointwise.RULES.float, refuses: null } as const;
 
-const O_cos: $A.Operator = { name: "cos", publicName: "cos", overload: "", kind: "pointwise", run: cos, args: ["self","out"], devices: [[0],[1],[]] };
+const O_cos: $A.Operator = { name: "cos", publicName: "cos", overload: "", kind: "pointwise", run: cos, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function cos(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cos, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2069,7 +2069,7 @@ export function cos(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_cos_: $A.Operator = { name: "cos_", publicName: "cos", overload: "", kind: "pointwise", run: cos_, args: ["self"], devices: null };
+const O_cos_: $A.Operator = { name: "cos_", publicName: "cos", overload: "", kind: "pointwise", run: cos_, args: ["self"], devices: null, madeOn: null };
 export function cos_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cos_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -2095,7 +2095,7 @@ export function cos_(self: Tensor): Tensor {
 
 export const P_relu = { name: "relu", kernel: $K.unary_relu, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":null,"text":"Boolean inputs not supported for relu","error":"NotImplementedError","all":null},{"dtypes":3072,"kernel":null,"text":"clamp is not supported for complex types","error":"NotImplementedError","all":null}] } as const;
 
-const O_relu: $A.Operator = { name: "relu", publicName: "relu", overload: "", kind: "pointwise", run: relu, args: ["self","out"], devices: [[0],[1],[]] };
+const O_relu: $A.Operator = { name: "relu", publicName: "relu", overload: "", kind: "pointwise", run: relu, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function relu(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_relu, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2110,7 +2110,7 @@ export function relu(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_relu_: $A.Operator = { name: "relu_", publicName: "relu", overload: "", kind: "pointwise", run: relu_, args: ["self"], devices: null };
+const O_relu_: $A.Operator = { name: "relu_", publicName: "relu", overload: "", kind: "pointwise", run: relu_, args: ["self"], devices: null, madeOn: null };
 export function relu_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_relu_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -2128,7 +2128,7 @@ export function relu_(self: Tensor): Tensor {
   return self;
 }
 
-const O_isnan: $A.Operator = { name: "isnan", publicName: "isnan", overload: "", kind: "pointwise", run: isnan, args: ["self"], devices: null };
+const O_isnan: $A.Operator = { name: "isnan", publicName: "isnan", overload: "", kind: "pointwise", run: isnan, args: ["self"], devices: null, madeOn: null };
 export function isnan(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_isnan, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $arith.isnan(self);
@@ -2136,7 +2136,7 @@ export function isnan(self: Tensor): Tensor {
 
 export const P_bitwise_not = { name: "bitwiseNot", kernel: $K.unary_bitwise_not, rule: $pointwise.RULES.bitwise, refuses: [{"dtypes":102336,"kernel":"bitwise_not_cpu","text":null,"error":"NotImplementedError","all":null}], exactOut: true } as const;
 
-const O_bitwise_not: $A.Operator = { name: "bitwise_not", publicName: "bitwiseNot", overload: "", kind: "pointwise", run: bitwise_not, args: ["self","out"], devices: [[0],[1],[]] };
+const O_bitwise_not: $A.Operator = { name: "bitwise_not", publicName: "bitwiseNot", overload: "", kind: "pointwise", run: bitwise_not, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function bitwise_not(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_not, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2145,7 +2145,7 @@ export function bitwise_not(self: Tensor, out?: Tensor): Tensor {
   return $pointwise.unary(P_bitwise_not, self, undefined, false);
 }
 
-const O_bitwise_not_: $A.Operator = { name: "bitwise_not_", publicName: "bitwiseNot", overload: "", kind: "pointwise", run: bitwise_not_, args: ["self"], devices: null };
+const O_bitwise_not_: $A.Operator = { name: "bitwise_not_", publicName: "bitwiseNot", overload: "", kind: "pointwise", run: bitwise_not_, args: ["self"], devices: null, madeOn: null };
 export function bitwise_not_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bitwise_not_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   $T.checkInplace(self);
@@ -2159,7 +2159,7 @@ export function bitwise_not_(self: Tensor): Tensor {
 
 export const P_logical_not = { name: "logicalNot", kernel: $K.unary_logical_not, rule: $pointwise.RULES.bool, refuses: null } as const;
 
-const O_logical_not: $A.Operator = { name: "logical_not", publicName: "logicalNot", overload: "", kind: "pointwise", run: logical_not, args: ["self","out"], devices: [[0],[1],[]] };
+const O_logical_not: $A.Operator = { name: "logical_not", publicName: "logicalNot", overload: "", kind: "pointwise", run: logical_not, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function logical_not(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_not, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2168,7 +2168,7 @@ export function logical_not(self: Tensor, out?: Tensor): Tensor {
   return $pointwise.unary(P_logical_not, self, undefined, false);
 }
 
-const O_logical_not_: $A.Operator = { name: "logical_not_", publicName: "logicalNot", overload: "", kind: "pointwise", run: logical_not_, args: ["self"], devices: null };
+const O_logical_not_: $A.Operator = { name: "logical_not_", publicName: "logicalNot", overload: "", kind: "pointwise", run: logical_not_, args: ["self"], devices: null, madeOn: null };
 export function logical_not_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_logical_not_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!self._contiguous || self._storage.claims > 1) {
@@ -2179,7 +2179,7 @@ export function logical_not_(self: Tensor): Tensor {
   return self;
 }
 
-const O_add: $A.Operator = { name: "add", publicName: "add", overload: "", kind: "pointwise", run: add, args: ["self","other","alpha","out"], devices: [[0,1],[3],[]] };
+const O_add: $A.Operator = { name: "add", publicName: "add", overload: "", kind: "pointwise", run: add, args: ["self","other","alpha","out"], devices: [[0,1],[3],[]], madeOn: null };
 export function add(self: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_add, [self, other, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2194,7 +2194,7 @@ export function add(self: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar
   return $T.record(r, node);
 }
 
-const O_add_: $A.Operator = { name: "add_", publicName: "add", overload: "", kind: "pointwise", run: add_, args: ["self","other","alpha"], devices: [[0,1],[0],[]] };
+const O_add_: $A.Operator = { name: "add_", publicName: "add", overload: "", kind: "pointwise", run: add_, args: ["self","other","alpha"], devices: [[0,1],[0],[]], madeOn: null };
 export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_add_, [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
@@ -2218,7 +2218,7 @@ export function add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
   return self;
 }
 
-const O_sub: $A.Operator = { name: "sub", publicName: "sub", overload: "", kind: "pointwise", run: sub, args: ["self","other","alpha","out"], devices: [[0,1],[3],[]] };
+const O_sub: $A.Operator = { name: "sub", publicName: "sub", overload: "", kind: "pointwise", run: sub, args: ["self","other","alpha","out"], devices: [[0,1],[3],[]], madeOn: null };
 export function sub(self: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sub, [self, other, alpha, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2233,7 +2233,7 @@ export function sub(self: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar
   return $T.record(r, node);
 }
 
-const O_sub_: $A.Operator = { name: "sub_", publicName: "sub", overload: "", kind: "pointwise", run: sub_, args: ["self","other","alpha"], devices: [[0,1],[0],[]] };
+const O_sub_: $A.Operator = { name: "sub_", publicName: "sub", overload: "", kind: "pointwise", run: sub_, args: ["self","other","alpha"], devices: [[0,1],[0],[]], madeOn: null };
 export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sub_, [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
@@ -2257,7 +2257,7 @@ export function sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
   return self;
 }
 
-const O_rsub: $A.Operator = { name: "rsub", publicName: "rsub", overload: "", kind: "pointwise", run: rsub, args: ["self","other","alpha"], devices: [[0,1],[],[]] };
+const O_rsub: $A.Operator = { name: "rsub", publicName: "rsub", overload: "", kind: "pointwise", run: rsub, args: ["self","other","alpha"], devices: [[0,1],[],[]], madeOn: null };
 export function rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_rsub, [self, other, alpha]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) return $arith.rsub(self, other, alpha);
@@ -2271,7 +2271,7 @@ export function rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar): Tenso
 
 export const P_mul = { name: "mul", kernel: $K.binary_mul, rule: $pointwise.RULES.arith, refuses: null, wide: 1 } as const;
 
-const O_mul: $A.Operator = { name: "mul", publicName: "mul", overload: "", kind: "pointwise", run: mul, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_mul: $A.Operator = { name: "mul", publicName: "mul", overload: "", kind: "pointwise", run: mul, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function mul(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_mul, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2287,7 +2287,7 @@ export function mul(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor)
   return $T.record(r, node);
 }
 
-const O_mul_: $A.Operator = { name: "mul_", publicName: "mul", overload: "", kind: "pointwise", run: mul_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_mul_: $A.Operator = { name: "mul_", publicName: "mul", overload: "", kind: "pointwise", run: mul_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function mul_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_mul_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
@@ -2312,7 +2312,7 @@ export function mul_(self: Tensor, other: Tensor | Scalar): Tensor {
   return self;
 }
 
-const O_div: $A.Operator = { name: "div", publicName: "div", overload: "", kind: "pointwise", run: div, args: ["self","other","roundingMode","out"], devices: [[0,1],[3],[]] };
+const O_div: $A.Operator = { name: "div", publicName: "div", overload: "", kind: "pointwise", run: div, args: ["self","other","roundingMode","out"], devices: [[0,1],[3],[]], madeOn: null };
 export function div(self: Tensor | Scalar, other: Tensor | Scalar, roundingMode: string | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_div, [self, other, roundingMode, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2330,7 +2330,7 @@ export function div(self: Tensor | Scalar, other: Tensor | Scalar, roundingMode:
   return $T.record(r, node);
 }
 
-const O_div_: $A.Operator = { name: "div_", publicName: "div", overload: "", kind: "pointwise", run: div_, args: ["self","other","roundingMode"], devices: [[0,1],[0],[]] };
+const O_div_: $A.Operator = { name: "div_", publicName: "div", overload: "", kind: "pointwise", run: div_, args: ["self","other","roundingMode"], devices: [[0,1],[0],[]], madeOn: null };
 export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_div_, [self, other, roundingMode]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
@@ -2357,7 +2357,7 @@ export function div_(self: Tensor, other: Tensor | Scalar, roundingMode: string 
   return self;
 }
 
-const O_true_divide: $A.Operator = { name: "true_divide", publicName: "trueDivide", overload: "", kind: "pointwise", run: true_divide, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_true_divide: $A.Operator = { name: "true_divide", publicName: "trueDivide", overload: "", kind: "pointwise", run: true_divide, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function true_divide(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_true_divide, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2373,7 +2373,7 @@ export function true_divide(self: Tensor | Scalar, other: Tensor | Scalar, out?:
   return $T.record(r, node);
 }
 
-const O_true_divide_: $A.Operator = { name: "true_divide_", publicName: "trueDivide", overload: "", kind: "pointwise", run: true_divide_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_true_divide_: $A.Operator = { name: "true_divide_", publicName: "trueDivide", overload: "", kind: "pointwise", run: true_divide_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_true_divide_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
@@ -2398,7 +2398,7 @@ export function true_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   return self;
 }
 
-const O_floor_divide: $A.Operator = { name: "floor_divide", publicName: "floorDivide", overload: "", kind: "pointwise", run: floor_divide, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_floor_divide: $A.Operator = { name: "floor_divide", publicName: "floorDivide", overload: "", kind: "pointwise", run: floor_divide, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function floor_divide(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_floor_divide, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2411,7 +2411,7 @@ export function floor_divide(self: Tensor | Scalar, other: Tensor | Scalar, out?
   return $T.record(r, node);
 }
 
-const O_floor_divide_: $A.Operator = { name: "floor_divide_", publicName: "floorDivide", overload: "", kind: "pointwise", run: floor_divide_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_floor_divide_: $A.Operator = { name: "floor_divide_", publicName: "floorDivide", overload: "", kind: "pointwise", run: floor_divide_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_floor_divide_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
@@ -2436,7 +2436,7 @@ export function floor_divide_(self: Tensor, other: Tensor | Scalar): Tensor {
 
 export const P_remainder = { name: "remainder", kernel: $K.binary_remainder, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3073,"kernel":"remainder_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_remainder: $A.Operator = { name: "remainder", publicName: "remainder", overload: "", kind: "pointwise", run: remainder, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_remainder: $A.Operator = { name: "remainder", publicName: "remainder", overload: "", kind: "pointwise", run: remainder, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function remainder(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_remainder, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2453,7 +2453,7 @@ export function remainder(self: Tensor, other: Tensor | Scalar, out?: Tensor): T
   return $T.record(r, node);
 }
 
-const O_remainder_: $A.Operator = { name: "remainder_", publicName: "remainder", overload: "", kind: "pointwise", run: remainder_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_remainder_: $A.Operator = { name: "remainder_", publicName: "remainder", overload: "", kind: "pointwise", run: remainder_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_remainder_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
@@ -2479,7 +2479,7 @@ export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor {
   return self;
 }
 
-const O_remainder_Scalar_Tensor: $A.Operator = { name: "remainder", publicName: "remainder", overload: "Scalar_Tensor", kind: "pointwise", run: remainder_Scalar_Tensor, args: ["self","other"], devices: null };
+const O_remainder_Scalar_Tensor: $A.Operator = { name: "remainder", publicName: "remainder", overload: "Scalar_Tensor", kind: "pointwise", run: remainder_Scalar_Tensor, args: ["self","other"], devices: null, madeOn: null };
 export function remainder_Scalar_Tensor(self: Scalar, other: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_remainder_Scalar_Tensor, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(other)))) return $arith.remainder(self, other, undefined, false);
@@ -2491,7 +2491,7 @@ export function remainder_Scalar_Tensor(self: Scalar, other: Tensor): Tensor {
 
 export const P_fmod = { name: "fmod", kernel: $K.binary_fmod, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3073,"kernel":"fmod_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_fmod: $A.Operator = { name: "fmod", publicName: "fmod", overload: "", kind: "pointwise", run: fmod, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_fmod: $A.Operator = { name: "fmod", publicName: "fmod", overload: "", kind: "pointwise", run: fmod, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_fmod, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2508,7 +2508,7 @@ export function fmod(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor
   return $T.record(r, node);
 }
 
-const O_fmod_: $A.Operator = { name: "fmod_", publicName: "fmod", overload: "", kind: "pointwise", run: fmod_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_fmod_: $A.Operator = { name: "fmod_", publicName: "fmod", overload: "", kind: "pointwise", run: fmod_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_fmod_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
@@ -2534,7 +2534,7 @@ export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor {
   return self;
 }
 
-const O_pow_Tensor: $A.Operator = { name: "pow", publicName: "pow", overload: "Tensor", kind: "pointwise", run: pow_Tensor, args: ["self","exponent","out"], devices: [[0,1],[2],[]] };
+const O_pow_Tensor: $A.Operator = { name: "pow", publicName: "pow", overload: "Tensor", kind: "pointwise", run: pow_Tensor, args: ["self","exponent","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function pow_Tensor(self: Tensor, exponent: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_pow_Tensor, [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2551,7 +2551,7 @@ export function pow_Tensor(self: Tensor, exponent: Tensor, out?: Tensor): Tensor
   return $T.record(r, node);
 }
 
-const O_pow_Tensor_: $A.Operator = { name: "pow_", publicName: "pow", overload: "Tensor", kind: "pointwise", run: pow_Tensor_, args: ["self","exponent"], devices: [[0,1],[0],[]] };
+const O_pow_Tensor_: $A.Operator = { name: "pow_", publicName: "pow", overload: "Tensor", kind: "pointwise", run: pow_Tensor_, args: ["self","exponent"], devices: [[0,1],[0],[]], madeOn: null };
 export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_pow_Tensor_, [self, exponent]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(exponent)))) {
@@ -2577,7 +2577,7 @@ export function pow_Tensor_(self: Tensor, exponent: Tensor): Tensor {
   return self;
 }
 
-const O_pow: $A.Operator = { name: "pow", publicName: "pow", overload: "", kind: "pointwise", run: pow, args: ["self","exponent","out"], devices: [[0],[2],[]] };
+const O_pow: $A.Operator = { name: "pow", publicName: "pow", overload: "", kind: "pointwise", run: pow, args: ["self","exponent","out"], devices: [[0],[2],[]], madeOn: null };
 export function pow(self: Tensor, exponent: Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_pow, [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2593,7 +2593,7 @@ export function pow(self: Tensor, exponent: Scalar, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_pow_: $A.Operator = { name: "pow_", publicName: "pow", overload: "", kind: "pointwise", run: pow_, args: ["self","exponent"], devices: null };
+const O_pow_: $A.Operator = { name: "pow_", publicName: "pow", overload: "", kind: "pointwise", run: pow_, args: ["self","exponent"], devices: null, madeOn: null };
 export function pow_(self: Tensor, exponent: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_pow_, [self, exponent]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -2618,7 +2618,7 @@ export function pow_(self: Tensor, exponent: Scalar): Tensor {
   return self;
 }
 
-const O_pow_Scalar: $A.Operator = { name: "pow", publicName: "pow", overload: "Scalar", kind: "pointwise", run: pow_Scalar, args: ["self","exponent","out"], devices: [[1],[2],[]] };
+const O_pow_Scalar: $A.Operator = { name: "pow", publicName: "pow", overload: "Scalar", kind: "pointwise", run: pow_Scalar, args: ["self","exponent","out"], devices: [[1],[2],[]], madeOn: null };
 export function pow_Scalar(self: Scalar, exponent: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_pow_Scalar, [self, exponent, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2635,13 +2635,13 @@ export function pow_Scalar(self: Scalar, exponent: Tensor, out?: Tensor): Tensor
   return $T.record(r, node);
 }
 
-const O_square: $A.Operator = { name: "square", publicName: "square", overload: "", kind: "composite", run: square, args: ["self","out"], devices: null };
+const O_square: $A.Operator = { name: "square", publicName: "square", overload: "", kind: "composite", run: square, args: ["self","out"], devices: null, madeOn: null };
 export function square(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_square, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.square(self, out);
 }
 
-const O_square_: $A.Operator = { name: "square_", publicName: "square", overload: "", kind: "composite", run: square_, args: ["self"], devices: null };
+const O_square_: $A.Operator = { name: "square_", publicName: "square", overload: "", kind: "composite", run: square_, args: ["self"], devices: null, madeOn: null };
 export function square_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_square_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.square_(self);
@@ -2649,7 +2649,7 @@ export function square_(self: Tensor): Tensor {
 
 export const P_maximum = { name: "maximum", kernel: $K.binary_maximum, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"maximum not implemented for complex tensors.","error":"TypeError","all":null}] } as const;
 
-const O_maximum: $A.Operator = { name: "maximum", publicName: "maximum", overload: "", kind: "pointwise", run: maximum, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_maximum: $A.Operator = { name: "maximum", publicName: "maximum", overload: "", kind: "pointwise", run: maximum, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function maximum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_maximum, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2667,7 +2667,7 @@ export function maximum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 
 export const P_minimum = { name: "minimum", kernel: $K.binary_minimum, rule: $pointwise.RULES.arith, refuses: [{"dtypes":3072,"kernel":null,"text":"minimum not implemented for complex tensors.","error":"TypeError","all":null}] } as const;
 
-const O_minimum: $A.Operator = { name: "minimum", publicName: "minimum", overload: "", kind: "pointwise", run: minimum, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_minimum: $A.Operator = { name: "minimum", publicName: "minimum", overload: "", kind: "pointwise", run: minimum, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function minimum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_minimum, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2685,7 +2685,7 @@ export function minimum(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 
 export const P_atan2 = { name: "atan2", kernel: $K.binary_atan2, rule: $pointwise.RULES.float, refuses: [{"dtypes":3072,"kernel":"atan2_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_atan2: $A.Operator = { name: "atan2", publicName: "atan2", overload: "", kind: "pointwise", run: atan2, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_atan2: $A.Operator = { name: "atan2", publicName: "atan2", overload: "", kind: "pointwise", run: atan2, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_atan2, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2701,7 +2701,7 @@ export function atan2(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_atan2_: $A.Operator = { name: "atan2_", publicName: "atan2", overload: "", kind: "pointwise", run: atan2_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_atan2_: $A.Operator = { name: "atan2_", publicName: "atan2", overload: "", kind: "pointwise", run: atan2_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function atan2_(self: Tensor, other: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_atan2_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(other)))) {
@@ -2728,7 +2728,7 @@ export function atan2_(self: Tensor, other: Tensor): Tensor {
 
 export const P_copysign = { name: "copysign", kernel: $K.binary_copysign, rule: $pointwise.RULES.float, refuses: [{"dtypes":3072,"kernel":"copysign_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_copysign: $A.Operator = { name: "copysign", publicName: "copysign", overload: "", kind: "pointwise", run: copysign, args: ["self","other","out"], devices: [[0,1],[2],[]] };
+const O_copysign: $A.Operator = { name: "copysign", publicName: "copysign", overload: "", kind: "pointwise", run: copysign, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
 export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_copysign, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2746,7 +2746,7 @@ export function copysign(self: Tensor, other: Tensor | Scalar, out?: Tensor): Te
   return $T.record(r, node);
 }
 
-const O_copysign_: $A.Operator = { name: "copysign_", publicName: "copysign", overload: "", kind: "pointwise", run: copysign_, args: ["self","other"], devices: [[0,1],[0],[]] };
+const O_copysign_: $A.Operator = { name: "copysign_", publicName: "copysign", overload: "", kind: "pointwise", run: copysign_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_copysign_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
@@ -2773,7 +2773,7 @@ export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor {
   return self;
 }
 
-const O_lerp: $A.Operator = { name: "lerp", publicName: "lerp", overload: "", kind: "pointwise", run: lerp, args: ["self","end","weight","out"], devices: [[0,1,2],[3],[]] };
+const O_lerp: $A.Operator = { name: "lerp", publicName: "lerp", overload: "", kind: "pointwise", run: lerp, args: ["self","end","weight","out"], devices: [[0,1,2],[3],[]], madeOn: null };
 export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_lerp, [self, end, weight, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2791,7 +2791,7 @@ export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, out?: T
   return $T.record(r, node);
 }
 
-const O_lerp_: $A.Operator = { name: "lerp_", publicName: "lerp", overload: "", kind: "pointwise", run: lerp_, args: ["self","end","weight"], devices: [[0,1,2],[0],[]] };
+const O_lerp_: $A.Operator = { name: "lerp_", publicName: "lerp", overload: "", kind: "pointwise", run: lerp_, args: ["self","end","weight"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_lerp_, [self, end, weight]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(end) || $T.tracks(weight)))) {
@@ -2820,7 +2820,7 @@ export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tenso
 
 export const P_addcmul = { name: "addcmul", kernel: $K.ternary_addcmul, rule: $pointwise.RULES.arith, refuses: [{"dtypes":1,"kernel":"addcmul_cpu_out","text":null,"error":"NotImplementedError","all":null}] } as const;
 
-const O_addcmul: $A.Operator = { name: "addcmul", publicName: "addcmul", overload: "", kind: "pointwise", run: addcmul, args: ["self","tensor1","tensor2","value","out"], devices: [[0,1,2],[4],[]] };
+const O_addcmul: $A.Operator = { name: "addcmul", publicName: "addcmul", overload: "", kind: "pointwise", run: addcmul, args: ["self","tensor1","tensor2","value","out"], devices: [[0,1,2],[4],[]], madeOn: null };
 export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addcmul, [self, tensor1, tensor2, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2837,7 +2837,7 @@ export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: S
   return $T.record(r, node);
 }
 
-const O_addcmul_: $A.Operator = { name: "addcmul_", publicName: "addcmul", overload: "", kind: "pointwise", run: addcmul_, args: ["self","tensor1","tensor2","value"], devices: [[0,1,2],[0],[]] };
+const O_addcmul_: $A.Operator = { name: "addcmul_", publicName: "addcmul", overload: "", kind: "pointwise", run: addcmul_, args: ["self","tensor1","tensor2","value"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addcmul_, [self, tensor1, tensor2, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) {
@@ -2865,7 +2865,7 @@ export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
 
 export const P_addcdiv = { name: "addcdiv", kernel: $K.ternary_addcdiv, rule: $pointwise.RULES.arith, refuses: [{"dtypes":28735,"kernel":null,"text":"Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.","error":"RuntimeError","all":[1,2]}] } as const;
 
-const O_addcdiv: $A.Operator = { name: "addcdiv", publicName: "addcdiv", overload: "", kind: "pointwise", run: addcdiv, args: ["self","tensor1","tensor2","value","out"], devices: [[0,1,2],[4],[]] };
+const O_addcdiv: $A.Operator = { name: "addcdiv", publicName: "addcdiv", overload: "", kind: "pointwise", run: addcdiv, args: ["self","tensor1","tensor2","value","out"], devices: [[0,1,2],[4],[]], madeOn: null };
 export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addcdiv, [self, tensor1, tensor2, value, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2882,7 +2882,7 @@ export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: S
   return $T.record(r, node);
 }
 
-const O_addcdiv_: $A.Operator = { name: "addcdiv_", publicName: "addcdiv", overload: "", kind: "pointwise", run: addcdiv_, args: ["self","tensor1","tensor2","value"], devices: [[0,1,2],[0],[]] };
+const O_addcdiv_: $A.Operator = { name: "addcdiv_", publicName: "addcdiv", overload: "", kind: "pointwise", run: addcdiv_, args: ["self","tensor1","tensor2","value"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_addcdiv_, [self, tensor1, tensor2, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(tensor1) || requiresGrad(tensor2)))) {
@@ -2908,7 +2908,7 @@ export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: 
   return self;
 }
 
-const O_clamp_Tensor: $A.Operator = { name: "clamp", publicName: "clamp", overload: "Tensor", kind: "pointwise", run: clamp_Tensor, args: ["self","min","max","out"], devices: [[0,1,2],[3],[]] };
+const O_clamp_Tensor: $A.Operator = { name: "clamp", publicName: "clamp", overload: "Tensor", kind: "pointwise", run: clamp_Tensor, args: ["self","min","max","out"], devices: [[0,1,2],[3],[]], madeOn: null };
 export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_Tensor, [self, min, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2925,7 +2925,7 @@ export function clamp_Tensor(self: Tensor, min: Tensor | null, max: Tensor | nul
   return $T.record(r, node);
 }
 
-const O_clamp_Tensor_: $A.Operator = { name: "clamp_", publicName: "clamp", overload: "Tensor", kind: "pointwise", run: clamp_Tensor_, args: ["self","min","max"], devices: [[0,1,2],[0],[]] };
+const O_clamp_Tensor_: $A.Operator = { name: "clamp_", publicName: "clamp", overload: "Tensor", kind: "pointwise", run: clamp_Tensor_, args: ["self","min","max"], devices: [[0,1,2],[0],[]], madeOn: null };
 export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_Tensor_, [self, min, max]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(min) || $T.tracks(max)))) {
@@ -2945,7 +2945,7 @@ export function clamp_Tensor_(self: Tensor, min: Tensor | null, max: Tensor | nu
   return self;
 }
 
-const O_clamp: $A.Operator = { name: "clamp", publicName: "clamp", overload: "", kind: "pointwise", run: clamp, args: ["self","min","max","out"], devices: [[0],[3],[]] };
+const O_clamp: $A.Operator = { name: "clamp", publicName: "clamp", overload: "", kind: "pointwise", run: clamp, args: ["self","min","max","out"], devices: [[0],[3],[]], madeOn: null };
 export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp, [self, min, max, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2962,7 +2962,7 @@ export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, out?
   return $T.record(r, node);
 }
 
-const O_clamp_: $A.Operator = { name: "clamp_", publicName: "clamp", overload: "", kind: "pointwise", run: clamp_, args: ["self","min","max"], devices: null };
+const O_clamp_: $A.Operator = { name: "clamp_", publicName: "clamp", overload: "", kind: "pointwise", run: clamp_, args: ["self","min","max"], devices: null, madeOn: null };
 export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_clamp_, [self, min, max]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -2982,7 +2982,7 @@ export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Te
   return self;
 }
 
-const O_where: $A.Operator = { name: "where", publicName: "where", overload: "", kind: "pointwise", run: where, args: ["condition","self","other","out"], devices: [[0,1,2],[3],[]] };
+const O_where: $A.Operator = { name: "where", publicName: "where", overload: "", kind: "pointwise", run: where, args: ["condition","self","other","out"], devices: [[0,1,2],[3],[]], madeOn: null };
 export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_where, [condition, self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -2997,7 +2997,7 @@ export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | 
   return $T.record(r, node);
 }
 
-const O_rand: $A.Operator = { name: "rand", publicName: "rand", overload: "", kind: "factory", run: rand, args: ["size","generator","dtype","device","requiresGrad","out"], devices: null };
+const O_rand: $A.Operator = { name: "rand", publicName: "rand", overload: "", kind: "factory", run: rand, args: ["size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 };
 export function rand(size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_rand, [size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3006,7 +3006,7 @@ export function rand(size: readonly number[], generator: Generator | null, dtype
   return $T.leaf($random.rand(size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_randn: $A.Operator = { name: "randn", publicName: "randn", overload: "", kind: "factory", run: randn, args: ["size","generator","dtype","device","requiresGrad","out"], devices: null };
+const O_randn: $A.Operator = { name: "randn", publicName: "randn", overload: "", kind: "factory", run: randn, args: ["size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 };
 export function randn(size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_randn, [size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3015,7 +3015,7 @@ export function randn(size: readonly number[], generator: Generator | null, dtyp
   return $T.leaf($random.randn(size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_randint: $A.Operator = { name: "randint", publicName: "randint", overload: "", kind: "factory", run: randint, args: ["high","size","generator","dtype","device","requiresGrad","out"], devices: null };
+const O_randint: $A.Operator = { name: "randint", publicName: "randint", overload: "", kind: "factory", run: randint, args: ["high","size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 4 };
 export function randint(high: Scalar, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_randint, [high, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3024,7 +3024,7 @@ export function randint(high: Scalar, size: readonly number[], generator: Genera
   return $T.leaf($random.randint(high, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_randint_low: $A.Operator = { name: "randint", publicName: "randint", overload: "low", kind: "factory", run: randint_low, args: ["low","high","size","generator","dtype","device","requiresGrad","out"], devices: null };
+const O_randint_low: $A.Operator = { name: "randint", publicName: "randint", overload: "low", kind: "factory", run: randint_low, args: ["low","high","size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 5 };
 export function randint_low(low: Scalar, high: Scalar, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_randint_low, [low, high, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3033,7 +3033,7 @@ export function randint_low(low: Scalar, high: Scalar, size: readonly number[], 
   return $T.leaf($random.randintFrom(low, high, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_randperm: $A.Operator = { name: "randperm", publicName: "randperm", overload: "", kind: "factory", run: randperm, args: ["n","generator","dtype","device","requiresGrad","out"], devices: null };
+const O_randperm: $A.Operator = { name: "randperm", publicName: "randperm", overload: "", kind: "factory", run: randperm, args: ["n","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 3 };
 export function randperm(n: number, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_randperm, [n, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3042,31 +3042,31 @@ export function randperm(n: number, generator: Generator | null, dtype: DType | 
   return $T.leaf($random.randperm(n, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_rand_like: $A.Operator = { name: "rand_like", publicName: "randLike", overload: "", kind: "factory", run: rand_like, args: ["self","generator","dtype","device","requiresGrad","memoryFormat"], devices: null };
+const O_rand_like: $A.Operator = { name: "rand_like", publicName: "randLike", overload: "", kind: "factory", run: rand_like, args: ["self","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 3 };
 export function rand_like(self: Tensor, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_rand_like, [self, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($random.randLike(self, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_randn_like: $A.Operator = { name: "randn_like", publicName: "randnLike", overload: "", kind: "factory", run: randn_like, args: ["self","generator","dtype","device","requiresGrad","memoryFormat"], devices: null };
+const O_randn_like: $A.Operator = { name: "randn_like", publicName: "randnLike", overload: "", kind: "factory", run: randn_like, args: ["self","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 3 };
 export function randn_like(self: Tensor, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_randn_like, [self, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($random.randnLike(self, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_randint_like: $A.Operator = { name: "randint_like", publicName: "randintLike", overload: "", kind: "factory", run: randint_like, args: ["self","high","generator","dtype","device","requiresGrad","memoryFormat"], devices: null };
+const O_randint_like: $A.Operator = { name: "randint_like", publicName: "randintLike", overload: "", kind: "factory", run: randint_like, args: ["self","high","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 4 };
 export function randint_like(self: Tensor, high: Scalar, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_randint_like, [self, high, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($random.randintLike(self, high, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_randint_like_low: $A.Operator = { name: "randint_like", publicName: "randintLike", overload: "low", kind: "factory", run: randint_like_low, args: ["self","low","high","generator","dtype","device","requiresGrad","memoryFormat"], devices: null };
+const O_randint_like_low: $A.Operator = { name: "randint_like", publicName: "randintLike", overload: "low", kind: "factory", run: randint_like_low, args: ["self","low","high","generator","dtype","device","requiresGrad","memoryFormat"], devices: null, madeOn: 5 };
 export function randint_like_low(self: Tensor, low: Scalar, high: Scalar, generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_randint_like_low, [self, low, high, generator, dtype, device, requiresGrad, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $T.leaf($random.randintLikeFrom(self, low, high, generator, dtype, device, requiresGrad, memoryFormat), requiresGrad);
 }
 
-const O_normal: $A.Operator = { name: "normal", publicName: "normal", overload: "", kind: "op", run: normal, args: ["mean","std","generator","out"], devices: [[0,1],[3],[]] };
+const O_normal: $A.Operator = { name: "normal", publicName: "normal", overload: "", kind: "op", run: normal, args: ["mean","std","generator","out"], devices: [[0,1],[3],[]], madeOn: null };
 export function normal(mean: Tensor, std: Tensor, generator: Generator | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_normal, [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3080,7 +3080,7 @@ export function normal(mean: Tensor, std: Tensor, generator: Generator | null, o
   return $T.record(r, node);
 }
 
-const O_normal_Tensor_float: $A.Operator = { name: "normal", publicName: "normal", overload: "Tensor_float", kind: "op", run: normal_Tensor_float, args: ["mean","std","generator","out"], devices: [[0],[3],[]] };
+const O_normal_Tensor_float: $A.Operator = { name: "normal", publicName: "normal", overload: "Tensor_float", kind: "op", run: normal_Tensor_float, args: ["mean","std","generator","out"], devices: [[0],[3],[]], madeOn: null };
 export function normal_Tensor_float(mean: Tensor, std: number, generator: Generator | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_normal_Tensor_float, [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3094,7 +3094,7 @@ export function normal_Tensor_float(mean: Tensor, std: number, generator: Genera
   return $T.record(r, node);
 }
 
-const O_normal_float_Tensor: $A.Operator = { name: "normal", publicName: "normal", overload: "float_Tensor", kind: "op", run: normal_float_Tensor, args: ["mean","std","generator","out"], devices: [[1],[3],[]] };
+const O_normal_float_Tensor: $A.Operator = { name: "normal", publicName: "normal", overload: "float_Tensor", kind: "op", run: normal_float_Tensor, args: ["mean","std","generator","out"], devices: [[1],[3],[]], madeOn: null };
 export function normal_float_Tensor(mean: number, std: Tensor, generator: Generator | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_normal_float_Tensor, [mean, std, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3108,7 +3108,7 @@ export function normal_float_Tensor(mean: number, std: Tensor, generator: Genera
   return $T.record(r, node);
 }
 
-const O_normal_float_float: $A.Operator = { name: "normal", publicName: "normal", overload: "float_float", kind: "factory", run: normal_float_float, args: ["mean","std","size","generator","dtype","device","requiresGrad","out"], devices: null };
+const O_normal_float_float: $A.Operator = { name: "normal", publicName: "normal", overload: "float_float", kind: "factory", run: normal_float_float, args: ["mean","std","size","generator","dtype","device","requiresGrad","out"], devices: null, madeOn: 5 };
 export function normal_float_float(mean: number, std: number, size: readonly number[], generator: Generator | null, dtype: DType | null, device: Device | null, requiresGrad: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_normal_float_float, [mean, std, size, generator, dtype, device, requiresGrad, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3117,7 +3117,7 @@ export function normal_float_float(mean: number, std: number, size: readonly num
   return $T.leaf($random.normalFloats(mean, std, size, generator, dtype, device, requiresGrad, undefined), requiresGrad);
 }
 
-const O_normal_inplace_: $A.Operator = { name: "normal_", publicName: "normal", overload: "inplace", kind: "op", run: normal_inplace_, args: ["self","mean","std","generator"], devices: null };
+const O_normal_inplace_: $A.Operator = { name: "normal_", publicName: "normal", overload: "inplace", kind: "op", run: normal_inplace_, args: ["self","mean","std","generator"], devices: null, madeOn: null };
 export function normal_inplace_(self: Tensor, mean: number, std: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_normal_inplace_, [self, mean, std, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -3134,7 +3134,7 @@ export function normal_inplace_(self: Tensor, mean: number, std: number, generat
   return self;
 }
 
-const O_uniform_: $A.Operator = { name: "uniform_", publicName: "uniform", overload: "", kind: "op", run: uniform_, args: ["self","from","to","generator"], devices: null };
+const O_uniform_: $A.Operator = { name: "uniform_", publicName: "uniform", overload: "", kind: "op", run: uniform_, args: ["self","from","to","generator"], devices: null, madeOn: null };
 export function uniform_(self: Tensor, from: number, to: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_uniform_, [self, from, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -3151,7 +3151,7 @@ export function uniform_(self: Tensor, from: number, to: number, generator: Gene
   return self;
 }
 
-const O_exponential_: $A.Operator = { name: "exponential_", publicName: "exponential", overload: "", kind: "op", run: exponential_, args: ["self","lambd","generator"], devices: null };
+const O_exponential_: $A.Operator = { name: "exponential_", publicName: "exponential", overload: "", kind: "op", run: exponential_, args: ["self","lambd","generator"], devices: null, madeOn: null };
 export function exponential_(self: Tensor, lambd: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_exponential_, [self, lambd, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -3168,7 +3168,7 @@ export function exponential_(self: Tensor, lambd: number, generator: Generator |
   return self;
 }
 
-const O_cauchy_: $A.Operator = { name: "cauchy_", publicName: "cauchy", overload: "", kind: "op", run: cauchy_, args: ["self","median","sigma","generator"], devices: null };
+const O_cauchy_: $A.Operator = { name: "cauchy_", publicName: "cauchy", overload: "", kind: "op", run: cauchy_, args: ["self","median","sigma","generator"], devices: null, madeOn: null };
 export function cauchy_(self: Tensor, median: number, sigma: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cauchy_, [self, median, sigma, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -3185,7 +3185,7 @@ export function cauchy_(self: Tensor, median: number, sigma: number, generator: 
   return self;
 }
 
-const O_log_normal_: $A.Operator = { name: "log_normal_", publicName: "logNormal", overload: "", kind: "op", run: log_normal_, args: ["self","mean","std","generator"], devices: null };
+const O_log_normal_: $A.Operator = { name: "log_normal_", publicName: "logNormal", overload: "", kind: "op", run: log_normal_, args: ["self","mean","std","generator"], devices: null, madeOn: null };
 export function log_normal_(self: Tensor, mean: number, std: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_log_normal_, [self, mean, std, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -3202,7 +3202,7 @@ export function log_normal_(self: Tensor, mean: number, std: number, generator: 
   return self;
 }
 
-const O_geometric_: $A.Operator = { name: "geometric_", publicName: "geometric", overload: "", kind: "op", run: geometric_, args: ["self","p","generator"], devices: null };
+const O_geometric_: $A.Operator = { name: "geometric_", publicName: "geometric", overload: "", kind: "op", run: geometric_, args: ["self","p","generator"], devices: null, madeOn: null };
 export function geometric_(self: Tensor, p: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_geometric_, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -3219,7 +3219,7 @@ export function geometric_(self: Tensor, p: number, generator: Generator | null)
   return self;
 }
 
-const O_random_: $A.Operator = { name: "random_", publicName: "random", overload: "", kind: "op", run: random_, args: ["self","generator"], devices: null };
+const O_random_: $A.Operator = { name: "random_", publicName: "random", overload: "", kind: "op", run: random_, args: ["self","generator"], devices: null, madeOn: null };
 export function random_(self: Tensor, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_random_, [self, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -3236,7 +3236,7 @@ export function random_(self: Tensor, generator: Generator | null): Tensor {
   return self;
 }
 
-const O_random_to_: $A.Operator = { name: "random_", publicName: "random", overload: "to", kind: "op", run: random_to_, args: ["self","to","generator"], devices: null };
+const O_random_to_: $A.Operator = { name: "random_", publicName: "random", overload: "to", kind: "op", run: random_to_, args: ["self","to","generator"], devices: null, madeOn: null };
 export function random_to_(self: Tensor, to: Scalar, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_random_to_, [self, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -3253,7 +3253,7 @@ export function random_to_(self: Tensor, to: Scalar, generator: Generator | null
   return self;
 }
 
-const O_random_from_: $A.Operator = { name: "random_", publicName: "random", overload: "from", kind: "op", run: random_from_, args: ["self","from","to","generator"], devices: null };
+const O_random_from_: $A.Operator = { name: "random_", publicName: "random", overload: "from", kind: "op", run: random_from_, args: ["self","from","to","generator"], devices: null, madeOn: null };
 export function random_from_(self: Tensor, from: Scalar, to: Scalar | null, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_random_from_, [self, from, to, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -3270,7 +3270,7 @@ export function random_from_(self: Tensor, from: Scalar, to: Scalar | null, gene
   return self;
 }
 
-const O_bernoulli_Tensor_: $A.Operator = { name: "bernoulli_", publicName: "bernoulli", overload: "Tensor", kind: "op", run: bernoulli_Tensor_, args: ["self","p","generator"], devices: [[0,1],[0],[]] };
+const O_bernoulli_Tensor_: $A.Operator = { name: "bernoulli_", publicName: "bernoulli", overload: "Tensor", kind: "op", run: bernoulli_Tensor_, args: ["self","p","generator"], devices: [[0,1],[0],[]], madeOn: null };
 export function bernoulli_Tensor_(self: Tensor, p: Tensor, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bernoulli_Tensor_, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(p)))) {
@@ -3288,7 +3288,7 @@ export function bernoulli_Tensor_(self: Tensor, p: Tensor, generator: Generator 
   return self;
 }
 
-const O_bernoulli_float_: $A.Operator = { name: "bernoulli_", publicName: "bernoulli", overload: "float", kind: "op", run: bernoulli_float_, args: ["self","p","generator"], devices: null };
+const O_bernoulli_float_: $A.Operator = { name: "bernoulli_", publicName: "bernoulli", overload: "float", kind: "op", run: bernoulli_float_, args: ["self","p","generator"], devices: null, madeOn: null };
 export function bernoulli_float_(self: Tensor, p: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bernoulli_float_, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -3305,7 +3305,7 @@ export function bernoulli_float_(self: Tensor, p: number, generator: Generator |
   return self;
 }
 
-const O_bernoulli: $A.Operator = { name: "bernoulli", publicName: "bernoulli", overload: "", kind: "op", run: bernoulli, args: ["self","generator","out"], devices: [[0],[2],[]] };
+const O_bernoulli: $A.Operator = { name: "bernoulli", publicName: "bernoulli", overload: "", kind: "op", run: bernoulli, args: ["self","generator","out"], devices: [[0],[2],[]], madeOn: null };
 export function bernoulli(self: Tensor, generator: Generator | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bernoulli, [self, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3319,13 +3319,13 @@ export function bernoulli(self: Tensor, generator: Generator | null, out?: Tenso
   return $T.record(r, node);
 }
 
-const O_bernoulli_p: $A.Operator = { name: "bernoulli", publicName: "bernoulli", overload: "p", kind: "op", run: bernoulli_p, args: ["self","p","generator"], devices: null };
+const O_bernoulli_p: $A.Operator = { name: "bernoulli", publicName: "bernoulli", overload: "p", kind: "op", run: bernoulli_p, args: ["self","p","generator"], devices: null, madeOn: null };
 export function bernoulli_p(self: Tensor, p: number, generator: Generator | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bernoulli_p, [self, p, generator]); if (r !== $A.PROCEED) return r as Tensor; }
   return $random.bernoulliP(self, p, generator);
 }
 
-const O_multinomial: $A.Operator = { name: "multinomial", publicName: "multinomial", overload: "", kind: "op", run: multinomial, args: ["self","numSamples","replacement","generator","out"], devices: [[0],[4],[]] };
+const O_multinomial: $A.Operator = { name: "multinomial", publicName: "multinomial", overload: "", kind: "op", run: multinomial, args: ["self","numSamples","replacement","generator","out"], devices: [[0],[4],[]], madeOn: null };
 export function multinomial(self: Tensor, numSamples: number, replacement: boolean, generator: Generator | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_multinomial, [self, numSamples, replacement, generator, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3334,7 +3334,7 @@ export function multinomial(self: Tensor, numSamples: number, replacement: boole
   return $random.multinomial(self, numSamples, replacement, generator, undefined);
 }
 
-const O_sum: $A.Operator = { name: "sum", publicName: "sum", overload: "", kind: "op", run: sum, args: ["self","dtype","out"], devices: [[0],[2],[]] };
+const O_sum: $A.Operator = { name: "sum", publicName: "sum", overload: "", kind: "op", run: sum, args: ["self","dtype","out"], devices: [[0],[2],[]], madeOn: null };
 export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sum, [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3349,7 +3349,7 @@ export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_sum_dim_IntList: $A.Operator = { name: "sum", publicName: "sum", overload: "dim_IntList", kind: "op", run: sum_dim_IntList, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]] };
+const O_sum_dim_IntList: $A.Operator = { name: "sum", publicName: "sum", overload: "dim_IntList", kind: "op", run: sum_dim_IntList, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], madeOn: null };
 export function sum_dim_IntList(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sum_dim_IntList, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3366,7 +3366,7 @@ export function sum_dim_IntList(self: Tensor, dim: number | readonly number[] | 
   return $T.record(r, node);
 }
 
-const O_mean: $A.Operator = { name: "mean", publicName: "mean", overload: "", kind: "op", run: mean, args: ["self","dtype","out"], devices: [[0],[2],[]] };
+const O_mean: $A.Operator = { name: "mean", publicName: "mean", overload: "", kind: "op", run: mean, args: ["self","dtype","out"], devices: [[0],[2],[]], madeOn: null };
 export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_mean, [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3381,7 +3381,7 @@ export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_mean_dim: $A.Operator = { name: "mean", publicName: "mean", overload: "dim", kind: "op", run: mean_dim, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]] };
+const O_mean_dim: $A.Operator = { name: "mean", publicName: "mean", overload: "dim", kind: "op", run: mean_dim, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], madeOn: null };
 export function mean_dim(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_mean_dim, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3398,7 +3398,7 @@ export function mean_dim(self: Tensor, dim: number | readonly number[] | null, k
   return $T.record(r, node);
 }
 
-const O_prod: $A.Operator = { name: "prod", publicName: "prod", overload: "", kind: "op", run: prod, args: ["self","dtype","out"], devices: [[0],[2],[]] };
+const O_prod: $A.Operator = { name: "prod", publicName: "prod", overload: "", kind: "op", run: prod, args: ["self","dtype","out"], devices: [[0],[2],[]], madeOn: null };
 export function prod(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_prod, [self, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3413,7 +3413,7 @@ export function prod(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_prod_dim_int: $A.Operator = { name: "prod", publicName: "prod", overload: "dim_int", kind: "op", run: prod_dim_int, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]] };
+const O_prod_dim_int: $A.Operator = { name: "prod", publicName: "prod", overload: "dim_int", kind: "op", run: prod_dim_int, args: ["self","dim","keepdim","dtype","out"], devices: [[0],[4],[]], madeOn: null };
 export function prod_dim_int(self: Tensor, dim: number, keepdim: boolean, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_prod_dim_int, [self, dim, keepdim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3430,7 +3430,7 @@ export function prod_dim_int(self: Tensor, dim: number, keepdim: boolean, dtype:
   return $T.record(r, node);
 }
 
-const O_max: $A.Operator = { name: "max", publicName: "max", overload: "", kind: "op", run: max, args: ["self","out"], devices: [[0],[1],[]] };
+const O_max: $A.Operator = { name: "max", publicName: "max", overload: "", kind: "op", run: max, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function max(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_max, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3446,13 +3446,13 @@ export function max(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_max_other: $A.Operator = { name: "max", publicName: "max", overload: "other", kind: "composite", run: max_other, args: ["self","other","out"], devices: null };
+const O_max_other: $A.Operator = { name: "max", publicName: "max", overload: "other", kind: "composite", run: max_other, args: ["self","other","out"], devices: null, madeOn: null };
 export function max_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_max_other, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.maxOther(self, other, out);
 }
 
-const O_max_dim: $A.Operator = { name: "max", publicName: "max", overload: "dim", kind: "op", run: max_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]] };
+const O_max_dim: $A.Operator = { name: "max", publicName: "max", overload: "dim", kind: "op", run: max_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function max_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_max_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
@@ -3470,7 +3470,7 @@ export function max_dim(self: Tensor, dim: number, keepdim: boolean, out?: reado
   return $T.record(r, node, [1]);
 }
 
-const O_min: $A.Operator = { name: "min", publicName: "min", overload: "", kind: "op", run: min, args: ["self","out"], devices: [[0],[1],[]] };
+const O_min: $A.Operator = { name: "min", publicName: "min", overload: "", kind: "op", run: min, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function min(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_min, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3486,13 +3486,13 @@ export function min(self: Tensor, out?: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_min_other: $A.Operator = { name: "min", publicName: "min", overload: "other", kind: "composite", run: min_other, args: ["self","other","out"], devices: null };
+const O_min_other: $A.Operator = { name: "min", publicName: "min", overload: "other", kind: "composite", run: min_other, args: ["self","other","out"], devices: null, madeOn: null };
 export function min_other(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_min_other, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.minOther(self, other, out);
 }
 
-const O_min_dim: $A.Operator = { name: "min", publicName: "min", overload: "dim", kind: "op", run: min_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]] };
+const O_min_dim: $A.Operator = { name: "min", publicName: "min", overload: "dim", kind: "op", run: min_dim, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function min_dim(self: Tensor, dim: number, keepdim: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_min_dim, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
@@ -3510,7 +3510,7 @@ export function min_dim(self: Tensor, dim: number, keepdim: boolean, out?: reado
   return $T.record(r, node, [1]);
 }
 
-const O_amax: $A.Operator = { name: "amax", publicName: "amax", overload: "", kind: "op", run: amax, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]] };
+const O_amax: $A.Operator = { name: "amax", publicName: "amax", overload: "", kind: "op", run: amax, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function amax(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_amax, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3528,7 +3528,7 @@ export function amax(self: Tensor, dim: number | readonly number[] | null, keepd
   return $T.record(r, node);
 }
 
-const O_amin: $A.Operator = { name: "amin", publicName: "amin", overload: "", kind: "op", run: amin, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]] };
+const O_amin: $A.Operator = { name: "amin", publicName: "amin", overload: "", kind: "op", run: amin, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function amin(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_amin, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3546,7 +3546,7 @@ export function amin(self: Tensor, dim: number | readonly number[] | null, keepd
   return $T.record(r, node);
 }
 
-const O_argmax: $A.Operator = { name: "argmax", publicName: "argmax", overload: "", kind: "op", run: argmax, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]] };
+const O_argmax: $A.Operator = { name: "argmax", publicName: "argmax", overload: "", kind: "op", run: argmax, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function argmax(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_argmax, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3555,7 +3555,7 @@ export function argmax(self: Tensor, dim: number | null, keepdim: boolean, out?:
   return $reduce_extremes.argmax(self, dim, keepdim, undefined);
 }
 
-const O_argmin: $A.Operator = { name: "argmin", publicName: "argmin", overload: "", kind: "op", run: argmin, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]] };
+const O_argmin: $A.Operator = { name: "argmin", publicName: "argmin", overload: "", kind: "op", run: argmin, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function argmin(self: Tensor, dim: number | null, keepdim: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_argmin, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3564,7 +3564,7 @@ export function argmin(self: Tensor, dim: number | null, keepdim: boolean, out?:
   return $reduce_extremes.argmin(self, dim, keepdim, undefined);
 }
 
-const O_all: $A.Operator = { name: "all", publicName: "all", overload: "", kind: "op", run: all, args: ["self","out"], devices: [[0],[1],[]] };
+const O_all: $A.Operator = { name: "all", publicName: "all", overload: "", kind: "op", run: all, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function all(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_all, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3573,7 +3573,7 @@ export function all(self: Tensor, out?: Tensor): Tensor {
   return $reduce.all(self, undefined);
 }
 
-const O_all_dims: $A.Operator = { name: "all", publicName: "all", overload: "dims", kind: "op", run: all_dims, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]] };
+const O_all_dims: $A.Operator = { name: "all", publicName: "all", overload: "dims", kind: "op", run: all_dims, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function all_dims(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_all_dims, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3582,7 +3582,7 @@ export function all_dims(self: Tensor, dim: number | readonly number[] | null, k
   return $reduce.allDims(self, dim, keepdim, undefined);
 }
 
-const O_any: $A.Operator = { name: "any", publicName: "any", overload: "", kind: "op", run: any, args: ["self","out"], devices: [[0],[1],[]] };
+const O_any: $A.Operator = { name: "any", publicName: "any", overload: "", kind: "op", run: any, args: ["self","out"], devices: [[0],[1],[]], madeOn: null };
 export function any(self: Tensor, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_any, [self, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3591,7 +3591,7 @@ export function any(self: Tensor, out?: Tensor): Tensor {
   return $reduce.any(self, undefined);
 }
 
-const O_any_dims: $A.Operator = { name: "any", publicName: "any", overload: "dims", kind: "op", run: any_dims, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]] };
+const O_any_dims: $A.Operator = { name: "any", publicName: "any", overload: "dims", kind: "op", run: any_dims, args: ["self","dim","keepdim","out"], devices: [[0],[3],[]], madeOn: null };
 export function any_dims(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_any_dims, [self, dim, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3600,25 +3600,25 @@ export function any_dims(self: Tensor, dim: number | readonly number[] | null, k
   return $reduce.anyDims(self, dim, keepdim, undefined);
 }
 
-const O_equal: $A.Operator = { name: "equal", publicName: "equal", overload: "", kind: "op", run: equal, args: ["self","other"], devices: [[0,1],[],[]] };
+const O_equal: $A.Operator = { name: "equal", publicName: "equal", overload: "", kind: "op", run: equal, args: ["self","other"], devices: [[0,1],[],[]], madeOn: null };
 export function equal(self: Tensor, other: Tensor): boolean {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_equal, [self, other]); if (r !== $A.PROCEED) return r as boolean; }
   return $reduce_close.equal(self, other);
 }
 
-const O_isclose: $A.Operator = { name: "isclose", publicName: "isclose", overload: "", kind: "op", run: isclose, args: ["self","other","rtol","atol","equalNan"], devices: [[0,1],[],[]] };
+const O_isclose: $A.Operator = { name: "isclose", publicName: "isclose", overload: "", kind: "op", run: isclose, args: ["self","other","rtol","atol","equalNan"], devices: [[0,1],[],[]], madeOn: null };
 export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_isclose, [self, other, rtol, atol, equalNan]); if (r !== $A.PROCEED) return r as Tensor; }
   return $reduce_close.isclose(self, other, rtol, atol, equalNan);
 }
 
-const O_allclose: $A.Operator = { name: "allclose", publicName: "allclose", overload: "", kind: "op", run: allclose, args: ["self","other","rtol","atol","equalNan"], devices: [[0,1],[],[]] };
+const O_allclose: $A.Operator = { name: "allclose", publicName: "allclose", overload: "", kind: "op", run: allclose, args: ["self","other","rtol","atol","equalNan"], devices: [[0,1],[],[]], madeOn: null };
 export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_allclose, [self, other, rtol, atol, equalNan]); if (r !== $A.PROCEED) return r as boolean; }
   return $reduce_close.allclose(self, other, rtol, atol, equalNan);
 }
 
-const O_cumsum: $A.Operator = { name: "cumsum", publicName: "cumsum", overload: "", kind: "op", run: cumsum, args: ["self","dim","dtype","out"], devices: [[0],[3],[]] };
+const O_cumsum: $A.Operator = { name: "cumsum", publicName: "cumsum", overload: "", kind: "op", run: cumsum, args: ["self","dim","dtype","out"], devices: [[0],[3],[]], madeOn: null };
 export function cumsum(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cumsum, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3633,7 +3633,7 @@ export function cumsum(self: Tensor, dim: number, dtype: DType | null, out?: Ten
   return $T.record(r, node);
 }
 
-const O_cumsum_: $A.Operator = { name: "cumsum_", publicName: "cumsum", overload: "", kind: "op", run: cumsum_, args: ["self","dim","dtype"], devices: null };
+const O_cumsum_: $A.Operator = { name: "cumsum_", publicName: "cumsum", overload: "", kind: "op", run: cumsum_, args: ["self","dim","dtype"], devices: null, madeOn: null };
 export function cumsum_(self: Tensor, dim: number, dtype: DType | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cumsum_, [self, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -3651,7 +3651,7 @@ export function cumsum_(self: Tensor, dim: number, dtype: DType | null): Tensor 
   return self;
 }
 
-const O_cumprod: $A.Operator = { name: "cumprod", publicName: "cumprod", overload: "", kind: "op", run: cumprod, args: ["self","dim","dtype","out"], devices: [[0],[3],[]] };
+const O_cumprod: $A.Operator = { name: "cumprod", publicName: "cumprod", overload: "", kind: "op", run: cumprod, args: ["self","dim","dtype","out"], devices: [[0],[3],[]], madeOn: null };
 export function cumprod(self: Tensor, dim: number, dtype: DType | null, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cumprod, [self, dim, dtype, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3668,7 +3668,7 @@ export function cumprod(self: Tensor, dim: number, dtype: DType | null, out?: Te
   return $T.record(r, node);
 }
 
-const O_cumprod_: $A.Operator = { name: "cumprod_", publicName: "cumprod", overload: "", kind: "op", run: cumprod_, args: ["self","dim","dtype"], devices: null };
+const O_cumprod_: $A.Operator = { name: "cumprod_", publicName: "cumprod", overload: "", kind: "op", run: cumprod_, args: ["self","dim","dtype"], devices: null, madeOn: null };
 export function cumprod_(self: Tensor, dim: number, dtype: DType | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cumprod_, [self, dim, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -3688,7 +3688,7 @@ export function cumprod_(self: Tensor, dim: number, dtype: DType | null): Tensor
   return self;
 }
 
-const O_var_dim: $A.Operator = { name: "var", publicName: "var", overload: "dim", kind: "op", run: var_dim, args: ["self","dim","unbiased","keepdim","out"], devices: [[0],[4],[]] };
+const O_var_dim: $A.Operator = { name: "var", publicName: "var", overload: "dim", kind: "op", run: var_dim, args: ["self","dim","unbiased","keepdim","out"], devices: [[0],[4],[]], madeOn: null };
 export function var_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_var_dim, [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3706,7 +3706,7 @@ export function var_dim(self: Tensor, dim: number | readonly number[] | null, un
   return $T.record(r, node);
 }
 
-const O_var_correction: $A.Operator = { name: "var", publicName: "var", overload: "correction", kind: "op", run: var_correction, args: ["self","dim","correction","keepdim","out"], devices: [[0],[4],[]] };
+const O_var_correction: $A.Operator = { name: "var", publicName: "var", overload: "correction", kind: "op", run: var_correction, args: ["self","dim","correction","keepdim","out"], devices: [[0],[4],[]], madeOn: null };
 export function var_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_var_correction, [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3724,7 +3724,7 @@ export function var_correction(self: Tensor, dim: number | readonly number[] | n
   return $T.record(r, node);
 }
 
-const O_var_unbiased: $A.Operator = { name: "var", publicName: "var", overload: "unbiased", kind: "op", run: var_unbiased, args: ["self","unbiased","out"], devices: [[0],[2],[]] };
+const O_var_unbiased: $A.Operator = { name: "var", publicName: "var", overload: "unbiased", kind: "op", run: var_unbiased, args: ["self","unbiased","out"], devices: [[0],[2],[]], madeOn: null };
 export function var_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_var_unbiased, [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3740,7 +3740,7 @@ export function var_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Ten
   return $T.record(r, node);
 }
 
-const O_std_dim: $A.Operator = { name: "std", publicName: "std", overload: "dim", kind: "op", run: std_dim, args: ["self","dim","unbiased","keepdim","out"], devices: [[0],[4],[]] };
+const O_std_dim: $A.Operator = { name: "std", publicName: "std", overload: "dim", kind: "op", run: std_dim, args: ["self","dim","unbiased","keepdim","out"], devices: [[0],[4],[]], madeOn: null };
 export function std_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_std_dim, [self, dim, unbiased, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3759,7 +3759,7 @@ export function std_dim(self: Tensor, dim: number | readonly number[] | null, un
   return $T.record(r, node);
 }
 
-const O_std_correction: $A.Operator = { name: "std", publicName: "std", overload: "correction", kind: "op", run: std_correction, args: ["self","dim","correction","keepdim","out"], devices: [[0],[4],[]] };
+const O_std_correction: $A.Operator = { name: "std", publicName: "std", overload: "correction", kind: "op", run: std_correction, args: ["self","dim","correction","keepdim","out"], devices: [[0],[4],[]], madeOn: null };
 export function std_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_std_correction, [self, dim, correction, keepdim, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3778,7 +3778,7 @@ export function std_correction(self: Tensor, dim: number | readonly number[] | n
   return $T.record(r, node);
 }
 
-const O_std_unbiased: $A.Operator = { name: "std", publicName: "std", overload: "unbiased", kind: "op", run: std_unbiased, args: ["self","unbiased","out"], devices: [[0],[2],[]] };
+const O_std_unbiased: $A.Operator = { name: "std", publicName: "std", overload: "unbiased", kind: "op", run: std_unbiased, args: ["self","unbiased","out"], devices: [[0],[2],[]], madeOn: null };
 export function std_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_std_unbiased, [self, unbiased, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
@@ -3795,7 +3795,7 @@ export function std_unbiased(self: Tensor, unbiased: boolean, out?: Tensor): Ten
   return $T.record(r, node);
 }
 
-const O_var_mean_dim: $A.Operator = { name: "var_mean", publicName: "varMean", overload: "dim", kind: "op", run: var_mean_dim, args: ["self","dim","unbiased","keepdim"], devices: null };
+const O_var_mean_dim: $A.Operator = { name: "var_mean", publicName: "varMean", overload: "dim", kind: "op", run: var_mean_dim, args: ["self","dim","unbiased","keepdim"], devices: null, madeOn: null };
 export function var_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["var","mean"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_var_mean_dim, [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMeanDims(self, dim, unbiased, keepdim);
@@ -3809,7 +3809,7 @@ export function var_mean_dim(self: Tensor, dim: number | readonly number[] | nul
   return $T.record(r, node);
 }
 
-const O_var_mean_correction: $A.Operator = { name: "var_mean", publicName: "varMean", overload: "correction", kind: "op", run: var_mean_correction, args: ["self","dim","correction","keepdim"], devices: null };
+const O_var_mean_correction: $A.Operator = { name: "var_mean", publicName: "varMean", overload: "correction", kind: "op", run: var_mean_correction, args: ["self","dim","correction","keepdim"], devices: null, madeOn: null };
 export function var_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<readonly ["var","mean"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_var_mean_correction, [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMean(self, dim, correction, keepdim);
@@ -3823,7 +3823,7 @@ export function var_mean_correction(self: Tensor, dim: number | readonly number[
   return $T.record(r, node);
 }
 
-const O_var_mean_unbiased: $A.Operator = { name: "var_mean", publicName: "varMean", overload: "unbiased", kind: "op", run: var_mean_unbiased, args: ["self","unbiased"], devices: null };
+const O_var_mean_unbiased: $A.Operator = { name: "var_mean", publicName: "varMean", overload: "unbiased", kind: "op", run: var_mean_unbiased, args: ["self","unbiased"], devices: null, madeOn: null };
 export function var_mean_unbiased(self: Tensor, unbiased: boolean): Named<readonly ["var","mean"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_var_mean_unbiased, [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["var","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.varMeanUnbiased(self, unbiased);
@@ -3835,7 +3835,7 @@ export function var_mean_unbiased(self: Tensor, unbiased: boolean): Named<readon
   return $T.record(r, node);
 }
 
-const O_std_mean_dim: $A.Operator = { name: "std_mean", publicName: "stdMean", overload: "dim", kind: "op", run: std_mean_dim, args: ["self","dim","unbiased","keepdim"], devices: null };
+const O_std_mean_dim: $A.Operator = { name: "std_mean", publicName: "stdMean", overload: "dim", kind: "op", run: std_mean_dim, args: ["self","dim","unbiased","keepdim"], devices: null, madeOn: null };
 export function std_mean_dim(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["std","mean"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_std_mean_dim, [self, dim, unbiased, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMeanDims(self, dim, unbiased, keepdim);
@@ -3850,7 +3850,7 @@ export function std_mean_dim(self: Tensor, dim: number | readonly number[] | nul
   return $T.record(r, node);
 }
 
-const O_std_mean_correction: $A.Operator = { name: "std_mean", publicName: "stdMean", overload: "correction", kind: "op", run: std_mean_correction, args: ["self","dim","correction","keepdim"], devices: null };
+const O_std_mean_correction: $A.Operator = { name: "std_mean", publicName: "stdMean", overload: "correction", kind: "op", run: std_mean_correction, args: ["self","dim","correction","keepdim"], devices: null, madeOn: null };
 export function std_mean_correction(self: Tensor, dim: number | readonly number[] | null, correction: Scalar | null, keepdim: boolean): Named<readonly ["std","mean"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_std_mean_correction, [self, dim, correction, keepdim]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMean(self, dim, correction, keepdim);
@@ -3865,7 +3865,7 @@ export function std_mean_correction(self: Tensor, dim: number | readonly number[
   return $T.record(r, node);
 }
 
-const O_std_mean_unbiased: $A.Operator = { name: "std_mean", publicName: "stdMean", overload: "unbiased", kind: "op", run: std_mean_unbiased, args: ["self","unbiased"], devices: null };
+const O_std_mean_unbiased: $A.Operator = { name: "std_mean", publicName: "stdMean", overload: "unbiased", kind: "op", run: std_mean_unbiased, args: ["self","unbiased"], devices: null, madeOn: null };
 export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<readonly ["std","mean"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_std_mean_unbiased, [self, unbiased]); if (r !== $A.PROCEED) return r as Named<readonly ["std","mean"]>; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $reduce_moments.stdMeanUnbiased(self, unbiased);
@@ -3878,7 +3878,7 @@ export function std_mean_unbiased(self: Tensor, unbiased: boolean): Named<readon
   return $T.record(r, node);
 }
 
-const O_sort: $A.Operator = { name: "sort", publicName: "sort", overload: "", kind: "op", run: sort, args: ["self","dim","descending","out"], devices: [[0],[3],[]] };
+const O_sort: $A.Operator = { name: "sort", publicName: "sort", overload: "", kind: "op", run: sort, args: ["self","dim","descending","out"], devices: [[0],[3],[]], madeOn: null };
 export function sort(self: Tensor, dim: number, descending: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sort, [self, dim, descending, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
@@ -3895,7 +3895,7 @@ export function sort(self: Tensor, dim: number, descending: boolean, out?: reado
   return $T.record(r, node, [1]);
 }
 
-const O_sort_stable: $A.Operator = { name: "sort", publicName: "sort", overload: "stable", kind: "op", run: sort_stable, args: ["self","dim","descending","stable","out"], devices: [[0],[4],[]] };
+const O_sort_stable: $A.Operator = { name: "sort", publicName: "sort", overload: "stable", kind: "op", run: sort_stable, args: ["self","dim","descending","stable","out"], devices: [[0],[4],[]], madeOn: null };
 export function sort_stable(self: Tensor, dim: number, descending: boolean, stable: boolean | null, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sort_stable, [self, dim, descending, stable, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
@@ -3912,19 +3912,19 @@ export function sort_stable(self: Tensor, dim: number, descending: boolean, stab
   return $T.record(r, node, [1]);
 }
 
-const O_argsort: $A.Operator = { name: "argsort", publicName: "argsort", overload: "", kind: "op", run: argsort, args: ["self","dim","descending"], devices: null };
+const O_argsort: $A.Operator = { name: "argsort", publicName: "argsort", overload: "", kind: "op", run: argsort, args: ["self","dim","descending"], devices: null, madeOn: null };
 export function argsort(self: Tensor, dim: number, descending: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_argsort, [self, dim, descending]); if (r !== $A.PROCEED) return r as Tensor; }
   return $sorting.argsort(self, dim, descending);
 }
 
-const O_argsort_stable: $A.Operator = { name: "argsort", publicName: "argsort", overload: "stable", kind: "op", run: argsort_stable, args: ["self","dim","descending","stable"], devices: null };
+const O_argsort_stable: $A.Operator = { name: "argsort", publicName: "argsort", overload: "stable", kind: "op", run: argsort_stable, args: ["self","dim","descending","stable"], devices: null, madeOn: null };
 export function argsort_stable(self: Tensor, dim: number, descending: boolean, stable: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_argsort_stable, [self, dim, descending, stable]); if (r !== $A.PROCEED) return r as Tensor; }
   return $sorting.argsortStable(self, dim, descending, stable);
 }
 
-const O_topk: $A.Operator = { name: "topk", publicName: "topk", overload: "", kind: "op", run: topk, args: ["self","k","dim","largest","sorted","out"], devices: [[0],[5],[]] };
+const O_topk: $A.Operator = { name: "topk", publicName: "topk", overload: "", kind: "op", run: topk, args: ["self","k","dim","largest","sorted","out"], devices: [[0],[5],[]], madeOn: null };
 export function topk(self: Tensor, k: number, dim: number, largest: boolean, sorted: boolean, out?: readonly Tensor[]): Named<readonly ["values","indices"]> {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_topk, [self, k, dim, largest, sorted, out]); if (r !== $A.PROCEED) return r as Named<readonly ["values","indices"]>; }
   if (out !== undefined) {
@@ -3941,7 +3941,7 @@ export function topk(self: Tensor, k: number, dim: number, largest: boolean, sor
   return $T.record(r, node, [1]);
 }
 
-const O_clone: $A.Operator = { name: "clone", publicName: "clone", overload: "", kind: "op", run: clone, args: ["self","memoryFormat"], devices: null };
+const O_clone: $A.Operator = { name: "clone", publicName: "clone", overload: "", kind: "op", run: clone, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function clone(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_clone, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $copy.clone(self, memoryFormat);
@@ -3951,13 +3951,13 @@ export function clone(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   return $T.record(r, node);
 }
 
-const O_contiguous: $A.Operator = { name: "contiguous", publicName: "contiguous", overload: "", kind: "composite", run: contiguous, args: ["self","memoryFormat"], devices: null };
+const O_contiguous: $A.Operator = { name: "contiguous", publicName: "contiguous", overload: "", kind: "composite", run: contiguous, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function contiguous(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_contiguous, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.contiguous(self, memoryFormat);
 }
 
-const O_copy_: $A.Operator = { name: "copy_", publicName: "copy", overload: "", kind: "op", run: copy_, args: ["self","src","nonBlocking"], devices: null };
+const O_copy_: $A.Operator = { name: "copy_", publicName: "copy", overload: "", kind: "op", run: copy_, args: ["self","src","nonBlocking"], devices: null, madeOn: null };
 export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_copy_, [self, src, nonBlocking]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(src)))) {
@@ -3974,7 +3974,7 @@ export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor {
   return self;
 }
 
-const O_fill: $A.Operator = { name: "fill", publicName: "fill", overload: "", kind: "op", run: fill, args: ["self","value"], devices: null };
+const O_fill: $A.Operator = { name: "fill", publicName: "fill", overload: "", kind: "op", run: fill, args: ["self","value"], devices: null, madeOn: null };
 export function fill(self: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_fill, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $storage_ops.fill(self, value, undefined, false);
@@ -3984,7 +3984,7 @@ export function fill(self: Tensor, value: Scalar): Tensor {
   return $T.record(r, node);
 }
 
-const O_fill_: $A.Operator = { name: "fill_", publicName: "fill", overload: "", kind: "op", run: fill_, args: ["self","value"], devices: null };
+const O_fill_: $A.Operator = { name: "fill_", publicName: "fill", overload: "", kind: "op", run: fill_, args: ["self","value"], devices: null, madeOn: null };
 export function fill_(self: Tensor, value: Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_fill_, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -4002,7 +4002,7 @@ export function fill_(self: Tensor, value: Scalar): Tensor {
   return self;
 }
 
-const O_fill_Tensor: $A.Operator = { name: "fill", publicName: "fill", overload: "Tensor", kind: "op", run: fill_Tensor, args: ["self","value"], devices: [[0,1],[],[]] };
+const O_fill_Tensor: $A.Operator = { name: "fill", publicName: "fill", overload: "Tensor", kind: "op", run: fill_Tensor, args: ["self","value"], devices: [[0,1],[],[]], madeOn: null };
 export function fill_Tensor(self: Tensor, value: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_fill_Tensor, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) return $storage_ops.fillTensor(self, value, undefined, false);
@@ -4012,7 +4012,7 @@ export function fill_Tensor(self: Tensor, value: Tensor): Tensor {
   return $T.record(r, node);
 }
 
-const O_fill_Tensor_: $A.Operator = { name: "fill_", publicName: "fill", overload: "Tensor", kind: "op", run: fill_Tensor_, args: ["self","value"], devices: [[0,1],[0],[]] };
+const O_fill_Tensor_: $A.Operator = { name: "fill_", publicName: "fill", overload: "Tensor", kind: "op", run: fill_Tensor_, args: ["self","value"], devices: [[0,1],[0],[]], madeOn: null };
 export function fill_Tensor_(self: Tensor, value: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_fill_Tensor_, [self, value]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self) || requiresGrad(value)))) {
@@ -4030,7 +4030,7 @@ export function fill_Tensor_(self: Tensor, value: Tensor): Tensor {
   return self;
 }
 
-const O_zero_: $A.Operator = { name: "zero_", publicName: "zero", overload: "", kind: "op", run: zero_, args: ["self"], devices: null };
+const O_zero_: $A.Operator = { name: "zero_", publicName: "zero", overload: "", kind: "op", run: zero_, args: ["self"], devices: null, madeOn: null };
 export function zero_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_zero_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -4047,7 +4047,7 @@ export function zero_(self: Tensor): Tensor {
   return self;
 }
 
-const O__to_copy: $A.Operator = { name: "_to_copy", publicName: "_toCopy", overload: "", kind: "op", run: _to_copy, args: ["self","dtype","memoryFormat"], devices: null };
+const O__to_copy: $A.Operator = { name: "_to_copy", publicName: "_toCopy", overload: "", kind: "op", run: _to_copy, args: ["self","dtype","memoryFormat"], devices: null, madeOn: null };
 export function _to_copy(self: Tensor, dtype: DType, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__to_copy, [self, dtype, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $storage_ops.toCopy(self, dtype, memoryFormat);
@@ -4058,157 +4058,157 @@ export function _to_copy(self: Tensor, dtype: DType, memoryFormat: MemoryFormat 
   return $T.record(r, node);
 }
 
-const O_to: $A.Operator = { name: "to", publicName: "to", overload: "", kind: "composite", run: to, args: ["self","dtype","nonBlocking","copy","memoryFormat","device"], devices: null };
+const O_to: $A.Operator = { name: "to", publicName: "to", overload: "", kind: "composite", run: to, args: ["self","dtype","nonBlocking","copy","memoryFormat","device"], devices: null, madeOn: null };
 export function to(self: Tensor, dtype: DType, nonBlocking: boolean, copy: boolean, memoryFormat: MemoryFormat | null, device: Device | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_to, [self, dtype, nonBlocking, copy, memoryFormat, device]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.toDtype(self, dtype, nonBlocking, copy, memoryFormat, device);
 }
 
-const O_to_device: $A.Operator = { name: "to", publicName: "to", overload: "device", kind: "composite", run: to_device, args: ["self","device","dtype","nonBlocking","copy","memoryFormat"], devices: null };
+const O_to_device: $A.Operator = { name: "to", publicName: "to", overload: "device", kind: "composite", run: to_device, args: ["self","device","dtype","nonBlocking","copy","memoryFormat"], devices: null, madeOn: null };
 export function to_device(self: Tensor, device: Device | null, dtype: DType | null, nonBlocking: boolean, copy: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_to_device, [self, device, dtype, nonBlocking, copy, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.toDevice(self, device, dtype, nonBlocking, copy, memoryFormat);
 }
 
-const O_to_other: $A.Operator = { name: "to", publicName: "to", overload: "other", kind: "composite", run: to_other, args: ["self","other","nonBlocking","copy","memoryFormat"], devices: null };
+const O_to_other: $A.Operator = { name: "to", publicName: "to", overload: "other", kind: "composite", run: to_other, args: ["self","other","nonBlocking","copy","memoryFormat"], devices: null, madeOn: null };
 export function to_other(self: Tensor, other: Tensor, nonBlocking: boolean, copy: boolean, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_to_other, [self, other, nonBlocking, copy, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.toOther(self, other, nonBlocking, copy, memoryFormat);
 }
 
-const O_type_as: $A.Operator = { name: "type_as", publicName: "typeAs", overload: "", kind: "composite", run: type_as, args: ["self","other"], devices: null };
+const O_type_as: $A.Operator = { name: "type_as", publicName: "typeAs", overload: "", kind: "composite", run: type_as, args: ["self","other"], devices: null, madeOn: null };
 export function type_as(self: Tensor, other: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_type_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.typeAs(self, other);
 }
 
-const O_type: $A.Operator = { name: "type", publicName: "type", overload: "", kind: "composite", run: type, args: ["self","dtype"], devices: null };
+const O_type: $A.Operator = { name: "type", publicName: "type", overload: "", kind: "composite", run: type, args: ["self","dtype"], devices: null, madeOn: null };
 export function type(self: Tensor, dtype: DType): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_type, [self, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.typeOf(self, dtype);
 }
 
-const O_double: $A.Operator = { name: "double", publicName: "double", overload: "", kind: "composite", run: double, args: ["self","memoryFormat"], devices: null };
+const O_double: $A.Operator = { name: "double", publicName: "double", overload: "", kind: "composite", run: double, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function double(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_double, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.double(self, memoryFormat);
 }
 
-const O_float: $A.Operator = { name: "float", publicName: "float", overload: "", kind: "composite", run: float, args: ["self","memoryFormat"], devices: null };
+const O_float: $A.Operator = { name: "float", publicName: "float", overload: "", kind: "composite", run: float, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function float(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_float, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.float(self, memoryFormat);
 }
 
-const O_half: $A.Operator = { name: "half", publicName: "half", overload: "", kind: "composite", run: half, args: ["self","memoryFormat"], devices: null };
+const O_half: $A.Operator = { name: "half", publicName: "half", overload: "", kind: "composite", run: half, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function half(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_half, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.half(self, memoryFormat);
 }
 
-const O_bfloat16: $A.Operator = { name: "bfloat16", publicName: "bfloat16", overload: "", kind: "composite", run: bfloat16, args: ["self","memoryFormat"], devices: null };
+const O_bfloat16: $A.Operator = { name: "bfloat16", publicName: "bfloat16", overload: "", kind: "composite", run: bfloat16, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function bfloat16(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bfloat16, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.bfloat16(self, memoryFormat);
 }
 
-const O_long: $A.Operator = { name: "long", publicName: "long", overload: "", kind: "composite", run: long, args: ["self","memoryFormat"], devices: null };
+const O_long: $A.Operator = { name: "long", publicName: "long", overload: "", kind: "composite", run: long, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function long(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_long, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.long(self, memoryFormat);
 }
 
-const O_int: $A.Operator = { name: "int", publicName: "int", overload: "", kind: "composite", run: int, args: ["self","memoryFormat"], devices: null };
+const O_int: $A.Operator = { name: "int", publicName: "int", overload: "", kind: "composite", run: int, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function int(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_int, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.int(self, memoryFormat);
 }
 
-const O_short: $A.Operator = { name: "short", publicName: "short", overload: "", kind: "composite", run: short, args: ["self","memoryFormat"], devices: null };
+const O_short: $A.Operator = { name: "short", publicName: "short", overload: "", kind: "composite", run: short, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function short(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_short, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.short(self, memoryFormat);
 }
 
-const O_char: $A.Operator = { name: "char", publicName: "char", overload: "", kind: "composite", run: char, args: ["self","memoryFormat"], devices: null };
+const O_char: $A.Operator = { name: "char", publicName: "char", overload: "", kind: "composite", run: char, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function char(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_char, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.char(self, memoryFormat);
 }
 
-const O_byte: $A.Operator = { name: "byte", publicName: "byte", overload: "", kind: "composite", run: byte, args: ["self","memoryFormat"], devices: null };
+const O_byte: $A.Operator = { name: "byte", publicName: "byte", overload: "", kind: "composite", run: byte, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function byte(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_byte, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.byte(self, memoryFormat);
 }
 
-const O_bool: $A.Operator = { name: "bool", publicName: "bool", overload: "", kind: "composite", run: bool, args: ["self","memoryFormat"], devices: null };
+const O_bool: $A.Operator = { name: "bool", publicName: "bool", overload: "", kind: "composite", run: bool, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function bool(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_bool, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.bool(self, memoryFormat);
 }
 
-const O_cfloat: $A.Operator = { name: "cfloat", publicName: "cfloat", overload: "", kind: "composite", run: cfloat, args: ["self","memoryFormat"], devices: null };
+const O_cfloat: $A.Operator = { name: "cfloat", publicName: "cfloat", overload: "", kind: "composite", run: cfloat, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function cfloat(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cfloat, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.cfloat(self, memoryFormat);
 }
 
-const O_cdouble: $A.Operator = { name: "cdouble", publicName: "cdouble", overload: "", kind: "composite", run: cdouble, args: ["self","memoryFormat"], devices: null };
+const O_cdouble: $A.Operator = { name: "cdouble", publicName: "cdouble", overload: "", kind: "composite", run: cdouble, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function cdouble(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cdouble, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.cdouble(self, memoryFormat);
 }
 
-const O_cpu: $A.Operator = { name: "cpu", publicName: "cpu", overload: "", kind: "composite", run: cpu, args: ["self","memoryFormat"], devices: null };
+const O_cpu: $A.Operator = { name: "cpu", publicName: "cpu", overload: "", kind: "composite", run: cpu, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function cpu(self: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_cpu, [self, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.cpu(self, memoryFormat);
 }
 
-const O_is_contiguous: $A.Operator = { name: "is_contiguous", publicName: "isContiguous", overload: "", kind: "composite", run: is_contiguous, args: ["self","memoryFormat"], devices: null };
+const O_is_contiguous: $A.Operator = { name: "is_contiguous", publicName: "isContiguous", overload: "", kind: "composite", run: is_contiguous, args: ["self","memoryFormat"], devices: null, madeOn: null };
 export function is_contiguous(self: Tensor, memoryFormat: MemoryFormat | null): boolean {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_is_contiguous, [self, memoryFormat]); if (r !== $A.PROCEED) return r as boolean; }
   return $C.isContiguous(self, memoryFormat);
 }
 
-const O_is_set_to: $A.Operator = { name: "is_set_to", publicName: "isSetTo", overload: "", kind: "composite", run: is_set_to, args: ["self","tensor"], devices: null };
+const O_is_set_to: $A.Operator = { name: "is_set_to", publicName: "isSetTo", overload: "", kind: "composite", run: is_set_to, args: ["self","tensor"], devices: null, madeOn: null };
 export function is_set_to(self: Tensor, tensor: Tensor): boolean {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_is_set_to, [self, tensor]); if (r !== $A.PROCEED) return r as boolean; }
   return $C.isSetTo(self, tensor);
 }
 
-const O_resize_: $A.Operator = { name: "resize_", publicName: "resize", overload: "", kind: "composite", run: resize_, args: ["self","size","memoryFormat"], devices: null };
+const O_resize_: $A.Operator = { name: "resize_", publicName: "resize", overload: "", kind: "composite", run: resize_, args: ["self","size","memoryFormat"], devices: null, madeOn: null };
 export function resize_(self: Tensor, size: readonly number[], memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_resize_, [self, size, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.resize_(self, size, memoryFormat);
 }
 
-const O_resize_as_: $A.Operator = { name: "resize_as_", publicName: "resizeAs", overload: "", kind: "composite", run: resize_as_, args: ["self","theTemplate","memoryFormat"], devices: null };
+const O_resize_as_: $A.Operator = { name: "resize_as_", publicName: "resizeAs", overload: "", kind: "composite", run: resize_as_, args: ["self","theTemplate","memoryFormat"], devices: null, madeOn: null };
 export function resize_as_(self: Tensor, theTemplate: Tensor, memoryFormat: MemoryFormat | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_resize_as_, [self, theTemplate, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.resizeAs_(self, theTemplate, memoryFormat);
 }
 
-const O_set_: $A.Operator = { name: "set_", publicName: "set", overload: "", kind: "composite", run: set_, args: ["self","source","storageOffset","size","stride"], devices: null };
+const O_set_: $A.Operator = { name: "set_", publicName: "set", overload: "", kind: "composite", run: set_, args: ["self","source","storageOffset","size","stride"], devices: null, madeOn: null };
 export function set_(self: Tensor, source: Tensor | TypedStorageLike | UntypedStorage | null, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_set_, [self, source, storageOffset, size, stride]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.set_(self, source, storageOffset, size, stride);
 }
 
-const O_detach_inplace_: $A.Operator = { name: "detach_", publicName: "detach", overload: "inplace", kind: "composite", run: detach_inplace_, args: ["self"], devices: null };
+const O_detach_inplace_: $A.Operator = { name: "detach_", publicName: "detach", overload: "inplace", kind: "composite", run: detach_inplace_, args: ["self"], devices: null, madeOn: null };
 export function detach_inplace_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_detach_inplace_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.detachInplace_(self);
 }
 
-const O_sum_to_size: $A.Operator = { name: "sum_to_size", publicName: "sumToSize", overload: "", kind: "composite", run: sum_to_size, args: ["self","size"], devices: null };
+const O_sum_to_size: $A.Operator = { name: "sum_to_size", publicName: "sumToSize", overload: "", kind: "composite", run: sum_to_size, args: ["self","size"], devices: null, madeOn: null };
 export function sum_to_size(self: Tensor, size: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_sum_to_size, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.sumToSize(self, size);
 }
 
-const O_view_as_real: $A.Operator = { name: "view_as_real", publicName: "viewAsReal", overload: "", kind: "view", run: view_as_real, args: ["self"], devices: null };
+const O_view_as_real: $A.Operator = { name: "view_as_real", publicName: "viewAsReal", overload: "", kind: "view", run: view_as_real, args: ["self"], devices: null, madeOn: null };
 export function view_as_real(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_view_as_real, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.viewAsReal(self);
@@ -4218,7 +4218,7 @@ export function view_as_real(self: Tensor): Tensor {
   return $T.recordView(r, node);
 }
 
-const O_view_as_complex: $A.Operator = { name: "view_as_complex", publicName: "viewAsComplex", overload: "", kind: "view", run: view_as_complex, args: ["self"], devices: null };
+const O_view_as_complex: $A.Operator = { name: "view_as_complex", publicName: "viewAsComplex", overload: "", kind: "view", run: view_as_complex, args: ["self"], devices: null, madeOn: null };
 export function view_as_complex(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_view_as_complex, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.viewAsComplex(self);
@@ -4228,25 +4228,25 @@ export function view_as_complex(self: Tensor): Tensor {
   return $T.recordView(r, node);
 }
 
-const O_real: $A.Operator = { name: "real", publicName: "real", overload: "", kind: "composite", run: real, args: ["self"], devices: null };
+const O_real: $A.Operator = { name: "real", publicName: "real", overload: "", kind: "composite", run: real, args: ["self"], devices: null, madeOn: null };
 export function real(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_real, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.real(self);
 }
 
-const O_imag: $A.Operator = { name: "imag", publicName: "imag", overload: "", kind: "composite", run: imag, args: ["self"], devices: null };
+const O_imag: $A.Operator = { name: "imag", publicName: "imag", overload: "", kind: "composite", run: imag, args: ["self"], devices: null, madeOn: null };
 export function imag(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_imag, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.imag(self);
 }
 
-const O_conj: $A.Operator = { name: "conj", publicName: "conj", overload: "", kind: "composite", run: conj, args: ["self"], devices: null };
+const O_conj: $A.Operator = { name: "conj", publicName: "conj", overload: "", kind: "composite", run: conj, args: ["self"], devices: null, madeOn: null };
 export function conj(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_conj, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.conj(self);
 }
 
-const O__conj: $A.Operator = { name: "_conj", publicName: "_conj", overload: "", kind: "view", run: _conj, args: ["self"], devices: null };
+const O__conj: $A.Operator = { name: "_conj", publicName: "_conj", overload: "", kind: "view", run: _conj, args: ["self"], devices: null, madeOn: null };
 export function _conj(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__conj, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.conjView(self);
@@ -4256,7 +4256,7 @@ export function _conj(self: Tensor): Tensor {
   return $T.recordView(r, node);
 }
 
-const O__neg_view: $A.Operator = { name: "_neg_view", publicName: "_negView", overload: "", kind: "view", run: _neg_view, args: ["self"], devices: null };
+const O__neg_view: $A.Operator = { name: "_neg_view", publicName: "_negView", overload: "", kind: "view", run: _neg_view, args: ["self"], devices: null, madeOn: null };
 export function _neg_view(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__neg_view, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_dtype.negView(self);
@@ -4266,19 +4266,19 @@ export function _neg_view(self: Tensor): Tensor {
   return $T.recordView(r, node);
 }
 
-const O_resolve_conj: $A.Operator = { name: "resolve_conj", publicName: "resolveConj", overload: "", kind: "composite", run: resolve_conj, args: ["self"], devices: null };
+const O_resolve_conj: $A.Operator = { name: "resolve_conj", publicName: "resolveConj", overload: "", kind: "composite", run: resolve_conj, args: ["self"], devices: null, madeOn: null };
 export function resolve_conj(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_resolve_conj, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.resolveConj(self);
 }
 
-const O_resolve_neg: $A.Operator = { name: "resolve_neg", publicName: "resolveNeg", overload: "", kind: "composite", run: resolve_neg, args: ["self"], devices: null };
+const O_resolve_neg: $A.Operator = { name: "resolve_neg", publicName: "resolveNeg", overload: "", kind: "composite", run: resolve_neg, args: ["self"], devices: null, madeOn: null };
 export function resolve_neg(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_resolve_neg, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.resolveNeg(self);
 }
 
-const O__reshape_alias: $A.Operator = { name: "_reshape_alias", publicName: "_reshapeAlias", overload: "", kind: "view", run: _reshape_alias, args: ["self","size"], devices: null };
+const O__reshape_alias: $A.Operator = { name: "_reshape_alias", publicName: "_reshapeAlias", overload: "", kind: "view", run: _reshape_alias, args: ["self","size"], devices: null, madeOn: null };
 export function _reshape_alias(self: Tensor, size: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__reshape_alias, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.view(self, size);
@@ -4289,7 +4289,7 @@ export function _reshape_alias(self: Tensor, size: readonly number[]): Tensor {
   return $T.recordView(r, node);
 }
 
-const O_view: $A.Operator = { name: "view", publicName: "view", overload: "", kind: "view", run: view, args: ["self","size"], devices: null };
+const O_view: $A.Operator = { name: "view", publicName: "view", overload: "", kind: "view", run: view, args: ["self","size"], devices: null, madeOn: null };
 export function view(self: Tensor, size: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_view, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.view(self, size);
@@ -4300,31 +4300,31 @@ export function view(self: Tensor, size: readonly number[]): Tensor {
   return $T.recordView(r, node);
 }
 
-const O_view_dtype: $A.Operator = { name: "view", publicName: "view", overload: "dtype", kind: "view", run: view_dtype, args: ["self","dtype"], devices: null };
+const O_view_dtype: $A.Operator = { name: "view", publicName: "view", overload: "dtype", kind: "view", run: view_dtype, args: ["self","dtype"], devices: null, madeOn: null };
 export function view_dtype(self: Tensor, dtype: DType): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_view_dtype, [self, dtype]); if (r !== $A.PROCEED) return r as Tensor; }
   return $views_dtype.viewDtype(self, dtype);
 }
 
-const O_reshape: $A.Operator = { name: "reshape", publicName: "reshape", overload: "", kind: "composite", run: reshape, args: ["self","shape"], devices: null };
+const O_reshape: $A.Operator = { name: "reshape", publicName: "reshape", overload: "", kind: "composite", run: reshape, args: ["self","shape"], devices: null, madeOn: null };
 export function reshape(self: Tensor, shape: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_reshape, [self, shape]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.reshape(self, shape);
 }
 
-const O_view_as: $A.Operator = { name: "view_as", publicName: "viewAs", overload: "", kind: "composite", run: view_as, args: ["self","other"], devices: null };
+const O_view_as: $A.Operator = { name: "view_as", publicName: "viewAs", overload: "", kind: "composite", run: view_as, args: ["self","other"], devices: null, madeOn: null };
 export function view_as(self: Tensor, other: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_view_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.viewAs(self, other);
 }
 
-const O_reshape_as: $A.Operator = { name: "reshape_as", publicName: "reshapeAs", overload: "", kind: "composite", run: reshape_as, args: ["self","other"], devices: null };
+const O_reshape_as: $A.Operator = { name: "reshape_as", publicName: "reshapeAs", overload: "", kind: "composite", run: reshape_as, args: ["self","other"], devices: null, madeOn: null };
 export function reshape_as(self: Tensor, other: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_reshape_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.reshapeAs(self, other);
 }
 
-const O__unsafe_view: $A.Operator = { name: "_unsafe_view", publicName: "_unsafeView", overload: "", kind: "op", run: _unsafe_view, args: ["self","size"], devices: null };
+const O__unsafe_view: $A.Operator = { name: "_unsafe_view", publicName: "_unsafeView", overload: "", kind: "op", run: _unsafe_view, args: ["self","size"], devices: null, madeOn: null };
 export function _unsafe_view(self: Tensor, size: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O__unsafe_view, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.unsafeView(self, size);
@@ -4335,7 +4335,7 @@ export function _unsafe_view(self: Tensor, size: readonly number[]): Tensor {
   return $T.record(r, node);
 }
 
-const O_as_strided: $A.Operator = { name: "as_strided", publicName: "asStrided", overload: "", kind: "view", run: as_strided, args: ["self","size","stride","storageOffset"], devices: null };
+const O_as_strided: $A.Operator = { name: "as_strided", publicName: "asStrided", overload: "", kind: "view", run: as_strided, args: ["self","size","stride","storageOffset"], devices: null, madeOn: null };
 export function as_strided(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_as_strided, [self, size, stride, storageOffset]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.asStrided(self, size, stride, storageOffset);
@@ -4349,7 +4349,7 @@ export function as_strided(self: Tensor, size: readonly number[], stride: readon
   return $T.recordView(r, node);
 }
 
-const O_as_strided_: $A.Operator = { name: "as_strided_", publicName: "asStrided", overload: "", kind: "view", run: as_strided_, args: ["self","size","stride","storageOffset"], devices: null };
+const O_as_strided_: $A.Operator = { name: "as_strided_", publicName: "asStrided", overload: "", kind: "view", run: as_strided_, args: ["self","size","stride","storageOffset"], devices: null, madeOn: null };
 export function as_strided_(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_as_strided_, [self, size, stride, storageOffset]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -4371,7 +4371,7 @@ export function as_strided_(self: Tensor, size: readonly number[], stride: reado
   return self;
 }
 
-const O_expand: $A.Operator = { name: "expand", publicName: "expand", overload: "", kind: "view", run: expand, args: ["self","size","implicit"], devices: null };
+const O_expand: $A.Operator = { name: "expand", publicName: "expand", overload: "", kind: "view", run: expand, args: ["self","size","implicit"], devices: null, madeOn: null };
 export function expand(self: Tensor, size: readonly number[], implicit: boolean): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_expand, [self, size, implicit]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.expand(self, size, implicit);
@@ -4382,19 +4382,19 @@ export function expand(self: Tensor, size: readonly number[], implicit: boolean)
   return $T.recordView(r, node);
 }
 
-const O_expand_as: $A.Operator = { name: "expand_as", publicName: "expandAs", overload: "", kind: "composite", run: expand_as, args: ["self","other"], devices: null };
+const O_expand_as: $A.Operator = { name: "expand_as", publicName: "expandAs", overload: "", kind: "composite", run: expand_as, args: ["self","other"], devices: null, madeOn: null };
 export function expand_as(self: Tensor, other: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_expand_as, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.expandAs(self, other);
 }
 
-const O_broadcast_to: $A.Operator = { name: "broadcast_to", publicName: "broadcastTo", overload: "", kind: "composite", run: broadcast_to, args: ["self","size"], devices: null };
+const O_broadcast_to: $A.Operator = { name: "broadcast_to", publicName: "broadcastTo", overload: "", kind: "composite", run: broadcast_to, args: ["self","size"], devices: null, madeOn: null };
 export function broadcast_to(self: Tensor, size: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_broadcast_to, [self, size]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.broadcastTo(self, size);
 }
 
-const O_t: $A.Operator = { name: "t", publicName: "t", overload: "", kind: "view", run: t, args: ["self"], devices: null };
+const O_t: $A.Operator = { name: "t", publicName: "t", overload: "", kind: "view", run: t, args: ["self"], devices: null, madeOn: null };
 export function t(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_t, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.t(self, false);
@@ -4404,7 +4404,7 @@ export function t(self: Tensor): Tensor {
   return $T.recordView(r, node);
 }
 
-const O_t_: $A.Operator = { name: "t_", publicName: "t", overload: "", kind: "view", run: t_, args: ["self"], devices: null };
+const O_t_: $A.Operator = { name: "t_", publicName: "t", overload: "", kind: "view", run: t_, args: ["self"], devices: null, madeOn: null };
 export function t_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_t_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -4422,7 +4422,7 @@ export function t_(self: Tensor): Tensor {
   return self;
 }
 
-const O_transpose: $A.Operator = { name: "transpose", publicName: "transpose", overload: "", kind: "view", run: transpose, args: ["self","dim0","dim1"], devices: null };
+const O_transpose: $A.Operator = { name: "transpose", publicName: "transpose", overload: "", kind: "view", run: transpose, args: ["self","dim0","dim1"], devices: null, madeOn: null };
 export function transpose(self: Tensor, dim0: number, dim1: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_transpose, [self, dim0, dim1]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.transpose(self, dim0, dim1);
@@ -4434,7 +4434,7 @@ export function transpose(self: Tensor, dim0: number, dim1: number): Tensor {
   return $T.recordView(r, node);
 }
 
-const O_transpose_: $A.Operator = { name: "transpose_", publicName: "transpose", overload: "", kind: "view", run: transpose_, args: ["self","dim0","dim1"], devices: null };
+const O_transpose_: $A.Operator = { name: "transpose_", publicName: "transpose", overload: "", kind: "view", run: transpose_, args: ["self","dim0","dim1"], devices: null, madeOn: null };
 export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_transpose_, [self, dim0, dim1]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -4454,7 +4454,7 @@ export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor {
   return self;
 }
 
-const O_permute: $A.Operator = { name: "permute", publicName: "permute", overload: "", kind: "view", run: permute, args: ["self","dims"], devices: null };
+const O_permute: $A.Operator = { name: "permute", publicName: "permute", overload: "", kind: "view", run: permute, args: ["self","dims"], devices: null, madeOn: null };
 export function permute(self: Tensor, dims: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_permute, [self, dims]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.permute(self, dims);
@@ -4465,31 +4465,31 @@ export function permute(self: Tensor, dims: readonly number[]): Tensor {
   return $T.recordView(r, node);
 }
 
-const O_movedim: $A.Operator = { name: "movedim", publicName: "movedim", overload: "", kind: "composite", run: movedim, args: ["self","source","destination"], devices: null };
+const O_movedim: $A.Operator = { name: "movedim", publicName: "movedim", overload: "", kind: "composite", run: movedim, args: ["self","source","destination"], devices: null, madeOn: null };
 export function movedim(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_movedim, [self, source, destination]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.movedim(self, source, destination);
 }
 
-const O_numpy_T: $A.Operator = { name: "numpy_T", publicName: "numpyT", overload: "", kind: "composite", run: numpy_T, args: ["self"], devices: null };
+const O_numpy_T: $A.Operator = { name: "numpy_T", publicName: "numpyT", overload: "", kind: "composite", run: numpy_T, args: ["self"], devices: null, madeOn: null };
 export function numpy_T(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_numpy_T, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.reverseDims(self);
 }
 
-const O_T: $A.Operator = { name: "T", publicName: "T", overload: "", kind: "composite", run: T, args: ["self"], devices: null };
+const O_T: $A.Operator = { name: "T", publicName: "T", overload: "", kind: "composite", run: T, args: ["self"], devices: null, madeOn: null };
 export function T(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_T, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.reverseDims(self);
 }
 
-const O_mT: $A.Operator = { name: "mT", publicName: "mT", overload: "", kind: "composite", run: mT, args: ["self"], devices: null };
+const O_mT: $A.Operator = { name: "mT", publicName: "mT", overload: "", kind: "composite", run: mT, args: ["self"], devices: null, madeOn: null };
 export function mT(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_mT, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.matrixTranspose(self);
 }
 
-const O_squeeze: $A.Operator = { name: "squeeze", publicName: "squeeze", overload: "", kind: "view", run: squeeze, args: ["self"], devices: null };
+const O_squeeze: $A.Operator = { name: "squeeze", publicName: "squeeze", overload: "", kind: "view", run: squeeze, args: ["self"], devices: null, madeOn: null };
 export function squeeze(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.squeezeAll(self);
@@ -4500,7 +4500,7 @@ export function squeeze(self: Tensor): Tensor {
   return $T.recordView(r, node);
 }
 
-const O_squeeze_: $A.Operator = { name: "squeeze_", publicName: "squeeze", overload: "", kind: "view", run: squeeze_, args: ["self"], devices: null };
+const O_squeeze_: $A.Operator = { name: "squeeze_", publicName: "squeeze", overload: "", kind: "view", run: squeeze_, args: ["self"], devices: null, madeOn: null };
 export function squeeze_(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze_, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -4519,7 +4519,7 @@ export function squeeze_(self: Tensor): Tensor {
   return self;
 }
 
-const O_squeeze_dim: $A.Operator = { name: "squeeze", publicName: "squeeze", overload: "dim", kind: "view", run: squeeze_dim, args: ["self","dim"], devices: null };
+const O_squeeze_dim: $A.Operator = { name: "squeeze", publicName: "squeeze", overload: "dim", kind: "view", run: squeeze_dim, args: ["self","dim"], devices: null, madeOn: null };
 export function squeeze_dim(self: Tensor, dim: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze_dim, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.squeeze(self, dim);
@@ -4530,7 +4530,7 @@ export function squeeze_dim(self: Tensor, dim: number): Tensor {
   return $T.recordView(r, node);
 }
 
-const O_squeeze_dim_: $A.Operator = { name: "squeeze_", publicName: "squeeze", overload: "dim", kind: "view", run: squeeze_dim_, args: ["self","dim"], devices: null };
+const O_squeeze_dim_: $A.Operator = { name: "squeeze_", publicName: "squeeze", overload: "dim", kind: "view", run: squeeze_dim_, args: ["self","dim"], devices: null, madeOn: null };
 export function squeeze_dim_(self: Tensor, dim: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze_dim_, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -4549,7 +4549,7 @@ export function squeeze_dim_(self: Tensor, dim: number): Tensor {
   return self;
 }
 
-const O_squeeze_dims: $A.Operator = { name: "squeeze", publicName: "squeeze", overload: "dims", kind: "view", run: squeeze_dims, args: ["self","dim"], devices: null };
+const O_squeeze_dims: $A.Operator = { name: "squeeze", publicName: "squeeze", overload: "dims", kind: "view", run: squeeze_dims, args: ["self","dim"], devices: null, madeOn: null };
 export function squeeze_dims(self: Tensor, dim: number | readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze_dims, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.squeeze(self, dim);
@@ -4560,7 +4560,7 @@ export function squeeze_dims(self: Tensor, dim: number | readonly number[]): Ten
   return $T.recordView(r, node);
 }
 
-const O_squeeze_dims_: $A.Operator = { name: "squeeze_", publicName: "squeeze", overload: "dims", kind: "view", run: squeeze_dims_, args: ["self","dim"], devices: null };
+const O_squeeze_dims_: $A.Operator = { name: "squeeze_", publicName: "squeeze", overload: "dims", kind: "view", run: squeeze_dims_, args: ["self","dim"], devices: null, madeOn: null };
 export function squeeze_dims_(self: Tensor, dim: number | readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_squeeze_dims_, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -4579,7 +4579,7 @@ export function squeeze_dims_(self: Tensor, dim: number | readonly number[]): Te
   return self;
 }
 
-const O_unsqueeze: $A.Operator = { name: "unsqueeze", publicName: "unsqueeze", overload: "", kind: "view", run: unsqueeze, args: ["self","dim"], devices: null };
+const O_unsqueeze: $A.Operator = { name: "unsqueeze", publicName: "unsqueeze", overload: "", kind: "view", run: unsqueeze, args: ["self","dim"], devices: null, madeOn: null };
 export function unsqueeze(self: Tensor, dim: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_unsqueeze, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.unsqueeze(self, dim);
@@ -4590,7 +4590,7 @@ export function unsqueeze(self: Tensor, dim: number): Tensor {
   return $T.recordView(r, node);
 }
 
-const O_unsqueeze_: $A.Operator = { name: "unsqueeze_", publicName: "unsqueeze", overload: "", kind: "view", run: unsqueeze_, args: ["self","dim"], devices: null };
+const O_unsqueeze_: $A.Operator = { name: "unsqueeze_", publicName: "unsqueeze", overload: "", kind: "view", run: unsqueeze_, args: ["self","dim"], devices: null, madeOn: null };
 export function unsqueeze_(self: Tensor, dim: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_unsqueeze_, [self, dim]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) {
@@ -4609,7 +4609,7 @@ export function unsqueeze_(self: Tensor, dim: number): Tensor {
   return self;
 }
 
-const O_select: $A.Operator = { name: "select", publicName: "select", overload: "", kind: "view", run: select, args: ["self","dim","index"], devices: null };
+const O_select: $A.Operator = { name: "select", publicName: "select", overload: "", kind: "view", run: select, args: ["self","dim","index"], devices: null, madeOn: null };
 export function select(self: Tensor, dim: number, index: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_select, [self, dim, index]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.select(self, dim, index);
@@ -4622,7 +4622,7 @@ export function select(self: Tensor, dim: number, index: number): Tensor {
   return $T.recordView(r, node);
 }
 
-const O_slice: $A.Operator = { name: "slice", publicName: "slice", overload: "", kind: "view", run: slice, args: ["self","dim","start","end","step"], devices: null };
+const O_slice: $A.Operator = { name: "slice", publicName: "slice", overload: "", kind: "view", run: slice, args: ["self","dim","start","end","step"], devices: null, madeOn: null };
 export function slice(self: Tensor, dim: number, start: number | null, end: number | null, step: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_slice, [self, dim, start, end, step]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.slice(self, dim, start, end, step);
@@ -4637,19 +4637,19 @@ export function slice(self: Tensor, dim: number, start: number | null, end: numb
   return $T.recordView(r, node);
 }
 
-const O_narrow: $A.Operator = { name: "narrow", publicName: "narrow", overload: "", kind: "composite", run: narrow, args: ["self","dim","start","length"], devices: null };
+const O_narrow: $A.Operator = { name: "narrow", publicName: "narrow", overload: "", kind: "composite", run: narrow, args: ["self","dim","start","length"], devices: null, madeOn: null };
 export function narrow(self: Tensor, dim: number, start: number, length: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_narrow, [self, dim, start, length]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.narrow(self, dim, start, length);
 }
 
-const O_narrow_Tensor: $A.Operator = { name: "narrow", publicName: "narrow", overload: "Tensor", kind: "composite", run: narrow_Tensor, args: ["self","dim","start","length"], devices: null };
+const O_narrow_Tensor: $A.Operator = { name: "narrow", publicName: "narrow", overload: "Tensor", kind: "composite", run: narrow_Tensor, args: ["self","dim","start","length"], devices: null, madeOn: null };
 export function narrow_Tensor(self: Tensor, dim: number, start: Tensor, length: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_narrow_Tensor, [self, dim, start, length]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.narrow(self, dim, start, length);
 }
 
-const O_diagonal: $A.Operator = { name: "diagonal", publicName: "diagonal", overload: "", kind: "view", run: diagonal, args: ["self","offset","dim1","dim2"], devices: null };
+const O_diagonal: $A.Operator = { name: "diagonal", publicName: "diagonal", overload: "", kind: "view", run: diagonal, args: ["self","offset","dim1","dim2"], devices: null, madeOn: null };
 export function diagonal(self: Tensor, offset: number, dim1: number, dim2: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_diagonal, [self, offset, dim1, dim2]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.diagonal(self, offset, dim1, dim2);
@@ -4663,7 +4663,7 @@ export function diagonal(self: Tensor, offset: number, dim1: number, dim2: numbe
   return $T.recordView(r, node);
 }
 
-const O_unbind: $A.Operator = { name: "unbind", publicName: "unbind", overload: "", kind: "view", run: unbind, args: ["self","dim"], devices: null };
+const O_unbind: $A.Operator = { name: "unbind", publicName: "unbind", overload: "", kind: "view", run: unbind, args: ["self","dim"], devices: null, madeOn: null };
 export function unbind(self: Tensor, dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_unbind, [self, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.unbind(self, dim);
@@ -4675,7 +4675,7 @@ export function unbind(self: Tensor, dim: number): Tensor[] {
   return $T.recordView(r, node);
 }
 
-const O_split: $A.Operator = { name: "split", publicName: "split", overload: "", kind: "view", run: split, args: ["self","splitSize","dim"], devices: null };
+const O_split: $A.Operator = { name: "split", publicName: "split", overload: "", kind: "view", run: split, args: ["self","splitSize","dim"], devices: null, madeOn: null };
 export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_split, [self, splitSize, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.split(self, splitSize, dim);
@@ -4688,7 +4688,7 @@ export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
   return $T.recordView(r, node);
 }
 
-const O_split_sizes: $A.Operator = { name: "split", publicName: "split", overload: "sizes", kind: "view", run: split_sizes, args: ["self","splitSize","dim"], devices: null };
+const O_split_sizes: $A.Operator = { name: "split", publicName: "split", overload: "sizes", kind: "view", run: split_sizes, args: ["self","splitSize","dim"], devices: null, madeOn: null };
 export function split_sizes(self: Tensor, splitSize: readonly number[], dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_split_sizes, [self, splitSize, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.splitWithSizes(self, splitSize, dim);
@@ -4701,7 +4701,7 @@ export function split_sizes(self: Tensor, splitSize: readonly number[], dim: num
   return $T.recordView(r, node);
 }
 
-const O_split_with_sizes: $A.Operator = { name: "split_with_sizes", publicName: "splitWithSizes", overload: "", kind: "view", run: split_with_sizes, args: ["self","splitSizes","dim"], devices: null };
+const O_split_with_sizes: $A.Operator = { name: "split_with_sizes", publicName: "splitWithSizes", overload: "", kind: "view", run: split_with_sizes, args: ["self","splitSizes","dim"], devices: null, madeOn: null };
 export function split_with_sizes(self: Tensor, splitSizes: readonly number[], dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_split_with_sizes, [self, splitSizes, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views_split.splitWithSizes(self, splitSizes, dim);
@@ -4714,31 +4714,31 @@ export function split_with_sizes(self: Tensor, splitSizes: readonly number[], di
   return $T.recordView(r, node);
 }
 
-const O_chunk: $A.Operator = { name: "chunk", publicName: "chunk", overload: "", kind: "composite", run: chunk, args: ["self","chunks","dim"], devices: null };
+const O_chunk: $A.Operator = { name: "chunk", publicName: "chunk", overload: "", kind: "composite", run: chunk, args: ["self","chunks","dim"], devices: null, madeOn: null };
 export function chunk(self: Tensor, chunks: number, dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_chunk, [self, chunks, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.chunk(self, chunks, dim);
 }
 
-const O_tensor_split: $A.Operator = { name: "tensor_split", publicName: "tensorSplit", overload: "", kind: "composite", run: tensor_split, args: ["self","sections","dim"], devices: null };
+const O_tensor_split: $A.Operator = { name: "tensor_split", publicName: "tensorSplit", overload: "", kind: "composite", run: tensor_split, args: ["self","sections","dim"], devices: null, madeOn: null };
 export function tensor_split(self: Tensor, sections: number, dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_tensor_split, [self, sections, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.tensorSplit(self, sections, dim);
 }
 
-const O_tensor_split_indices: $A.Operator = { name: "tensor_split", publicName: "tensorSplit", overload: "indices", kind: "composite", run: tensor_split_indices, args: ["self","indices","dim"], devices: null };
+const O_tensor_split_indices: $A.Operator = { name: "tensor_split", publicName: "tensorSplit", overload: "indices", kind: "composite", run: tensor_split_indices, args: ["self","indices","dim"], devices: null, madeOn: null };
 export function tensor_split_indices(self: Tensor, indices: readonly number[], dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_tensor_split_indices, [self, indices, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.tensorSplitAt(self, indices, dim);
 }
 
-const O_tensor_split_tensor: $A.Operator = { name: "tensor_split", publicName: "tensorSplit", overload: "tensor", kind: "composite", run: tensor_split_tensor, args: ["self","tensorIndicesOrSections","dim"], devices: null };
+const O_tensor_split_tensor: $A.Operator = { name: "tensor_split", publicName: "tensorSplit", overload: "tensor", kind: "composite", run: tensor_split_tensor, args: ["self","tensorIndicesOrSections","dim"], devices: null, madeOn: null };
 export function tensor_split_tensor(self: Tensor, tensorIndicesOrSections: Tensor, dim: number): Tensor[] {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_tensor_split_tensor, [self, tensorIndicesOrSections, dim]); if (r !== $A.PROCEED) return r as Tensor[]; }
   return $C.tensorSplitBy(self, tensorIndicesOrSections, dim);
 }
 
-const O_unfold: $A.Operator = { name: "unfold", publicName: "unfold", overload: "", kind: "view", run: unfold, args: ["self","dimension","size","step"], devices: null };
+const O_unfold: $A.Operator = { name: "unfold", publicName: "unfold", overload: "", kind: "view", run: unfold, args: ["self","dimension","size","step"], devices: null, madeOn: null };
 export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_unfold, [self, dimension, size, step]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.unfold(self, dimension, size, step);
@@ -4752,25 +4752,25 @@ export function unfold(self: Tensor, dimension: number, size: number, step: numb
   return $T.recordView(r, node);
 }
 
-const O_flatten: $A.Operator = { name: "flatten", publicName: "flatten", overload: "", kind: "composite", run: flatten, args: ["self","startDim","endDim"], devices: null };
+const O_flatten: $A.Operator = { name: "flatten", publicName: "flatten", overload: "", kind: "composite", run: flatten, args: ["self","startDim","endDim"], devices: null, madeOn: null };
 export function flatten(self: Tensor, startDim: number, endDim: number): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_flatten, [self, startDim, endDim]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.flatten(self, startDim, endDim);
 }
 
-const O_unflatten: $A.Operator = { name: "unflatten", publicName: "unflatten", overload: "", kind: "composite", run: unflatten, args: ["self","dim","sizes"], devices: null };
+const O_unflatten: $A.Operator = { name: "unflatten", publicName: "unflatten", overload: "", kind: "composite", run: unflatten, args: ["self","dim","sizes"], devices: null, madeOn: null };
 export function unflatten(self: Tensor, dim: number, sizes: readonly number[]): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_unflatten, [self, dim, sizes]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.unflatten(self, dim, sizes);
 }
 
-const O_ravel: $A.Operator = { name: "ravel", publicName: "ravel", overload: "", kind: "composite", run: ravel, args: ["self"], devices: null };
+const O_ravel: $A.Operator = { name: "ravel", publicName: "ravel", overload: "", kind: "composite", run: ravel, args: ["self"], devices: null, madeOn: null };
 export function ravel(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_ravel, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.ravel(self);
 }
 
-const O_alias: $A.Operator = { name: "alias", publicName: "alias", overload: "", kind: "view", run: alias, args: ["self"], devices: null };
+const O_alias: $A.Operator = { name: "alias", publicName: "alias", overload: "", kind: "view", run: alias, args: ["self"], devices: null, madeOn: null };
 export function alias(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_alias, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   if (!(gradMode.enabled && (requiresGrad(self)))) return $views.alias(self);
@@ -4780,7 +4780,7 @@ export function alias(self: Tensor): Tensor {
   return $T.recordView(r, node);
 }
 
-const O_detach: $A.Operator = { name: "detach", publicName: "detach", overload: "", kind: "composite", run: detach, args: ["self"], devices: null };
+const O_detach: $A.Operator = { name: "detach", publicName: "detach", overload: "", kind: "composite", run: detach, args: ["self"], devices: null, madeOn: null };
 export function detach(self: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_detach, [self]); if (r !== $A.PROCEED) return r as Tensor; }
   return $C.detach(self);

@@ -57,12 +57,15 @@ function emitClass(plan: NodePlan): string {
   if (op.inplaceNode) out.push("  inplace = false;");
   const special = specialArg(op);
   if (special !== undefined) out.push("  special = false;");
+  const name = (op.node as string).replace(/^.*::/, "");
   const label = special
-    ? `this.special ? "${(op.nodeWhen as readonly string[])[1]}" : "${op.node}"`
+    ? `this.special ? "${(op.nodeWhen as readonly string[])[1]}" : "${name}"`
     : op.inplaceNode
-      ? `this.inplace ? "${op.inplaceNode}" : "${op.node}"`
-      : `"${op.node}"`;
+      ? `this.inplace ? "${op.inplaceNode}" : "${name}"`
+      : `"${name}"`;
   out.push("  override get name(): string {", `    return ${label};`, "  }");
+  if (name !== op.node) out.push("  override get qualifiedName(): string {", `    return "${op.node}";`, "  }");
+  if (op.anyResult) out.push("  override get anyResult(): boolean {", "    return true;", "  }");
   for (const a of plan.values) {
     out.push(`  ${a.name}!: ${isTensorArg(a) ? "S.Saved" : typeOf(a)};`);
   }

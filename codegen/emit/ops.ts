@@ -2,6 +2,7 @@
 import { SchemaError } from "../model/literal.ts";
 import { type Arg, camel, type Model, type Op } from "../model/load.ts";
 import { isTensorArg, keepsWhole, type NodePlan, planOf, specialArg } from "./nodes.ts";
+import { refusalsOf } from "./refusals.ts";
 import { symbolOf } from "./symbols.ts";
 import { typeOf } from "./types.ts";
 
@@ -10,15 +11,8 @@ export const isMulti = (op: Op): boolean => op.results !== undefined || op.multi
 export function resultType(op: Op): string {
   if (op.multiOutput) return "Tensor[]";
   if (op.results !== undefined) return `Named<readonly ${JSON.stringify(op.results)}>`;
-  return RESULT_OVERRIDES[op.name] ?? "Tensor";
+  return op.returns ?? "Tensor";
 }
-
-const RESULT_OVERRIDES: Record<string, string> = {
-  equal: "boolean",
-  allclose: "boolean",
-  is_set_to: "boolean",
-  is_contiguous: "boolean",
-};
 
 const has = (op: Op, v: string): boolean => (op.variants as readonly string[]).includes(v);
 
@@ -145,6 +139,12 @@ function devicePlaces(op: Op, written: "out" | "self" | null): string {
   return lists || many ? JSON.stringify([operands, results, indices]) : "null";
 }
 
+/** The place of the argument that says where a fresh result is made. */
+function madeOn(op: Op): number | null {
+  const at = op.args.findIndex((a) => a.role === "Device?");
+  return at < 0 || op.movesTo ? null : at;
+}
+
 /** The constant that describes a form, and the statement with which it begins. */
 function seam(op: Op, form: "plain" | "inplace"): { constant: string; statement: string } {
   const withOut = form === "plain" && has(op, "out");
@@ -159,6 +159,7 @@ function seam(op: Op, form: "plain" | "inplace"): { constant: string; statement:
     `run: ${op.fn}${suffix}`,
     `args: ${JSON.stringify(names)}`,
     `devices: ${devices}`,
+    `madeOn: ${madeOn(op)}`,
   ];
   const type = form === "inplace" ? "Tensor" : resultType(op);
   return {
@@ -250,25 +251,6 @@ function emitInplace(op: Op, plan: NodePlan | null, model: Model): string[] {
   return lines;
 }
 
-const KINDS = ["bool", "integral", "floating", "complex"];
-
-/** What the runtime checks: dtypes as a set of bits by their number, operands by their place. */
-function refusals(op: Op, model: Model): string {
-  const tensors = op.args.filter(isTensorArg).map((a) => a.name);
-  const rows = (op.refuses ?? []).map((r) => {
-    const ids = model.dtypes.filter((d) => r.dtypes.includes(d.name) || r.dtypes.includes(KINDS[d.category] as string));
-    if (ids.length === 0) throw new SchemaError(op.where, `no dtype is one of ${r.dtypes.join(", ")}`);
-    return {
-      dtypes: ids.reduce((bits, d) => bits + 2 ** d.id, 0),
-      kernel: r.kernel ?? null,
-      text: r.text ?? null,
-      error: r.error ?? "NotImplementedError",
-      all: r.all?.map((name) => tensors.indexOf(camel(name))) ?? null,
-    };
-  });
-  return rows.length === 0 ? "null" : JSON.stringify(rows);
-}
-
 function pointwiseConstant(op: Op, model: Model): string {
   const kernel = symbolOf(op.kernels?.cpu[0] as string).slice(5);
   const rule = `$pointwise.RULES.${op.promote}`;
@@ -276,7 +258,7 @@ function pointwiseConstant(op: Op, model: Model): string {
     `name: "${op.publicName}"`,
     `kernel: $K.${kernel}`,
     `rule: ${rule}`,
-    `refuses: ${refusals(op, model)}`,
+    `refuses: ${op.refuses === undefined ? "null" : JSON.stringify(refusalsOf(op, model))}`,
   ];
   if (op.exactOut) fields.push("exactOut: true");
   if (op.wide !== undefined) fields.push(`wide: ${op.wide}`);

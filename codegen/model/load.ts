@@ -65,9 +65,9 @@ export function camel(name: string): string {
 
 const KNOWN = new Set(
   (
-    "name overload namespace kind doc args kwargs variants promote kernels fast impl results grad node " +
-    "batch jvp decompose refuses attrs inplaceGradOnly exactOut wide ofNumbers nodeWhen inplaceNode multiOutput " +
-    "mayCopy nonDifferentiable saves checksFirst anyDevice internal aliases example throws"
+    "name overload namespace kind doc args kwargs variants promote kernels fast impl returns results grad node " +
+    "batch jvp decompose refuses attrs inplaceGradOnly exactOut wide ofNumbers nodeWhen anyResult movesTo " +
+    "inplaceNode multiOutput mayCopy nonDifferentiable saves checksFirst anyDevice internal aliases example throws"
   ).split(" "),
 );
 
@@ -112,7 +112,8 @@ function checkOp(op: Omit<Op, "transforms">): void {
   if (op.kind !== "pointwise" && !op.impl) complain("needs `impl`");
   if (op.kind === "pointwise" && !op.impl && !op.kernels?.cpu.length) complain("needs `kernels` or `impl`");
   if (op.kind === "pointwise" && !op.impl && !op.promote) complain("needs `promote`");
-  if (op.impl && (op.refuses || op.attrs)) complain("`refuses` and `attrs` are for operators without `impl`");
+  if (op.impl && op.attrs) complain("`attrs` are for operators without `impl`");
+  if (op.impl && op.refuses?.some((r) => r.text)) complain("an operator with `impl` refuses by a kernel's name");
   for (const name of [...(op.attrs ?? []), ...(op.refuses ?? []).flatMap((r) => r.all ?? [])]) {
     if (!op.args.some((a) => a.name === camel(name))) complain(`no argument "${name}"`);
   }

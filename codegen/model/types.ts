@@ -111,7 +111,7 @@ export interface OpSchema {
   readonly variants: readonly Variant[];
   /** Where in-place self is the named argument's role, when it is not the first. */
   readonly promote?: Promotion;
-  /** Pointwise: dtypes that are refused, in the order of the checks. */
+  /** Dtypes that are refused, in the order of the checks; with `impl`, those of torch's kernels, for its function. */
   readonly refuses?: readonly RefusalSchema[];
   /** Pointwise: arguments that the kernel reads as scalar attributes, in its order. */
   readonly attrs?: readonly string[];
@@ -124,14 +124,18 @@ export interface OpSchema {
   readonly fast?: readonly string[];
   /** `module.function` in src/dispatch (kinds view, op, factory) or src/autograd/composites (composite). */
   readonly impl?: string;
+  /** What the result is, where it is no tensor. */
+  readonly returns?: "boolean";
   /** Names of the results when there are several. */
   readonly results?: readonly string[];
   /** Formulas by argument (`"self"` or `"self, other"`), "none" or "composite". */
   readonly grad: Readonly<Record<string, string>> | "none" | "composite";
-  /** Name of the gradient node, `AddBackward0`. */
+  /** Name of the gradient node, `AddBackward0`, with torch's namespace where it has one. */
   readonly node?: string;
   /** Another name of the node where an argument (torch's name) is a tensor, or not null: [argument, name]. */
   readonly nodeWhen?: readonly [string, string];
+  /** The result may be of a dtype without gradients: then it has no node. */
+  readonly anyResult?: boolean;
   /** Name of the gradient node of the in-place form, when it differs. */
   readonly inplaceNode?: string;
   /** A view that returns several tensors. */
@@ -152,6 +156,8 @@ export interface OpSchema {
   readonly ofNumbers?: boolean;
   /** The in-place form refuses dtypes before it looks at overlaps. */
   readonly checksFirst?: boolean;
+  /** `device` is where self goes, and not where a fresh result is made. */
+  readonly movesTo?: boolean;
   /** The operands may be on different devices: the operator copies between them. */
   readonly anyDevice?: boolean;
   /** Not offered to users: backward kernels and helpers. */

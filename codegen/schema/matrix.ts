@@ -135,6 +135,12 @@ export const ops = [
     args: { self: "Tensor", tensor: "Tensor" },
     kernels: gemm,
     impl: "matrix_vector.dot",
+    refuses: [
+      {
+        dtypes: ["bool", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"],
+        kernel: "dot",
+      },
+    ],
     node: "DotBackward0",
     grad: { self: "grad.mul(conj(tensor))", tensor: "grad.mul(conj(self))" },
     doc: "The sum of the products of two vectors' elements.",

@@ -159,6 +159,7 @@ export const ops = [
       weight: "Tensor?",
     },
     impl: "composites.mseLoss",
+    refuses: [{ dtypes: ["bool", "integral", "complex", "float8_e4m3fn", "float8_e5m2"], kernel: "mse_cpu" }],
     doc: 'The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them.',
     throws: ["ValueError for an unknown reduction", "RuntimeError when the shapes do not broadcast"],
     example: "nn.functional.mseLoss(tensor([1, 2]), tensor([1, 4])) // tensor(2.)",

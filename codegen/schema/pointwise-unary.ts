@@ -30,6 +30,7 @@ export const ops = [
     fast: floats,
     promote: "abs",
     impl: "arith.abs",
+    refuses: [{ dtypes: ["bool"], kernel: "abs_cpu" }],
     checksFirst: true,
     node: "AbsBackward0",
     doc: "The absolute value of each element; the modulus of complex ones, which gives the real dtype.",

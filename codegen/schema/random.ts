@@ -14,6 +14,11 @@ const like = {
   grad: "none",
   kwargs: { ...options, memory_format: "MemoryFormat?" },
 } as const;
+/** All but the four types of fractions that distributions are made for. */
+const unreal = ["bool", "integral", "complex", "float8_e4m3fn", "float8_e5m2"] as const;
+/** All that the generator's bits are not made for. */
+const unfilled = ["uint16", "uint32", "uint64", "complex", "float8_e4m3fn", "float8_e5m2"] as const;
+
 const source = { generator: "Generator?" } as const;
 const writing = { kind: "op", variants: ["inplace"], kwargs: source, grad: { self: "zerosOf(grad)" } } as const;
 const drawing = { kind: "op", variants: ["function", "out"], kwargs: source } as const;
@@ -61,6 +66,7 @@ export const ops = [
     name: "randperm",
     args: { n: "Int" },
     impl: "random.randperm",
+    refuses: [{ dtypes: ["bool", "complex", "float8_e4m3fn", "float8_e5m2"], kernel: "randperm" }],
     kernels: { cpu: ["random.randperm"] },
     doc: "A random permutation of the numbers from 0 to n - 1; int64 unless a dtype is given.",
     example: "manualSeed(0); randperm(8) // tensor([4, 0, 7, 3, 2, 5, 1, 6])",
@@ -144,6 +150,7 @@ export const ops = [
     args: { self: "Tensor", mean: ["Float", 0], std: ["Float", 1] },
     kernels: { cpu: ["random.normal"] },
     impl: "random.normalInto",
+    refuses: [{ dtypes: unreal, kernel: "normal_kernel_cpu" }],
     node: "NormalBackward0",
     doc: "Fills with normal random numbers.",
     throws: ["RuntimeError for a negative standard deviation"],
@@ -154,6 +161,7 @@ export const ops = [
     args: { self: "Tensor", from: ["Float", 0], to: ["Float", 1] },
     kernels: { cpu: ["random.uniform"] },
     impl: "random.uniform",
+    refuses: [{ dtypes: unreal, kernel: "check_uniform_bounds" }],
     node: "UniformBackward0",
     doc: "Fills with uniform random numbers in [from, to).",
     throws: ["RuntimeError when the range is empty"],
@@ -164,6 +172,7 @@ export const ops = [
     args: { self: "Tensor", lambd: ["Float", 1] },
     kernels: { cpu: ["random.exponential"] },
     impl: "random.exponential",
+    refuses: [{ dtypes: unreal, kernel: "exponential_cpu" }],
     node: "ExponentialBackward0",
     doc: "Fills with exponentially distributed random numbers of the rate `lambd`.",
     throws: ["RuntimeError for a rate that is not positive"],
@@ -174,6 +183,7 @@ export const ops = [
     args: { self: "Tensor", median: ["Float", 0], sigma: ["Float", 1] },
     kernels: { cpu: ["random.cauchy"] },
     impl: "random.cauchy",
+    refuses: [{ dtypes: unreal, kernel: "cauchy_cpu" }],
     node: "CauchyBackward0",
     doc: "Fills with Cauchy distributed random numbers.",
     throws: ["RuntimeError for a sigma that is not positive"],
@@ -184,6 +194,7 @@ export const ops = [
     args: { self: "Tensor", mean: ["Float", 1], std: ["Float", 2] },
     kernels: { cpu: ["random.log_normal"] },
     impl: "random.logNormal",
+    refuses: [{ dtypes: unreal, kernel: "log_normal_cpu" }],
     node: "LogNormalBackward0",
     doc: "Fills with random numbers whose logarithms are normal, with the given mean and standard deviation.",
     throws: ["RuntimeError for a standard deviation that is not positive"],
@@ -194,6 +205,7 @@ export const ops = [
     args: { self: "Tensor", p: "Float" },
     kernels: { cpu: ["random.geometric"] },
     impl: "random.geometric",
+    refuses: [{ dtypes: ["bool", ...unfilled], kernel: "geometric_cpu" }],
     node: "GeometricBackward0",
     doc: "Fills with the number of trials up to the first success, for a chance of success of p.",
     throws: ["RuntimeError for p outside of (0, 1)"],
@@ -204,6 +216,7 @@ export const ops = [
     args: { self: "Tensor" },
     kernels: { cpu: ["random.default_range"] },
     impl: "random.random",
+    refuses: [{ dtypes: unfilled, kernel: "random_kernel_cpu" }],
     node: "RandomBackward2",
     doc: "Fills with random integers from 0 to the largest of the dtype, or to 2 to the power of its digits.",
   },
@@ -214,6 +227,7 @@ export const ops = [
     args: { self: "Tensor", to: "Scalar" },
     kernels: { cpu: ["random.from_to"] },
     impl: "random.randomTo",
+    refuses: [{ dtypes: ["float8_e4m3fn", "float8_e5m2"], kernel: "random_update_from_to" }],
     node: "RandomBackward1",
     doc: "Fills with random integers from 0 to `to`, which is left out.",
     throws: ["RuntimeError when the range is empty or does not fit the dtype"],
@@ -225,6 +239,10 @@ export const ops = [
     args: { self: "Tensor", from: "Scalar", to: "Scalar?" },
     kernels: { cpu: ["random.full_64"] },
     impl: "random.randomFrom",
+    refuses: [
+      { dtypes: ["float8_e4m3fn", "float8_e5m2"], kernel: "random_from_to_range_calc" },
+      { dtypes: ["bool", "float16", ...unfilled], kernel: "random_full_64_bits_range_kernel_cpu" },
+    ],
     node: "RandomBackward0",
     doc: "Fills with random integers from `from` to `to`, which is left out; without it, to the largest of the dtype.",
   },
@@ -235,6 +253,10 @@ export const ops = [
     args: { self: "Tensor", p: "Tensor" },
     kernels: { cpu: ["random.bernoulli_each"] },
     impl: "random.bernoulliEach",
+    refuses: [
+      { dtypes: unfilled, kernel: "bernoulli_tensor_cpu_self_" },
+      { dtypes: unreal, kernel: "bernoulli_tensor_cpu_p_" },
+    ],
     node: "BernoulliBackward1",
     grad: { self: "zerosOf(grad)", p: "zerosOf(p)" },
     doc: "Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element.",
@@ -247,6 +269,7 @@ export const ops = [
     args: { self: "Tensor", p: ["Float", 0.5] },
     kernels: { cpu: ["random.bernoulli"] },
     impl: "random.bernoulliInto",
+    refuses: [{ dtypes: unfilled, kernel: "bernoulli_scalar_cpu_" }],
     node: "BernoulliBackward2",
     doc: "Fills with 1 or 0, with the chance p of a 1.",
   },

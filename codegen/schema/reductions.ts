@@ -16,6 +16,9 @@ const close = {
 const selected = "selectedBackward(grad, dim, result1, self.shape, keepdim)";
 const tied = "amaxBackward(grad, self, result, dim, keepdim)";
 
+/** What the searches for extremes have no kernel for. */
+const unordered = ["complex", "float8_e4m3fn", "float8_e5m2", "uint16", "uint32", "uint64"] as const;
+
 export const ops = [
   {
     ...all,
@@ -97,6 +100,7 @@ export const ops = [
     batch: "whole",
     kernels: { cpu: ["reduce.max"] },
     impl: "reduce_extremes.max",
+    refuses: [{ dtypes: unordered, kernel: "max_all" }],
     node: "MaxBackward1",
     doc: "The largest element; NaN if there is one.",
     grad: { self: "extremeBackward(grad, self, result, null, false)" },
@@ -120,6 +124,7 @@ export const ops = [
     overload: "dim",
     kernels: { cpu: ["reduce.arg_max"] },
     impl: "reduce_extremes.maxDim",
+    refuses: [{ dtypes: unordered, kernel: "max_cpu" }],
     node: "MaxBackward0",
     doc: "The largest elements along a dimension and the positions of the first of them.",
     grad: { self: selected },
@@ -131,6 +136,7 @@ export const ops = [
     batch: "whole",
     kernels: { cpu: ["reduce.min"] },
     impl: "reduce_extremes.min",
+    refuses: [{ dtypes: unordered, kernel: "min_all" }],
     node: "MinBackward1",
     doc: "The smallest element; NaN if there is one.",
     grad: { self: "extremeBackward(grad, self, result, null, false)" },
@@ -154,6 +160,7 @@ export const ops = [
     overload: "dim",
     kernels: { cpu: ["reduce.arg_min"] },
     impl: "reduce_extremes.minDim",
+    refuses: [{ dtypes: unordered, kernel: "min_cpu" }],
     node: "MinBackward0",
     doc: "The smallest elements along a dimension and the positions of the first of them.",
     grad: { self: selected },
@@ -164,6 +171,7 @@ export const ops = [
     name: "amax",
     kernels: { cpu: ["reduce.max"] },
     impl: "reduce_extremes.amax",
+    refuses: [{ dtypes: unordered, kernel: "max_values_cpu" }],
     node: "AmaxBackward0",
     doc: "The largest elements over one or several dimensions. The gradient is shared equally among ties.",
     grad: { self: tied },
@@ -175,6 +183,7 @@ export const ops = [
     name: "amin",
     kernels: { cpu: ["reduce.min"] },
     impl: "reduce_extremes.amin",
+    refuses: [{ dtypes: unordered, kernel: "min_values_cpu" }],
     node: "AminBackward0",
     doc: "The smallest elements over one or several dimensions. The gradient is shared equally among ties.",
     grad: { self: tied },
@@ -187,6 +196,7 @@ export const ops = [
     args: { self: "Tensor", dim: "Dim?", keepdim: ["Bool", false] },
     kernels: { cpu: ["reduce.arg_max"] },
     impl: "reduce_extremes.argmax",
+    refuses: [{ dtypes: unordered, kernel: "argmax_cpu" }],
     grad: "none",
     doc: "The position of the first largest element along a dimension, or among all elements in row-major order.",
     throws: ["IndexError for a tensor without elements"],
@@ -198,6 +208,7 @@ export const ops = [
     args: { self: "Tensor", dim: "Dim?", keepdim: ["Bool", false] },
     kernels: { cpu: ["reduce.arg_min"] },
     impl: "reduce_extremes.argmin",
+    refuses: [{ dtypes: unordered, kernel: "argmin_cpu" }],
     grad: "none",
     doc: "The position of the first smallest element along a dimension, or among all elements in row-major order.",
     throws: ["IndexError for a tensor without elements"],
@@ -245,6 +256,7 @@ export const ops = [
   },
   {
     name: "equal",
+    returns: "boolean",
     batch: { refused: "one truth value leaves the tensors" },
     kind: "op",
     args: { self: "Tensor", other: "Tensor" },
@@ -272,6 +284,7 @@ export const ops = [
   },
   {
     name: "allclose",
+    returns: "boolean",
     batch: { refused: "one truth value leaves the tensors" },
     kind: "op",
     args: close,

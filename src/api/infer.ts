@@ -12,8 +12,8 @@ class Inference implements Taker {
   private readonly twins = new Map<Tensor, Tensor>();
 
   take(operator: Operator, args: readonly unknown[], next: (args: readonly unknown[]) => unknown): unknown {
-    const device = operator.args.indexOf("device");
-    return next(args.map((arg, i) => (i === device && places(operator) ? META : this.twin(arg))));
+    // Fresh results are made on the meta device; `to` goes where it is told.
+    return next(args.map((arg, i) => (i === operator.madeOn ? META : this.twin(arg))));
   }
 
   twin(value: unknown): unknown {
@@ -38,11 +38,6 @@ class Inference implements Taker {
     if (t.requiresGrad) twin._requiresGrad = true;
     return twin;
   }
-}
-
-/** Factories make their results on the meta device; `to` goes where it is told. */
-function places(operator: Operator): boolean {
-  return operator.kind === "factory" || operator.name.endsWith("_like") || operator.name.startsWith("new_");
 }
 
 /**

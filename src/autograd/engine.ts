@@ -5,7 +5,7 @@ import { take } from "../tensor/scope-state.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import * as G from "./gradients.ts";
-import { edgeOf, gradFnOf, qualifiedName } from "./history.ts";
+import { edgeOf, gradFnOf } from "./history.ts";
 import { AccumulateGrad, type Edge, type Gradients, type Node } from "./node.ts";
 import { ReadyNodes } from "./ready.ts";
 
@@ -186,7 +186,7 @@ function reduces(from: readonly number[], to: readonly number[]): boolean {
 
 /** The tensor's sizes were changed since without a record. */
 function misfit(grad: Tensor, wanted: readonly number[], from: Node | null, at: number): never {
-  const who = from === null ? "" : `Function ${qualifiedName(from)} returned an `;
+  const who = from === null ? "" : `Function ${from.qualifiedName} returned an `;
   throw new RuntimeError(
     `${who}invalid gradient at index ${at} - got ${listText(grad._shape)} but expected shape compatible with ` +
       listText(wanted),

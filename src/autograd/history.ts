@@ -8,14 +8,9 @@ import { CREATION_DEFAULT, CREATION_NO_GRAD, extraOf, type GradientNode, type Te
 import { AccumulateGrad, type Edge, type Node } from "./node.ts";
 import { AsStridedBackward } from "./view-nodes.ts";
 
-/** A node's whole name: those that are not generated from formulas have torch's namespace. */
-export function qualifiedName({ name }: GradientNode): string {
-  return name === "CopySlices" || name === "CopyBackwards" ? `torch::autograd::${name}` : name;
-}
-
 /** A node's name in torch's messages about the operator that made a tensor. */
 export function operatorName(node: GradientNode): string {
-  return qualifiedName(node).replace(/Backward(\d*)$/, (_, n: string) => (n === "0" ? "" : n));
+  return node.qualifiedName.replace(/Backward(\d*)$/, (_, n: string) => (n === "0" ? "" : n));
 }
 
 /** The tensor's node. A view whose family was written to gets a new one, from its base. */

@@ -37,6 +37,14 @@ export abstract class Node implements GradientNode {
   retained: Map<number, Tensor> | null = null;
 
   abstract get name(): string;
+  /** With torch's namespace, for nodes that are not made from formulas there. */
+  get qualifiedName(): string {
+    return this.name;
+  }
+  /** Its operator also gives results of dtypes without gradients. */
+  get anyResult(): boolean {
+    return false;
+  }
   abstract apply(grads: Gradients): Gradients;
 
   /** torch's view of the edges: pairs of node and index. */

@@ -40,7 +40,7 @@ function attach(t: Tensor, node: Node, index: number): void {
 /** Makes `result` the output of `node`. An operator with a gradient has no integer results. */
 export function record<R>(result: R, node: Node, skip?: readonly number[]): R {
   if (result instanceof Tensor) {
-    if (result.dtype.category < 2 && node.name !== "ToCopyBackward0") {
+    if (result.dtype.category < 2 && !node.anyResult) {
       throw new RuntimeError(`Autograd not support dtype: ${result.dtype.scalarType}`);
     }
     attach(result, node, 0);
@@ -97,7 +97,7 @@ export function checkInplace(self: Tensor, others: readonly unknown[] = []): voi
 
 /** After a recorded in-place operation: the tensor, or the base that it is a view of, gets a new node. */
 export function rebaseHistory(self: Tensor, node: Node): void {
-  if (self.dtype.category < 2 && node.name === "CopyBackwards") return;
+  if (self.dtype.category < 2 && node.anyResult) return;
   node.outputs[0] = metaOf(self);
   const base = self._base;
   if (base === null) {

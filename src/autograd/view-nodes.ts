@@ -40,6 +40,9 @@ export class CopySlices extends Node {
     this.replay = view._extra?.replay ?? null;
     this.inner = inner as Node;
   }
+  override get qualifiedName(): string {
+    return `torch::autograd::${this.name}`;
+  }
   override get name(): string {
     return "CopySlices";
   }

@@ -1,24 +1,11 @@
 /** Arithmetic operators whose checks or dtypes go beyond the common pointwise path. */
 
 import { K } from "../../generated/kernels.ts";
+import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
-import {
-  bool,
-  complex64,
-  complex128,
-  type DType,
-  int8,
-  int16,
-  int32,
-  int64,
-  toReal,
-  uint8,
-  uint16,
-  uint32,
-  uint64,
-} from "../tensor/dtype.ts";
+import { bool, type DType, toReal } from "../tensor/dtype.ts";
 import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { emptyCopy, emptyLike } from "./allocate.ts";
@@ -30,7 +17,6 @@ import {
   binary,
   checkWrite,
   general,
-  notImplemented,
   type Operand,
   type Pointwise,
   RULES,
@@ -39,18 +25,16 @@ import {
   withNumbers,
 } from "./pointwise.ts";
 import { canCast, resultType } from "./promotion.ts";
+import { type Refusal, refuse } from "./refusals.ts";
 
 const def = (name: string, kernel: Pointwise["kernel"], rule: Pointwise["rule"]): Pointwise => ({ name, kernel, rule });
 
-/** An operator that torch's kernel `cpu` does not have for these dtypes. */
-function refusing(p: Pointwise, cpu: string, dtypes: readonly DType[]): Pointwise {
-  const bits = dtypes.reduce((sum, d) => sum | (1 << d.id), 0);
-  return { ...p, refuses: [{ dtypes: bits, kernel: cpu, text: null, error: "NotImplementedError", all: null }] };
-}
+/** An operator that torch's kernel refuses dtypes for. */
+const refusing = (p: Pointwise, refusal: Refusal): Pointwise => ({ ...p, refuses: [refusal] });
 
 /** Bools have no division; complex numbers have no rounding. */
-function division(name: string, kernel: Pointwise["kernel"], cpu: string): Pointwise {
-  return { ...refusing(def(name, kernel, RULES.arith), cpu, [bool, complex64, complex128]), wide: 1 };
+function division(name: string, kernel: Pointwise["kernel"], refusal: Refusal): Pointwise {
+  return { ...refusing(def(name, kernel, RULES.arith), refusal), wide: 1 };
 }
 
 const ABS = def("abs", K.unary_abs, RULES.abs);
@@ -60,17 +44,12 @@ const ADD = def("add", K.binary_add, RULES.arith);
 const ADD_ALPHA = def("add", K.binary_add_alpha, RULES.arith);
 const SUB = def("sub", K.binary_sub, RULES.arith);
 const DIV: Pointwise = { ...def("div", K.binary_div, RULES.float), wide: 1 };
-const TRUNC_DIV = division("div", K.binary_trunc_divide, "div_trunc_cpu");
-const FLOOR_DIV = division("floor_divide", K.binary_floor_divide, "div_floor_cpu");
-const REMAINDER = refusing(def("remainder", K.binary_remainder, RULES.arith), "remainder_cpu", [
-  bool,
-  complex64,
-  complex128,
-]);
+const TRUNC_DIV = division("div", K.binary_trunc_divide, REFUSALS.div_trunc_cpu);
+const FLOOR_DIV = division("floor_divide", K.binary_floor_divide, REFUSALS.div_floor_cpu);
+const REMAINDER = refusing(def("remainder", K.binary_remainder, RULES.arith), REFUSALS.remainder_cpu);
 const LERP: Pointwise = { ...def("lerp", K.ternary_lerp, RULES.same), exactOut: true, wide: 2, numbersApart: true };
-const WHOLE = [bool, uint8, int8, int16, int32, int64, uint16, uint32, uint64];
-const LERP_NUMBER = refusing(LERP, "lerp_kernel_scalar", WHOLE);
-const LERP_TENSOR = refusing(LERP, "lerp_kernel_tensor", WHOLE);
+const LERP_NUMBER = refusing(LERP, REFUSALS.lerp_kernel_scalar);
+const LERP_TENSOR = refusing(LERP, REFUSALS.lerp_kernel_tensor);
 const CLAMP: Pointwise = { ...def("clamp", K.ternary_clamp, RULES.arith), numbersApart: true };
 const WHERE = def("where", K.ternary_where, RULES.arith);
 
@@ -81,7 +60,7 @@ export function abs(self: Tensor, out: Out, inplace: boolean): Tensor {
     throw new RuntimeError("In-place abs is not supported for complex tensors.");
   }
   if (inplace) checkWrite(self);
-  if (self.dtype === bool) notImplemented("abs_cpu", bool);
+  refuse(REFUSALS.abs_cpu, self.dtype);
   if (self.dtype.category < 3) return unary(ABS_REAL, self, out, inplace);
   // The moduli of complex numbers have the strides of a copy, and a resized output is row-major.
   if (out !== undefined) prepareOut(out, self._shape);
@@ -212,10 +191,10 @@ function noBound(d: DType, high: boolean): Scalar {
 }
 
 /** Bools have their kernels for one bound that is a tensor only. */
-function refuseBool(min: Operand | null, max: Operand | null): void {
+function refuseBounds(d: DType, min: Operand | null, max: Operand | null): void {
   const tensors = [min, max].some((x) => x instanceof Tensor);
-  if (min !== null && max !== null) notImplemented(tensors ? "clamp_cpu" : "clamp_scalar_cpu", bool);
-  if (!tensors) notImplemented(min === null ? "clamp_max_scalar_cpu" : "clamp_min_scalar_cpu", bool);
+  if (min !== null && max !== null) refuse(tensors ? REFUSALS.clamp_cpu : REFUSALS.clamp_scalar_cpu, d);
+  if (!tensors) refuse(min === null ? REFUSALS.clamp_max_scalar_cpu : REFUSALS.clamp_min_scalar_cpu, d);
 }
 
 /** A bound that is a number, or null where it lies beyond what an integer dtype holds and bounds nothing. */
@@ -246,7 +225,7 @@ export function clamp(self: Tensor, min: Operand | null, max: Operand | null, ou
     const tensors = [min, max].some((x) => x instanceof Tensor);
     throw texts.resultCast(undefined, d.scalarType, tensors ? self.dtype.scalarType : self.dtype.cppName);
   }
-  if (d === bool) refuseBool(min, max);
+  refuseBounds(d, min, max);
   min = boundIn(d, min, "min");
   max = boundIn(d, max, "max");
   const nan = [min, max].some((x) => x !== null && !(x instanceof Tensor) && Number.isNaN(scalarToNumber(x)));

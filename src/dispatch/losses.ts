@@ -1,10 +1,13 @@
 /** Losses computed in one go, without history. */
+
 import { K } from "../../generated/kernels.ts";
+import { REFUSALS } from "../../generated/refusals.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { binary, notImplemented, RULES } from "./pointwise.ts";
+import { binary, RULES } from "./pointwise.ts";
 import { resultType } from "./promotion.ts";
 import { mean, sum } from "./reduce.ts";
+import { refuse } from "./refusals.ts";
 
 const SUB = { name: "mse_loss", kernel: K.binary_sub, rule: RULES.arith };
 const MUL = { name: "mse_loss", kernel: K.binary_mul, rule: RULES.arith };
@@ -15,7 +18,7 @@ export type Reduction = 0 | 1 | 2;
 /** (self - target)^2, reduced. */
 export function mseLoss(self: Tensor, target: Tensor, reduction: number): Tensor {
   const d = resultType([self, target]);
-  if (d.category !== 2 || d.itemsize === 1) notImplemented("mse_cpu", d);
+  refuse(REFUSALS.mse_cpu, d);
   const difference = binary(SUB, self, target);
   const squares = binary(MUL, difference, difference, difference, true);
   if (reduction === 0) return squares;

@@ -1,5 +1,7 @@
 /** Products with vectors: each is a product of matrices, one of them a single row or column. */
+
 import { K } from "../../generated/kernels.ts";
+import { REFUSALS } from "../../generated/refusals.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
@@ -7,11 +9,12 @@ import { listText, sameSizes } from "../tensor/size.ts";
 import { CONJ, type Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { cast, copyInto, fill } from "./copy.ts";
-import { type Layout, layoutOf, multiply, type Product, refuse, target } from "./matrix.ts";
+import { type Layout, layoutOf, multiply, type Product, target } from "./matrix.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap } from "./overlap.ts";
 import { binary, type Pointwise, RULES } from "./pointwise.ts";
 import { promoteTypes, requireCast } from "./promotion.ts";
+import { refuse } from "./refusals.ts";
 import { alias, asView, expand } from "./views.ts";
 
 const column = (t: Tensor): Layout => ({ shape: [t._numel, 1], strides: [t._strides[0] ?? 1, 1] });
@@ -21,7 +24,7 @@ const single = (): Layout => ({ shape: [1, 1], strides: [1, 1] });
 const MUL: Pointwise = { name: "mul", kernel: K.binary_mul, rule: RULES.arith, wide: 1 };
 const ADD: Pointwise = { name: "add", kernel: K.binary_add, rule: RULES.arith };
 const MV: Product = { kernelName: "addmv_impl_cpu", c: column, a: layoutOf, b: column };
-const DOT: Product = { kernelName: "dot", c: single, a: row, b: column };
+const DOT: Product = { kernelName: REFUSALS.dot.kernel, c: single, a: row, b: column };
 
 function requireVectorProduct(rank: number, size: number, mat: Tensor, vec: Tensor, op: string): void {
   if (rank > 1 || mat._shape.length !== 2 || vec._shape.length !== 1) {
@@ -104,12 +107,10 @@ function requireVectors(a: Tensor, b: Tensor, op: string): void {
   }
 }
 
-const REFUSED = new Set(["bool", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"]);
-
 function vectorProduct(a: Tensor, b: Tensor, conjugate: boolean, out: Tensor | undefined, op: string): Tensor {
   const c = scalarTarget(a, out, op);
   requireVectors(a, b, op);
-  if (REFUSED.has(a.dtype.name)) refuse(DOT.kernelName, a.dtype);
+  refuse(REFUSALS.dot, a.dtype);
   if (a._numel === 0) return fill(c, 0);
   let left = a;
   if (conjugate && a.dtype.category === 3) {

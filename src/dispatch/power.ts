@@ -1,15 +1,17 @@
 /** Powers. torch multiplies, divides and takes roots for a few exponents that are numbers. */
 
 import { K } from "../../generated/kernels.ts";
+import { REFUSALS } from "../../generated/refusals.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
-import { bfloat16, bool, type DType, float16 } from "../tensor/dtype.ts";
+import { bfloat16, type DType, float16 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { denseOf, fill } from "./copy.ts";
 import { checkFits } from "./fits.ts";
 import { roundTo } from "./narrowing.ts";
-import { binary, general, notImplemented, type Operand, type Pointwise, RULES, unary } from "./pointwise.ts";
+import { binary, general, type Operand, type Pointwise, RULES, unary } from "./pointwise.ts";
 import { resultType2 } from "./promotion.ts";
+import { refuse } from "./refusals.ts";
 
 type Out = Tensor | undefined;
 
@@ -33,7 +35,7 @@ export function pow(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor 
   if (!(a instanceof Tensor) && scalarKind(a) !== "bool" && realValue(a) === 1) {
     return fill(one(COPY, denseOf(b), common, out, inplace), 1);
   }
-  if (common === bool) notImplemented("pow", common);
+  refuse(REFUSALS.pow, common);
   // torch gives the powers of a number row by row.
   return binary(POW, a, a instanceof Tensor || out !== undefined ? b : denseOf(b), out, inplace);
 }

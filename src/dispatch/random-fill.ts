@@ -2,6 +2,7 @@
 
 import { RandomAttr, STATUS } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
+import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
@@ -13,6 +14,7 @@ import { shortNumber } from "./fits.ts";
 import { defaultGenerator, type Generator } from "./generator.ts";
 import type { Kernel } from "./kernel.ts";
 import { requireNoInternalOverlap } from "./overlap.ts";
+import { refuse } from "./refusals.ts";
 
 /** C++'s name of a dtype's type, as some messages give it. */
 const C_NAMES: Record<string, string> = {
@@ -27,10 +29,6 @@ const typeName = (d: DType): string => C_NAMES[d.name] ?? d.cppName;
 /** Real types with a fraction that the distributions are made for. */
 export function isReal(d: DType): boolean {
   return d === float32 || d === float64 || d === float16 || d === bfloat16;
-}
-
-export function notImplemented(kernel: string, d: DType, op: string): never {
-  throw texts.notImplementedFor(op, kernel, d.scalarType);
 }
 
 /** True when there is something to write; refuses outputs that repeat elements. */
@@ -74,7 +72,7 @@ function largest(d: DType): number {
 export function uniform(t: Tensor, from: number, to: number, generator: Generator | null): Tensor {
   const op = "uniform_";
   const d = toReal(t.dtype);
-  if (!isReal(d)) notImplemented("check_uniform_bounds", d, op);
+  refuse(REFUSALS.check_uniform_bounds, d, op);
   const top = largest(d);
   for (const [name, x] of [
     ["from", from],
@@ -110,7 +108,7 @@ export function normal(t: Tensor, mean: number, std: number, generator: Generato
   const complex = t.dtype.category === 3;
   const d = toReal(t.dtype);
   if (!writable(t, op)) return t;
-  if (!isReal(d)) notImplemented("normal_kernel_cpu", d, op);
+  refuse(REFUSALS.normal_kernel_cpu, d, op);
   const blocks = isContiguousGeometry(t._shape, t._strides) ? 1 : 0;
   return run(K.random_normal, op, t, generator, mean, complex ? std / Math.SQRT2 : std, blocks);
 }
@@ -118,7 +116,7 @@ export function normal(t: Tensor, mean: number, std: number, generator: Generato
 export function logNormal(t: Tensor, mean: number, std: number, generator: Generator | null): Tensor {
   const op = "log_normal_";
   if (!(std > 0)) throw new RuntimeError(`log_normal_ expects std > 0.0, but found std=${shortNumber(std)}`, { op });
-  if (!isReal(t.dtype)) notImplemented("log_normal_cpu", t.dtype, op);
+  refuse(REFUSALS.log_normal_cpu, t.dtype, op);
   return writable(t, op) ? run(K.random_log_normal, op, t, generator, mean, std) : t;
 }
 
@@ -134,7 +132,7 @@ export function exponential(t: Tensor, rate: number, generator: Generator | null
   if (!(rate > 0)) {
     throw new RuntimeError(`exponential_ expects lambda > 0.0, but found lambda=${shortNumber(rate)}`, { op });
   }
-  if (!isReal(t.dtype)) notImplemented("exponential_cpu", t.dtype, op);
+  refuse(REFUSALS.exponential_cpu, t.dtype, op);
   return writable(t, op) ? run(K.random_exponential, op, t, generator, rate) : t;
 }
 
@@ -150,7 +148,7 @@ export function cauchy(t: Tensor, median: number, sigma: number, generator: Gene
       { op },
     );
   }
-  if (!isReal(t.dtype)) notImplemented("cauchy_cpu", t.dtype, op);
+  refuse(REFUSALS.cauchy_cpu, t.dtype, op);
   return writable(t, op) ? run(K.random_cauchy, op, t, generator, median, sigma) : t;
 }
 
@@ -160,14 +158,8 @@ export function geometric(t: Tensor, p: number, generator: Generator | null): Te
     throw new RuntimeError(`geometric_ expects p to be in (0, 1), but got p=${shortNumber(p)}`, { op });
   }
   const d = t.dtype;
-  const integer = d.category === 1 && (d.isSigned || d.itemsize === 1);
-  if (!integer && !isReal(d)) notImplemented("geometric_cpu", d, op);
+  refuse(REFUSALS.geometric_cpu, d, op);
   return writable(t, op) ? run(K.random_geometric, op, t, generator, p) : t;
-}
-
-/** Dtypes that hold hits: not the wide unsigned ones, nor complex ones. */
-function holdsHits(d: DType): boolean {
-  return d.category === 0 || isReal(d) || (d.category === 1 && (d.isSigned || d.itemsize === 1));
 }
 
 export function bernoulli(t: Tensor, p: number, generator: Generator | null): Tensor {
@@ -176,7 +168,7 @@ export function bernoulli(t: Tensor, p: number, generator: Generator | null): Te
     throw new RuntimeError(`bernoulli_ expects p to be in [0, 1], but got p=${shortNumber(p)}`, { op });
   }
   if (!writable(t, op)) return t;
-  if (!holdsHits(t.dtype)) notImplemented("bernoulli_scalar_cpu_", t.dtype, op);
+  refuse(REFUSALS.bernoulli_scalar_cpu_, t.dtype, op);
   return run(K.random_bernoulli, op, t, generator, p);
 }
 
@@ -184,8 +176,8 @@ export function bernoulli(t: Tensor, p: number, generator: Generator | null): Te
 export function bernoulliEach(t: Tensor, p: Tensor, generator: Generator | null): Tensor {
   const op = "bernoulli_";
   if (!writable(t, op)) return t;
-  if (!holdsHits(t.dtype)) notImplemented("bernoulli_tensor_cpu_self_", t.dtype, op);
-  if (!isReal(p.dtype)) notImplemented("bernoulli_tensor_cpu_p_", p.dtype, op);
+  refuse(REFUSALS.bernoulli_tensor_cpu_self_, t.dtype, op);
+  refuse(REFUSALS.bernoulli_tensor_cpu_p_, p.dtype, op);
   begin(2, t, generator);
   frame.broadcastOperand(1, p._address(), p.dtype.id, p._shape, p._strides, t._shape.length, 0);
   const status = K.random_bernoulli_each.launch(t._storage.device);
@@ -285,7 +277,7 @@ export function randomRange(t: Tensor, from: bigint, to: bigint, generator: Gene
   let low = from;
   let high = to;
   if (t.dtype.category === 2) {
-    if (!isReal(t.dtype)) notImplemented("random_update_from_to", t.dtype, op);
+    refuse(REFUSALS.random_update_from_to, t.dtype, op);
     [low, high] = insideOf(from, to, t.dtype);
     if (low >= high) {
       throw new RuntimeError(
@@ -315,19 +307,17 @@ export function randomFrom(t: Tensor, from: bigint, generator: Generator | null)
   const op = "random_";
   const d = t.dtype;
   if (from === LEAST) {
-    const kernel = "random_full_64_bits_range_kernel_cpu";
-    if (d === float16 || !(isReal(d) || (d.category === 1 && (d.isSigned || d.itemsize === 1)))) {
-      notImplemented(kernel, d, op);
-    }
+    const refusal = REFUSALS.random_full_64_bits_range_kernel_cpu;
+    refuse(refusal, d, op);
     if (!isReal(d) && !(d.itemsize === 8 && d.isSigned)) {
-      throw new RuntimeError(`${kernel} handles only int64, double, float and bfloat16`, { op });
+      throw new RuntimeError(`${refusal.kernel} handles only int64, double, float and bfloat16`, { op });
     }
     return writable(t, op) ? run(K.random_full_64, op, t, generator) : t;
   }
   if (d.category === 3) {
     throw new RuntimeError("random_from_to_impl handles only integral, floating-point and boolean types", { op });
   }
-  if (d.category === 2 && !isReal(d)) notImplemented("random_from_to_range_calc", d, op);
+  refuse(REFUSALS.random_from_to_range_calc, d, op);
   const last = d.category === 2 ? 1n << BigInt(digitsOf(d)) : BigInt.asIntN(64, limitsOf(d)[1]);
   const low = d.category === 2 ? insideOf(from, from + 2n, d)[0] : from;
   if (d.category === 2 && low >= last && low <= limitsOf(d)[1]) {
@@ -346,7 +336,7 @@ export function randomFrom(t: Tensor, from: bigint, generator: Generator | null)
 /** From 0 to the largest number of the dtype, or to 2^digits. */
 export function randomAny(t: Tensor, generator: Generator | null): Tensor {
   const op = "random_";
-  if (!holdsHits(t.dtype)) notImplemented("random_kernel_cpu", t.dtype, op);
+  refuse(REFUSALS.random_kernel_cpu, t.dtype, op);
   return writable(t, op) ? run(K.random_default_range, op, t, generator) : t;
 }
 

@@ -2,11 +2,12 @@
 
 import { STATUS } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
+import { REFUSALS } from "../../generated/refusals.ts";
 import * as frame from "../ffi/frame.ts";
 import { detail } from "../ffi/frame.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import type { Device } from "../tensor/device.ts";
-import { bool, type DType, float16, float32, float64, getDefaultDtype, int64 } from "../tensor/dtype.ts";
+import { type DType, float16, float32, float64, getDefaultDtype, int64 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { readNumbers } from "../tensor/values.ts";
@@ -20,6 +21,7 @@ import type { MemoryFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
 import { binary, RULES } from "./pointwise.ts";
 import * as fills from "./random-fill.ts";
+import { refuse } from "./refusals.ts";
 import { expand } from "./views.ts";
 
 type Out = Tensor | undefined;
@@ -187,7 +189,7 @@ export function randperm(
   const op = "randperm";
   const d = outDtype(dtype, out, int64, op);
   if (n < 0) throw new RuntimeError(`Trying to create tensor with negative dimension ${n}: [${n}]`, { op });
-  if (d === bool || d.category === 3 || (d.itemsize === 1 && d.category === 2)) fills.notImplemented(op, d, op);
+  refuse(REFUSALS.randperm, d, op);
   checkPermutationFits(n, d);
   const t = target(op, [n], d, device, out);
   if (t._contiguous || !t._storage.device.computes) return fills.permutation(t, generator);

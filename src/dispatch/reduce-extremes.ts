@@ -1,8 +1,8 @@
 /** Reductions to extremes: max, min, amax, amin, argmax, argmin. */
 
 import { K } from "../../generated/kernels.ts";
-import * as texts from "../../generated/texts.ts";
-import { bool, type DType, int64 } from "../tensor/dtype.ts";
+import { REFUSALS } from "../../generated/refusals.ts";
+import { bool, int64 } from "../tensor/dtype.ts";
 import { IndexError, NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -15,7 +15,6 @@ import { canCast } from "./promotion.ts";
 import {
   type Dims,
   direct,
-  isShortFloat,
   reduceAll,
   reducedDims,
   reducedShape,
@@ -25,6 +24,7 @@ import {
   scalarTensor,
   UNDIVIDED,
 } from "./reduce-layout.ts";
+import { refuse } from "./refusals.ts";
 
 function emptyExtreme(op: string): never {
   throw new RuntimeError(
@@ -49,17 +49,9 @@ function requireElementsAt(self: Tensor, dim: number, op: string): void {
   throw new IndexError(`${op}(): Expected reduction dim ${dim} to have non-zero size.`, { op });
 }
 
-const UNSIGNED_WIDE = new Set(["uint16", "uint32", "uint64"]);
-
-function refuseExtreme(d: DType, kernel: string): void {
-  if (d.category === 3 || isShortFloat(d) || UNSIGNED_WIDE.has(d.name)) {
-    throw texts.notImplementedFor(undefined, kernel, d.scalarType);
-  }
-}
-
 function extremeAll(op: "max" | "min", k: Kernel, self: Tensor, out: Tensor | undefined): Tensor {
   if (self._numel === 0) emptyExtreme(op);
-  refuseExtreme(self.dtype, `${op}_all`);
+  refuse(REFUSALS[`${op}_all`], self.dtype);
   if (out === undefined && direct(self)) {
     const r = scalarTensor(self.dtype);
     reduceAll(k, op, self, r, self.dtype.compute);
@@ -100,7 +92,7 @@ function extremeDim(
   const mask = reducedDims(at, rank, op);
   requireElements(self, mask, op);
   if (self.dtype.category === 3) throw new TypeError(`${op}(): does not support complex input`, { op });
-  refuseExtreme(self.dtype, `${op}_cpu`);
+  refuse(REFUSALS[`${op}_cpu`], self.dtype);
   requireOutDtype(out?.[0], self.dtype);
   requireOutDtype(out?.[1], int64);
   const shape = reducedShape(self._shape, mask, keepdim);
@@ -149,7 +141,7 @@ function extremeDims(
     for (const d of typeof dim === "number" ? [dim] : dim) requireElementsAt(self, d, op);
   }
   if (self._numel === 0 && out === undefined) refuseComplexGradient(self, op);
-  if (self._numel > 0) refuseExtreme(self.dtype, op === "amax" ? "max_values_cpu" : "min_values_cpu");
+  if (self._numel > 0) refuse(op === "amax" ? REFUSALS.max_values_cpu : REFUSALS.min_values_cpu, self.dtype);
   const target = resultFor(self, reducedShape(self._shape, mask, keepdim), self.dtype, out, op);
   reduceInto(k, op, self, mask, [target], self.dtype, UNDIVIDED);
   return target;
@@ -183,7 +175,7 @@ function argExtreme(
   const indices = resultFor(self, reducedShape(self._shape, mask, keepdim), int64, out, op);
   // A line of one element is not looked at, whatever its dtype.
   if (dim !== null && rank > 0 && self._shape[mask.indexOf(true)] === 1) return fill(indices, 0);
-  refuseExtreme(self.dtype, `${op}_cpu`);
+  refuse(REFUSALS[`${op}_cpu`], self.dtype);
   if (!hasWork(indices)) return indices;
   const values = empty(indices._shape, self.dtype);
   // The position among all elements is counted in row-major order.

@@ -39,6 +39,11 @@ export function refuseOperands(refuses: readonly Refusal[], operands: readonly (
   }
 }
 
+/** A refusal of one dtype, by the kernel that lacks it. */
+export function refuse(r: Refusal & { kernel: string }, d: DType, op?: string): void {
+  if (has(r, d)) throw texts.notImplementedFor(op, r.kernel, d.scalarType);
+}
+
 /** Refusals of the dtype of computation. */
 export function refuseCompute(refuses: readonly Refusal[], compute: DType, op: string): void {
   for (const r of refuses) {

@@ -27,6 +27,8 @@ export interface Operator {
   readonly args: readonly string[];
   /** Places of operands that must be on one device, of what is written, of indices; null where nobody looks. */
   readonly devices: readonly [read: readonly number[], written: readonly number[], indices: readonly number[]] | null;
+  /** The place of the argument that says on which device a fresh result is made. */
+  readonly madeOn: number | null;
 }
 
 /** Who takes calls. */

@@ -30,6 +30,7 @@ export const CREATION_NO_GRAD = 2;
 /** What autograd's engine offers to a Tensor; implemented in the autograd room. */
 export interface GradientNode {
   readonly name: string;
+  readonly qualifiedName: string;
 }
 
 /** Makes a view again, from a base. */

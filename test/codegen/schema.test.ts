@@ -1,11 +1,15 @@
 // Everything that the generator refuses in the schema, and what it derives for transforms.
 import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Project } from "ts-morph";
 import { emitOps } from "../../codegen/emit/ops.ts";
+import { emitRefusals } from "../../codegen/emit/refusals.ts";
 import { formulasOf } from "../../codegen/model/formula.ts";
 import { exportedLiteral } from "../../codegen/model/literal.ts";
 import { checkUnique, loadModel, type Model, type Op, toOp } from "../../codegen/model/load.ts";
 import type { OpSchema } from "../../codegen/model/types.ts";
+import { REFUSALS } from "../../generated/refusals.ts";
 
 const project = new Project({ useInMemoryFileSystem: true });
 const where = project.createSourceFile("schema.ts", "export const ops = [];").getStatements()[0] as never;
@@ -36,7 +40,11 @@ const ENTRIES: readonly [changes: object, message: string][] = [
   [{ kernels: undefined }, "needs `kernels` or `impl`"],
   [{ kernels: { cpu: [] } }, "needs `kernels` or `impl`"],
   [{ promote: undefined }, "needs `promote`"],
-  [{ impl: "arith.add", attrs: ["self"] }, "`refuses` and `attrs` are for operators without `impl`"],
+  [{ impl: "arith.add", attrs: ["self"] }, "`attrs` are for operators without `impl`"],
+  [
+    { impl: "arith.add", refuses: [{ dtypes: ["bool"], text: "no" }] },
+    "an operator with `impl` refuses by a kernel's name",
+  ],
   [{ attrs: ["alpha"] }, 'no argument "alpha"'],
   [{ refuses: [{ dtypes: ["bool"], kernel: "thing", all: ["other"] }] }, 'no argument "other"'],
   [{ refuses: [{ dtypes: ["bool"] }] }, "a refusal has a kernel's name or a text"],
@@ -68,6 +76,30 @@ test("formulas name arguments, results and helpers only", () => {
   expect(() => formulasOf(read({ grad: { self: "grad * colour" } }), model)).toThrow('unknown name "colour"');
 });
 
+test("every refusal of a kernel is asked for by a function that computes", () => {
+  const folder = join(import.meta.dir, "..", "..", "src", "dispatch");
+  const text = readdirSync(folder)
+    .map((file) => readFileSync(join(folder, file), "utf8"))
+    .join("\n");
+  // REFUSALS.abs_cpu, REFUSALS[`${op}_all`]
+  const asked = [...text.matchAll(/REFUSALS(?:\.(\w+)|\[`\$\{op\}(\w+)`\])/g)];
+  const known = (kernel: string) => asked.some(([, name, tail]) => name === kernel || (tail && kernel.endsWith(tail)));
+  expect(Object.keys(REFUSALS).filter((kernel) => !known(kernel))).toEqual([]);
+  expect(Object.keys(REFUSALS).length).toBeGreaterThan(30);
+});
+
+test("a kernel has its refusals once", () => {
+  const one = read({
+    kind: "pointwise",
+    impl: "arith.abs",
+    refuses: [{ dtypes: ["bool", "complex"], kernel: "thing" }],
+  });
+  const refusals = (ops: Op[]) => emitRefusals({ ...model, ops });
+  expect(refusals([one])).toContain('thing: {"dtypes":3073,"kernel":"thing"');
+  expect(() => refusals([one, one])).toThrow('kernel "thing" has its refusals already');
+  expect(() => refusals([{ ...one, refuses: [{ dtypes: ["colour"], kernel: "a" }] }])).toThrow('no dtype is "colour"');
+});
+
 const emitting = (changes: object): (() => string) => {
   const only: Model = { ...model, ops: [read(changes)] };
   return () => emitOps(only);
@@ -78,7 +110,7 @@ test("what computes is there and takes the arguments", () => {
   expect(emitting({ ...op, impl: "reduce.nothing", batch: "whole" })).toThrow("there is no function reduce.nothing");
   const many = { self: "Tensor", a: "Int", b: "Int", c: "Int", d: "Int", e: "Int" };
   expect(emitting({ ...op, args: many, batch: "whole" })).toThrow('reduce.sum takes 3 arguments, "thing" has 6 to 8');
-  expect(emitting({ refuses: [{ dtypes: ["colour"], kernel: "a" }] })).toThrow("no dtype is one of colour");
+  expect(emitting({ refuses: [{ dtypes: ["colour"], kernel: "a" }] })).toThrow('no dtype is "colour"');
 });
 
 const literal = (text: string) => () =>
