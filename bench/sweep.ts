@@ -105,6 +105,7 @@ function* groups(options: SweepOptions): Generator<Group> {
 /** Python frees a result when nothing refers to it; here that is said. */
 function free(result: unknown): void {
   if (result instanceof Tensor) result.dispose();
+  else if (Array.isArray(result)) for (const part of result as Tensor[]) part.dispose();
   else for (const part of Object.values(result as object)) if (part instanceof Tensor) part.dispose();
 }
 

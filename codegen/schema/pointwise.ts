@@ -387,8 +387,7 @@ export const ops = [
     kind: "pointwise",
     args: { self: "Tensor", min: "Scalar?", max: "Scalar?" },
     variants: ["function", "method", "inplace", "out"],
-    kernels: { cpu: ["ternary.clamp"] },
-    fast: reals,
+    kernels: { cpu: ["ternary.clamp", "unary.clamp"] },
     promote: "arith",
     impl: "arith.clamp",
     refuses: [

@@ -40,12 +40,12 @@ export function emptyWith(shape: readonly number[], strides: readonly number[], 
 /** True when the elements fill a block without gaps or overlaps, in some order of dimensions. */
 export function isDense(shape: readonly number[], strides: readonly number[]): boolean {
   if (isContiguousGeometry(shape, strides)) return true;
-  const order: number[] = [];
-  for (let d = 0; d < shape.length; d++) if (shape[d] !== 1) order.push(d);
-  order.sort((a, b) => (strides[a] as number) - (strides[b] as number));
-  let step = 1;
-  for (const d of order) {
-    if (strides[d] !== step) return false;
+  let left = 0;
+  for (const n of shape) if (n !== 1) left++;
+  for (let step = 1; left > 0; left--) {
+    let d = shape.length - 1;
+    while (d >= 0 && (shape[d] === 1 || strides[d] !== step)) d--;
+    if (d < 0) return false;
     step *= shape[d] as number;
   }
   return true;
@@ -105,13 +105,17 @@ function contiguousOf(t: Tensor): readonly number[] {
  */
 export function strideOrder(shape: readonly number[], operands: readonly Tensor[]): number[] {
   const rank = shape.length;
+  if (rank === 2) {
+    const [rows, columns] = shape as [number, number];
+    if (compareDims(operands, shape, 1, 0) > 0) return [1, Math.max(1, rows)];
+    return [Math.max(1, columns), 1];
+  }
   const perm: number[] = [];
   for (let i = 0; i < rank; i++) perm.push(rank - 1 - i);
-  const aligned = operands.map((t) => alignStrides(t, shape));
   for (let i = 1; i < rank; i++) {
     let at = i;
     for (let j = i - 1; j >= 0; j--) {
-      const verdict = compareDims(aligned, shape, perm[j] as number, perm[at] as number);
+      const verdict = compareDims(operands, shape, perm[j] as number, perm[at] as number);
       if (verdict > 0) {
         const x = perm[j] as number;
         perm[j] = perm[at] as number;
@@ -129,22 +133,17 @@ export function strideOrder(shape: readonly number[], operands: readonly Tensor[
   return strides;
 }
 
-function alignStrides(t: Tensor, shape: readonly number[]): number[] {
-  const rank = shape.length;
-  const lead = rank - t._shape.length;
-  const aligned = new Array<number>(rank);
-  for (let d = 0; d < rank; d++) {
-    const repeats = d < lead || (t._shape[d - lead] === 1 && shape[d] !== 1);
-    aligned[d] = repeats ? 0 : (t._strides[d - lead] as number);
-  }
-  return aligned;
+/** A tensor's stride along a dimension of the shape that it is broadcast to. */
+function strideIn(t: Tensor, shape: readonly number[], d: number): number {
+  const own = d + t._shape.length - shape.length;
+  return own < 0 || (t._shape[own] === 1 && shape[d] !== 1) ? 0 : (t._strides[own] as number);
 }
 
 /** Positive when dimension `a` must lie outside of `b`, negative when inside, 0 when unknown. */
-function compareDims(aligned: number[][], shape: readonly number[], a: number, b: number): number {
-  for (const s of aligned) {
-    const x = s[a] as number;
-    const y = s[b] as number;
+function compareDims(operands: readonly Tensor[], shape: readonly number[], a: number, b: number): number {
+  for (const t of operands) {
+    const x = strideIn(t, shape, a);
+    const y = strideIn(t, shape, b);
     if (x === 0 || y === 0) continue;
     if (x < y) return -1;
     if (x > y) return 1;

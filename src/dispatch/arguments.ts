@@ -23,7 +23,11 @@ export interface Overload {
   readonly out: number;
   /** Takes the `layout` option, which has one value here. */
   readonly layout?: boolean;
+  /** How each argument is converted, found at the first call. */
+  converters?: readonly Converter[];
 }
+
+type Converter = (x: unknown) => unknown;
 
 /** What `Tensor.layout` is: every tensor is strided. */
 export type Layout = "torch.strided" | "strided";
@@ -68,7 +72,7 @@ function toIndex(x: unknown): unknown {
   return x === null || x instanceof Tensor ? x : Array.isArray(x) ? indexFromList(x) : MISMATCH;
 }
 
-const CONVERT: Record<string, (x: unknown) => unknown> = {
+const CONVERT: Record<string, Converter> = {
   Tensor: toTensor,
   "Tensor|Scalar": (x) => (x instanceof Tensor || isScalar(x) ? x : MISMATCH),
   "Tensor|Index": (x) => (x instanceof Tensor ? x : Array.isArray(x) ? indexFromList(x) : MISMATCH),
@@ -101,13 +105,11 @@ function isZeroDimValue(x: unknown): unknown {
   return x.dtype.category === 1 ? x.bigint() : x.item();
 }
 
-function convert(role: string, x: unknown): unknown {
-  if (role.endsWith("?")) {
-    if (x === null || x === undefined) return null;
-    return (CONVERT[role.slice(0, -1)] as (x: unknown) => unknown)(x);
-  }
-  return (CONVERT[role] as (x: unknown) => unknown)(x);
+for (const [role, one] of Object.entries(CONVERT)) {
+  CONVERT[`${role}?`] = (x) => (x === null || x === undefined ? null : one(x));
 }
+
+const converterOf = (role: string): Converter => CONVERT[role] as Converter;
 
 function isVariadic(role: string): boolean {
   return role === "Size" || role === "Sizes";
@@ -123,13 +125,14 @@ function toOut(out: unknown, results: number): unknown {
 /** The overload's argument list, or null when it does not fit. */
 function bind(overload: Overload, args: readonly unknown[], options: Record<string, unknown> | null): unknown[] | null {
   const rows = overload.args;
+  overload.converters ??= rows.map(([, role]) => converterOf(role));
   const values = new Array<unknown>(rows.length + (overload.out > 0 ? 1 : 0));
   const last = overload.positional - 1;
   const variadic = last >= 0 && isVariadic((rows[last] as ArgRow)[1]);
   const gathers = variadic && args.length > last && !Array.isArray(args[last]);
   if (!gathers && args.length > overload.positional) return null;
   for (let i = 0; i < rows.length; i++) {
-    const [name, role, fallback] = rows[i] as ArgRow;
+    const [name, , fallback] = rows[i] as ArgRow;
     let given: unknown;
     if (i < overload.positional && i < args.length) {
       given = gathers && i === last ? args.slice(last) : args[i];
@@ -148,7 +151,7 @@ function bind(overload: Overload, args: readonly unknown[], options: Record<stri
       values[i] = fallback;
       continue;
     }
-    const value = convert(role, given);
+    const value = (overload.converters[i] as Converter)(given);
     if (value === MISMATCH) return null;
     values[i] = value;
   }
@@ -292,7 +295,7 @@ export function option<T>(op: string, options: Record<string, unknown>, name: st
   const given = options[name];
   if (given === undefined) return fallback;
   loose = true;
-  const value = convert(role, given);
+  const value = converterOf(role)(given);
   if (value === MISMATCH) {
     throw texts.wrongArgument(op, op, name, role, typeName(given));
   }

@@ -50,6 +50,7 @@ const REMAINDER = refusing(def("remainder", K.binary_remainder, RULES.arith), RE
 const LERP: Pointwise = { ...def("lerp", K.ternary_lerp, RULES.same), exactOut: true, wide: 2, numbersApart: true };
 const LERP_NUMBER = refusing(LERP, REFUSALS.lerp_kernel_scalar);
 const LERP_TENSOR = refusing(LERP, REFUSALS.lerp_kernel_tensor);
+const CLAMP_NUMBERS = def("clamp", K.unary_clamp, RULES.same);
 const CLAMP: Pointwise = { ...def("clamp", K.ternary_clamp, RULES.arith), numbersApart: true };
 const WHERE = def("where", K.ternary_where, RULES.arith);
 
@@ -216,7 +217,7 @@ export function clamp(self: Tensor, min: Operand | null, max: Operand | null, ou
     throw new RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None");
   }
   if (typeof min === "number" && typeof max === "number" && out === undefined && !inplace) {
-    const quick = withNumbers(CLAMP, self, min, max);
+    const quick = withNumbers(CLAMP_NUMBERS, self, min, max);
     if (quick !== null) return quick;
   }
   const d = resultType([self, min, max].filter((x): x is Operand => x !== null));

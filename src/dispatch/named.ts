@@ -6,15 +6,36 @@ export type Named<N extends readonly string[]> = { [K in keyof N]: Tensor } & { 
 
 const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
+/** An operator's results: names are read on the class, since naming the members of each array takes longer. */
+type Results = new (...values: Tensor[]) => Tensor[];
+const classes = new Map<string, Results>();
+
+function resultsOf(op: string, names: readonly string[]): Results {
+  class OfOperator extends Array<Tensor> {
+    /** What `map` and `slice` give are plain arrays. */
+    static override get [Symbol.species](): ArrayConstructor {
+      return Array;
+    }
+    override toString(): string {
+      return `torch.return_types.${op}(\n${names.map((n, i) => `${n}=${String(this[i])}`).join(",\n")})`;
+    }
+    [INSPECT](): string {
+      return this.toString();
+    }
+  }
+  names.forEach((n, i) => {
+    Object.defineProperty(OfOperator.prototype, n, {
+      get(this: Tensor[]) {
+        return this[i];
+      },
+    });
+  });
+  classes.set(op, OfOperator);
+  return OfOperator;
+}
+
 /** Attaches names to a list of results; printed as `torch.return_types.max(...)`. */
 export function named<const N extends readonly string[]>(op: string, names: N, values: Tensor[]): Named<N> {
-  const result = values as Tensor[] & Record<string, unknown>;
-  names.forEach((n, i) => {
-    Object.defineProperty(result, n, { value: values[i], enumerable: false });
-  });
-  const text = (): string =>
-    `torch.return_types.${op}(\n${names.map((n, i) => `${n}=${String(values[i])}`).join(",\n")})`;
-  Object.defineProperty(result, "toString", { value: text, enumerable: false });
-  Object.defineProperty(result, INSPECT, { value: text, enumerable: false });
-  return result as unknown as Named<N>;
+  const C = classes.get(op) ?? resultsOf(op, names);
+  return new C(...values) as unknown as Named<N>;
 }

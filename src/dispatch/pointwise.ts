@@ -24,7 +24,7 @@ import { formatStrides, isContiguousIn, transfer } from "./copy.ts";
 import { checkFactor } from "./fits.ts";
 import { type Kernel, throwStatus } from "./kernel.ts";
 import { channelsLast } from "./memory-format.ts";
-import { narrowed } from "./narrowing.ts";
+import { narrowed, roundTo } from "./narrowing.ts";
 import { prepareOut } from "./out.ts";
 import { mayOverlap, requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { requireCast, resultType, resultType2, toFloating } from "./promotion.ts";
@@ -95,7 +95,22 @@ export function unary(p: Pointwise, a: Tensor, out?: Tensor, inplace = false): T
       return a;
     }
   }
-  return general(p, [a], out, inplace);
+  return (out === undefined ? alone(p, a) : null) ?? general(p, [a], out, inplace);
+}
+
+const refused = (p: Pointwise, d: DType): boolean => p.refuses?.some((r) => (r.dtypes & (1 << d.id)) !== 0) ?? false;
+
+/** One tensor in any layout and a fresh result, through the frame; null where dtypes or memory formats have a say. */
+function alone(p: Pointwise, a: Tensor): Tensor | null {
+  const d = a.dtype;
+  if (p.rule.compute(d) !== d || refused(p, d) || a._shape.length === 4) return null;
+  const r = emptyLike(a, p.rule.result(d));
+  if (!hasWork(r)) return r;
+  frame.begin(2, d.compute);
+  frame.operand(0, r._address(), r.dtype.id, r._shape, r._strides, 0);
+  frame.operand(1, a._address(), d.id, a._shape, a._strides, a._bits);
+  p.kernel.run(r._storage.device, p.name, d.scalarType);
+  return r;
 }
 
 /** `op(a, b)` with broadcasting and promotion. */
@@ -134,17 +149,22 @@ export function binary(p: Pointwise, a: Operand, b: Operand, out?: Tensor, inpla
 /** `tensor op number` where the number does not change the dtype; null when that is not so. */
 function withNumber(p: Pointwise, a: Tensor, b: Scalar, out: Tensor | undefined): Tensor | null {
   const d = a.dtype;
-  if (typeof b !== "number" || !plain(a, p.kernel) || a._storage.device !== CPU) return null;
+  if (typeof b !== "number" || !d.native || (p.kernel.fastMask & (1 << d.compute)) === 0) return null;
   const integral = Number.isSafeInteger(b) && !Object.is(b, -0);
   if (d.category !== 2 && !(d.category === 1 && integral)) return null;
   if (p.rule.compute(d) !== d) return null;
   const result = p.rule.result(d);
   if (out !== undefined && result !== d) return null;
-  const r = out ?? (p.numbersApart ? emptyLike(a, result) : emptyBeside(a, result));
-  if (a._numel === 0) return r;
   const k = p.kernel;
   const at = frame.scratchNative(0, d.compute, b);
-  if (at === 0) return null;
+  const quickly = plain(a, k) && a._storage.device === CPU;
+  if (at === 0 || (!quickly && (out !== undefined || refused(p, d)))) return null;
+  const r = out ?? (p.numbersApart ? emptyLike(a, result) : emptyBeside(a, result));
+  if (!hasWork(r)) return r;
+  if (!quickly) {
+    besideNumber(p, r, a, at);
+    return r;
+  }
   const status = (k.fast as Kernel["call"] & ((...n: number[]) => number))(
     d.compute | FastFlag.secondIsNumber,
     r._address(),
@@ -156,24 +176,38 @@ function withNumber(p: Pointwise, a: Tensor, b: Scalar, out: Tensor | undefined)
   return r;
 }
 
-/** `op(tensor, number, number)` where the numbers are values of the dtype; null when that is not so. */
-export function withNumbers(p: Pointwise, a: Tensor, b: number, c: number): Tensor | null {
+/**
+ * `op(tensor, number, number)` by a kernel that reads the numbers as attributes; null where they are no values of the
+ * dtype.
+ */
+export function withNumbers(p: Pointwise, a: Tensor, first: number, second: number): Tensor | null {
   const d = a.dtype;
-  const k = p.kernel;
-  if (k.fast === null || !plain(a, k) || a._storage.device !== CPU || !isValueOf(d, b) || !isValueOf(d, c)) return null;
-  const [low, high] = [frame.scratchNative(0, d.compute, b), frame.scratchNative(1, d.compute, c)];
-  if (low === 0 || high === 0) return null;
+  if (!isValueOf(d, first) || !isValueOf(d, second) || a._shape.length === 4 || refused(p, d)) return null;
   const r = emptyLike(a, d);
-  if (a._numel === 0) return r;
-  const code = d.compute | FastFlag.secondIsNumber | FastFlag.thirdIsNumber;
-  const status = (k.fast as (...args: number[]) => number)(code, r._address(), a._address(), low, high, a._numel);
-  if (status !== 0) throwStatus(status, p.name, k.path, d.scalarType);
+  if (!hasWork(r)) return r;
+  frame.begin(2, d.compute);
+  frame.operand(0, r._address(), d.id, r._shape, r._strides, 0);
+  frame.operand(1, a._address(), d.id, a._shape, a._strides, a._bits);
+  scalarAttr(0, roundTo(d, first));
+  scalarAttr(1, roundTo(d, second));
+  p.kernel.run(r._storage.device, p.name, d.scalarType);
   return r;
+}
+
+/** A tensor in any layout beside a number of its dtype that lies in the frame's scratch. */
+function besideNumber(p: Pointwise, r: Tensor, a: Tensor, number: number): void {
+  const d = a.dtype;
+  frame.begin(3, d.compute);
+  frame.operand(0, r._address(), r.dtype.id, r._shape, r._strides, 0);
+  frame.operand(1, a._address(), d.id, a._shape, a._strides, a._bits);
+  frame.broadcastOperand(2, number, d.id, NONE, NONE, a._shape.length, 0);
+  p.kernel.run(r._storage.device, p.name, d.scalarType);
 }
 
 function isValueOf(d: DType, x: number): boolean {
   if (d.category === 2) return !Number.isNaN(x);
-  return Number.isSafeInteger(x) && !Object.is(x, -0) && (d.itemsize === 8 || Math.abs(x) < 2 ** 31);
+  if (d.category !== 1 || !Number.isSafeInteger(x) || (x < 0 && !d.isSigned)) return false;
+  return d.itemsize === 8 || Math.abs(x) < 2 ** (8 * d.itemsize - 1);
 }
 
 /** Two tensors of one dtype, one of them a single element; null when that is not so. */

@@ -320,7 +320,9 @@ fn Compiled(comptime Body: type, comptime f: Form) type {
         fn run(p: Params, out: [*]u8, in: *const [3][*]const u8, n: usize) callconv(.c) void {
             var typed: Inputs(Body, f) = undefined;
             inline for (0..Body.arity) |k| typed[k] = @ptrCast(@alignCast(in[k]));
-            loop(Body, f, p, @ptrCast(@alignCast(out)), typed, n);
+            // A copy that the results cannot lie over: the compiler reads its numbers once, before the loop.
+            const attrs = p.attrs.*;
+            loop(Body, f, .{ .attrs = &attrs }, @ptrCast(@alignCast(out)), typed, n);
         }
     };
 }

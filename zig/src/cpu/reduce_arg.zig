@@ -141,7 +141,10 @@ const Job = struct {
             j.loop.extreme(&x, p, n);
             // The position is looked up only in blocks that improve on what was found before.
             if (at == first or j.loop.beats(&x, &best.value)) {
-                best = .{ .value = x, .index = @intCast(at + j.loop.find(p, n, &x)) };
+                const i = j.loop.find(p, n, &x);
+                best.index = @intCast(at + i);
+                // The element itself: of zeros with different signs the first one counts.
+                @memcpy(best.value[0..j.loop.size], p[i * j.loop.size ..][0..j.loop.size]);
                 if (j.loop.is_nan(&x)) return best;
             }
             at += n;

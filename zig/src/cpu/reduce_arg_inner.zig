@@ -1,4 +1,5 @@
 //! The loops that look for extremes and their positions, for one type each.
+const std = @import("std");
 const abi = @import("abi");
 const cfg = @import("cfg");
 const dt = @import("../core/dtype.zig");
@@ -35,6 +36,7 @@ fn Compiled(comptime largest: bool, comptime c: Compute) type {
     const lanes: usize = if (@sizeOf(T) == 8) @max(2, cfg.lanes / 2) else cfg.lanes;
     const V = @Vector(lanes, T);
     const VI = @Vector(lanes, I);
+    const Mask = std.meta.Int(.unsigned, lanes);
     const P = [*]align(1) const T;
 
     return struct {
@@ -107,9 +109,19 @@ fn Compiled(comptime largest: bool, comptime c: Compute) type {
 
         fn extreme(to: [*]u8, from: [*]const u8, n: usize) void {
             const p: P = @ptrCast(from);
-            const unroll = 4;
-            var i: usize = 0;
+            @as(*align(1) T, @ptrCast(to)).* = if (n < lanes) few(p, n) else many(p, n);
+        }
+
+        fn few(p: P, n: usize) T {
             var r = p[0];
+            for (p[1..n]) |x| r = better(r, x);
+            return r;
+        }
+
+        fn many(p: P, n: usize) T {
+            const unroll = 4;
+            var i: usize = lanes;
+            var r = get(p);
             if (n >= unroll * lanes) {
                 var acc: [unroll]V = undefined;
                 inline for (0..unroll) |u| acc[u] = get(p + u * lanes);
@@ -117,11 +129,23 @@ fn Compiled(comptime largest: bool, comptime c: Compute) type {
                 while (i + unroll * lanes <= n) : (i += unroll * lanes) {
                     inline for (0..unroll) |u| acc[u] = better(acc[u], get(p + i + u * lanes));
                 }
-                const all: [lanes]T = better(better(acc[0], acc[1]), better(acc[2], acc[3]));
-                for (all) |x| r = better(r, x);
+                r = better(better(acc[0], acc[1]), better(acc[2], acc[3]));
             }
-            while (i < n) : (i += 1) r = better(r, p[i]);
-            @as(*align(1) T, @ptrCast(to)).* = r;
+            while (i + lanes <= n) : (i += lanes) r = better(r, get(p + i));
+            // The last vector may take elements twice: an extreme does not mind.
+            if (i < n) r = better(r, get(p + n - lanes));
+            return across(r);
+        }
+
+        inline fn across(v: V) T {
+            var r = v;
+            comptime var distance = lanes / 2;
+            inline while (distance > 0) : (distance /= 2) {
+                comptime var from: [lanes]i32 = undefined;
+                inline for (&from, 0..) |*x, i| x.* = (i + distance) % lanes;
+                r = better(r, @shuffle(T, r, undefined, from));
+            }
+            return r[0];
         }
 
         fn find(from: [*]const u8, n: usize, value: [*]const u8) usize {
@@ -132,7 +156,8 @@ fn Compiled(comptime largest: bool, comptime c: Compute) type {
             const wanted: V = @splat(x);
             while (i + lanes <= n) : (i += lanes) {
                 const v = get(p + i);
-                if (@reduce(.Or, if (nan) v != v else v == wanted)) break;
+                const found: Mask = @bitCast(if (nan) v != v else v == wanted);
+                if (found != 0) return i + @ctz(found);
             }
             while (i + 1 < n) : (i += 1) {
                 if (if (nan) p[i] != p[i] else p[i] == x) break;

@@ -81,9 +81,8 @@ fn Lines(comptime K: type) type {
             walk.open(&j.plan.kept, 0, begin);
             const n = j.plan.reduced.total;
             if (n <= keys.few) {
-                var small: [keys.few]Pair = undefined;
                 for (begin..end) |_| {
-                    whole(j, &walk, small[0..n], small[0..0]);
+                    short(j, &walk, n);
                     walk.advance(1);
                 }
                 return;
@@ -107,6 +106,24 @@ fn Lines(comptime K: type) type {
         fn source(j: Job, walk: *const Walk, at: usize) [*]const u8 {
             const offset = j.plan.reduced.in[0] * @as(isize, @intCast(at));
             return element(j.src.data, walk.in + offset, dt.size_of(j.src.dtype));
+        }
+
+        /// Up to here a search for each place is quicker than the places of all.
+        const few_wanted = 8;
+
+        /// A short line: only positions are put in order.
+        fn short(j: Job, walk: *const Walk, n: usize) void {
+            var all: [keys.few]K align(64) = undefined;
+            j.read(&all, source(j, walk, 0), j.plan.reduced.in[0], n);
+            var order: [keys.few]u8 = undefined;
+            if (j.wanted <= few_wanted and j.wanted < n) {
+                keys.least(K, &all, n, order[0..j.wanted]);
+            } else {
+                var places: [keys.few]K align(64) = undefined;
+                keys.ranks(K, &all, n, &places);
+                for (places[0..n], 0..) |to, i| order[@intCast(to)] = @intCast(i);
+            }
+            write(j, walk, order[0..j.wanted]);
         }
 
         /// Sorts the line and writes as much of it as is wanted.
@@ -182,25 +199,30 @@ fn Lines(comptime K: type) type {
             return prefix;
         }
 
-        fn write(j: Job, walk: *const Walk, pairs: []const Pair) void {
+        /// Values and positions; `order` holds positions, or pairs with them.
+        fn write(j: Job, walk: *const Walk, order: anytype) void {
             switch (dt.size_of(j.src.dtype)) {
-                inline 1, 2, 4, 8 => |size| move(std.meta.Int(.unsigned, 8 * size), j, walk, pairs),
+                inline 1, 2, 4, 8 => |size| move(std.meta.Int(.unsigned, 8 * size), j, walk, order),
                 else => unreachable,
             }
             const step = j.plan.reduced.out[1][0];
-            for (pairs, 0..) |p, i| {
+            for (order, 0..) |p, i| {
                 const to = element(j.indices.data, walk.out[1] + step * @as(isize, @intCast(i)), 8);
-                @as(*align(1) i64, @ptrCast(to)).* = p.at;
+                @as(*align(1) i64, @ptrCast(to)).* = place_of(p);
             }
         }
 
-        fn move(comptime U: type, j: Job, walk: *const Walk, pairs: []const Pair) void {
+        fn move(comptime U: type, j: Job, walk: *const Walk, order: anytype) void {
             const step = j.plan.reduced.out[0][0];
-            for (pairs, 0..) |p, i| {
+            for (order, 0..) |p, i| {
                 const to = element(j.values.data, walk.out[0] + step * @as(isize, @intCast(i)), @sizeOf(U));
-                const from: *align(1) const U = @ptrCast(source(j, walk, p.at));
+                const from: *align(1) const U = @ptrCast(source(j, walk, place_of(p)));
                 @as(*align(1) U, @ptrCast(to)).* = from.*;
             }
+        }
+
+        inline fn place_of(p: anytype) u32 {
+            return if (@TypeOf(p) == u8) p else p.at;
         }
     };
 }

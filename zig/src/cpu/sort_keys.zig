@@ -103,28 +103,70 @@ fn insertion(comptime K: type, pairs: []Pair(K)) void {
 }
 
 fn by_rank(comptime K: type, pairs: []Pair(K)) void {
-    const lanes = 4 * @as(usize, cfg.lanes) / @sizeOf(K);
-    const V = @Vector(lanes, K);
-    const Mask = std.meta.Int(.unsigned, lanes);
-    var all: [few]K align(64) = @splat(std.math.maxInt(K));
+    var all: [few]K align(64) = @splat(0);
     var given: [few]Pair(K) = undefined;
     for (pairs, 0..) |p, i| {
         all[i] = p.key;
         given[i] = p;
     }
-    const groups = (pairs.len + lanes - 1) / lanes;
-    for (given[0..pairs.len], 0..) |p, i| {
-        const key: V = @splat(p.key);
-        var rank: usize = 0;
-        for (0..groups) |g| {
-            const others: V = all[g * lanes ..][0..lanes].*;
-            const less: Mask = @bitCast(others < key);
-            const same: Mask = @bitCast(others == key);
-            // Of equal keys those that stand before this one.
-            const before: u64 = if (i <= g * lanes) 0 else (@as(u64, 1) << @intCast(@min(63, i - g * lanes))) - 1;
-            rank += @popCount(less | (same & @as(Mask, @truncate(before))));
+    var places: [few]K align(64) = undefined;
+    ranks(K, &all, pairs.len, &places);
+    for (given[0..pairs.len], places[0..pairs.len]) |p, to| pairs[@intCast(to)] = p;
+}
+
+fn vector_lanes(comptime K: type) comptime_int {
+    return 4 * @as(comptime_int, cfg.lanes) / @sizeOf(K);
+}
+
+/// Where each of up to `few` keys stands in the sorted list; of equal keys the one that comes first stands first. The
+/// keys after `n` may be anything.
+pub fn ranks(comptime K: type, all: *align(64) const [few]K, n: usize, places: *align(64) [few]K) void {
+    const lanes = vector_lanes(K);
+    const V = @Vector(lanes, K);
+    const one: V = @splat(1);
+    const none: V = @splat(0);
+    const lane = std.simd.iota(K, lanes);
+    var first: usize = 0;
+    while (first < n) : (first += lanes) {
+        const keys: V = all[first..][0..lanes].*;
+        var rank = none;
+        for (all[0..first]) |k| rank += @select(K, @as(V, @splat(k)) <= keys, one, none);
+        const own = @min(lanes, n - first);
+        for (all[first..][0..own], 0..) |k, j| {
+            const other: V = @splat(k);
+            // Less by one where the other stands before: then an equal key counts as less.
+            const before = @select(K, lane > @as(V, @splat(@intCast(j))), one, none);
+            const equal = @select(K, other == keys, before, none);
+            rank += @select(K, other < keys, one, equal);
         }
-        pairs[rank] = p;
+        for (all[first + own .. @max(first + own, n)]) |k| rank += @select(K, @as(V, @splat(k)) < keys, one, none);
+        places[first..][0..lanes].* = rank;
+    }
+}
+
+/// The positions of the least of up to `few` keys, in order; of equal keys the first comes first.
+pub fn least(comptime K: type, all: *align(64) const [few]K, n: usize, order: []u8) void {
+    const lanes = vector_lanes(K);
+    const V = @Vector(lanes, K);
+    const Mask = std.meta.Int(.unsigned, lanes);
+    const greatest: V = @splat(std.math.maxInt(K));
+    var left = ~@as(u64, 0) >> @intCast(64 - n);
+    for (order) |*to| {
+        var low = greatest;
+        var first: usize = 0;
+        while (first < n) : (first += lanes) {
+            const there: @Vector(lanes, bool) = @bitCast(@as(Mask, @truncate(left >> @intCast(first))));
+            low = @min(low, @select(K, there, @as(V, all[first..][0..lanes].*), greatest));
+        }
+        const wanted: V = @splat(@reduce(.Min, low));
+        var equal: u64 = 0;
+        first = 0;
+        while (first < n) : (first += lanes) {
+            const same: Mask = @bitCast(@as(V, all[first..][0..lanes].*) == wanted);
+            equal |= @as(u64, same) << @intCast(first);
+        }
+        to.* = @intCast(@ctz(equal & left));
+        left &= ~(@as(u64, 1) << @intCast(to.*));
     }
 }
 

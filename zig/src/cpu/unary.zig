@@ -129,6 +129,18 @@ pub const relu = struct {
     }
 };
 
+/// Between two numbers, attributes 0 and 1, neither of them NaN; NaN stays.
+pub const clamp = struct {
+    pub const arity = 1;
+    pub const computes = pw.all_real;
+    pub inline fn apply(comptime c: Compute, p: Params, x: anytype) @TypeOf(x) {
+        const low = p.value(c, @TypeOf(x), 0);
+        const high = p.value(c, @TypeOf(x), 1);
+        const m = pw.select(x < low, low, x);
+        return pw.select(high < m, high, m);
+    }
+};
+
 pub const isnan = struct {
     pub const arity = 1;
     pub const computes = pw.inexact;
