@@ -40,6 +40,11 @@ function head(name: string): string {
   return `// ${text}\n// biome-ignore-all lint: generated\n`;
 }
 
+/** The text of every file that a model gives, by its name. */
+export function artefactsOf(model: Model): Record<string, string> {
+  return Object.fromEntries(Object.entries(GENERATORS).map(([name, emit]) => [name, head(name) + emit(model)]));
+}
+
 function main(args: string[]): number {
   const check = args.includes("--check");
   const wanted = args.filter((a) => !a.startsWith("--"));
@@ -68,4 +73,4 @@ function main(args: string[]): number {
   return problems.length > 0 ? 1 : 0;
 }
 
-process.exit(main(process.argv.slice(2)));
+if (import.meta.main) process.exit(main(process.argv.slice(2)));

@@ -1,5 +1,5 @@
 /** Reads gradient formulas: which names they use, so that what must be saved follows from the text. */
-import { Node, Project, SyntaxKind } from "ts-morph";
+import { Node, Project, type SourceFile, SyntaxKind } from "ts-morph";
 import { SchemaError } from "./literal.ts";
 import type { Arg, Model, Op } from "./load.ts";
 
@@ -30,6 +30,10 @@ export function formulasOf(op: Op, model: Model): Formula[] {
 
 function parse(op: Op, model: Model, key: string, text: string): Formula {
   const file = project.createSourceFile(`formula${counter++}.ts`, `(${text});`);
+  const refuse = (what: string): never => {
+    throw new SchemaError(op.where, `op "${op.key}": formula ${what}`);
+  };
+  if (!isExpression(file)) refuse(`"${text}" is no expression`);
   const uses = new Map<string, Use>();
   const results = new Set<number>();
   let usesNeeds = false;
@@ -43,12 +47,15 @@ function parse(op: Op, model: Model, key: string, text: string): Formula {
     const name = id.getText();
     if (name === "grad" || name === "grads" || GLOBALS.has(name)) continue;
     if (name === "needs") usesNeeds = true;
-    else if (/^result\d*$/.test(name)) results.add(Number(name.slice(6) || 0));
-    else if (args.has(name)) {
+    else if (/^result\d*$/.test(name)) {
+      const index = Number(name.slice(6) || 0);
+      if (index >= (op.results?.length ?? 1)) refuse(`uses "${name}", which is no result`);
+      results.add(index);
+    } else if (args.has(name)) {
       noteUse(uses, args.get(name) as Arg, parent);
     } else if (helpers.has(name)) {
       edits.push({ at: id.getStart(), length: name.length, text: `F.${name}` });
-    } else throw new SchemaError(op.where, `op "${op.key}": formula uses unknown name "${name}"`);
+    } else refuse(`uses unknown name "${name}"`);
   }
   let code = file.getFullText();
   for (const e of edits.sort((a, b) => b.at - a.at)) {
@@ -62,6 +69,12 @@ function parse(op: Op, model: Model, key: string, text: string): Formula {
     results: [...results],
     usesNeeds,
   };
+}
+
+/** One expression in parentheses, and nothing that the parser had to make up. */
+function isExpression(file: SourceFile): boolean {
+  const { parseDiagnostics } = file.compilerNode as unknown as { parseDiagnostics: readonly unknown[] };
+  return parseDiagnostics.length === 0 && file.getStatements().length === 1;
 }
 
 function noteUse(uses: Map<string, Use>, arg: Arg, parent: Node | undefined): void {

@@ -1,5 +1,12 @@
 /** Reads literal data out of TypeScript source, with file and line for every complaint. */
-import { type Expression, Node, type SourceFile } from "ts-morph";
+import {
+  type Expression,
+  type Identifier,
+  Node,
+  type ObjectLiteralExpression,
+  type SourceFile,
+  SyntaxKind,
+} from "ts-morph";
 
 /** A complaint about the schema, at a place. */
 export class SchemaError extends Error {
@@ -34,12 +41,16 @@ function evaluate(raw: Expression): Literal {
   if (Node.isTrueLiteral(node)) return true;
   if (Node.isFalseLiteral(node)) return false;
   if (Node.isNullLiteral(node)) return null;
-  if (Node.isPrefixUnaryExpression(node)) return -Number(evaluate(node.getOperand() as Expression));
+  if (Node.isPrefixUnaryExpression(node) && node.getOperatorToken() === SyntaxKind.MinusToken) {
+    const value = evaluate(node.getOperand());
+    if (typeof value === "number") return -value;
+  }
   if (Node.isArrayLiteralExpression(node)) return evaluateArray(node.getElements());
   if (Node.isObjectLiteralExpression(node)) return evaluateObject(node);
   if (Node.isIdentifier(node)) return evaluateConstant(node);
   if (Node.isBinaryExpression(node) && node.getOperatorToken().getText() === "+") {
-    return `${evaluate(node.getLeft())}${evaluate(node.getRight())}`;
+    const [left, right] = [evaluate(node.getLeft()), evaluate(node.getRight())];
+    if (typeof left === "string" && typeof right === "string") return left + right;
   }
   throw new SchemaError(node, `the schema holds literal data only, not ${node.getKindName()}`);
 }
@@ -53,10 +64,9 @@ function evaluateArray(elements: Expression[]): Literal[] {
   return out;
 }
 
-function evaluateObject(node: Node): { [key: string]: Literal } {
+function evaluateObject(node: ObjectLiteralExpression): { [key: string]: Literal } {
   const out: { [key: string]: Literal } = {};
   const own = new Set<string>();
-  if (!Node.isObjectLiteralExpression(node)) throw new SchemaError(node, "expected an object");
   for (const p of node.getProperties()) {
     if (Node.isPropertyAssignment(p)) {
       const name = p.getNameNode();
@@ -73,8 +83,7 @@ function evaluateObject(node: Node): { [key: string]: Literal } {
   return out;
 }
 
-function evaluateConstant(node: Node): Literal {
-  if (!Node.isIdentifier(node)) throw new SchemaError(node, "expected a constant");
+function evaluateConstant(node: Identifier): Literal {
   const local = node.getSourceFile().getVariableDeclaration(node.getText());
   const initializer = local?.getInitializer();
   if (initializer === undefined) throw new SchemaError(node, `unknown constant "${node.getText()}"`);

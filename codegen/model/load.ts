@@ -173,9 +173,12 @@ type Table = <T>(name: string) => T;
 /** Files of the schema that hold other tables. */
 const NO_OPERATORS = new Set(["abi.ts", "codes.ts", "texts.ts"]);
 
-export function loadModel(): Model {
+/** What the schema names and TypeScript has. */
+export type Code = Pick<Model, "formulaHelpers" | "arities">;
+
+/** The model of a folder with a schema; of the project's own, and its own code, unless others are given. */
+export function loadModel(schemaDir = join(ROOT, "codegen", "schema"), code?: Code): Model {
   const project = new Project({ skipAddingFilesFromTsConfig: true, skipFileDependencyResolution: true });
-  const schemaDir = join(ROOT, "codegen", "schema");
   const ops: Op[] = [];
   for (const name of readdirSync(schemaDir).sort()) {
     if (!name.endsWith(".ts") || NO_OPERATORS.has(name)) continue;
@@ -203,8 +206,7 @@ export function loadModel(): Model {
     codes: codes<CodesRow[]>("codes"),
     kernels: [...new Set(ops.flatMap((op) => op.kernels?.cpu ?? []))].sort(),
     fast: fastKernels(ops),
-    formulaHelpers: formulaHelpers(project),
-    arities: implementations(project),
+    ...(code ?? { formulaHelpers: formulaHelpers(project), arities: implementations(project) }),
   };
 }
 

@@ -1,6 +1,7 @@
 // Everything that the generator refuses in the schema, and what it derives for transforms.
 import { describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Project } from "ts-morph";
 import { emitOps } from "../../codegen/emit/ops.ts";
@@ -32,7 +33,11 @@ const op = { kind: "op", impl: "reduce.sum", kernels: undefined, promote: undefi
 
 const ENTRIES: readonly [changes: object, message: string][] = [
   [{ colour: "red" }, 'unknown field "colour"'],
+  [{ name: undefined }, '"undefined" lacks "name"'],
+  [{ kind: undefined }, '"thing" lacks "kind"'],
   [{ doc: undefined }, '"thing" lacks "doc"'],
+  [{ args: undefined }, '"thing" lacks "args"'],
+  [{ variants: undefined }, '"thing" lacks "variants"'],
   [{ grad: undefined }, '"thing" lacks "grad"'],
   [{ kind: "factory", impl: "factories.zeros" }, "a factory has no in-place form"],
   [{ kind: "view", impl: "views.t" }, "a view has no out form"],
@@ -98,6 +103,18 @@ test("a kernel has its refusals once", () => {
   expect(refusals([one])).toContain('thing: {"dtypes":3073,"kernel":"thing"');
   expect(() => refusals([one, one])).toThrow('kernel "thing" has its refusals already');
   expect(() => refusals([{ ...one, refuses: [{ dtypes: ["colour"], kernel: "a" }] }])).toThrow('no dtype is "colour"');
+});
+
+test("every file of a schema has a list of operators", () => {
+  const folder = mkdtempSync(join(tmpdir(), "zensor-schema-"));
+  try {
+    writeFileSync(join(folder, "ops.ts"), "export const ops = { glow: 1 };\n");
+    expect(() => loadModel(folder)).toThrow("ops.ts:1: `ops` must be an array");
+    writeFileSync(join(folder, "ops.ts"), "export const operators = [];\n");
+    expect(() => loadModel(folder)).toThrow('no exported constant "ops"');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 const emitting = (changes: object): (() => string) => {

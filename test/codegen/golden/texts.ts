@@ -1,0 +1,12 @@
+/** One text of each kind for the golden emits. */
+import type { TextSchema } from "../../../codegen/model/types.ts";
+
+export const texts = [
+  {
+    name: "tooDark",
+    error: "RuntimeError",
+    code: "dark",
+    text: "lamp {index} of `$" + "{all}` has sizes {sizes}, {index} again",
+  },
+  { name: "gettingDark", warning: "UserWarning", text: "it gets dark at {hour}" },
+] as const satisfies readonly TextSchema[];
