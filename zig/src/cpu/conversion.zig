@@ -34,7 +34,7 @@ const Job = struct {
         const in = j.space.strides[1][0];
         switch (j.way) {
             .load => {
-                convert.load_of(j.c, j.from.dtype)(to, from, in, n);
+                convert.load(j.c, j.from.dtype, to, from, in, n);
                 if (j.from.flags != 0) convert.flip_any(j.c, j.from.flags, to, n);
             },
             .store => convert.store_of(j.c, j.to.dtype)(@constCast(from), to, out, n),
@@ -47,7 +47,7 @@ const Job = struct {
                     const k: isize = @intCast(done);
                     const source = at_pointer(from, k * in, dt.size_of(j.from.dtype));
                     const target = at_pointer(to, k * out, dt.size_of(j.to.dtype));
-                    convert.load_of(j.c, j.from.dtype)(&buffer, source, in, some);
+                    convert.load(j.c, j.from.dtype, &buffer, source, in, some);
                     if (j.from.flags != j.to.flags) convert.flip_any(j.c, j.from.flags ^ j.to.flags, &buffer, some);
                     convert.store_of(j.c, j.to.dtype)(&buffer, target, out, some);
                     done += some;

@@ -8,6 +8,7 @@ const iter = @import("../core/iter.zig");
 const object = @import("object.zig");
 const panel = @import("panel.zig");
 const runs = @import("convert_run.zig");
+const strided = @import("strided.zig");
 
 const Compute = abi.Compute;
 const DType = abi.DType;
@@ -58,6 +59,25 @@ fn table(comptime make: anytype) Runs {
 
 pub fn load_of(c: Compute, d: DType) AnyRun {
     return any_loads[@intFromEnum(c)][@intFromEnum(d)];
+}
+
+/// `n` elements that are `stride` apart, in a compute type.
+pub fn load(c: Compute, d: DType, to: [*]u8, from: [*]const u8, stride: isize, n: usize) void {
+    const run = load_of(c, d);
+    const size = dt.size_of(d);
+    if (!strided.has_vectors(stride) or size > 8) return run(to, from, stride, n);
+    if (d == native_of(c)) return strided.read_any(size, to, from, stride, n);
+    // Brought together first, a part at a time: conversions of elements without gaps go by vectors.
+    var part: [256 * 8]u8 align(64) = undefined;
+    const width = dt.size_of(native_of(c));
+    const step: usize = @bitCast(stride * @as(isize, @intCast(size)));
+    var done: usize = 0;
+    while (done < n) {
+        const some = @min(256, n - done);
+        strided.read_any(size, &part, @ptrFromInt(@intFromPtr(from) +% step *% done), stride, some);
+        run(to + done * width, &part, 1, some);
+        done += some;
+    }
 }
 
 pub fn store_of(c: Compute, d: DType) AnyRun {
@@ -219,12 +239,11 @@ pub const Operand = struct {
                 else => unreachable,
             };
         }
-        const load = load_of(s.compute, s.view.dtype);
         const stride = s.cursor.space.strides[s.cursor.k][0];
         var done: usize = 0;
         while (done < n) {
             const run = s.cursor.run(n - done);
-            load(s.buffer + done * s.width, s.here(), stride, run);
+            load(s.compute, s.view.dtype, s.buffer + done * s.width, s.here(), stride, run);
             s.cursor.advance(run);
             done += run;
         }
@@ -240,20 +259,12 @@ pub const Operand = struct {
         while (done < n) {
             const run = s.cursor.run(n - done);
             const from: [*]align(1) const T = @ptrCast(s.here());
-            if (stride == 1) {
-                @memcpy(@as([*]u8, @ptrCast(out + done)), @as([*]const u8, @ptrCast(from))[0 .. run * @sizeOf(T)]);
-            } else if (stride == 0 and done + run + lanes <= block) {
+            if (stride == 0 and done + run + lanes <= block) {
                 // Whole vectors: what they write beyond the run is overwritten next.
                 const x: @Vector(lanes, T) = @splat(from[0]);
                 var i: usize = 0;
                 while (i < run) : (i += lanes) @as(*align(1) @Vector(lanes, T), @ptrCast(out + done + i)).* = x;
-            } else {
-                var at: isize = 0;
-                for (out[done..][0..run]) |*x| {
-                    x.* = @as(*align(1) const T, @ptrFromInt(address(from, at))).*;
-                    at += stride;
-                }
-            }
+            } else strided.read(T, out + done, from, stride, run);
             s.cursor.advance(run);
             done += run;
         }
@@ -323,6 +334,7 @@ pub fn copy_words(size: usize, to: struct { [*]u8, isize }, from: struct { [*]co
             const T = std.meta.Int(.unsigned, 8 * w);
             const out: [*]align(1) T = @ptrCast(to[0]);
             const in: [*]align(1) const T = @ptrCast(from[0]);
+            if (to[1] == 1) return strided.read(T, out, in, from[1], n);
             for (0..n) |i| {
                 const k: isize = @intCast(i);
                 const x = @as(*align(1) const T, @ptrFromInt(address(in, k * from[1]))).*;

@@ -1,11 +1,11 @@
 //! Copies between tensors of one dtype: by bytes, in tiles where one side is transposed.
 const std = @import("std");
 const abi = @import("abi");
-const cfg = @import("cfg");
 const fr = @import("../core/frame.zig");
 const iter = @import("../core/iter.zig");
 const dt = @import("../core/dtype.zig");
 const parallel = @import("../core/parallel.zig");
+const strided = @import("strided.zig");
 const tile = @import("tile.zig");
 
 const grain = 32768;
@@ -134,9 +134,8 @@ fn runs(comptime T: type, s: *const iter.Space, dst: usize, src: usize, begin: u
             const d: [*]align(1) T = @ptrCast(at(T, dst, to.offset));
             const x = at(T, src, from.offset).*;
             for (0..n) |i| d[i] = x;
-        } else if (ds == 1 and ss == -1) {
-            const last = from.offset - @as(isize, @intCast(n - 1));
-            reverse(T, @ptrCast(at(T, dst, to.offset)), @ptrCast(at(T, src, last)), n);
+        } else if (ds == 1) {
+            strided.read(T, @ptrCast(at(T, dst, to.offset)), @ptrCast(at(T, src, from.offset)), ss, n);
         } else {
             for (0..n) |i| {
                 const k: isize = @intCast(i);
@@ -147,16 +146,4 @@ fn runs(comptime T: type, s: *const iter.Space, dst: usize, src: usize, begin: u
         from.advance(n);
         done += n;
     }
-}
-
-/// `n` elements in the opposite order.
-fn reverse(comptime T: type, to: [*]align(1) T, from: [*]align(1) const T, n: usize) void {
-    const lanes = @max(2, 4 * cfg.lanes / @sizeOf(T));
-    const V = @Vector(lanes, T);
-    var i: usize = 0;
-    while (i + lanes <= n) : (i += lanes) {
-        const x = @as(*align(1) const V, @ptrCast(from + (n - i - lanes))).*;
-        @as(*align(1) V, @ptrCast(to + i)).* = std.simd.reverseOrder(x);
-    }
-    while (i < n) : (i += 1) to[i] = from[n - 1 - i];
 }

@@ -14,6 +14,8 @@ const iter = @import("../core/iter.zig");
 const parallel = @import("../core/parallel.zig");
 
 const grain = 16384;
+/// Bytes of a line that the processor's nearest cache holds.
+const most_fetched = 32 << 10;
 const first_index = 3;
 const none = std.math.maxInt(usize);
 
@@ -220,6 +222,7 @@ fn Reader(comptime T: type) type {
             const x = &c.indices.list[0];
             if (c.indices.len == 1 and !x.narrow and w.step[2] == 1 and !c.indices.wrap) {
                 const line: Line(T) = .of(c, w, x);
+                if (w.step[1] == 0) line.fetch(n, x.stride);
                 const done = if (w.step[0] == 1 and w.step[1] == 0 and x.stride == 1)
                     line.read(n, 1, 0, 1)
                 else
@@ -259,6 +262,15 @@ fn Line(comptime T: type) type {
                 .dense = @intFromPtr(at_element(T, c.dense, w.dense.offset)),
                 .indexed = @intFromPtr(at_element(T, c.indexed, w.indexed.offset)),
             };
+        }
+
+        /// Asks for a short line whose elements are about to be read in any order: in its own order it comes sooner.
+        inline fn fetch(line: Line(T), n: usize, stride: i64) void {
+            const step: usize = @intCast(@abs(stride) * @sizeOf(T));
+            const span = @as(usize, @intCast(line.size)) * step;
+            if (stride <= 1 or span > most_fetched or span / 64 > n) return;
+            var at: usize = 0;
+            while (at < span) : (at += 64) @prefetch(@as([*]const u8, @ptrFromInt(line.indexed + at)), .{});
         }
 
         /// How many elements were read before an index that lies outside.

@@ -122,7 +122,7 @@ const Job = struct {
         const from = element(j.src.data, at, dt.size_of(j.src.dtype));
         const c = j.loop.compute;
         if (stride == 1 and convert.is_native(&j.src, convert.native_of(c))) return from;
-        convert.load_of(c, j.src.dtype)(buffer, from, stride, n);
+        convert.load(c, j.src.dtype, buffer, from, stride, n);
         if (j.src.flags != 0) convert.flip_any(c, j.src.flags, buffer, n);
         return buffer;
     }

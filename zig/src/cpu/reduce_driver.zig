@@ -186,7 +186,7 @@ const Job = struct {
         if (loop.dtype != convert.native_of(loop.compute)) {
             return convert.copy_words(j.size, .{ to, 1 }, .{ from, stride }, n);
         }
-        convert.load_of(loop.compute, j.src.dtype)(to, from, stride, n);
+        convert.load(loop.compute, j.src.dtype, to, from, stride, n);
     }
 
     fn gather(j: *const Job, buffer: [*]u8, walk: *Walk, base: isize, stride: isize, wanted: usize) usize {

@@ -1,5 +1,6 @@
 //! Running sums and products along one dimension. Operand 0 receives, operand 1 is read (it may be the same memory);
-//! attribute 0: the dimension. Each line is one chain of operations, so four lines run side by side.
+//! attribute 0: the dimension. Each line is one chain of operations, so four lines run side by side. Integers may be
+//! taken in any order: their lines go by vectors, one at a time.
 const std = @import("std");
 const abi = @import("abi");
 const cfg = @import("cfg");
@@ -37,7 +38,9 @@ const Loop = struct {
     start: u128,
     /// Goes on with `side_by_side` lines, or one, from their totals; what they hold becomes the results.
     lines: *const fn (totals: [*]u8, lines: *const Rows, n: usize) void,
-    line: *const fn (total: [*]u8, line: [*]u8, n: usize) void,
+    line: *const fn (total: [*]u8, to: [*]u8, from: [*]const u8, n: usize) void,
+    /// One line alone is as quick as several.
+    alone: bool,
     /// The next row of many lines: totals[i] = totals[i] op row[i].
     row: *const fn (totals: [*]u8, row: [*]const u8, n: usize) void,
 };
@@ -59,6 +62,7 @@ fn Compiled(comptime c: Compute, comptime product: bool) type {
     const V = if (lanes == 1) T else @Vector(lanes, T);
     const P = [*]align(1) T;
     const Q = [*]align(1) const T;
+    const vectors = lanes > 1 and @typeInfo(T) == .int;
     return struct {
         const loop: Loop = .{
             .compute = c,
@@ -70,6 +74,7 @@ fn Compiled(comptime c: Compute, comptime product: bool) type {
             },
             .lines = lines,
             .line = line,
+            .alone = vectors,
             .row = row,
         };
 
@@ -98,13 +103,38 @@ fn Compiled(comptime c: Compute, comptime product: bool) type {
             inline for (0..side_by_side) |k| totals[k] = t[k];
         }
 
-        fn line(total: [*]u8, elements: [*]u8, n: usize) void {
+        fn line(total: [*]u8, to: [*]u8, from: [*]const u8, n: usize) void {
+            const out: P = @ptrCast(to);
+            const in: Q = @ptrCast(from);
             var t = @as(P, @ptrCast(total))[0];
-            for (@as(P, @ptrCast(elements))[0..n]) |*x| {
-                t = step(t, x.*);
-                x.* = t;
+            var i: usize = 0;
+            if (vectors) {
+                var before: V = @splat(t);
+                while (i + lanes <= n) : (i += lanes) {
+                    const x = step(within(@as(*align(1) const V, @ptrCast(in + i)).*), before);
+                    @as(*align(1) V, @ptrCast(out + i)).* = x;
+                    before = @splat(x[lanes - 1]);
+                }
+                t = before[0];
+            }
+            while (i < n) : (i += 1) {
+                t = step(t, in[i]);
+                out[i] = t;
             }
             @as(P, @ptrCast(total))[0] = t;
+        }
+
+        /// The running totals of one vector: of neighbours first, then over ever longer distances.
+        inline fn within(given: V) V {
+            const neutral: V = @splat(if (product) 1 else 0);
+            var x = given;
+            comptime var distance = 1;
+            inline while (distance < lanes) : (distance *= 2) {
+                comptime var from: [lanes]i32 = undefined;
+                inline for (&from, 0..) |*k, i| k.* = if (i < distance) ~@as(i32, 0) else i - distance;
+                x = step(x, @shuffle(T, x, neutral, from));
+            }
+            return x;
         }
 
         fn row(all: [*]u8, elements: [*]const u8, n: usize) void {
@@ -150,16 +180,16 @@ const Job = struct {
                 t += 1;
                 continue;
             }
-            const some = if (end - t < side_by_side) 1 else @as(usize, side_by_side);
+            const some = if (end - t < side_by_side or j.loop.alone) 1 else @as(usize, side_by_side);
             for (1..some) |k| _ = j.plan.place(t + k, &walks[k]);
-            j.lines(walks[0..some]);
+            if (some == 1) j.line(&walks[0]) else j.lines(&walks);
             t += some;
         }
     }
 
     fn read(j: *const Job, buffer: [*]u8, at: isize, stride: isize, n: usize) void {
         const c = j.loop.compute;
-        convert.load_of(c, j.src.dtype)(buffer, element(j.src.data, at, dt.size_of(j.src.dtype)), stride, n);
+        convert.load(c, j.src.dtype, buffer, element(j.src.data, at, dt.size_of(j.src.dtype)), stride, n);
         if (j.src.flags != 0) convert.flip_any(c, j.src.flags, buffer, n);
     }
 
@@ -168,7 +198,29 @@ const Job = struct {
         convert.store_of(j.loop.compute, j.dst.dtype)(buffer, to, stride, n);
     }
 
-    fn lines(j: *const Job, walks: []const Walk) void {
+    /// From memory to memory where it holds what the loop takes.
+    fn line(j: *const Job, walk: *const Walk) void {
+        const in = j.plan.reduced.in[0];
+        const out = j.plan.reduced.out[0][0];
+        const native = convert.native_of(j.loop.compute);
+        const reads = in == 1 and convert.is_native(&j.src, native);
+        const writes = out == 1 and convert.is_native(&j.dst, native);
+        var buffer: [block * convert.widest]u8 align(64) = undefined;
+        var total: [convert.widest]u8 align(16) = @bitCast(j.loop.start);
+        var at: usize = 0;
+        while (at < j.plan.reduced.total) {
+            const n = @min(block, j.plan.reduced.total - at);
+            const k: isize = @intCast(at);
+            if (!reads) j.read(&buffer, walk.in + k * in, in, n);
+            const from = if (reads) element(j.src.data, walk.in + k * in, j.loop.size) else &buffer;
+            const to = if (writes) element(j.dst.data, walk.out[0] + k * out, j.loop.size) else &buffer;
+            j.loop.line(&total, to, from, n);
+            if (!writes) j.write(&buffer, walk.out[0] + k * out, out, n);
+            at += n;
+        }
+    }
+
+    fn lines(j: *const Job, walks: *const [side_by_side]Walk) void {
         const in = j.plan.reduced.in[0];
         const out = j.plan.reduced.out[0][0];
         const size = j.loop.size;
@@ -183,11 +235,9 @@ const Job = struct {
         while (at < j.plan.reduced.total) {
             const n = @min(block, j.plan.reduced.total - at);
             const k: isize = @intCast(at);
-            for (walks, rows[0..walks.len]) |*w, r| j.read(r, w.in + k * in, in, n);
-            if (walks.len == side_by_side) {
-                j.loop.lines(&totals, &rows, n);
-            } else for (rows[0..walks.len], 0..) |r, i| j.loop.line(@as([*]u8, &totals) + i * size, r, n);
-            for (walks, rows[0..walks.len]) |*w, r| j.write(r, w.out[0] + k * out, out, n);
+            for (walks, rows) |*w, r| j.read(r, w.in + k * in, in, n);
+            j.loop.lines(&totals, &rows, n);
+            for (walks, rows) |*w, r| j.write(r, w.out[0] + k * out, out, n);
             at += n;
         }
     }
