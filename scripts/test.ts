@@ -1,6 +1,7 @@
 // The test driver: runs every check of the repository in order and ends with one line of totals.
 // `bun scripts/test.ts [step...]` runs some of the steps; each test and each other step counts one.
 
+import { reportMetrics } from "./metrics.ts";
 import { type Outcome, STEPS, type Step } from "./test-steps.ts";
 
 const MAX_SHOWN_LINES = 400;
@@ -41,13 +42,17 @@ async function main(names: string[]): Promise<number> {
     return 2;
   }
   const sum: Outcome = { passed: 0, failed: 0, skipped: 0, output: "" };
+  let buildNote: string | undefined;
   for (const step of STEPS) {
     if (names.length > 0 && !names.includes(step.name)) continue;
     const outcome = await runStep(step);
+    if (step.name === "build") buildNote = outcome.note;
     sum.passed += outcome.passed;
     sum.failed += outcome.failed;
     sum.skipped += outcome.skipped;
   }
+  // Figures of some steps alone would be figures of nothing.
+  if (names.length === 0) console.log(await reportMetrics(sum.passed + sum.failed + sum.skipped, buildNote));
   console.log(totals(sum));
   return sum.failed > 0 ? 1 : 0;
 }

@@ -1,4 +1,5 @@
 /** Calls of the same operator together, and their table as torch prints it. */
+import { checkOptions } from "../tensor/checks.ts";
 import { TypeError } from "../tensor/errors.ts";
 import type { ProfilerEvent } from "./recorder.ts";
 
@@ -127,6 +128,7 @@ export class Averages {
    * @torch torch.autograd.profiler_util.EventList.table
    */
   table(options: TableOptions = {}): string {
+    checkOptions("table", "sortBy:string rowLimit:int maxNameColumnWidth:int maxShapesColumnWidth:int", options);
     if (this.rows.length === 0) return "";
     const rows = this.sorted(options.sortBy).slice(0, options.rowLimit ?? 100);
     const nameWidth = options.maxNameColumnWidth ?? 55;

@@ -1,5 +1,5 @@
 /** The namespace `profiler`: which operators a piece of code calls, how long they take, and the bytes they make. */
-import { TypeError } from "../tensor/errors.ts";
+import { checkCall, checkOptions } from "../tensor/checks.ts";
 import { requireSync } from "../tensor/modes.ts";
 import { type Averages, averagesOf } from "./averages.ts";
 import type { ProfilerEvent } from "./recorder.ts";
@@ -16,8 +16,6 @@ export interface ProfileOptions {
   /** The bytes of memory that each call's results bring. */
   profileMemory?: boolean;
 }
-
-const KNOWN = ["recordShapes", "profileMemory"];
 
 /** What a profiled function did. */
 export class Profile<R> {
@@ -40,6 +38,7 @@ export class Profile<R> {
    * @torch torch.profiler.profile.key_averages
    */
   keyAverages(options: { groupByInputShape?: boolean } = {}): Averages {
+    checkOptions("keyAverages", "groupByInputShape:bool", options);
     return averagesOf(this.events, options.groupByInputShape === true, this.options.profileMemory === true);
   }
 
@@ -49,6 +48,7 @@ export class Profile<R> {
    * @torch torch.profiler.profile.export_chrome_trace
    */
   exportChromeTrace(path: string): void {
+    checkCall("exportChromeTrace", "path:string", [path]);
     writeTrace(path, this.events);
   }
 }
@@ -67,10 +67,7 @@ export class Profile<R> {
  */
 export function profile<R>(body: () => R, options: ProfileOptions = {}): Profile<R> {
   requireSync(body, "profile");
-  for (const key of Object.keys(options)) {
-    if (!KNOWN.includes(key))
-      throw new TypeError(`profile() got an unexpected keyword argument '${key}'`, { op: "profile" });
-  }
+  checkOptions("profile", "recordShapes:bool profileMemory:bool", options);
   const recorder = new Recorder(options.recordShapes === true, options.profileMemory === true);
   const result = recorder.record(body);
   return new Profile(result, recorder.events, options);
@@ -85,6 +82,7 @@ export function profile<R>(body: () => R, options: ProfileOptions = {}): Profile
  * @torch torch.profiler.record_function
  */
 export function recordFunction<R>(name: string, body: () => R): R {
+  checkCall("recordFunction", "name:string body:fn", [name, body]);
   requireSync(body, "recordFunction");
   return Recorder.current === null ? body() : Recorder.current.named(name, body);
 }

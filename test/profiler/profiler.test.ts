@@ -84,6 +84,19 @@ test("an error ends the recording, and nobody records afterwards", () => {
   expect((first as typeof x).tolist()).toEqual([2, 2]);
   expect(() => profiler.profile(async () => {})).toThrow("not async");
   expect(() => profiler.profile(() => 1, { shapes: true } as never)).toThrow("unexpected keyword argument 'shapes'");
+  const refused = (what: () => unknown, message: string) => expect(what).toThrow(message);
+  refused(
+    () => profiler.profile(() => 1, { recordShapes: 1 } as never),
+    "argument 'recordShapes' must be bool, not int",
+  );
+  refused(() => profiler.profile(() => 1, 5 as never), "profile() takes a trailing options object, not int");
+  const found = profiler.profile(() => ones(2));
+  refused(() => found.keyAverages({ byShape: true } as never), "unexpected keyword argument 'byShape'");
+  refused(() => found.keyAverages().table({ rowLimit: "5" } as never), "argument 'rowLimit' must be int, not str");
+  refused(() => found.keyAverages().table({ rows: 5 } as never), "unexpected keyword argument 'rows'");
+  refused(() => found.exportChromeTrace(5 as never), "argument 'path' must be str, not int");
+  refused(() => profiler.recordFunction(5 as never, () => 1), "argument 'name' must be str, not int");
+  expect(profiler.profile(() => 3, { recordShapes: undefined }).result).toBe(3);
 });
 
 test("profiles inside of profiles both see", () => {
