@@ -129,7 +129,7 @@ fn runs(comptime T: type, s: *const iter.Space, dst: usize, src: usize, begin: u
             const o: [*]align(1) const T = @ptrCast(at(T, src, from.offset));
             if (n < 16) {
                 for (0..n) |i| d[i] = o[i];
-            } else @memmove(d[0..n], o[0..n]);
+            } else strided.copy(@ptrCast(d), @ptrCast(o), n * @sizeOf(T));
         } else if (ds == 1 and ss == 0) {
             const d: [*]align(1) T = @ptrCast(at(T, dst, to.offset));
             const x = at(T, src, from.offset).*;

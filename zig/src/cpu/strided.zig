@@ -8,10 +8,33 @@ pub inline fn has_vectors(stride: isize) bool {
     return stride == 2 or stride == -1 or stride == -2;
 }
 
+/// Runs up to this many bytes are copied by vectors here: the C library takes those of a few kilobytes by an
+/// instruction that is slow to begin with.
+const most_by_vectors = 64 << 10;
+
+/// Bytes without gaps; the two runs may overlap.
+pub fn copy(to: [*]u8, from: [*]const u8, n: usize) void {
+    const apart = @intFromPtr(to) -% @intFromPtr(from);
+    const V = @Vector(4 * @as(usize, cfg.lanes), u8);
+    const size = @sizeOf(V);
+    if (n < size or n > most_by_vectors or apart < n or 0 -% apart < n) return @memmove(to[0..n], from[0..n]);
+    var i: usize = 0;
+    while (i + 4 * size <= n) : (i += 4 * size) {
+        var parts: [4]V = undefined;
+        inline for (&parts, 0..) |*x, k| x.* = @as(*align(1) const V, @ptrCast(from + i + k * size)).*;
+        inline for (parts, 0..) |x, k| @as(*align(1) V, @ptrCast(to + i + k * size)).* = x;
+    }
+    while (i + size <= n) : (i += size) {
+        @as(*align(1) V, @ptrCast(to + i)).* = @as(*align(1) const V, @ptrCast(from + i)).*;
+    }
+    // The last vector may write some bytes twice.
+    @as(*align(1) V, @ptrCast(to + n - size)).* = @as(*align(1) const V, @ptrCast(from + n - size)).*;
+}
+
 /// `n` elements that are `stride` apart, to places without gaps.
 pub inline fn read(comptime T: type, to: [*]align(1) T, from: [*]align(1) const T, stride: isize, n: usize) void {
     var i: usize = switch (stride) {
-        1 => return @memcpy(to[0..n], from[0..n]),
+        1 => return copy(@ptrCast(to), @ptrCast(from), n * @sizeOf(T)),
         2 => vectors(T, 2, to, from, n),
         -1 => vectors(T, -1, to, from, n),
         -2 => vectors(T, -2, to, from, n),
