@@ -1,12 +1,14 @@
-/** generated/texts.ts: one function for each text of codegen/schema/texts.ts; generated/ERRORS.md lists them. */
+/** generated/texts.ts: one function for each text of codegen/schema/texts/; generated/ERRORS.md lists them. */
 import type { Model } from "../model/load.ts";
 import type { TextSchema } from "../model/types.ts";
 
 const placeholders = (t: TextSchema): string[] => [...new Set([...t.text.matchAll(/\{(\w+)\}/g)].map((m) => m[1]!))];
+const isOp = (t: TextSchema, name: string): boolean => name === "op" && t.error !== undefined;
 
 function template(t: TextSchema): string {
-  const escaped = t.text.replace(/[`\\]|\$(?=\{)/g, "\\$&");
-  return `\`${escaped.replace(/\{(\w+)\}/g, (_, name: string) => `\${part(${name})}`)}\``;
+  const escaped = t.text.replace(/[`\\]|\$(?=\{)/g, "\\$&").replaceAll("\n", "\\n");
+  const value = (name: string): string => (isOp(t, name) ? name : `part(${name})`);
+  return `\`${escaped.replace(/\{(\w+)\}/g, (_, name: string) => `\${${value(name)}}`)}\``;
 }
 
 export function emitTexts(model: Model): string {
@@ -18,11 +20,13 @@ export function emitTexts(model: Model): string {
     "/** What a text may show: lists as torch writes them. */",
     "export type Part = string | number | bigint | readonly number[];",
     "",
-    'const part = (x: Part): string => (typeof x === "object" ? listText(x) : String(x));',
+    "// What the types promise may be wrong: such values are shown in errors most of all.",
+    "const part = (x: Part): string => (Array.isArray(x) ? listText(x) : String(x));",
   ];
   for (const t of model.texts) {
-    const parts = placeholders(t).map((name) => `${name}: Part`);
-    out.push("", `/** ${t.text} */`);
+    const names = placeholders(t);
+    const parts = names.filter((name) => !isOp(t, name)).map((name) => `${name}: Part`);
+    out.push("", `/** ${t.text.replaceAll("\n", " ")} */`);
     if (t.error === undefined) {
       out.push(
         `export function ${t.name}(${parts.join(", ")}): void {`,
@@ -31,7 +35,7 @@ export function emitTexts(model: Model): string {
       );
       continue;
     }
-    const signature = ["op: string | undefined", ...parts].join(", ");
+    const signature = [names.includes("op") ? "op: string" : "op: string | undefined", ...parts].join(", ");
     out.push(
       `export function ${t.name}(${signature}): ${t.error} {`,
       `  return new ${t.error}(${template(t)}, { op, code: "${t.code}" });`,
@@ -44,7 +48,9 @@ export function emitTexts(model: Model): string {
 export function emitErrorList(model: Model): string {
   const out = ["# Errors and warnings", "", "| class | code | text |", "| --- | --- | --- |"];
   for (const t of model.texts) {
-    out.push(`| ${t.error ?? t.warning} | ${t.code ?? ""} | ${t.text.replace(/\|/g, "\\|")} |`);
+    out.push(
+      `| ${t.error ?? t.warning} | ${t.code ?? ""} | ${t.text.replace(/\|/g, "\\|").replaceAll("\n", "<br>")} |`,
+    );
   }
   return `${out.join("\n")}\n`;
 }

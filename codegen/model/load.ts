@@ -171,7 +171,7 @@ function implementations(project: Project): Map<string, number> {
 type Table = <T>(name: string) => T;
 
 /** Files of the schema that hold other tables. */
-const NO_OPERATORS = new Set(["abi.ts", "codes.ts", "texts.ts"]);
+const NO_OPERATORS = new Set(["abi.ts", "codes.ts"]);
 
 /** What the schema names and TypeScript has. */
 export type Code = Pick<Model, "formulaHelpers" | "arities">;
@@ -190,13 +190,13 @@ export function loadModel(schemaDir = join(ROOT, "codegen", "schema"), code?: Co
     rows.forEach((row, i) => ops.push(toOp(row, unwrap(places[i] as never), name.replace(/\.ts$/, ""))));
   }
   checkUnique(ops);
-  const [abi, codes, texts] = ["abi.ts", "codes.ts", "texts.ts"].map((name) => {
+  const [abi, codes] = ["abi.ts", "codes.ts"].map((name) => {
     const file = project.addSourceFileAtPath(join(schemaDir, name));
     return <T>(table: string): T => exportedLiteral(file, table).value as unknown as T & Literal;
-  }) as [Table, Table, Table];
+  }) as [Table, Table];
   return {
     ops,
-    texts: texts<TextSchema[]>("texts"),
+    texts: readTexts(project, join(schemaDir, "texts")),
     dtypes: abi<DTypeRow[]>("dtypes"),
     computes: abi<string[]>("computes"),
     statuses: abi<StatusRow[]>("statuses"),
@@ -208,6 +208,26 @@ export function loadModel(schemaDir = join(ROOT, "codegen", "schema"), code?: Co
     fast: fastKernels(ops),
     ...(code ?? { formulaHelpers: formulaHelpers(project), arities: implementations(project) }),
   };
+}
+
+/** The texts of all families. One name has one text, and one error one name. */
+export function readTexts(project: Project, folder: string): TextSchema[] {
+  const names = new Set<string>();
+  const errors = new Map<string, string>();
+  const all: TextSchema[] = [];
+  for (const file of readdirSync(folder).sort()) {
+    const { value, node } = exportedLiteral(project.addSourceFileAtPath(join(folder, file)), "texts");
+    for (const text of value as unknown as TextSchema[]) {
+      if (names.has(text.name)) throw new SchemaError(node, `text "${text.name}" is declared twice`);
+      names.add(text.name);
+      const error = JSON.stringify([text.error ?? text.warning, text.code, text.text.replace(/\{\w+\}/g, "{}")]);
+      const other = errors.get(error);
+      if (other !== undefined) throw new SchemaError(node, `"${text.name}" says the same as "${other}"`);
+      errors.set(error, text.name);
+      all.push(text);
+    }
+  }
+  return all;
 }
 
 /** Operands of the pointwise families; a number counts as one. */

@@ -170,7 +170,7 @@ export interface OpSchema {
   readonly throws?: readonly string[];
 }
 
-/** The text of an error or a warning, with `{name}` for values. */
+/** The text of an error or a warning, with `{name}` for values; `{op}` is the operator that the error carries. */
 export interface TextSchema {
   /** Name of the function that makes it. */
   readonly name: string;
@@ -180,6 +180,8 @@ export interface TextSchema {
     | "IndexError"
     | "NotImplementedError"
     | "OutOfMemoryError"
+    | "DisposedError"
+    | "RangeError"
     | "TypeError"
     | "ValueError";
   /** What `code` the error carries. */

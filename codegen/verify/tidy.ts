@@ -1,6 +1,7 @@
 // The house rules as a program: sizes, names, heads, words that do not belong here, generated files, lockfiles.
 
 import { posix } from "node:path";
+import { checkErrorTexts } from "./error-texts.ts";
 import { tsFunctions, zigFunctions } from "./functions.ts";
 import { fileSize, listFiles, readText, report, repositoryRoot, type Violation } from "./source-files.ts";
 
@@ -71,7 +72,7 @@ function checkCode(file: string, text: string, lines: readonly string[]): Violat
     if (line.length <= MAX_COLUMNS || [...line].length <= MAX_COLUMNS) return;
     if (!/^\W*\S+$/.test(line)) add(index + 1, `${[...line].length} columns, at most ${MAX_COLUMNS}: break the line`);
   });
-  return [...found, ...checkFunctions(file, text)];
+  return [...found, ...checkErrorTexts(file, lines), ...checkFunctions(file, text)];
 }
 
 /** Rules for every text, whoever wrote it. */

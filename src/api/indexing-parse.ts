@@ -1,6 +1,7 @@
 /** Slices, and indices written as text: "1:3", "::2", "...", "0, 1:". */
+
+import * as texts from "../../generated/texts.ts";
 import { Float, Int } from "../tensor/complex.ts";
-import { IndexError, TypeError, ValueError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
 type Bound = number | bigint | Int | Tensor | null | undefined;
@@ -14,8 +15,8 @@ export class Slice {
     this.start = boundOf(start);
     this.stop = boundOf(stop);
     this.step = boundOf(step);
-    if (this.step === 0) throw new ValueError("slice step cannot be zero");
-    if (this.step !== null && this.step < 0) throw new ValueError("step must be greater than zero");
+    if (this.step === 0) throw texts.zeroSliceStep(undefined);
+    if (this.step !== null && this.step < 0) throw texts.sliceStepNotPositive(undefined);
   }
   /** True when it names every position of any dimension. */
   get isFull(): boolean {
@@ -37,16 +38,12 @@ function boundOf(x: Bound): number | null {
         : typeof x === "symbol"
           ? Number.NaN
           : Number(x);
-  if (!Number.isInteger(n)) {
-    throw new TypeError("slice indices must be integers or None or have an __index__ method");
-  }
+  if (!Number.isInteger(n)) throw texts.badSliceBound(undefined);
   return n;
 }
 
 function wholeOf(t: Tensor): number {
-  if (t._numel !== 1 || t.dtype.category > 1) {
-    throw new TypeError("only integer tensors of a single element can be converted to an index");
-  }
+  if (t._numel !== 1 || t.dtype.category > 1) throw texts.notAnIndexTensor(undefined);
   return Number(t.item());
 }
 
@@ -83,7 +80,7 @@ function number(text: string, all: string): number | null {
 
 function fail(text: string): never {
   const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
-  throw new IndexError(`cannot read "${shown}" as an index: write numbers, slices such as "1:3" or "::2", or "..."`);
+  throw texts.unreadableIndex(undefined, shown);
 }
 
 function parsePart(part: string, all: string): TextPart {

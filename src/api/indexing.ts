@@ -1,6 +1,7 @@
 /** Python's `x[...]` and `x[...] = v`: `at` and `setAt`. */
 import { where } from "../../generated/functional.ts";
 import * as O from "../../generated/ops.ts";
+import * as texts from "../../generated/texts.ts";
 import { empty } from "../dispatch/allocate.ts";
 import * as copy from "../dispatch/copy.ts";
 import { checkFits } from "../dispatch/fits.ts";
@@ -10,7 +11,7 @@ import { attention } from "../dispatch/seam.ts";
 import * as views from "../dispatch/views.ts";
 import { Complex, Int, isScalar, type Scalar, scalarValue } from "../tensor/complex.ts";
 import { bool, int64, uint8 } from "../tensor/dtype.ts";
-import { IndexError, TypeError, warn } from "../tensor/errors.ts";
+import { warn } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { ELLIPSIS, indexTypeName, parseIndex, Slice, type TextPart } from "./indexing-parse.ts";
@@ -50,22 +51,12 @@ function place(i: number, n: number): number {
 
 function badPlace(t: Tensor | null, i: number, dim: number, n: number): never {
   if (!Number.isInteger(i)) badIndex(i);
-  if (t !== null && t._shape.length === 0) {
-    throw new IndexError(
-      "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a " +
-        "0-dim tensor to a number",
-      { op: "at" },
-    );
-  }
-  throw new IndexError(`index ${i} is out of bounds for dimension ${dim} with size ${n}`, { op: "at" });
+  if (t !== null && t._shape.length === 0) throw texts.indexOfScalar("at");
+  throw texts.indexOutOfBounds("at", i, dim, n);
 }
 
 function badIndex(x: unknown): never {
-  throw new IndexError(
-    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got " +
-      `${indexTypeName(x)})`,
-    { op: "at" },
-  );
+  throw texts.badIndexType("at", indexTypeName(x));
 }
 
 /** `x[i]`: the hot path of loops over rows. */
@@ -90,7 +81,7 @@ function isWhole(s: Slice, n: number): boolean {
 
 /** `x[a:b]` */
 function sliceFirst(t: Tensor, s: Slice): Tensor {
-  if (t._shape.length === 0) throw new IndexError("slice() cannot be applied to a 0-dim tensor.", { op: "at" });
+  if (t._shape.length === 0) throw texts.rowsOfScalar("at");
   const shape = t._shape.slice();
   const n = shape[0] as number;
   const from = s.start === null ? 0 : clampTo(s.start, n);
@@ -213,7 +204,7 @@ class Walk {
     const rank = this.self._shape.length;
     let named = 0;
     for (const p of parts) named += dimsOf(p);
-    if (named > rank) throw new IndexError(`too many indices for tensor of dimension ${rank}`, { op: "at" });
+    if (named > rank) throw texts.tooManyIndices("at", rank);
     let rest = rank - named;
     parts.forEach((p, at) => {
       if (p === ELLIPSIS) {
@@ -314,9 +305,7 @@ export function setAt(t: Tensor, index: unknown, value: unknown): Tensor {
 function valueOf(value: unknown, t: Tensor): Tensor | Scalar {
   if (value instanceof Tensor || isScalar(value)) return value;
   if (Array.isArray(value)) return valuesFromList(value, t.dtype);
-  throw new TypeError(`can't assign a ${indexTypeName(value)} to a torch.${t.dtype.scalarType}Tensor`, {
-    op: "setAt",
-  });
+  throw texts.cannotAssign("setAt", indexTypeName(value), t.dtype.scalarType);
 }
 
 function putValues(

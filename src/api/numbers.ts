@@ -1,6 +1,7 @@
 /** Markers for numbers whose kind JavaScript cannot show. */
+
+import * as texts from "../../generated/texts.ts";
 import { Float, Int } from "../tensor/complex.ts";
-import { TypeError } from "../tensor/errors.ts";
 
 /**
  * An integer whatever its value looks like: `int(2)` as data gives int64. A fraction is cut off.
@@ -12,7 +13,7 @@ import { TypeError } from "../tensor/errors.ts";
  */
 export function int(value: number | bigint): Int {
   if (typeof value === "bigint") return new Int(value);
-  if (typeof value !== "number" || !Number.isFinite(value)) throw new TypeError(`int(): ${String(value)} is no number`);
+  if (typeof value !== "number" || !Number.isFinite(value)) throw texts.notAnInt(undefined, value);
   return new Int(Math.trunc(value));
 }
 
@@ -24,8 +25,6 @@ export function int(value: number | bigint): Int {
  * ```
  */
 export function float(value: number | bigint): Float {
-  if (typeof value !== "number" && typeof value !== "bigint") {
-    throw new TypeError(`float(): ${String(value)} is no number`);
-  }
+  if (typeof value !== "number" && typeof value !== "bigint") throw texts.notAFloat(undefined, String(value));
   return new Float(Number(value));
 }

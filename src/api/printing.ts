@@ -1,8 +1,10 @@
 /** The text of tensors, as torch prints it. */
+
+import * as texts from "../../generated/texts.ts";
 import { clone } from "../dispatch/copy.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { bool, type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
-import { RuntimeError, ValueError } from "../tensor/errors.ts";
+import { RuntimeError } from "../tensor/errors.ts";
 import { CONJ, NEG, type Tensor } from "../tensor/tensor.ts";
 import { readNumbers, readWord } from "../tensor/values.ts";
 import { fixed, scientific } from "./number-text.ts";
@@ -43,10 +45,10 @@ const SETTINGS = ["profile", "precision", "threshold", "edgeitems", "linewidth",
 export function setPrintoptions(settings: PrintSettings = {}): void {
   const given = settings as Record<string, unknown>;
   for (const key of Object.keys(given)) {
-    if (!SETTINGS.includes(key) && key !== "sci_mode") throw new ValueError(`setPrintoptions: no option '${key}'`);
+    if (!SETTINGS.includes(key) && key !== "sci_mode") throw texts.unknownPrintOption(undefined, key);
   }
   if (settings.profile !== undefined && !(settings.profile in PROFILES)) {
-    throw new ValueError(`setPrintoptions: no profile '${settings.profile}'`);
+    throw texts.unknownPrintProfile(undefined, settings.profile);
   }
   const next = { ...current, ...(settings.profile === undefined ? {} : PROFILES[settings.profile]) };
   for (const key of ["precision", "threshold", "edgeitems", "linewidth"] as const) {
@@ -54,11 +56,11 @@ export function setPrintoptions(settings: PrintSettings = {}): void {
     if (value === undefined) continue;
     const count = Number.isInteger(value) && value >= 0;
     if (!count && !(key === "threshold" && value === Number.POSITIVE_INFINITY)) {
-      throw new ValueError(`setPrintoptions: '${key}' must be a count, got ${value}`);
+      throw texts.printOptionNotACount(undefined, key, value);
     }
     next[key] = value;
   }
-  if (next.precision > 64) throw new ValueError("setPrintoptions: 'precision' must be at most 64");
+  if (next.precision > 64) throw texts.printPrecisionTooLarge(undefined);
   Object.assign(current, next);
   current.sciMode = (given.sciMode ?? given.sci_mode ?? null) as boolean | null;
 }

@@ -1,5 +1,5 @@
 /** `scope`: returns the memory of intermediate tensors at its end, without waiting for the collector. */
-import { TypeError } from "../tensor/errors.ts";
+import * as texts from "../../generated/texts.ts";
 import { Mode, refuseOverlap, requireSync, requireSyncResult } from "../tensor/modes.ts";
 import { type Scoped, scopeState, tensorsIn } from "../tensor/scope-state.ts";
 import { DISPOSED, type Storage } from "../tensor/storage.ts";
@@ -31,9 +31,7 @@ class OpenScope implements ScopeGuard {
 
   [Symbol.dispose](): void {
     if (!this.open) return;
-    if (scopeState.made !== this.made && !this.entry.awaited) {
-      throw new TypeError("scopes must end in the reverse order of their beginning");
-    }
+    if (scopeState.made !== this.made && !this.entry.awaited) throw texts.scopesCross(undefined);
     this.open = false;
     // Which task made what is not known: all is left to the collector.
     if (!scopes.end(this.entry)) refuseOverlap("scope");

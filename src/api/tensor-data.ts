@@ -8,7 +8,7 @@ import { promoteTypes } from "../dispatch/promotion.ts";
 import { Complex, isScalar, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { type DType, type DTypeLike, dtypeByName, getDefaultDtype, toDType } from "../tensor/dtype.ts";
-import { RangeError, RuntimeError, TypeError, ValueError, warn } from "../tensor/errors.ts";
+import { warn } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
 import { roomFor, STAGE_SIZE, stage, writeBytes, writeNumbers, writeWords } from "../tensor/values.ts";
@@ -34,16 +34,12 @@ interface Wanted {
 
 function read(op: string, options: TensorOptions | undefined): Wanted {
   if (options === undefined) return { dtype: null, device: null, requiresGrad: false };
-  if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    throw new TypeError(`${op}() takes one positional argument and an options object`, { op });
-  }
+  if (typeof options !== "object" || options === null || Array.isArray(options)) throw texts.onePositionalArgument(op);
   for (const key of Object.keys(options)) {
     if (!KEYS.includes(key)) throw texts.unknownKeyword(op, op, key);
   }
   const { dtype, device, requiresGrad } = options;
-  if (requiresGrad !== undefined && typeof requiresGrad !== "boolean") {
-    throw new TypeError(`${op}(): argument 'requiresGrad' must be bool`, { op });
-  }
+  if (requiresGrad !== undefined && typeof requiresGrad !== "boolean") throw texts.requiresGradNotBool(op);
   return {
     dtype: dtype === undefined || dtype === null ? null : toDType(dtype),
     device: device === undefined || device === null ? null : toDevice(device),
@@ -54,9 +50,7 @@ function read(op: string, options: TensorOptions | undefined): Wanted {
 /** Marks a result as a leaf that wants gradients. */
 function finish(t: Tensor, wanted: boolean): Tensor {
   if (!wanted) return t;
-  if (t.dtype.category < 2) {
-    throw texts.notDifferentiable(undefined);
-  }
+  if (t.dtype.category < 2) throw texts.notDifferentiable(undefined);
   t._requiresGrad = true;
   return t;
 }
@@ -132,9 +126,7 @@ function shapeOf(data: unknown): number[] {
   const shape: number[] = [];
   let at = data;
   while (Array.isArray(at) || (shape.length > 0 && (ArrayBuffer.isView(at) || typeof at === "string"))) {
-    if (typeof at === "string" || shape.length >= MAX_RANK) {
-      throw new ValueError(`too many dimensions '${typeName(at)}'`, { op: "tensor" });
-    }
+    if (typeof at === "string" || shape.length >= MAX_RANK) throw texts.tooManyDimensionsOf("tensor", typeName(at));
     const list = at as readonly unknown[];
     shape.push(list.length);
     if (list.length === 0) break;
@@ -148,9 +140,9 @@ function inferDtype(x: unknown, depth: number): DType | null {
   if (isScalar(x)) return dataDtype(x);
   if (x instanceof Tensor) return x.dtype;
   if (ArrayBuffer.isView(x)) return dtypeOfArray(x) ?? cannotInfer(x);
-  if (typeof x === "string") throw new TypeError("new(): invalid data type 'str'", { op: "tensor" });
+  if (typeof x === "string") throw texts.textIsNoData("tensor");
   if (!Array.isArray(x)) cannotInfer(x);
-  if (depth >= MAX_RANK) throw new ValueError("too many dimensions 'list'", { op: "tensor" });
+  if (depth >= MAX_RANK) throw texts.tooManyDimensionsOf("tensor", "list");
   let found: DType | null = null;
   for (const y of x as unknown[]) {
     const d = inferDtype(y, depth + 1);
@@ -160,7 +152,7 @@ function inferDtype(x: unknown, depth: number): DType | null {
 }
 
 function cannotInfer(x: unknown): never {
-  throw new RuntimeError(`Could not infer dtype of ${typeName(x)}`, { op: "tensor" });
+  throw texts.cannotInferDtype("tensor", typeName(x));
 }
 
 /** Python's name of a value's type, as messages give it. */
@@ -180,12 +172,10 @@ function gather(x: unknown, shape: readonly number[], dim: number, dtype: DType,
     leaves.push(isScalar(x) ? x : leafOf(x, dtype));
     return;
   }
-  if (!Array.isArray(x) && !ArrayBuffer.isView(x)) throw new TypeError("not a sequence", { op: "tensor" });
+  if (!Array.isArray(x) && !ArrayBuffer.isView(x)) throw texts.notASequence("tensor");
   const list = x as readonly unknown[];
   const n = shape[dim] as number;
-  if (list.length !== n) {
-    throw new ValueError(`expected sequence of length ${n} at dim ${dim} (got ${list.length})`, { op: "tensor" });
-  }
+  if (list.length !== n) throw texts.raggedSequence("tensor", n, dim, list.length);
   for (let i = 0; i < n; i++) gather(list[i], shape, dim + 1, dtype, leaves);
 }
 
@@ -194,19 +184,12 @@ function leafOf(x: unknown, dtype: DType): unknown {
   const integral = dtype.category === 1;
   if (x instanceof Tensor) {
     if (x._numel !== 1) {
-      if (integral) {
-        throw new TypeError("only integer tensors of a single element can be converted to an index", { op: "tensor" });
-      }
-      throw new ValueError("only one element tensors can be converted to Python scalars", { op: "tensor" });
+      if (integral) throw texts.notAnIndexTensor("tensor");
+      throw texts.notASingleElement("tensor");
     }
     return x.dtype.category === 1 ? bigint(x) : item(x);
   }
-  throw new TypeError(
-    integral
-      ? `'${typeName(x)}' object cannot be interpreted as an integer`
-      : `must be real number, not ${typeName(x)}`,
-    { op: "tensor" },
-  );
+  throw integral ? texts.notAnInteger("tensor", typeName(x)) : texts.notAReal("tensor", typeName(x));
 }
 
 /** Writes leaves as dense elements of a dtype. */
@@ -229,7 +212,7 @@ function storeLeaves(address: number, d: DType, leaves: readonly unknown[]): voi
     const v = scalarValue(leaf);
     if (d.category === 1) wide = checkInteger(leaf, v, d) || wide;
     else if (v instanceof Complex && d.category === 2) {
-      throw new TypeError("must be real number, not complex", { op: "tensor" });
+      throw texts.notAReal("tensor", "complex");
     }
     numbers[i] = v instanceof Complex ? (v.re !== 0 || v.im !== 0 ? 1 : 0) : Number(v);
   }
@@ -247,9 +230,7 @@ function toWord(v: number | bigint | boolean | Complex): bigint {
 
 /** Refuses what an integer dtype cannot hold; true when doubles cannot carry the value. */
 function checkInteger(leaf: Scalar, v: number | bigint | boolean | Complex, d: DType): boolean {
-  if (v instanceof Complex) {
-    throw new TypeError("'complex' object cannot be interpreted as an integer", { op: "tensor" });
-  }
+  if (v instanceof Complex) throw texts.notAnInteger("tensor", "complex");
   const big = typeof v === "bigint";
   if (!big && d.itemsize === 8 && Number.isSafeInteger(Number(v)) && (d.isSigned || Number(v) >= 0)) return false;
   const bits = BigInt(8 * d.itemsize - (d.isSigned ? 1 : 0));
@@ -262,8 +243,8 @@ function checkInteger(leaf: Scalar, v: number | bigint | boolean | Complex, d: D
   const inside = big ? cut >= low && cut <= top : Number(v) >= Number(low) && cut <= top;
   if (!inside) {
     if (big && d.itemsize === 8) {
-      if (!d.isSigned && cut < 0n) throw new RangeError("can't convert negative int to unsigned", { op: "tensor" });
-      throw new ValueError("Overflow when unpacking long long", { op: "tensor" });
+      if (!d.isSigned && cut < 0n) throw texts.negativeIsNotUnsigned("tensor");
+      throw texts.integerOverflow("tensor");
     }
     overflow(d);
   }
@@ -271,10 +252,7 @@ function checkInteger(leaf: Scalar, v: number | bigint | boolean | Complex, d: D
 }
 
 function overflow(d: DType): never {
-  throw new RuntimeError(`value cannot be converted to type ${d.name} without overflow`, {
-    op: "tensor",
-    code: "overflow",
-  });
+  throw texts.valueOverflow("tensor", d.name);
 }
 
 const ARRAY_DTYPES: Record<string, string> = {
@@ -323,14 +301,8 @@ function fromView(op: string, array: ArrayBufferView, wanted: Wanted): Tensor {
  */
 export function fromTypedArray(array: NodeJS.TypedArray): Tensor {
   const dtype = ArrayBuffer.isView(array) ? dtypeOfArray(array) : null;
-  if (dtype === null) {
-    throw new TypeError(`expected a typed array (got ${typeName(array)})`, { op: "fromTypedArray" });
-  }
-  if ((array.buffer as { resizable?: boolean }).resizable === true) {
-    throw new ValueError("fromTypedArray(): a resizable ArrayBuffer cannot be shared; copy it with tensor(array)", {
-      op: "fromTypedArray",
-    });
-  }
+  if (dtype === null) throw texts.notATypedArray("fromTypedArray", typeName(array));
+  if ((array.buffer as { resizable?: boolean }).resizable === true) throw texts.resizableArrayBuffer("fromTypedArray");
   return makeContiguous(Storage.borrowArray(array), [array.length], dtype);
 }
 

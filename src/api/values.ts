@@ -4,8 +4,6 @@ import { clone } from "../dispatch/copy.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { Complex } from "../tensor/complex.ts";
 import { type DType, float32, float64, int64, uint64 } from "../tensor/dtype.ts";
-import { RangeError, RuntimeError, TypeError } from "../tensor/errors.ts";
-import { listText } from "../tensor/size.ts";
 import { CONJ, NEG, type NestedList, type Tensor } from "../tensor/tensor.ts";
 import { checkFile, listFor, peek, readNumbers, readWord, readWords, requireFile } from "../tensor/values.ts";
 
@@ -15,10 +13,7 @@ export type Value = number | boolean | Complex;
 const isWide = (d: DType): boolean => d === int64 || d === uint64;
 
 function unsafe(value: bigint | number, op: string): never {
-  throw new RangeError(
-    `${op}(): ${value} is no safe JavaScript integer; use bigint() for one element, or typedArray() for all`,
-    { op, code: "unsafe_integer" },
-  );
+  throw texts.unsafeInteger(op, value);
 }
 
 /** The element at an address, as a JavaScript value. */
@@ -44,12 +39,8 @@ function complexValue(re: number, im: number, bits: number): Complex {
 
 /** The one element. @torch Tensor.item */
 export function item(t: Tensor): Value {
-  if (t._numel !== 1) {
-    throw new RuntimeError(`a Tensor with ${t._numel} elements cannot be converted to Scalar`, { op: "item" });
-  }
-  if (!t._storage.device.computes) {
-    throw new RuntimeError("Tensor.item() cannot be called on meta tensors", { op: "item" });
-  }
+  if (t._numel !== 1) throw texts.notAScalar("item", t._numel);
+  if (!t._storage.device.computes) throw texts.itemOnMeta("item");
   const value = valueAt(t._address(), t.dtype, t._bits, "item");
   const { kind } = t._storage;
   if (kind === "mapped" || kind === "borrowed") checkFile("item");
@@ -62,9 +53,9 @@ export function bigint(t: Tensor): bigint {
     return readWord(t._address(), t.dtype.isSigned);
   }
   const x = item(t);
-  if (x instanceof Complex) throw new TypeError("bigint(): a complex tensor has no integer", { op: "bigint" });
+  if (x instanceof Complex) throw texts.complexIsNoBigint("bigint");
   const n = Math.trunc(Number(x));
-  if (!Number.isFinite(n)) throw new RangeError(`bigint(): cannot convert ${x} to an integer`, { op: "bigint" });
+  if (!Number.isFinite(n)) throw texts.noBigint("bigint", String(x));
   return BigInt(n);
 }
 
@@ -75,9 +66,7 @@ export function plain(t: Tensor): Tensor {
 
 /** All elements in row-major order. */
 export function flatValues(t: Tensor, op = "tolist"): Value[] {
-  if (!t._storage.device.computes) {
-    throw texts.copyFromMeta(op);
-  }
+  if (!t._storage.device.computes) throw texts.copyFromMeta(op);
   const n = t._numel;
   const out = listFor<Value>(n, op);
   if (n === 0) return out;
@@ -113,7 +102,7 @@ export function tolist(t: Tensor): NestedList {
 function requireFewLists(shape: readonly number[]): void {
   let lists = 1;
   for (const n of shape.slice(0, shape.indexOf(0))) lists *= n;
-  if (lists > 2 ** 27) throw new RangeError(`tolist(): a tensor of shape ${listText(shape)} has ${lists} empty lists`);
+  if (lists > 2 ** 27) throw texts.tooManyEmptyLists(undefined, shape, lists);
 }
 
 /** Folds a flat list into nested ones. */
@@ -168,25 +157,14 @@ const owners = new WeakMap<NodeJS.TypedArray, object>();
  */
 export function typedArray(t: Tensor): NodeJS.TypedArray {
   const op = "typedArray";
-  if (t.requiresGrad) {
-    throw new RuntimeError(
-      "Can't call typedArray() on Tensor that requires grad. Use tensor.detach().typedArray() instead.",
-      { op },
-    );
-  }
+  if (t.requiresGrad) throw texts.typedArrayNeedsDetach(op);
   if (!t._storage.device.computes) throw texts.copyFromMeta(op);
-  if (!t._contiguous) throw new RuntimeError("typedArray(): the tensor must be contiguous; call contiguous()", { op });
-  if (t._bits !== 0) {
-    throw new RuntimeError("typedArray(): resolve the conjugate or negative bit first, with resolveConj()", { op });
-  }
+  if (!t._contiguous) throw texts.typedArrayNotContiguous(op);
+  if (t._bits !== 0) throw texts.typedArrayHasBits(op);
   const [Maker, parts] = ARRAYS[t.dtype.name] as readonly [ArrayMaker, number];
   if (t._numel === 0) return new Maker(new ArrayBuffer(0), 0, 0);
   const end = (t._offset + t._numel) * t.dtype.itemsize;
-  if (t._storage.nbytes < end) {
-    throw new RuntimeError(`typedArray(): ${end} bytes are out of bounds for storage of size ${t._storage.nbytes}`, {
-      op,
-    });
-  }
+  if (t._storage.nbytes < end) throw texts.typedArrayOutOfBounds(op, end, t._storage.nbytes);
   // A file that was cut short is told now: an error ends no loop over the array.
   requireFile(t._address(), t.nbytes, op);
   const { buffer, byteOffset } = t._storage.part(t._offset * t.dtype.itemsize, t.nbytes);

@@ -1,11 +1,13 @@
 /** What users call of autograd: modes, backward, grad, hooks. */
+
+import * as texts from "../../generated/texts.ts";
 import { gradMode, gradModes, requiresGrad } from "../dispatch/mode.ts";
 import { setGeometry } from "../dispatch/out.ts";
 import { detach } from "../dispatch/views.ts";
-import { RuntimeError, TypeError, warn } from "../tensor/errors.ts";
+import { warn } from "../tensor/errors.ts";
 import type { ModeGuard } from "../tensor/modes.ts";
 import { take } from "../tensor/scope-state.ts";
-import { listText, sameSizes } from "../tensor/size.ts";
+import { sameSizes } from "../tensor/size.ts";
 import { type BackwardOptions, extraOf, freshId, type HookHandle, Tensor, VersionCounter } from "../tensor/tensor.ts";
 import { run } from "./engine.ts";
 import { edgeOf, gradFnOf, retainIn } from "./history.ts";
@@ -78,25 +80,16 @@ function onesLike(t: Tensor): Tensor {
 /** The gradient to start from; implicit only for single elements. */
 function startGradient(t: Tensor, given: Tensor | null | undefined, index: number): Tensor {
   if (given === null || given === undefined) {
-    if (t._numel !== 1) throw new RuntimeError("grad can be implicitly created only for scalar outputs");
-    if (t.dtype.category !== 2) {
-      throw new RuntimeError(
-        `grad can be implicitly created only for real scalar outputs but got torch.${t.dtype.name}`,
-      );
-    }
+    if (t._numel !== 1) throw texts.implicitGradientNotScalar(undefined);
+    if (t.dtype.category !== 2) throw texts.implicitGradientNotReal(undefined, t.dtype.name);
     return onesLike(t);
   }
-  if (!(given instanceof Tensor)) {
-    throw new TypeError(`gradients can be either Tensors or None, but got ${typeof given}`);
-  }
+  if (!(given instanceof Tensor)) throw texts.badGradientType(undefined, typeof given);
   if (!sameSizes(given._shape, t._shape)) {
-    throw new RuntimeError(
-      `Mismatch in shape: grad_output[${index}] has a shape of ${given.shape} and output[${index}] has a shape of ` +
-        `${t.shape}.`,
-    );
+    throw texts.gradientShapeMismatch(undefined, index, String(given.shape), String(t.shape));
   }
   if (given.device !== t.device) {
-    throw new RuntimeError(`invalid gradient at index ${index} - expected device ${t.device} but got ${given.device}`);
+    throw texts.gradientOnWrongDevice(undefined, index, String(t.device), String(given.device));
   }
   return given;
 }
@@ -133,7 +126,7 @@ export function backward(
   }
   const inputs = asList(options.inputs);
   requireTensors("backward", "inputs", inputs);
-  if (inputs.length === 0) throw new RuntimeError("`inputs` argument to `backward()` cannot be empty.");
+  if (inputs.length === 0) throw texts.noBackwardInputs(undefined);
   for (const t of inputs) retainGrad(t);
   run(roots, starts, { retainGraph, createGraph, inputs, capture: false });
 }
@@ -148,17 +141,13 @@ function requireTensors(op: string, argument: string, list: unknown): void {
   }
   const wrong = list.find((t) => !(t instanceof Tensor));
   if (wrong === undefined && !list.includes(undefined)) return;
-  throw new TypeError(`${op}(): argument '${argument}' must be Tensor or tuple of Tensors, not ${kindOf(wrong)}`, {
-    op,
-  });
+  throw texts.notTensors(op, argument, kindOf(wrong));
 }
 
 function requireGraph(roots: readonly Tensor[]): void {
   requireTensors("backward", "tensors", roots);
   roots.forEach((t, i) => {
-    if (edgeOf(t) === null) {
-      throw new RuntimeError(`element ${i} of tensors does not require grad and does not have a grad_fn`);
-    }
+    if (edgeOf(t) === null) throw texts.noGradientNode(undefined, i);
   });
 }
 
@@ -198,13 +187,7 @@ export function grad(
     if (g !== null) return g;
     const t = wanted[i] as Tensor;
     if (options.materializeGrads) return t.newZeros(t._shape);
-    if (!(options.allowUnused ?? false)) {
-      throw new RuntimeError(
-        `The differentiated Tensor at index ${i} appears to not have been used in the graph. Set ` +
-          "allow_unused=True if " +
-          "this is the desired behavior.",
-      );
-    }
+    if (!(options.allowUnused ?? false)) throw texts.unusedInGraph(undefined, i);
     return null;
   });
 }
@@ -231,33 +214,11 @@ function setGrad(t: Tensor, value: Tensor | null): void {
     t._grad = null;
     return;
   }
-  if (!(value instanceof Tensor)) {
-    throw new TypeError(`assigned grad expected to be a Tensor or None but got grad of type ${typeof value}`);
-  }
-  if (value === t) throw new RuntimeError("can't assign Tensor as its own grad");
-  if (value.dtype !== t.dtype) {
-    throw new RuntimeError(
-      `attempting to assign a gradient with dtype '${value.dtype.cppName}' to a tensor with grad_dtype ` +
-        `'${t.dtype.scalarType}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). ` +
-        "You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. " +
-        "Set grad_dtype " +
-        "with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume " +
-        "they match.",
-    );
-  }
-  if (!sameSizes(value._shape, t._shape)) {
-    throw new RuntimeError(
-      `attempting to assign a gradient of size '${listText(value._shape)}' to a tensor of size ` +
-        `'${listText(t._shape)}'. ` +
-        "Please ensure that the gradient and the tensor are the same size",
-    );
-  }
-  if (value.device !== t.device) {
-    throw new RuntimeError(
-      `attempting to assign a gradient with device type '${value.device.type}' to a tensor with device type ` +
-        `'${t.device.type}'. Please ensure that the gradient and the tensor are on the same device`,
-    );
-  }
+  if (!(value instanceof Tensor)) throw texts.badGradAssigned(undefined, typeof value);
+  if (value === t) throw texts.ownGrad(undefined);
+  if (value.dtype !== t.dtype) throw texts.gradOfWrongDtype(undefined, value.dtype.cppName, t.dtype.scalarType);
+  if (!sameSizes(value._shape, t._shape)) throw texts.gradOfWrongShape(undefined, value._shape, t._shape);
+  if (value.device !== t.device) throw texts.gradOnWrongDevice(undefined, value.device.type, t.device.type);
   t._grad = take(value);
 }
 
@@ -274,22 +235,14 @@ function nonLeafGradWarning(): void {
 function requiresGrad_(t: Tensor, value: boolean): Tensor {
   const own = requiresGrad(t);
   if (value && t._gradFn !== null) return t;
-  if (!value && t._gradFn !== null) {
-    throw new RuntimeError(
-      "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in " +
-        "a subgraph " +
-        "that doesn't require differentiation use var_no_grad = var.detach().",
-    );
-  }
-  if (value && t.dtype.category < 2) {
-    throw new RuntimeError("only Tensors of floating point dtype can require gradients");
-  }
+  if (!value && t._gradFn !== null) throw texts.notALeaf(undefined);
+  if (value && t.dtype.category < 2) throw texts.integersNeedNoGrad(undefined);
   if (own !== value || t._requiresGrad !== value) t._requiresGrad = value;
   return t;
 }
 
 function retainGrad(t: Tensor): void {
-  if (!requiresGrad(t)) throw new RuntimeError("can't retain_grad on Tensor that has requires_grad=False");
+  if (!requiresGrad(t)) throw texts.retainGradWithoutGrad(undefined);
   if (t._gradFn === null) return;
   const fn = gradFnOf(t) as Node;
   const extra = extraOf(t);
@@ -299,7 +252,7 @@ function retainGrad(t: Tensor): void {
 }
 
 function registerHook(t: Tensor, hook: (grad: Tensor) => Tensor | null | undefined | void): HookHandle {
-  if (!requiresGrad(t)) throw new RuntimeError("cannot register a hook on a tensor that doesn't require gradient");
+  if (!requiresGrad(t)) throw texts.hookWithoutGrad(undefined);
   const id = freshId();
   const fn = gradFnOf(t) as Node | null;
   let remove: () => void;
@@ -319,10 +272,8 @@ function registerHook(t: Tensor, hook: (grad: Tensor) => Tensor | null | undefin
 /** Calls `hook` with the leaf after a gradient was added to it. @torch Tensor.register_post_accumulate_grad_hook */
 export function registerPostAccumulateGradHook(leaf: Tensor, hook: (leaf: Tensor) => void): HookHandle {
   requireTensors("register_post_accumulate_grad_hook", "self", [leaf]);
-  if (typeof hook !== "function") throw new TypeError(`the hook must be a function, not ${kindOf(hook)}`);
-  if (!requiresGrad(leaf) || gradFnOf(leaf) !== null) {
-    throw new RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors");
-  }
+  if (typeof hook !== "function") throw texts.hookNotAFunction(undefined, kindOf(hook));
+  if (!requiresGrad(leaf) || gradFnOf(leaf) !== null) throw texts.accumulateHookNotOnLeaf(undefined);
   const id = freshId();
   const extra = extraOf(leaf);
   extra.postHooks ??= new Map();
@@ -342,17 +293,9 @@ function shallow(t: Tensor): Tensor {
 
 /** `x.data = y` */
 function setData(t: Tensor, value: Tensor): void {
-  if (!(value instanceof Tensor)) {
-    throw new TypeError(`Variable data has to be a tensor, but got ${kindOf(value)}`, { op: "data" });
-  }
-  if (value.device !== t.device) {
-    throw new RuntimeError(
-      "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.",
-    );
-  }
-  if (requiresGrad(t) && value.dtype.category < 2) {
-    throw new RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype");
-  }
+  if (!(value instanceof Tensor)) throw texts.dataNotATensor("data", kindOf(value));
+  if (value.device !== t.device) throw texts.dataIncompatible(undefined);
+  if (requiresGrad(t) && value.dtype.category < 2) throw texts.dataNotDifferentiable(undefined);
   value._storage.claims++;
   t._storage.claims--;
   t._storage = value._storage;

@@ -5,7 +5,6 @@ import * as texts from "../../generated/texts.ts";
 import { broadcastShapes, empty } from "../dispatch/allocate.ts";
 import { indexVector } from "../dispatch/indexing-lists.ts";
 import { int64, uint8 } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { doubles } from "../tensor/values.ts";
@@ -29,21 +28,10 @@ export function argwhere(self: Tensor): Tensor {
 
 export function takeAlongDim(self: Tensor, indices: Tensor, dim: number | null, out?: Out): Tensor {
   const op = "take_along_dim";
-  if (indices.dtype !== int64) {
-    throw new RuntimeError(
-      `torch.take_along_dim(): dtype of indices should be Long but got ${indices.dtype.scalarType}`,
-      { op },
-    );
-  }
+  if (indices.dtype !== int64) throw texts.takeAlongDimDtype(op, indices.dtype.scalarType);
   if (dim === null) return O.gather(self.reshape([-1]), 0, indices.reshape([-1]), false, out);
   const rank = self._shape.length;
-  if (rank !== indices._shape.length) {
-    throw new RuntimeError(
-      "torch.take_along_dim(): input and indices should have the same number of dimensions, but got " +
-        `${rank} dimensions for input, and ${indices._shape.length} dimensions for indices`,
-      { op },
-    );
-  }
+  if (rank !== indices._shape.length) throw texts.takeAlongDimRanks(op, rank, indices._shape.length);
   const d = wrapDim(dim, rank);
   const without = (t: Tensor): number[] => t._shape.map((n, k) => (k === d ? 1 : n));
   const common = broadcastShapes(without(self), without(indices), op);
@@ -58,7 +46,7 @@ export function takeAlongDim(self: Tensor, indices: Tensor, dim: number | null, 
 }
 
 function requireSome(tensors: Tensors, op: string): void {
-  if (tensors.length === 0) throw new RuntimeError(`${op} expects a non-empty TensorList`, { op });
+  if (tensors.length === 0) throw texts.emptyTensorList(op);
 }
 
 const asVector = (t: Tensor): Tensor => (t._shape.length === 0 ? t.reshape([1]) : t);
@@ -93,13 +81,11 @@ export function tile(self: Tensor, dims: readonly number[]): Tensor {
 }
 
 function requireSize(total: number, outputSize: number | null): void {
-  if (outputSize !== null && outputSize !== total) {
-    throw new RuntimeError("allocated size does not match required size", { op: "repeat_interleave" });
-  }
+  if (outputSize !== null && outputSize !== total) throw texts.wrongOutputSize("repeat_interleave");
 }
 
 export function repeatInterleave(self: Tensor, repeats: number, dim: number | null, outputSize: number | null): Tensor {
-  if (repeats < 0) throw new RuntimeError("Repeats must be non-negative", { op: "repeat_interleave" });
+  if (repeats < 0) throw texts.negativeRepeats("repeat_interleave");
   const flat = dim === null ? self.reshape([-1]) : asVector(self);
   const d = dim === null ? 0 : wrapDim(dim, flat._shape.length);
   requireSize((flat._shape[d] as number) * repeats, outputSize);
@@ -116,15 +102,9 @@ export function repeatInterleaveTensor(
   const flat = dim === null ? self.reshape([-1]) : asVector(self);
   const d = dim === null ? 0 : wrapDim(dim, flat._shape.length);
   const n = flat._shape[d] as number;
-  if (repeats._shape.length > 1) throw new RuntimeError("repeats must be 0-dim or 1-dim tensor", { op });
+  if (repeats._shape.length > 1) throw texts.repeatsRank(op);
   const each = repeats._numel === 1 ? repeats.reshape([1]).expand([n]) : repeats;
-  if (each._numel !== n) {
-    throw new RuntimeError(
-      "repeats must have the same size as input along dim, but got repeats.size(0) = " +
-        `${each._numel} and input.size(${d}) = ${n}`,
-      { op },
-    );
-  }
+  if (each._numel !== n) throw texts.repeatsSize(op, each._numel, d, n);
   return O.index_select(flat, d, repeatedPositions(each, outputSize));
 }
 
@@ -135,22 +115,18 @@ export function repeatInterleavePositions(repeats: Tensor, outputSize: number | 
 
 function repeatedPositions(repeats: Tensor, outputSize: number | null): Tensor {
   const op = "repeat_interleave";
-  if (repeats._shape.length !== 1) {
-    throw new RuntimeError("repeat_interleave only accept 1D vector as repeat", { op });
-  }
+  if (repeats._shape.length !== 1) throw texts.repeatsNotAVector(op);
   if (repeats.dtype.category !== 1 || (!repeats.dtype.isSigned && repeats.dtype !== uint8)) {
     throw texts.notImplementedFor(op, "repeat_interleave_cpu", repeats.dtype.scalarType);
   }
   if (!repeats.device.computes) {
-    if (outputSize === null) {
-      throw new RuntimeError("cannot repeat_interleave a meta tensor without output_size", { op });
-    }
+    if (outputSize === null) throw texts.repeatsOnMeta(op);
     return empty([outputSize], int64, repeats.device);
   }
   const counts = repeats.tolist() as number[];
   let total = 0;
   for (const c of counts) {
-    if (c < 0) throw new RuntimeError("repeats can not be negative", { op });
+    if (c < 0) throw texts.negativeRepeat(op);
     total += c;
   }
   requireSize(total, outputSize);

@@ -1,10 +1,10 @@
 /** Products of tensors of any rank, written with the products of matrices. */
 import * as O from "../../generated/ops.ts";
+import * as texts from "../../generated/texts.ts";
 import { broadcastShapes } from "../dispatch/allocate.ts";
 import { requiresGrad } from "../dispatch/mode.ts";
 import { checkOutGradients, prepareOut } from "../dispatch/out.ts";
-import { RuntimeError } from "../tensor/errors.ts";
-import { listText, numelOf } from "../tensor/size.ts";
+import { numelOf } from "../tensor/size.ts";
 import { CREATION_DEFAULT, type Tensor } from "../tensor/tensor.ts";
 import { reshape } from "./composites-views.ts";
 
@@ -86,22 +86,13 @@ function batched(a: Tensor, b: Tensor, out: Tensor | undefined): Tensor {
 
 /** A computed result goes to `out`, which takes its shape. */
 function writeOut(r: Tensor, out: Tensor): Tensor {
-  if (out.dtype !== r.dtype) {
-    throw new RuntimeError(
-      `Expected out tensor to have dtype ${r.dtype.cppName}, but got ${out.dtype.cppName} instead`,
-      { op: "matmul", code: "dtype" },
-    );
-  }
+  if (out.dtype !== r.dtype) throw texts.outOfWrongDtype("matmul", r.dtype.cppName, out.dtype.cppName);
   prepareOut(out, r._shape);
   return out.copy_(r);
 }
 
 function product(a: Tensor, b: Tensor, out: Tensor | undefined): Tensor {
-  if (a.ndim === 0 || b.ndim === 0) {
-    throw new RuntimeError(`both arguments to matmul need to be at least 1D, but they are ${a.ndim}D and ${b.ndim}D`, {
-      op: "matmul",
-    });
-  }
+  if (a.ndim === 0 || b.ndim === 0) throw texts.matmulOfScalars("matmul", a.ndim, b.ndim);
   if (a.ndim === 1 && b.ndim === 1) return O.dot(a, b, out);
   if (a.ndim === 2 && b.ndim === 1) return O.mv(a, b, out);
   if (a.ndim === 2 && b.ndim === 2) return O.mm(a, b, out);
@@ -121,7 +112,7 @@ export function matmul(self: Tensor, other: Tensor, out?: Tensor): Tensor {
 }
 
 function requireVector(op: string, name: string, t: Tensor): void {
-  if (t.ndim !== 1) throw new RuntimeError(`${op}: Expected 1-D argument ${name}, but got ${t.ndim}-D`, { op });
+  if (t.ndim !== 1) throw texts.notAVector(op, name, t.ndim);
 }
 
 export function outer(self: Tensor, vec2: Tensor, out?: Tensor): Tensor {
@@ -133,16 +124,10 @@ export function outer(self: Tensor, vec2: Tensor, out?: Tensor): Tensor {
 
 export function inner(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) checkOutGradients("inner", out, [self, other]);
-  if (self.dtype !== other.dtype) throw new RuntimeError("both inputs should have same dtype", { op: "inner" });
+  if (self.dtype !== other.dtype) throw texts.innerDtypes("inner");
   if (self.ndim === 0 || other.ndim === 0) return O.mul(self, other, out);
   const last = self._shape[self.ndim - 1];
-  if (last !== other._shape[other.ndim - 1]) {
-    throw new RuntimeError(
-      "inner() the last dimension must match on both input tensors but got shapes " +
-        `${listText(self._shape)} and ${listText(other._shape)}`,
-      { op: "inner", code: "shape_mismatch" },
-    );
-  }
+  if (last !== other._shape[other.ndim - 1]) throw texts.innerShapes("inner", self._shape, other._shape);
   const shape = [...self._shape.slice(0, -1), ...other._shape.slice(0, -1)];
   const rows = reshape(self, [numelOf(self._shape.slice(0, -1)), last as number]);
   const columns = reshape(other, [numelOf(other._shape.slice(0, -1)), last as number]);

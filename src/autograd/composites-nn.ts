@@ -5,7 +5,7 @@ import * as texts from "../../generated/texts.ts";
 import { broadcastShapes, emptyCopy } from "../dispatch/allocate.ts";
 import { checkOutGradients } from "../dispatch/out.ts";
 import { type DType, float32 } from "../tensor/dtype.ts";
-import { RuntimeError, ValueError, warn } from "../tensor/errors.ts";
+import { warn } from "../tensor/errors.ts";
 import { listText, numelOf, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { matmul, unsafeView } from "./composites-matrix.ts";
@@ -52,12 +52,7 @@ export function functionalReluInplace(input: Tensor): Tensor {
 }
 
 export function linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
-  if (input.ndim === 0 || weight.ndim === 0) {
-    throw new RuntimeError(
-      `both arguments to linear need to be at least 1D, but they are ${input.ndim}D and ${weight.ndim}D`,
-      { op: "linear" },
-    );
-  }
+  if (input.ndim === 0 || weight.ndim === 0) throw texts.linearOfScalars("linear", input.ndim, weight.ndim);
   if (bias === null) return matmul(input, O.t(weight));
   if (input.ndim === 2) return O.addmm(bias, input, O.t(weight), 1, 1);
   if (bias.ndim === 1 && input._contiguous) {
@@ -98,7 +93,7 @@ export function mseLoss(
   const shape = broadcastShapes(input._shape, target._shape);
   const code = REDUCTIONS[wanted];
   if (weight !== null) return weightedMse(input, target, wanted, weight);
-  if (code === undefined) throw new ValueError(`${wanted} is not a valid value for reduction`, { op: "mse_loss" });
+  if (code === undefined) throw texts.unknownReduction("mse_loss", wanted);
   return O._mse_loss(expanded(input, shape), expanded(target, shape), code);
 }
 
@@ -107,46 +102,27 @@ function expanded(t: Tensor, shape: readonly number[]): Tensor {
 }
 
 function weightedMse(input: Tensor, target: Tensor, reduction: string, weight: Tensor): Tensor {
-  if (!sameSizes(weight._shape, input._shape)) {
-    throw new ValueError("Weights and input must have the same size.", { op: "mse_loss" });
-  }
+  if (!sameSizes(weight._shape, input._shape)) throw texts.weightsSize("mse_loss");
   const losses = input.sub(target).pow(2).mul(weight);
   if (reduction === "none") return losses;
   if (reduction === "sum") return losses.sum();
   if (reduction === "mean") return losses.sum().div(weight.sum());
-  throw new ValueError(`Invalid reduction mode: ${reduction}. Expected one of 'none', 'mean', 'sum'.`, {
-    op: "mse_loss",
-  });
+  throw texts.invalidReductionMode("mse_loss", reduction);
 }
 
 function requireNormalized(input: Tensor, shape: readonly number[], weight: Tensor | null, bias: Tensor | null): void {
-  const fail = (text: string): never => {
-    throw new RuntimeError(text, { op: "layer_norm", code: "shape_mismatch" });
-  };
-  if (shape.length < 1) {
-    fail(
-      "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got " +
-        `normalized_shape = ${listText(shape)}`,
-    );
-  }
+  if (shape.length < 1) throw texts.normalizedShapeEmpty("layer_norm", shape);
   for (const [name, t] of [
     ["weight", weight],
     ["bias", bias],
   ] as const) {
     if (t !== null && !sameSizes(t._shape, shape)) {
-      fail(
-        `Expected ${name} to be of same shape as normalized_shape, but got ${name} of shape ${listText(t._shape)} ` +
-          `and normalized_shape = ${listText(shape)}`,
-      );
+      throw texts.normalizedShapeDiffers("layer_norm", name, t._shape, shape);
     }
   }
   const tail = input._shape.slice(Math.max(0, input.ndim - shape.length));
   if (!sameSizes(tail, shape)) {
-    fail(
-      `Given normalized_shape=${listText(shape)}, expected input with shape ` +
-        `[*${shape.map((n) => `, ${n}`).join("")}], ` +
-        `but got input of size${listText(input._shape)}`,
-    );
+    throw texts.normalizedInput("layer_norm", shape, shape.map((n) => `, ${n}`).join(""), input._shape);
   }
 }
 
@@ -175,9 +151,7 @@ export function layerNorm(
 
 /** Zeroes elements at random and scales the others up; the numbers are those of `bernoulli_`. */
 export function dropout(input: Tensor, p: number, training: boolean, inplace: boolean): Tensor {
-  if (!(p >= 0 && p <= 1)) {
-    throw new ValueError(`dropout probability has to be between 0 and 1, but got ${p}`, { op: "dropout" });
-  }
+  if (!(p >= 0 && p <= 1)) throw texts.dropoutProbability("dropout", p);
   if (p === 0 || !training || input._numel === 0) return input;
   const zeros = p === 1;
   const noise = zeros

@@ -11,16 +11,13 @@ import { resize as resizeStorage, setSource, storageOf } from "../dispatch/stora
 import { CPU, type Device } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import * as dtypes from "../tensor/dtype.ts";
-import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Storage, type UntypedStorage } from "../tensor/storage.ts";
 import { makeStrided, Tensor, type TypedStorageLike } from "../tensor/tensor.ts";
 
 export function contiguous(self: Tensor, format: MemoryFormat | null): Tensor {
   const f = format ?? contiguousFormat;
-  if (f === preserveFormat && !self._contiguous) {
-    throw new RuntimeError("preserve memory format is unsupported by the contiguous operator");
-  }
+  if (f === preserveFormat && !self._contiguous) throw texts.contiguousPreserves(undefined);
   return isContiguousIn(self, f) ? self : O.clone(self, f);
 }
 
@@ -116,14 +113,14 @@ export function isSetTo(self: Tensor, other: Tensor): boolean {
 }
 
 export function resize_(self: Tensor, size: readonly number[], format: MemoryFormat | null): Tensor {
-  if (requiresGrad(self)) throw new RuntimeError("cannot resize variables that require grad");
-  if (format === preserveFormat) throw new RuntimeError("Unsupported memory formatPreserve");
+  if (requiresGrad(self)) throw texts.resizeNeedsNoGrad(undefined);
+  if (format === preserveFormat) throw texts.resizePreserves(undefined);
   resizeStorage(self, size, format === contiguousFormat ? null : format);
   return self;
 }
 
 export function resizeAs_(self: Tensor, template: Tensor, format: MemoryFormat | null): Tensor {
-  if (requiresGrad(self)) throw new RuntimeError("cannot resize variables that require grad");
+  if (requiresGrad(self)) throw texts.resizeNeedsNoGrad(undefined);
   const kept = format === preserveFormat ? null : format;
   resizeStorage(self, template._shape, kept);
   return self;
@@ -142,36 +139,21 @@ export function set_(
     return self;
   }
   if (source instanceof Tensor) {
-    if (source.dtype !== self.dtype) {
-      throw new RuntimeError(
-        `Could not set tensor of type ${source.dtype.cppName} to a tensor of type ${self.dtype.cppName}`,
-      );
-    }
+    if (source.dtype !== self.dtype) throw texts.setOfWrongType(undefined, source.dtype.cppName, self.dtype.cppName);
     const offset = size === null ? source._offset : storageOffset;
     setSource(self, source._storage, offset, list(size) ?? source._shape, list(size) ? list(stride) : source._strides);
     return self;
   }
   const found = storageOf(source);
-  if (found === null) throw new TypeError("set_(): argument 'source' must be a Tensor or a storage");
-  if (found.dtype !== null && found.dtype !== self.dtype) {
-    throw new RuntimeError("Expected a Storage of the tensor's own dtype");
-  }
+  if (found === null) throw texts.setFromNoStorage(undefined);
+  if (found.dtype !== null && found.dtype !== self.dtype) throw texts.setFromWrongStorage(undefined);
   const whole = Math.floor(found.storage.nbytes / self.dtype.itemsize);
   setSource(self, found.storage, storageOffset, list(size) ?? [whole], list(stride));
   return self;
 }
 
 export function detachInplace_(self: Tensor): Tensor {
-  if (self._base !== null) {
-    throw new RuntimeError(
-      "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for " +
-        "training, " +
-        "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() " +
-        "cannot be " +
-        "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in " +
-        "torch/optim/optimizer.py as the solution.",
-    );
-  }
+  if (self._base !== null) throw texts.detachView(undefined);
   self._gradFn = null;
   self._outputNr = 0;
   self._requiresGrad = false;

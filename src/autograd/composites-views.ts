@@ -1,12 +1,13 @@
 /** View operators written with other operators. */
 
 import * as O from "../../generated/ops.ts";
+import * as texts from "../../generated/texts.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { resolveSize, viewStrides } from "../dispatch/view-geometry.ts";
 import * as views from "../dispatch/views.ts";
 import { CPU } from "../tensor/device.ts";
-import { IndexError, RuntimeError, TypeError, warn } from "../tensor/errors.ts";
-import { listText, sameSizes } from "../tensor/size.ts";
+import { warn } from "../tensor/errors.ts";
+import { sameSizes } from "../tensor/size.ts";
 import { CONJ, NEG, type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { requireParts } from "../tensor/values.ts";
 
@@ -43,20 +44,11 @@ export function movedim(
   const from = asList(source);
   const to = asList(destination);
   const rank = self._shape.length;
-  if (from.length !== to.length) {
-    throw new RuntimeError(
-      "movedim: Invalid source or destination dims: source " +
-        `(${listText(from)} dims) should contain the same number of dims as destination (${listText(to)} dims)`,
-    );
-  }
+  if (from.length !== to.length) throw texts.movedimLengths(undefined, from, to);
   const src = from.map((d) => wrapDim(d, rank));
   const dst = to.map((d) => wrapDim(d, rank));
-  if (new Set(src).size !== src.length) {
-    throw new RuntimeError(`movedim: repeated dim in \`source\` (${listText(from)})`);
-  }
-  if (new Set(dst).size !== dst.length) {
-    throw new RuntimeError(`movedim: repeated dim in \`destination\` (${listText(to)})`);
-  }
+  if (new Set(src).size !== src.length) throw texts.movedimRepeatedSource(undefined, from);
+  if (new Set(dst).size !== dst.length) throw texts.movedimRepeatedDestination(undefined, to);
   if (rank === 0) return O.alias(self);
   const order = new Array<number>(rank).fill(-1);
   src.forEach((d, i) => {
@@ -84,40 +76,30 @@ export function reverseDims(self: Tensor): Tensor {
 }
 
 export function matrixTranspose(self: Tensor): Tensor {
-  if (self._shape.length < 2) {
-    throw new RuntimeError(
-      `tensor.mT is only supported on matrices or batches of matrices. Got ${self._shape.length}-D tensor.`,
-    );
-  }
+  if (self._shape.length < 2) throw texts.notMatrices(undefined, self._shape.length);
   return O.transpose(self, -2, -1);
 }
 
 export function narrow(self: Tensor, dim: number, start: number | Tensor, length: number): Tensor {
-  if (self._shape.length === 0) throw new RuntimeError("narrow() cannot be applied to a 0-dim tensor.");
-  if (length < 0) throw new RuntimeError("narrow(): length must be non-negative.");
+  if (self._shape.length === 0) throw texts.narrowOfScalar(undefined);
+  if (length < 0) throw texts.narrowLengthNegative(undefined);
   const d = wrapDim(dim, self._shape.length);
   const n = self._shape[d] as number;
   const s = typeof start === "number" ? start : startOf(start);
-  if (s < -n || s > n) {
-    throw new IndexError(`start out of range (expected to be in range of [${-n}, ${n}], but got ${s})`);
-  }
+  if (s < -n || s > n) throw texts.narrowStartOutOfRange(undefined, -n, n, s);
   const from = s < 0 ? s + n : s;
-  if (from + length > n) {
-    throw new RuntimeError(`start (${from}) + length (${length}) exceeds dimension size (${n}).`);
-  }
+  if (from + length > n) throw texts.narrowPastEnd(undefined, from, length, n);
   return O.slice(self, d, from, from + length, 1);
 }
 
 function startOf(start: Tensor): number {
-  if (start._shape.length !== 0 || start.dtype.category !== 1) {
-    throw new RuntimeError("start must be an 0-dim integral Tensor.");
-  }
+  if (start._shape.length !== 0 || start.dtype.category !== 1) throw texts.narrowStartNotInteger(undefined);
   return Number(start.item());
 }
 
 export function chunk(self: Tensor, chunks: number, dim: number): Tensor[] {
-  if (self._shape.length === 0) throw new RuntimeError("chunk expects at least a 1-dimensional tensor");
-  if (chunks <= 0) throw new RuntimeError(`chunk expects \`chunks\` to be greater than 0, got: ${chunks}`);
+  if (self._shape.length === 0) throw texts.chunkOfScalar(undefined);
+  if (chunks <= 0) throw texts.chunksNotPositive(undefined, chunks);
   const n = self._shape[wrapDim(dim, self._shape.length)] as number;
   const size = Math.ceil(n / chunks);
   if (n === 0) {
@@ -130,7 +112,7 @@ export function chunk(self: Tensor, chunks: number, dim: number): Tensor[] {
 export function tensorSplit(self: Tensor, sections: number, dim: number): Tensor[] {
   requireDims(self);
   const d = wrapDim(dim, self._shape.length);
-  if (sections <= 0) throw new RuntimeError(`number of sections must be larger than 0, got ${sections}`);
+  if (sections <= 0) throw texts.sectionsNotPositive(undefined, sections);
   const n = self._shape[d] as number;
   const size = Math.floor(n / sections);
   const longer = n % sections;
@@ -146,9 +128,7 @@ export function tensorSplit(self: Tensor, sections: number, dim: number): Tensor
 }
 
 function requireDims(self: Tensor): void {
-  if (self._shape.length === 0) {
-    throw new RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
-  }
+  if (self._shape.length === 0) throw texts.tensorSplitOfScalar(undefined);
 }
 
 export function tensorSplitAt(self: Tensor, indices: readonly number[], dim: number): Tensor[] {
@@ -166,22 +146,9 @@ export function tensorSplitAt(self: Tensor, indices: readonly number[], dim: num
 
 export function tensorSplitBy(self: Tensor, by: Tensor, dim: number): Tensor[] {
   requireDims(self);
-  if (by.device !== CPU) {
-    throw new RuntimeError(
-      `tensor_split expected tensor_indices_or_sections to be on cpu, but it's on ${by.device.toString()}`,
-    );
-  }
-  if (by.dtype.name !== "int64") {
-    throw new RuntimeError(
-      `tensor_split expected tensor_indices_or_sections to have dtype of long, but got ${by.dtype.scalarType}`,
-    );
-  }
-  if (by._shape.length > 1) {
-    throw new RuntimeError(
-      "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got " +
-        `a tensor with ${by._shape.length} dims`,
-    );
-  }
+  if (by.device !== CPU) throw texts.tensorSplitDevice(undefined, by.device.toString());
+  if (by.dtype.name !== "int64") throw texts.tensorSplitDtype(undefined, by.dtype.scalarType);
+  if (by._shape.length > 1) throw texts.tensorSplitRank(undefined, by._shape.length);
   if (by._shape.length === 0) return tensorSplit(self, Number(by.item()), dim);
   return tensorSplitAt(self, by.tolist() as number[], dim);
 }
@@ -190,7 +157,7 @@ export function flatten(self: Tensor, startDim: number, endDim: number): Tensor 
   const rank = self._shape.length;
   const a = wrapDim(startDim, rank);
   const b = wrapDim(endDim, rank);
-  if (a > b) throw new RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim");
+  if (a > b) throw texts.flattenOrder(undefined);
   if (rank === 0) return reshape(self, [1]);
   if (a === b) return self;
   const middle = self._shape.slice(a, b + 1).reduce((x, y) => x * y, 1);
@@ -198,12 +165,8 @@ export function flatten(self: Tensor, startDim: number, endDim: number): Tensor 
 }
 
 export function unflatten(self: Tensor, dim: number, sizes: readonly number[]): Tensor {
-  if (sizes.length === 0) throw new RuntimeError("unflatten: sizes must be non-empty");
-  if (self._shape.length === 0) {
-    throw new RuntimeError(
-      `unflatten got an unexpected error:\nDimension specified as ${dim} but tensor has no dimensions`,
-    );
-  }
+  if (sizes.length === 0) throw texts.unflattenEmpty(undefined);
+  if (self._shape.length === 0) throw texts.unflattenScalar(undefined, dim);
   const d = wrapDim(dim, self._shape.length);
   const n = self._shape[d] as number;
   let known = 1;
@@ -214,12 +177,7 @@ export function unflatten(self: Tensor, dim: number, sizes: readonly number[]): 
   });
   const shape = [...sizes];
   if (unknown >= 0 && known > 0 && n % known === 0) shape[unknown] = n / known;
-  if (shape.reduce((x, y) => x * y, 1) !== n) {
-    throw new RuntimeError(
-      `unflatten: Provided sizes ${listText(sizes)} don't multiply up to the size of dim ${d} (${n}) in the ` +
-        "input tensor",
-    );
-  }
+  if (shape.reduce((x, y) => x * y, 1) !== n) throw texts.unflattenProduct(undefined, sizes, d, n);
   return O.view(self, [...self._shape.slice(0, d), ...shape, ...self._shape.slice(d + 1)]);
 }
 
@@ -238,9 +196,7 @@ export function real(self: Tensor): Tensor {
 }
 
 export function imag(self: Tensor): Tensor {
-  if (self.dtype.category !== 3) {
-    throw new TypeError("imag is not implemented for tensors with non-complex dtypes.");
-  }
+  if (self.dtype.category !== 3) throw texts.imagOfReal(undefined);
   if (self._bits & CONJ) return O._neg_view(O.select(O.view_as_real(O._conj(self)), -1, 1));
   return O.select(O.view_as_real(self), -1, 1);
 }
@@ -263,9 +219,7 @@ export function sumToSize(self: Tensor, size: readonly number[]): Tensor {
   if (sameSizes(self._shape, size)) return self;
   const lead = self._shape.length - size.length;
   const fits = lead >= 0 && size.every((n, d) => n === self._shape[d + lead] || n === 1);
-  if (!fits) {
-    throw new RuntimeError(`size {${listText(size)}} is not expandable to size {${listText(self._shape)}}.`);
-  }
+  if (!fits) throw texts.notExpandable(undefined, size, self._shape);
   const dims: number[] = [];
   self._shape.forEach((n, d) => {
     if (d < lead || (size[d - lead] === 1 && n !== 1)) dims.push(d);

@@ -1,8 +1,9 @@
 /** The backward pass. */
+
+import * as texts from "../../generated/texts.ts";
 import { gradMode, gradModes, requiresGrad } from "../dispatch/mode.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
-import { listText, sameSizes } from "../tensor/size.ts";
+import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import * as G from "./gradients.ts";
 import { edgeOf, gradFnOf } from "./history.ts";
@@ -39,7 +40,7 @@ class Run {
     this.captured = (options.inputs ?? []).map(() => null);
     options.inputs?.forEach((t, input) => {
       const edge = edgeOf(t);
-      if (!requiresGrad(t)) throw new RuntimeError("One of the differentiated Tensors does not require grad");
+      if (!requiresGrad(t)) throw texts.differentiatedNeedsGrad(undefined);
       // A view made in noGrad of a tensor that wants gradients: nothing leads to it.
       if (edge === null) return;
       const list = this.captures.get(edge.node);
@@ -187,10 +188,7 @@ function reduces(from: readonly number[], to: readonly number[]): boolean {
 /** The tensor's sizes were changed since without a record. */
 function misfit(grad: Tensor, wanted: readonly number[], from: Node | null, at: number): never {
   const who = from === null ? "" : `Function ${from.qualifiedName} returned an `;
-  throw new RuntimeError(
-    `${who}invalid gradient at index ${at} - got ${listText(grad._shape)} but expected shape compatible with ` +
-      listText(wanted),
-  );
+  throw texts.invalidGradientAt(undefined, who, at, grad._shape, wanted);
 }
 
 const isMissing = (g: Tensor | null): boolean => g === null;
@@ -243,18 +241,14 @@ function applyHook(
   task.fresh[index] = false;
   const changed = hook(grad);
   if (changed === null || changed === undefined) return;
-  if (!sameSizes(changed._shape, grad._shape)) {
-    throw new RuntimeError(`hook '${hook.name || "<lambda>"}' has changed the size of value`);
-  }
-  if (changed.device !== grad.device) {
-    throw new RuntimeError(`hook '${hook.name || "<lambda>"}' has changed the device of value`);
-  }
+  if (!sameSizes(changed._shape, grad._shape)) throw texts.hookChangedSize(undefined, hook.name || "<lambda>");
+  if (changed.device !== grad.device) throw texts.hookChangedDevice(undefined, hook.name || "<lambda>");
   grads[index] = changed;
 }
 
 /** Adds a gradient into a leaf's `grad`. */
 function accumulate(leaf: Tensor, grad: Tensor, fresh: boolean): void {
-  if (gradFnOf(leaf) !== null) throw new RuntimeError("leaf variable has been moved into the graph interior");
+  if (gradFnOf(leaf) !== null) throw texts.leafMovedIntoGraph(undefined);
   if (!requiresGrad(leaf)) return;
   const old = leaf._grad;
   if (old === null) leaf._grad = take(G.firstGradient(leaf, grad, fresh));
@@ -269,9 +263,7 @@ export function run(roots: readonly Tensor[], gradients: readonly Tensor[], opti
   const job = new Run(options);
   const edges = roots.map((t) => {
     const e = edgeOf(t);
-    if (e === null) {
-      throw new RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn");
-    }
+    if (e === null) throw texts.noGradientNode(undefined, 0);
     return e;
   });
   gradModes.run(options.createGraph, "backward", () => {

@@ -1,6 +1,7 @@
 /** Helpers that formulas of every family use. */
+
+import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar } from "../tensor/complex.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
 /** The conjugate of a number or a tensor; real values are themselves. */
@@ -16,7 +17,7 @@ export function scaled(grad: Tensor, k: Scalar): Tensor {
 
 /** Operators whose gradient is not defined say so in the backward pass. */
 export function notDerivable(name: string): never {
-  throw new RuntimeError(`derivative for aten::${name} is not implemented`);
+  throw texts.noDerivative(undefined, name);
 }
 
 /** Zeros of an operand's shape; a number has no gradient. */

@@ -2,7 +2,6 @@
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { bool } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import { numelOf, sameSizes } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 
@@ -44,7 +43,7 @@ export function indexFillValueBackward(grad: Tensor, dim: number, index: Tensor)
 }
 
 export function noScatterReduceGradient(): never {
-  throw new RuntimeError("derivative for aten::scatter.reduce is not implemented", { op: "scatter" });
+  throw texts.noDerivative("scatter", "scatter.reduce");
 }
 
 export function maskedFillValueBackward(grad: Tensor, mask: Tensor): Tensor {

@@ -1,9 +1,9 @@
 /** Where a tensor stands in the graph: its node, its edge, and the nodes of views that were written to. */
 
+import * as texts from "../../generated/texts.ts";
 import { gradModes, requiresGrad } from "../dispatch/mode.ts";
 import type { Device } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import { CREATION_DEFAULT, CREATION_NO_GRAD, extraOf, type GradientNode, type Tensor } from "../tensor/tensor.ts";
 import { AccumulateGrad, type Edge, type Node } from "./node.ts";
 import { AsStridedBackward } from "./view-nodes.ts";
@@ -65,14 +65,9 @@ export function checkCreation(view: Tensor, modified: string): void {
     how === CREATION_NO_GRAD || fn === null
       ? `${inNoGrad} modified inplace with grad mode enabled.`
       : `${output} and ${modified} modified inplace.`;
-  const then =
-    how === CREATION_NO_GRAD
-      ? "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving " +
-        "both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be " +
-        "tracked) or both outside (if you want the inplace to be tracked)."
-      : "This view is the output of a function that returns multiple views. Such functions do not allow the output " +
-        "views to be modified inplace. You should replace the inplace operation by an out-of-place one.";
-  throw new RuntimeError(`${first} ${then}`, { code: how === CREATION_NO_GRAD ? "no_grad_view" : "multi_output_view" });
+  throw how === CREATION_NO_GRAD
+    ? texts.noGradViewInPlace(undefined, first)
+    : texts.multiOutputViewInPlace(undefined, first);
 }
 
 export function metaOf(t: Tensor): { shape: readonly number[]; dtype: DType; device: Device } {

@@ -1,7 +1,8 @@
 /** Nodes of the backward graph. */
+
+import * as texts from "../../generated/texts.ts";
 import type { Device } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import type { GradientNode, Tensor } from "../tensor/tensor.ts";
 
 /** Gradients by position; null where there is none. */
@@ -74,13 +75,7 @@ export abstract class Node implements GradientNode {
 }
 
 export function freedError(): never {
-  throw new RuntimeError(
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already " +
-      "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). " +
-      "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access " +
-      "saved tensors after calling backward.",
-    { code: "graph_freed" },
-  );
+  throw texts.graphFreed(undefined);
 }
 
 /** The end of a path: adds into a leaf's `grad`. */
@@ -95,6 +90,6 @@ export class AccumulateGrad extends Node {
     return "AccumulateGrad";
   }
   override apply(): Gradients {
-    throw new RuntimeError("the engine accumulates");
+    throw texts.accumulatesOnly(undefined);
   }
 }

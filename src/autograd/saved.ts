@@ -1,8 +1,9 @@
 /** Tensors kept for the backward pass, with the check that nobody wrote to them since. */
+
+import * as texts from "../../generated/texts.ts";
 import { isScalar, type Scalar } from "../tensor/complex.ts";
 import { type DType, getDefaultDtype, legacyName } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
-import { listText, numelOf } from "../tensor/size.ts";
+import { numelOf } from "../tensor/size.ts";
 import type { Storage } from "../tensor/storage.ts";
 import { type GradientNode, isContiguousGeometry, Tensor } from "../tensor/tensor.ts";
 import { gradFnOf, operatorName } from "./history.ts";
@@ -71,12 +72,7 @@ export function unpack(x: Saved, node: Node): Tensor | Scalar | null | (Tensor |
   const s = x as SavedTensor;
   const t = s.tensor;
   const fn = s.node ?? gradFnOf(t);
-  if (fn === null && !s.isLeaf) {
-    throw new RuntimeError(
-      "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, " +
-        "please use out-of-place `.detach()` instead",
-    );
-  }
+  if (fn === null && !s.isLeaf) throw texts.savedWasDetached(undefined);
   if (t._version.value !== s.version) changedError(s, fn);
   if (s.node === null) return t;
   return t._gradFn === fn && t._outputNr === s.outputNr && t._storage === s.storage ? t : rebuilt(s);
@@ -97,13 +93,7 @@ function changedError(s: SavedTensor, fn: GradientNode | null): never {
   const t = s.tensor;
   const maker = fn === null ? "" : `, which is output ${s.outputNr} of ${operatorName(fn)},`;
   const shape = s.node === null ? t._shape : s.shape;
-  throw new RuntimeError(
-    "one of the variables needed for gradient computation has been modified by an inplace operation: " +
-      `[${legacyName(t.dtype)} ${listText(shape)}]${maker} is at version ${t._version.value}; ` +
-      `expected version ${s.version} instead. Hint: enable anomaly detection to find the operation that failed to ` +
-      "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).",
-    { code: "version" },
-  );
+  throw texts.savedWasModified(undefined, legacyName(t.dtype), shape, maker, t._version.value, s.version);
 }
 
 /** Shape and dtype of a tensor argument, without its bytes. */

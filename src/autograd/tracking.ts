@@ -4,7 +4,6 @@ import * as texts from "../../generated/texts.ts";
 import { clone } from "../dispatch/copy.ts";
 import { gradMode, requiresGrad } from "../dispatch/mode.ts";
 import { checkOutGradients, setGeometry } from "../dispatch/out.ts";
-import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { extraOf, Tensor } from "../tensor/tensor.ts";
 import { accumulatorOf, checkCreation, edgeOf, gradFnOf, metaOf, moveTo, setNode } from "./history.ts";
 import type { Edge, Node } from "./node.ts";
@@ -41,7 +40,7 @@ function attach(t: Tensor, node: Node, index: number): void {
 export function record<R>(result: R, node: Node, skip?: readonly number[]): R {
   if (result instanceof Tensor) {
     if (result.dtype.category < 2 && !node.anyResult) {
-      throw new RuntimeError(`Autograd not support dtype: ${result.dtype.scalarType}`);
+      throw texts.noAutogradForDtype(undefined, result.dtype.scalarType);
     }
     attach(result, node, 0);
   } else {
@@ -86,13 +85,9 @@ export function checkInplace(self: Tensor, others: readonly unknown[] = []): voi
   if (!own && !tracks(others)) return;
   if (self._base !== null) {
     checkCreation(self, "is being");
-    if (own && self._base._gradFn === null) {
-      throw texts.leafViewInPlace(undefined);
-    }
+    if (own && self._base._gradFn === null) throw texts.leafViewInPlace(undefined);
   }
-  if (own && self._gradFn === null) {
-    throw texts.leafInPlace(undefined);
-  }
+  if (own && self._gradFn === null) throw texts.leafInPlace(undefined);
 }
 
 /** After a recorded in-place operation: the tensor, or the base that it is a view of, gets a new node. */
@@ -130,9 +125,7 @@ export function adoptGeometry(self: Tensor, view: Tensor): void {
 
 export function checkOut(op: string, out: Tensor | readonly Tensor[], inputs: readonly unknown[]): void {
   const list: unknown = out instanceof Tensor ? [out] : out;
-  if (!Array.isArray(list) || !list.every((o) => o instanceof Tensor)) {
-    throw new TypeError(`${op}(): argument 'out' must be Tensor, not ${typeof out}`, { op });
-  }
+  if (!Array.isArray(list) || !list.every((o) => o instanceof Tensor)) throw texts.outNotATensor(op, typeof out);
   for (const o of list) checkOutGradients(op, o, inputs);
 }
 
@@ -145,9 +138,7 @@ export function finishOut<R>(result: R, out: Tensor | readonly Tensor[]): R {
 /** Marks what a factory made as a leaf that wants gradients. */
 export function leaf(t: Tensor, wanted: boolean): Tensor {
   if (!wanted) return t;
-  if (t.dtype.category < 2) {
-    throw texts.notDifferentiable(undefined);
-  }
+  if (t.dtype.category < 2) throw texts.notDifferentiable(undefined);
   t._requiresGrad = true;
   return t;
 }

@@ -3,8 +3,7 @@
 import * as texts from "../../generated/texts.ts";
 import { CPU, type Device } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
-import { contiguousStrides, listText, numelOf } from "../tensor/size.ts";
+import { contiguousStrides, numelOf } from "../tensor/size.ts";
 import { Storage } from "../tensor/storage.ts";
 import { isContiguousGeometry, makeStrided, Tensor, VersionCounter } from "../tensor/tensor.ts";
 import { backendOf } from "./backend.ts";
@@ -13,9 +12,7 @@ const MAX_BYTES = 2 ** 47;
 
 function bytesFor(numel: number, dtype: DType): number {
   const n = numel * dtype.itemsize;
-  if (!(n < MAX_BYTES)) {
-    throw texts.outOfMemory(undefined, n);
-  }
+  if (!(n < MAX_BYTES)) throw texts.outOfMemory(undefined, n);
   return n;
 }
 
@@ -160,9 +157,7 @@ export function broadcastShapes(a: readonly number[], b: readonly number[], op?:
   for (let i = 1; i <= rank; i++) {
     const x = i <= a.length ? (a[a.length - i] as number) : 1;
     const y = i <= b.length ? (b[b.length - i] as number) : 1;
-    if (x !== y && x !== 1 && y !== 1) {
-      throw texts.sizeMismatch(op, x, y, rank - i);
-    }
+    if (x !== y && x !== 1 && y !== 1) throw texts.sizeMismatch(op, x, y, rank - i);
     out[rank - i] = x === 1 ? y : x;
   }
   return out;
@@ -171,10 +166,8 @@ export function broadcastShapes(a: readonly number[], b: readonly number[], op?:
 /** Sizes given by a user: integers, none negative. */
 export function checkSizes(sizes: readonly number[], op: string): void {
   for (const n of sizes) {
-    if (!Number.isSafeInteger(n)) throw new RuntimeError(`${op}: sizes must be integers, got ${n}`, { op });
-    if (n < 0) {
-      throw new RuntimeError(`Trying to create tensor with negative dimension ${n}: ${listText(sizes)}`, { op });
-    }
+    if (!Number.isSafeInteger(n)) throw texts.sizeNotAnInteger(op, n);
+    if (n < 0) throw texts.negativeDimension(op, n, sizes);
   }
-  if (sizes.length > 64) throw new RuntimeError(`${op}: tensors have at most 64 dimensions`, { op });
+  if (sizes.length > 64) throw texts.rankTooHigh(op);
 }

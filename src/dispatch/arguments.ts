@@ -3,7 +3,6 @@ import * as texts from "../../generated/texts.ts";
 import { isScalar, type Scalar } from "../tensor/complex.ts";
 import { Device, namesDevice, toDevice } from "../tensor/device.ts";
 import { DType, toDType } from "../tensor/dtype.ts";
-import { NotImplementedError, TypeError } from "../tensor/errors.ts";
 import { Storage, UntypedStorage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { indexFromList } from "./indexing-lists.ts";
@@ -166,9 +165,7 @@ function bind(overload: Overload, args: readonly unknown[], options: Record<stri
 }
 
 function isStrided(x: unknown): boolean {
-  if (typeof x === "string" && /^(torch\.)?sparse/.test(x)) {
-    throw new NotImplementedError(`layout: zensor has strided tensors only, got ${x}`);
-  }
+  if (typeof x === "string" && /^(torch\.)?sparse/.test(x)) throw texts.stridedOnly(undefined, x);
   return x === null || x === "torch.strided" || x === "strided";
 }
 
@@ -255,10 +252,7 @@ function invalid(
     return `(${list.join(", ")}${o.out > 0 ? ", Tensor out = None" : ""})`;
   });
   const expected = forms.length === 1 ? forms[0] : `one of:\n * ${forms.join("\n * ")}`;
-  return new TypeError(
-    `${name}() received an invalid combination of arguments - got (${got.flat().join(", ")}), but expected ${expected}`,
-    { op: name },
-  );
+  return texts.invalidCombination(name, got.flat().join(", "), expected);
 }
 
 /** Refuses an argument that should have been a tensor. */
@@ -268,9 +262,7 @@ export function bad(op: string, name: string, value: unknown): never {
 
 /** Accepts a number where a tensor or a number is taken. */
 export function operand(op: string, name: string, value: unknown): asserts value is Scalar {
-  if (!isScalar(value)) {
-    throw texts.wrongArgument(op, op, name, "Tensor or a number", typeName(value));
-  }
+  if (!isScalar(value)) throw texts.wrongArgument(op, op, name, "Tensor or a number", typeName(value));
 }
 
 export function operandOrNull(op: string, name: string, value: unknown): asserts value is Scalar | null {
@@ -282,9 +274,7 @@ export function checkKeys(
   options: unknown,
   known: readonly string[],
 ): asserts options is Record<string, unknown> {
-  if (!isOptions(options)) {
-    throw new TypeError(`${op}() takes a trailing options object, not ${typeName(options)}`, { op });
-  }
+  if (!isOptions(options)) throw texts.optionsNotAnObject(op, typeName(options));
   for (const key of Object.keys(options)) {
     if (!known.includes(key)) throw texts.unknownKeyword(op, op, key);
   }
@@ -296,9 +286,7 @@ export function option<T>(op: string, options: Record<string, unknown>, name: st
   if (given === undefined) return fallback;
   loose = true;
   const value = converterOf(role)(given);
-  if (value === MISMATCH) {
-    throw texts.wrongArgument(op, op, name, role, typeName(given));
-  }
+  if (value === MISMATCH) throw texts.wrongArgument(op, op, name, role, typeName(given));
   return value as T;
 }
 

@@ -6,7 +6,6 @@ import * as texts from "../../generated/texts.ts";
 
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { bool, type DType, toReal } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { emptyCopy, emptyLike } from "./allocate.ts";
 import { fill } from "./copy.ts";
@@ -57,9 +56,7 @@ const WHERE = def("where", K.ternary_where, RULES.arith);
 type Out = Tensor | undefined;
 
 export function abs(self: Tensor, out: Out, inplace: boolean): Tensor {
-  if (inplace && self.dtype.category === 3) {
-    throw new RuntimeError("In-place abs is not supported for complex tensors.");
-  }
+  if (inplace && self.dtype.category === 3) throw texts.absInPlaceOfComplex(undefined);
   if (inplace) checkWrite(self);
   refuse(REFUSALS.abs_cpu, self.dtype);
   if (self.dtype.category < 3) return unary(ABS_REAL, self, out, inplace);
@@ -75,13 +72,9 @@ export function isnan(self: Tensor): Tensor {
 
 function checkAlpha(result: DType, alpha: Scalar): void {
   const kind = scalarKind(alpha);
-  if (kind === "bool" && result !== bool) throw new RuntimeError("Boolean alpha only supported for Boolean results.");
-  if (kind !== "bool" && kind !== "int" && result.category < 2) {
-    throw new RuntimeError("For integral input tensors, argument alpha must not be a floating point number.");
-  }
-  if (kind === "complex" && result.category < 3) {
-    throw new RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.");
-  }
+  if (kind === "bool" && result !== bool) throw texts.boolAlpha(undefined);
+  if (kind !== "bool" && kind !== "int" && result.category < 2) throw texts.floatAlpha(undefined);
+  if (kind === "complex" && result.category < 3) throw texts.complexAlpha(undefined);
 }
 
 function isOne(alpha: Scalar): boolean {
@@ -109,20 +102,8 @@ function isBool(x: Operand): boolean {
 }
 
 function checkSub(a: Operand, b: Operand): void {
-  if (isBool(a) && isBool(b)) {
-    throw new NotImplementedError(
-      "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` " +
-        "operator " +
-        "instead.",
-    );
-  }
-  if (isBool(a) || isBool(b)) {
-    throw new NotImplementedError(
-      "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a " +
-        "mask, use the " +
-        "`~` or `logical_not()` operator instead.",
-    );
-  }
+  if (isBool(a) && isBool(b)) throw texts.subtractionOfBools(undefined);
+  if (isBool(a) || isBool(b)) throw texts.subtractionWithBool(undefined);
 }
 
 function negated(alpha: Scalar): Scalar {
@@ -153,7 +134,7 @@ export function div(a: Operand, b: Operand, mode: string | null, out: Out, inpla
   if (mode === null) return binary(DIV, a, b, out, inplace);
   if (mode === "floor") return floorDivide(a, b, out, inplace);
   if (mode === "trunc") return binary(TRUNC_DIV, a, b, out, inplace);
-  throw new RuntimeError(`div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '${mode}'`);
+  throw texts.unknownRoundingMode(undefined, mode);
 }
 
 /** Python's % of a number and a tensor. */
@@ -167,7 +148,7 @@ export function floorDivide(a: Operand, b: Operand, out: Out, inplace: boolean):
 
 export function lerp(self: Tensor, end: Tensor, weight: Operand, out: Out, inplace: boolean): Tensor {
   const wrong = (what: string, d: DType): never => {
-    throw new RuntimeError(`expected dtype ${self.dtype.cppName} for \`${what}\` but got dtype ${d.cppName}`);
+    throw texts.dtypeOfOperand(undefined, self.dtype.cppName, what, d.cppName);
   };
   if (end.dtype !== self.dtype) wrong("end", end.dtype);
   const tensor = weight instanceof Tensor;
@@ -209,19 +190,17 @@ function boundIn(d: DType, bound: Operand | null, side: "min" | "max"): Operand 
   const over = x > scalarToNumber(noBound(d, true));
   if (!over && x >= scalarToNumber(noBound(d, false))) return bound;
   if (over === (side === "max")) return null;
-  throw new RuntimeError(`Clamp ${side} value ${shortNumber(x)} is outside the representable range of ${d.scalarType}`);
+  throw texts.clampBoundOutOfRange(undefined, side, shortNumber(x), d.scalarType);
 }
 
 export function clamp(self: Tensor, min: Operand | null, max: Operand | null, out: Out, inplace: boolean): Tensor {
-  if (min === null && max === null) {
-    throw new RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None");
-  }
+  if (min === null && max === null) throw texts.clampWithoutBounds(undefined);
   if (typeof min === "number" && typeof max === "number" && out === undefined && !inplace) {
     const quick = withNumbers(CLAMP_NUMBERS, self, min, max);
     if (quick !== null) return quick;
   }
   const d = resultType([self, min, max].filter((x): x is Operand => x !== null));
-  if (d.category === 3) throw new NotImplementedError("clamp is not supported for complex types");
+  if (d.category === 3) throw texts.clampOfComplex(undefined);
   if (inplace && !canCast(d, self.dtype)) {
     const tensors = [min, max].some((x) => x instanceof Tensor);
     throw texts.resultCast(undefined, d.scalarType, tensors ? self.dtype.scalarType : self.dtype.cppName);
@@ -236,14 +215,10 @@ export function clamp(self: Tensor, min: Operand | null, max: Operand | null, ou
 
 export function where(condition: Tensor, a: Operand, b: Operand, out: Out): Tensor {
   if (condition.dtype !== bool && condition.dtype.name !== "uint8") {
-    throw new RuntimeError(
-      `where expected condition to be a boolean tensor, but got a tensor with dtype ${condition.dtype.scalarType}`,
-    );
+    throw texts.whereConditionNotBool(undefined, condition.dtype.scalarType);
   }
   const d = resultType([a, b]);
-  if (out !== undefined && out.dtype !== d) {
-    throw new RuntimeError(`Expected out type to be ${d.scalarType} but got ${out.dtype.scalarType}`);
-  }
+  if (out !== undefined && out.dtype !== d) throw texts.outTypeMismatch(undefined, d.scalarType, out.dtype.scalarType);
   const check = (): void => {
     for (const x of [a, b]) if (!(x instanceof Tensor) && d.category === 1) checkFits(x, d);
   };

@@ -2,7 +2,6 @@
 import * as texts from "../../generated/texts.ts";
 import { frameAddress } from "../ffi/frame.ts";
 import { type Device, META } from "../tensor/device.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -20,23 +19,21 @@ export interface Backend {
   allocate(nbytes: number, device: Device): Storage;
   /** Runs a kernel on the frame that was written; gives its status. */
   launch(kernel: Launchable, device: Device): number;
-  /** dst[...] = src where at least one of them is on this kind of device, and the other perhaps on the CPU. */
+  /** dst[...] = src where the two are on different devices. The CPU leaves that to the source's backend. */
   copy(dst: Tensor, src: Tensor, op: string): void;
 }
 
 const cpu: Backend = {
   allocate: (nbytes) => Storage.allocate(nbytes),
   launch: (kernel) => kernel.call(frameAddress()),
-  copy() {
-    throw new RuntimeError("copies on the CPU are kernels");
-  },
+  copy: (dst, src, op) => backendOf(src._storage.device).copy(dst, src, op),
 };
 
 /** Shapes without bytes: whoever has work for a kernel looked at `hasWork` before. */
 const meta: Backend = {
   allocate: (nbytes) => Storage.meta(nbytes),
   launch(kernel) {
-    throw new RuntimeError(`${kernel.path} was launched on the meta device`);
+    throw texts.launchedOnMeta(undefined, kernel.path);
   },
   copy(dst, _src, op) {
     if (dst._storage.device !== META) throw texts.copyFromMeta(op);
@@ -47,7 +44,7 @@ export const backends: { cpu: Backend; meta: Backend; cuda: Backend | null } = {
 
 export function backendOf(device: Device): Backend {
   const found = backends[device.type];
-  if (found === null) throw new RuntimeError("zensor was loaded without its CUDA support", { code: "cuda" });
+  if (found === null) throw texts.noCudaSupport(undefined);
   return found;
 }
 

@@ -6,9 +6,7 @@ import * as frame from "../ffi/frame.ts";
 import { addressOf, copyBytes } from "../ffi/memory.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import { Complex, scalarKind, scalarValue } from "../tensor/complex.ts";
-import { CPU } from "../tensor/device.ts";
 import { type DType, int64 } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes, empty, emptyCopy, emptyWith } from "./allocate.ts";
@@ -24,11 +22,12 @@ function conversionType(from: DType, to: DType): DType {
 
 /** dst[...] = src, broadcasting; no autograd, no version bump. */
 export function copyInto(dst: Tensor, src: Tensor, op = "copy_"): Tensor {
-  if (dst._storage.device !== CPU || src._storage.device !== CPU) {
-    backendOf(dst._storage.device === CPU ? src._storage.device : dst._storage.device).copy(dst, src, op);
+  const { device } = dst._storage;
+  if (device !== src._storage.device) {
+    backendOf(device).copy(dst, src, op);
     return dst;
   }
-  if (sameElements(dst, src)) return dst;
+  if (!device.computes || sameElements(dst, src)) return dst;
   requireNoInternalOverlap(dst, op);
   requireNoPartialOverlap(dst, src, op);
   transfer(dst, src);
@@ -110,9 +109,7 @@ export function emptyInFormat(t: Tensor, dtype: DType, format: MemoryFormat): Te
 export function formatStrides(shape: readonly number[], format: MemoryFormat): readonly number[] | null {
   if (format === contiguousFormat || format === preserveFormat) return null;
   const rank = format === channelsLast ? 4 : 5;
-  if (shape.length !== rank) {
-    throw new RuntimeError(`required rank ${rank} tensor to use ${format.name} format`);
-  }
+  if (shape.length !== rank) throw texts.formatNeedsRank(undefined, rank, format.name);
   const order = rank === 4 ? [0, 2, 3, 1] : [0, 2, 3, 4, 1];
   const strides = new Array<number>(rank);
   let step = 1;

@@ -1,10 +1,11 @@
 /** Tensors made from sizes and numbers. */
+
+import * as texts from "../../generated/texts.ts";
 import { fillBytes } from "../ffi/memory.ts";
 import { Complex, Float, type Scalar } from "../tensor/complex.ts";
 import { CPU, type Device, META } from "../tensor/device.ts";
 import { bool, type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
-import { contiguousStrides, listText } from "../tensor/size.ts";
+import { contiguousStrides } from "../tensor/size.ts";
 import { makeStrided, type Tensor } from "../tensor/tensor.ts";
 import { checkSizes, empty as emptyOf, emptyWith, preservedStrides } from "./allocate.ts";
 import { fill, formatStrides } from "./copy.ts";
@@ -18,7 +19,7 @@ type Out = Tensor | undefined;
 export function factoryDevice(device: Device | null, op: string): Device {
   if (device === null) return CPU;
   if (device === CPU || device === META) return device;
-  throw new NotImplementedError(`${op}: create the tensor on the CPU and move it with to('${device}')`, { op });
+  throw texts.createOnCpu(op, String(device));
 }
 
 /** `out`, checked and resized, or a fresh tensor. */
@@ -32,12 +33,7 @@ export function target(op: string, size: readonly number[], dtype: DType, device
 /** The dtype of a result: what was asked for, which must be that of `out`, or the default. */
 export function outDtype(dtype: DType | null, out: Out, fallback: DType, op: string): DType {
   if (out === undefined) return dtype ?? fallback;
-  if (dtype !== null && dtype !== out.dtype) {
-    throw new RuntimeError(
-      `dtype ${dtype.scalarType} does not match dtype of out parameter (${out.dtype.scalarType})`,
-      { op },
-    );
-  }
+  if (dtype !== null && dtype !== out.dtype) throw texts.outDtypeDiffers(op, dtype.scalarType, out.dtype.scalarType);
   return out.dtype;
 }
 
@@ -55,7 +51,7 @@ export function zeros(
   out?: Out,
 ): Tensor {
   for (const n of size) {
-    if (n < 0) throw new RuntimeError("zeros: Dimension size must be non-negative.", { op: "zeros" });
+    if (n < 0) throw texts.negativeZerosSize("zeros");
   }
   const t = target("zeros", size, outDtype(dtype, out, getDefaultDtype(), "zeros"), device, out);
   return out === undefined ? clear(t) : fill(t, 0);
@@ -81,7 +77,7 @@ export function empty(
 ): Tensor {
   const d = outDtype(dtype, out, getDefaultDtype(), "empty");
   if (format === null || format === contiguousFormat) return target("empty", size, d, device, out);
-  if (format === preserveFormat) throw new RuntimeError("unsupported memory format Preserve", { op: "empty" });
+  if (format === preserveFormat) throw texts.emptyPreserves("empty");
   checkSizes(size, "empty");
   const strides = formatStrides(size, format) as readonly number[];
   if (out === undefined) return emptyWith(size, strides, d, factoryDevice(device, "empty"));
@@ -96,12 +92,7 @@ export function emptyStrided(
   device: Device | null,
 ): Tensor {
   const op = "empty_strided";
-  if (size.length !== stride.length) {
-    throw new RuntimeError(
-      `dimensionality of sizes (${size.length}) must match dimensionality of strides (${stride.length})`,
-      { op },
-    );
-  }
+  if (size.length !== stride.length) throw texts.sizesAndStrides(op, size.length, stride.length);
   checkSizes(size, op);
   let last = 0;
   for (let d = 0; d < size.length; d++) {
@@ -117,10 +108,7 @@ export function emptyStrided(
 }
 
 function overflowed(size: readonly number[], stride: readonly number[], op: string): never {
-  throw new RuntimeError(
-    `Storage size calculation overflowed with sizes=${listText(size)} and strides=${listText(stride)}`,
-    { op },
-  );
+  throw texts.storageSizeOverflow(op, size, stride);
 }
 
 export function emptyPermuted(
@@ -131,23 +119,11 @@ export function emptyPermuted(
 ): Tensor {
   const op = "empty_permuted";
   const rank = size.length;
-  if (layout.length !== rank) {
-    throw new RuntimeError(
-      "Number of dimensions in size does not match the length of the physical_layout; " +
-        `i.e. len(size) = ${rank} is not equal to len(physical_layout) = ${layout.length}`,
-      { op },
-    );
-  }
+  if (layout.length !== rank) throw texts.physicalLayoutLength(op, rank, layout.length);
   const seen = new Set<number>();
   layout.forEach((d, i) => {
-    if (!(d >= 0 && d < rank)) {
-      throw new RuntimeError(
-        `Dimension out of range (expected to be between 0 and ${rank - 1}, but got ${d} at index ${i}).  ` +
-          "NB: negative dims not currently supported; file an issue if you want it.",
-        { op },
-      );
-    }
-    if (seen.has(d)) throw new RuntimeError("Duplicate dim not allowed", { op });
+    if (!(d >= 0 && d < rank)) throw texts.physicalLayoutDim(op, rank - 1, d, i);
+    if (seen.has(d)) throw texts.physicalLayoutDuplicate(op);
     seen.add(d);
   });
   checkSizes(size, op);
@@ -286,8 +262,8 @@ export function eyeOf(
   _rg: boolean,
   out?: Out,
 ): Tensor {
-  if (n < 0) throw new RuntimeError(`n must be greater or equal to 0, got ${n}`, { op: "eye" });
-  if (m < 0) throw new RuntimeError(`m must be greater or equal to 0, got ${m}`, { op: "eye" });
+  if (n < 0) throw texts.eyeRowsNegative("eye", n);
+  if (m < 0) throw texts.eyeColumnsNegative("eye", m);
   const t = target("eye", [n, m], outDtype(dtype, out, getDefaultDtype(), "eye"), device, out);
   if (out === undefined) clear(t);
   else fill(t, 0);

@@ -1,8 +1,8 @@
 /** Numbers that a dtype cannot hold are refused where torch reads them as one of its elements. */
 
+import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { type DType, float32 } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 
 const C_NAMES: Record<string, string> = {
   uint8: "uint8_t",
@@ -36,9 +36,7 @@ function floatLimit(d: DType): number {
 export function checkFits(value: Scalar, d: DType): void {
   const v = scalarValue(value);
   const fail = (): never => {
-    throw new RuntimeError(`value cannot be converted to type ${C_NAMES[d.name] ?? d.cppName} without overflow`, {
-      code: "overflow",
-    });
+    throw texts.valueOverflow(undefined, C_NAMES[d.name] ?? d.cppName);
   };
   if (v instanceof Complex) {
     if (d.category !== 3 && d.category !== 0 && v.im !== 0) fail();

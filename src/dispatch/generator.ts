@@ -1,10 +1,10 @@
 /** Random generators: the native state and what seeds, saves and restores it. */
 import { GeneratorBytes, RandomAttr, STATUS } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { CPU, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { int64, uint8 } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { readWord } from "../tensor/values.ts";
@@ -18,14 +18,10 @@ const DEFAULT_SEED = 67280421310721n;
 /** The 64 bits of a seed between -2^63 and 2^64 - 1. */
 function seedWord(seed: number | bigint): bigint {
   if (typeof seed !== "bigint" && !Number.isInteger(seed)) {
-    throw new RuntimeError(`manual_seed expected a long, but got ${typeof seed === "number" ? "float" : typeof seed}`, {
-      op: "manualSeed",
-    });
+    throw texts.seedNotAnInteger("manualSeed", typeof seed === "number" ? "float" : typeof seed);
   }
   const x = BigInt(seed);
-  if (x < -(2n ** 63n) || x >= 2n ** 64n) {
-    throw new ValueError("Overflow when unpacking long long", { op: "manualSeed" });
-  }
+  if (x < -(2n ** 63n) || x >= 2n ** 64n) throw texts.integerOverflow("manualSeed");
   return BigInt.asIntN(64, x);
 }
 
@@ -51,7 +47,7 @@ export class Generator {
 
   constructor(device: DeviceLike = "cpu") {
     const place = toDevice(device);
-    if (place.type !== "cpu") throw new NotImplementedError(`Generator: there is none for device '${place}'`);
+    if (place.type !== "cpu") throw texts.noGenerator(undefined, String(place));
     this.block = Storage.allocate(GeneratorBytes.reserved);
     this.begin(DEFAULT_SEED);
   }
@@ -111,22 +107,14 @@ export class Generator {
    */
   setState(state: Tensor): this {
     const op = "setState";
-    if (!(state instanceof Tensor)) throw new TypeError(`expected a torch.ByteTensor, but got ${typeof state}`, { op });
-    if (state.dtype !== uint8 || state.isMeta) throw new TypeError("RNG state must be a torch.ByteTensor", { op });
-    if (state._numel !== STATE_BYTES) {
-      throw new RuntimeError(
-        `Expected a CPUGeneratorImplState of size ${STATE_BYTES} but found the input RNG state size to be ` +
-          `${state._numel}`,
-        { op },
-      );
-    }
+    if (!(state instanceof Tensor)) throw texts.stateNotBytes(op, typeof state);
+    if (state.dtype !== uint8 || state.isMeta) throw texts.stateNotAByteTensor(op);
+    if (state._numel !== STATE_BYTES) throw texts.stateOfWrongSize(op, STATE_BYTES, state._numel);
     const dense = denseOf(state);
     frame.begin(1, 0);
     frame.operand(0, dense._address(), uint8.id, [STATE_BYTES], [1], 0);
     frame.attr(RandomAttr.generator, this._address);
-    if (K.random_set_state.launch(CPU) !== STATUS.ok) {
-      throw new RuntimeError("Invalid mt19937 state", { op });
-    }
+    if (K.random_set_state.launch(CPU) !== STATUS.ok) throw texts.stateInvalid(op);
     return this;
   }
 

@@ -1,7 +1,8 @@
 /** `x[i, j]` with index tensors and masks: what they mean together, reading, and writing. */
 import { IndexMode } from "../../generated/abi.ts";
+import * as texts from "../../generated/texts.ts";
 import { bool, type DType, int32, int64, uint8 } from "../tensor/dtype.ts";
-import { IndexError, RuntimeError, warn } from "../tensor/errors.ts";
+import { warn } from "../tensor/errors.ts";
 import { contiguousStrides, listText, numelOf, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes, empty, emptyWith, strideOrder } from "./allocate.ts";
@@ -23,7 +24,7 @@ const isMask = (d: DType): boolean => d === bool || d === uint8;
 function checkTypes(indices: Indices): void {
   for (const t of indices) {
     if (t !== null && t.dtype !== int64 && t.dtype !== int32 && !isMask(t.dtype)) {
-      throw new IndexError("tensors used as indices must be long, int, byte or bool tensors");
+      throw texts.indexTensorDtype(undefined);
     }
   }
 }
@@ -41,12 +42,7 @@ function expandMasks(self: Tensor, indices: Indices): (Tensor | null)[] {
     }
     const at = out.length;
     t._shape.forEach((n, d) => {
-      if (self._shape[at + d] !== n) {
-        throw new IndexError(
-          `The shape of the mask ${listText(t._shape)} at index ${d} does not match the shape of the indexed tensor ` +
-            `${listText(self._shape)} at index ${at + d}`,
-        );
-      }
+      if (self._shape[at + d] !== n) throw texts.maskShape(undefined, t._shape, d, self._shape, at);
     });
     const where = nonzero(t);
     for (let d = 0; d < t._shape.length; d++) out.push(select(where, 1, d));
@@ -60,8 +56,8 @@ function commonShape(given: readonly Tensor[]): readonly number[] {
     try {
       shape = broadcastShapes(shape, (given[k] as Tensor)._shape);
     } catch {
-      const texts = given.map((t) => listText(t._shape)).join(", ");
-      throw new IndexError(`shape mismatch: indexing tensors could not be broadcast together with shapes ${texts}`);
+      const shapes = given.map((t) => listText(t._shape)).join(", ");
+      throw texts.indicesDoNotBroadcast(undefined, shapes);
     }
   }
   return shape;
@@ -72,15 +68,13 @@ function plan(self: Tensor, indices: Indices): Plan {
   checkTypes(indices);
   const all = expandMasks(self, indices);
   const rank = self._shape.length;
-  if (all.length > rank) {
-    throw new IndexError(`too many indices for tensor of dimension ${rank} (got ${all.length})`);
-  }
+  if (all.length > rank) throw texts.tooManyIndexTensors(undefined, rank, all.length);
   const dims: number[] = [];
   all.forEach((t, d) => {
     if (t !== null) dims.push(d);
   });
   const given = dims.map((d) => all[d] as Tensor);
-  if (given.length === 0) throw new IndexError("an index needs at least one index tensor here");
+  if (given.length === 0) throw texts.noIndexTensor(undefined);
   const middle = commonShape(given);
   const first = dims[0] as number;
   const adjacent = (dims[dims.length - 1] as number) - first === dims.length - 1;
@@ -89,9 +83,7 @@ function plan(self: Tensor, indices: Indices): Plan {
   for (let d = 0; d < rank; d++) if (!indexed.has(d)) rest.push(d);
   const before = adjacent ? rest.filter((d) => d < first) : [];
   const after = adjacent ? rest.filter((d) => d > first) : rest;
-  if (dims.some((d) => self._shape[d] === 0) && numelOf(middle) !== 0) {
-    throw new IndexError("index is out of bounds for dimension with size 0");
-  }
+  if (dims.some((d) => self._shape[d] === 0) && numelOf(middle) !== 0) throw texts.indexIntoEmptyDim(undefined);
   const size = (d: number): number => self._shape[d] as number;
   const stride = (d: number): number => self._strides[d] as number;
   const zeros = (list: readonly number[]): number[] => list.map(() => 0);
@@ -131,7 +123,7 @@ export function index(self: Tensor, indices: Indices): Tensor {
 
 function requireRank(self: Tensor, indices: Indices): void {
   if (indices.length > self._shape.length) {
-    throw new IndexError(`too many indices for tensor of dimension ${self._shape.length} (got ${indices.length})`);
+    throw texts.tooManyIndexTensors(undefined, self._shape.length, indices.length);
   }
 }
 
@@ -201,18 +193,8 @@ function throughCopy(target: Tensor, indices: Indices, values: Tensor, accumulat
 function requireValues(target: Tensor, values: Tensor, p: Plan): void {
   const lead = p.shape.length - values._shape.length;
   const fits = lead >= 0 && values._shape.every((n, d) => n === 1 || n === p.shape[d + lead]);
-  if (!fits) {
-    throw new RuntimeError(
-      `shape mismatch: value tensor of shape ${listText(values._shape)} cannot be broadcast to indexing result of ` +
-        `shape ${listText(p.shape)}`,
-      { op: "index_put_", code: "shape_mismatch" },
-    );
-  }
+  if (!fits) throw texts.putShapeMismatch("index_put_", values._shape, p.shape);
   if (values.dtype !== target.dtype) {
-    throw new RuntimeError(
-      `Index put requires the source and destination dtypes match, got ${target.dtype.scalarType} for the ` +
-        `destination and ${values.dtype.scalarType} for the source.`,
-      { op: "index_put_", code: "dtype_mismatch" },
-    );
+    throw texts.putDtypeMismatch("index_put_", target.dtype.scalarType, values.dtype.scalarType);
   }
 }

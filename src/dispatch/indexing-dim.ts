@@ -1,10 +1,11 @@
 /** index_select, index_add, index_copy, index_fill, and take and put: a vector of positions along one dimension. */
 import { IndexMode } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar, scalarValue } from "../tensor/complex.ts";
 import { int32, int64 } from "../tensor/dtype.ts";
-import { IndexError, RuntimeError, warn } from "../tensor/errors.ts";
-import { listText, sameSizes } from "../tensor/size.ts";
+import { warn } from "../tensor/errors.ts";
+import { sameSizes } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty, emptyCopy } from "./allocate.ts";
 import * as copy from "./copy.ts";
@@ -19,16 +20,7 @@ import { asView } from "./views.ts";
 const SCALE = { name: "index_add", kernel: K.binary_mul, rule: RULES.same };
 
 const isInteger = (t: Tensor): boolean => t.dtype === int64 || t.dtype === int32;
-
-function refuse(message: string, op: string): never {
-  throw new RuntimeError(message, { op });
-}
-
-function refuseIndex(message: string, op: string): never {
-  throw new IndexError(message, { op });
-}
-
-const outsideSelf = (): Error => new IndexError("index out of range in self");
+const outsideSelf = (): Error => texts.outOfRangeInSelf(undefined);
 
 /** Where a vector of positions along `dim` points; 0-dim tensors count as one element. */
 function along(self: Tensor, d: number, index: Tensor, wrap: boolean, outside?: Selection["outside"]): Selection {
@@ -48,13 +40,11 @@ function along(self: Tensor, d: number, index: Tensor, wrap: boolean, outside?: 
 export function indexSelect(self: Tensor, dim: number, index: Tensor, out?: Tensor): Tensor {
   const op = "index_select";
   const d = wrapDim(dim, self._shape.length);
-  if (index._shape.length > 1) refuseIndex("index_select(): Index is supposed to be a vector", op);
-  if (self._shape.length === 0 && index._numel !== 1) {
-    refuse(`index_select(): Index to scalar can have only 1 value, got ${index._numel} value(s)`, op);
-  }
-  if (!isInteger(index)) refuse("index_select(): Expected dtype int32 or int64 for index", op);
+  if (index._shape.length > 1) throw texts.selectIndexNotAVector(op);
+  if (self._shape.length === 0 && index._numel !== 1) throw texts.selectIndexOfScalar(op, index._numel);
+  if (!isInteger(index)) throw texts.selectIndexDtype(op);
   if (out !== undefined) {
-    if (out.dtype !== self.dtype) refuse("index_select(): self and result must have the same scalar type", op);
+    if (out.dtype !== self.dtype) throw texts.selectResultDtype(op);
     requireNoInternalOverlap(out, op);
     requireNoOverlap(out, self, op);
     requireNoOverlap(out, index, op);
@@ -75,9 +65,7 @@ function targetOf(self: Tensor, out: Tensor | undefined, inplace: boolean, op: s
   if (inplace) return self;
   if (out === undefined) return copy.clone(self, contiguousFormat);
   if (out === self) return out;
-  if (out.dtype !== self.dtype) {
-    refuse(`Expected out tensor to have dtype ${self.dtype.cppName}, but got ${out.dtype.cppName} instead`, op);
-  }
+  if (out.dtype !== self.dtype) throw texts.reductionOutDtype(op, self.dtype.cppName, out.dtype.cppName);
   prepareOut(out, self._shape);
   requireNoInternalOverlap(out, op);
   copy.copyInto(out, self);
@@ -107,40 +95,24 @@ function requireSlices(self: Tensor, d: number, source: Tensor): void {
   const both = source._shape.length !== 0 && self._shape.length !== 0;
   const a = both ? drop(self) : self._shape;
   const b = both ? drop(source) : source._shape;
-  if (!sameSizes(a, b)) {
-    refuse(
-      "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = " +
-        `${listText(self._shape)} source.shape = ${listText(source._shape)}`,
-      "index_add_",
-    );
-  }
+  if (!sameSizes(a, b)) throw texts.sourceShapeExceptDim("index_add_", self._shape, source._shape);
 }
 
 function checkIndexAdd(self: Tensor, d: number, index: Tensor, source: Tensor, name: string): void {
   const n = index._numel;
   const op = `${name}_`;
   if (index._shape.length > 1) {
-    refuseIndex(
-      `${op}(): Index is supposed to be a vector, but got dim: ${index._shape.length} with type: ` +
-        `${index.dtype.scalarType} and size: ${listText(index._shape)}`,
-      op,
-    );
+    throw texts.indexNotAVector(op, index._shape.length, index.dtype.scalarType, index._shape);
   }
-  if (!isInteger(index)) {
-    refuse(`${op}(): Expected dtype int32/int64 for index but got: ${index.dtype.scalarType}`, op);
-  }
+  if (!isInteger(index)) throw texts.indexDtype(op, index.dtype.scalarType);
   if (self.dtype !== source.dtype) {
     const pair = `self (${self.dtype.scalarType}) and source (${source.dtype.scalarType})`;
-    refuse(`${op}(): ${pair} must have the same scalar type`, op);
+    throw texts.pairDtypes(op, pair);
   }
   const rank = source._shape.length;
-  if (d !== 0 && d >= rank) {
-    refuse(`${op}(): Indexing dim ${d} is out of bounds of the source tensor with dim ${rank}`, op);
-  }
+  if (d !== 0 && d >= rank) throw texts.indexingDimOfSource(op, d, rank);
   const have = rank === 0 ? 1 : (source._shape[d] as number);
-  if (n !== have) {
-    refuse(`${op}(): Number of indices (${n}) should be equal to source.size(dim): (${have}), for dim: ${d}`, op);
-  }
+  if (n !== have) throw texts.indexCountForDim(op, n, have, d);
   requireSlices(self, d, source);
 }
 
@@ -181,42 +153,16 @@ function scale(source: Tensor, alpha: Scalar): Tensor {
 function checkIndexCopy(self: Tensor, d: number, index: Tensor, source: Tensor): void {
   const op = "index_copy_";
   const n = index._numel;
-  if (index._shape.length >= 2) {
-    refuseIndex(`${op}(): Index should have dimension 1 or 0 (got ${index._shape.length})`, op);
-  }
+  if (index._shape.length >= 2) throw texts.indexRank(op, index._shape.length);
   const [a, b] = [source._shape.length, self._shape.length];
-  if (a === 0 && n !== 1) {
-    refuseIndex(`${op}(): When source is scalar, index should have one element (got ${n})`, op);
-  }
-  if (a !== b && a !== 0 && b !== 0) {
-    refuseIndex(
-      `${op}(): When source and destination are not scalars, their dimensionality must match. Source ` +
-        `dimensionality (${a}), destination dimensionality (${b})`,
-      op,
-    );
-  }
-  if (index.dtype !== int64) {
-    refuse(`${op}(): Expected a long tensor for index, but got ${index.dtype.scalarType}`, op);
-  }
-  if (self.dtype !== source.dtype) {
-    refuse(
-      `${op}(): self and source expected to have the same dtype, but got (self) ${self.dtype.scalarType} and ` +
-        `(source) ${source.dtype.scalarType}`,
-      op,
-    );
-  }
+  if (a === 0 && n !== 1) throw texts.indexOfScalarSource(op, n);
+  if (a !== b && a !== 0 && b !== 0) throw texts.sourceDestinationRanks(op, a, b);
+  if (index.dtype !== int64) throw texts.indexNotLong(op, index.dtype.scalarType);
+  if (self.dtype !== source.dtype) throw texts.selfSourceDtypes(op, self.dtype.scalarType, source.dtype.scalarType);
   const own = self._shape.filter((_, k) => k !== d);
   const other = source._shape.filter((_, k) => k !== d);
-  if (!sameSizes(own, other)) {
-    refuse(
-      `${op}(): Source/destination tensor must have same slice shapes. Destination slice shape: ${own.join(", ")} at ` +
-        `dimension ${d} and source slice shape: ${other.join(", ")} at dimension 0.`,
-      op,
-    );
-  }
-  if (a !== 0 && n !== source._shape[d]) {
-    refuseIndex(`${op}(): Number of indices (${n}) should be equal to source.size(dim) (${source._shape[d]})`, op);
-  }
+  if (!sameSizes(own, other)) throw texts.sliceShapesDiffer(op, own.join(", "), d, other.join(", "));
+  if (a !== 0 && n !== source._shape[d]) throw texts.indexCount(op, n, source._shape[d]);
 }
 
 /** self, with the parts along `dim` that `index` names replaced by those of source. */
@@ -235,8 +181,7 @@ export function indexCopy(
   const target = targetOf(self, out, inplace, op);
   requireNoOverlap(target, index, op);
   requireNoOverlap(target, source, op);
-  const outside = (i: number, k: number, n: number): Error =>
-    new IndexError(`index_copy_(): index ${i} is out of bounds for dimension ${k} with size ${n}`, { op });
+  const outside = (i: number, k: number, n: number): Error => texts.indexCopyOutOfBounds(op, i, k, n);
   const rows = asRows(source);
   return writeInto(target, rows, (t) => along(t, d, index, false, outside), IndexMode.assign, op);
 }
@@ -251,11 +196,9 @@ export function indexFill(
   inplace: boolean,
 ): Tensor {
   const op = "index_fill_";
-  if (index.dtype !== int64) refuseIndex("index_fill_(): Expected dtype int64 for index.", op);
-  if (scalarValue(value) instanceof Complex && self.dtype.category !== 3) {
-    refuse("index_fill_(): Converting complex Scalar to non-complex type is not supported", op);
-  }
-  if (index._shape.length > 1) refuse("Index has to be a vector/scalar", op);
+  if (index.dtype !== int64) throw texts.fillIndexDtype(op);
+  if (scalarValue(value) instanceof Complex && self.dtype.category !== 3) throw texts.fillComplexIntoReal(op);
+  if (index._shape.length > 1) throw texts.indexNotAVectorOrScalar(op);
   const d = wrapDim(dim, self._shape.length);
   checkFits(value, self.dtype);
   if (inplace && hasInternalOverlap(self)) {
@@ -280,20 +223,14 @@ export function indexFillTensor(
   _out: Tensor | undefined,
   inplace: boolean,
 ): Tensor {
-  if (value._shape.length !== 0) {
-    refuse(
-      `index_fill_ only supports a 0-dimensional value tensor, but got tensor with ` +
-        `${value._shape.length} dimension(s).`,
-      "index_fill_",
-    );
-  }
+  if (value._shape.length !== 0) throw texts.indexFillValueRank("index_fill_", value._shape.length);
   return indexFill(self, dim, index, value.item(), undefined, inplace);
 }
 
 const outsideFlat =
   (numel: number) =>
   (i: number): Error =>
-    new IndexError(`out of range: tried to access index ${i} on a tensor of ${numel} elements.`);
+    texts.putOutOfRange(undefined, i, numel);
 
 /** A dense tensor seen as a vector, at the positions of an index tensor of any shape. */
 function flat(self: Tensor, index: Tensor): Selection {
@@ -311,15 +248,11 @@ function flat(self: Tensor, index: Tensor): Selection {
 /** The elements at positions of self read row by row. */
 export function take(self: Tensor, index: Tensor, out?: Tensor): Tensor {
   const op = "take";
-  if (index.dtype !== int64) refuse(`take(): Expected a long tensor for index, but got ${index.dtype.scalarType}`, op);
+  if (index.dtype !== int64) throw texts.takeIndexDtype(op, index.dtype.scalarType);
   if (out !== undefined && out.dtype !== self.dtype) {
-    refuse(
-      `take(): self and out expected to have the same dtype, but got self.dtype = ${self.dtype.scalarType} and ` +
-        `out.dtype = ${out.dtype.scalarType}`,
-      op,
-    );
+    throw texts.takeOutDtype(op, self.dtype.scalarType, out.dtype.scalarType);
   }
-  if (self._numel === 0 && index._numel !== 0) refuseIndex("take(): tried to take from an empty tensor", op);
+  if (self._numel === 0 && index._numel !== 0) throw texts.takeFromEmpty(op);
   if (out !== undefined) {
     requireNoInternalOverlap(out, op);
     requireNoOverlap(out, self, op);
@@ -345,17 +278,10 @@ export function put(
 ): Tensor {
   const op = "put_";
   const pair = `self.dtype = ${self.dtype.scalarType} and source.dtype = ${source.dtype.scalarType}`;
-  if (index.dtype !== int64) refuse(`put_(): Expected a long tensor for index, but got ${index.dtype.scalarType}`, op);
-  if (self.dtype !== source.dtype)
-    refuse(`put_(): self and source expected to have the same dtype, but got ${pair}`, op);
-  if (source._numel !== index._numel) {
-    refuseIndex(
-      "put_(): Expected source and index to have the same number of elements, but got source.numel() = " +
-        `${source._numel}, index.numel() = ${index._numel}`,
-      op,
-    );
-  }
-  if (self._numel === 0 && index._numel !== 0) refuseIndex("put_(): Tried to put elements into an empty tensor", op);
+  if (index.dtype !== int64) throw texts.putIndexDtype(op, index.dtype.scalarType);
+  if (self.dtype !== source.dtype) throw texts.putSourceDtype(op, pair);
+  if (source._numel !== index._numel) throw texts.putCounts(op, source._numel, index._numel);
+  if (self._numel === 0 && index._numel !== 0) throw texts.putIntoEmpty(op);
   if (inplace) {
     requireNoInternalOverlap(self, op);
     requireNoOverlap(self, index, op);

@@ -1,8 +1,9 @@
 /** Nested arrays of numbers or booleans as tensors: indices and values that users write down. */
+
+import * as texts from "../../generated/texts.ts";
 import { addressOf, copyBytes } from "../ffi/memory.ts";
 import { Complex, Float, Int, isScalar } from "../tensor/complex.ts";
 import { bool, complex128, type DType, float64, int64 } from "../tensor/dtype.ts";
-import { IndexError, TypeError, ValueError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import * as copy from "./copy.ts";
@@ -23,7 +24,7 @@ function leafOf(x: unknown): Leaf {
     return typeof v === "object" && !(v instanceof Complex) ? Number(v) : (v as Leaf);
   }
   if (isScalar(x)) return x as Leaf;
-  throw new TypeError(`a list of numbers cannot hold ${x === null ? "null" : typeof x}`);
+  throw texts.noNumber(undefined, x === null ? "null" : typeof x);
 }
 
 /** Shape and elements of nested arrays; ragged ones are refused. */
@@ -31,19 +32,19 @@ export function flatten(list: readonly unknown[]): Flat {
   const shape: number[] = [];
   for (let at: unknown = list; Array.isArray(at); at = at[0]) {
     shape.push(at.length);
-    if (shape.length > MAX_DEPTH) throw new ValueError("too many dimensions in a nested list");
+    if (shape.length > MAX_DEPTH) throw texts.nestedTooDeep(undefined);
   }
   const leaves: Leaf[] = [];
   const walk = (x: unknown, d: number): void => {
     if (d === shape.length) {
-      if (Array.isArray(x)) throw new ValueError(`expected a number at dim ${d}, got a list`);
+      if (Array.isArray(x)) throw texts.listWhereNumberWas(undefined, d);
       leaves.push(leafOf(x));
       return;
     }
     const n = shape[d] as number;
     if (!Array.isArray(x) || x.length !== n) {
       const got = Array.isArray(x) ? String(x.length) : "a number";
-      throw new ValueError(`expected sequence of length ${n} at dim ${d} (got ${got})`);
+      throw texts.raggedSequence(undefined, n, d, got);
     }
     // So many and no more, also when reading an element changes the list.
     for (let i = 0; i < n; i++) walk(x[i], d + 1);
@@ -66,7 +67,7 @@ export function indexFromList(list: readonly unknown[]): Tensor {
   }
   for (const x of leaves) {
     if (x instanceof Complex || (typeof x === "number" && !Number.isInteger(x))) {
-      throw new IndexError("tensors used as indices must be long, int, byte or bool tensors");
+      throw texts.indexTensorDtype(undefined);
     }
   }
   if (leaves.some((x) => typeof x === "bigint")) {

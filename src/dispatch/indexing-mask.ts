@@ -5,7 +5,7 @@ import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import { bool, int64, uint8 } from "../tensor/dtype.ts";
-import { RuntimeError, warn } from "../tensor/errors.ts";
+import { warn } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { broadcastShapes, empty, emptyWith } from "./allocate.ts";
@@ -24,14 +24,10 @@ import {
 import { anyDims } from "./reduce.ts";
 import { asView, expand } from "./views.ts";
 
-function refuse(message: string, op: string): never {
-  throw new RuntimeError(message, { op });
-}
-
 function requireBoolMask(mask: Tensor): void {
   if (mask.dtype !== bool) {
     const name = mask.dtype === uint8 ? "unsigned char" : mask.dtype.cppName;
-    refuse(`masked_fill_ only supports boolean masks, but got mask with dtype ${name}`, "masked_fill");
+    throw texts.maskedFillMask("masked_fill", name);
   }
 }
 
@@ -58,13 +54,7 @@ export function maskedFillTensor(
   _out: Tensor | undefined,
   inplace: boolean,
 ): Tensor {
-  if (value._shape.length !== 0) {
-    refuse(
-      `masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ` +
-        `${value._shape.length} dimension(s).`,
-      "masked_fill",
-    );
-  }
+  if (value._shape.length !== 0) throw texts.maskedFillValueRank("masked_fill", value._shape.length);
   requireBoolMask(mask);
   if (value.dtype !== self.dtype && value._storage.device.computes) checkFits(value.item(), self.dtype);
   const fits = value.dtype === self.dtype ? value : copy.cast(value, self.dtype);
@@ -136,19 +126,13 @@ function countTrue(mask: Tensor): number {
 }
 
 function requireData(t: Tensor, op: string): void {
-  if (!t._storage.device.computes)
-    refuse(`${op}: the result's size depends on the data, which meta tensors do not have`, op);
+  if (!t._storage.device.computes) throw texts.sizeDependsOnData(op);
 }
 
 /** Coordinates of the nonzero elements: int64 of shape [count, rank], column by column in memory as torch has it. */
 export function nonzero(self: Tensor, out?: Tensor): Tensor {
   requireData(self, "nonzero");
-  if (out !== undefined && out.dtype !== int64) {
-    refuse(
-      `nonzero: Expected out tensor to have scalar type Long but got scalar type${out.dtype.scalarType}`,
-      "nonzero",
-    );
-  }
+  if (out !== undefined && out.dtype !== int64) throw texts.nonzeroOut("nonzero", out.dtype.scalarType);
   if (out !== undefined) {
     requireNoInternalOverlap(out, "nonzero");
     requireNoOverlap(out, self, "nonzero");
@@ -175,10 +159,8 @@ function expanded(t: Tensor, shape: readonly number[]): Tensor {
 /** The elements of self where the mask is true, in row-major order. */
 export function maskedSelect(self: Tensor, mask: Tensor, out?: Tensor): Tensor {
   const op = "masked_select";
-  if (mask.dtype !== bool) refuse("masked_select: expected BoolTensor for mask", op);
-  if (out !== undefined && out.dtype !== self.dtype) {
-    refuse("masked_select(): self and result must have the same scalar type", op);
-  }
+  if (mask.dtype !== bool) throw texts.maskedSelectMask(op);
+  if (out !== undefined && out.dtype !== self.dtype) throw texts.maskedSelectOut(op);
   if (out !== undefined) {
     requireNoInternalOverlap(out, op);
     requireNoOverlap(out, self, op);
@@ -213,16 +195,8 @@ export function maskedScatter(
   inplace: boolean,
 ): Tensor {
   const op = "masked_scatter_";
-  if (self.dtype !== source.dtype) {
-    refuse(
-      "masked_scatter: expected self and source to have same dtypes but got" +
-        `${self.dtype.scalarType} and ${source.dtype.scalarType}`,
-      op,
-    );
-  }
-  if (mask.dtype !== bool) {
-    refuse(`masked_scatter_ only supports boolean masks, but got mask with dtype ${mask.dtype.scalarType}`, op);
-  }
+  if (self.dtype !== source.dtype) throw texts.maskedScatterDtypes(op, self.dtype.scalarType, source.dtype.scalarType);
+  if (mask.dtype !== bool) throw texts.maskedScatterMask(op, mask.dtype.scalarType);
   const shape = inplace ? expand(mask, self._shape)._shape : broadcastShapes(mask._shape, self._shape, op);
   if (inplace) {
     requireNoInternalOverlap(self, op);
@@ -232,7 +206,7 @@ export function maskedScatter(
   if (!self._storage.device.computes) return inplace ? self : empty(shape, self.dtype, self._storage.device);
   const bytes = maskBytes(expanded(mask, shape));
   const values = copy.denseOf(source);
-  if (countTrue(bytes) > values._numel) refuse("Number of elements of source < number of ones in mask", op);
+  if (countTrue(bytes) > values._numel) throw texts.maskedScatterCount(op);
   const direct = inplace && self._contiguous && self._bits === 0;
   const target = direct ? self : copy.clone(expanded(self, shape), contiguousFormat);
   if (target._numel > 0) {

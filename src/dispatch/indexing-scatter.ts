@@ -1,8 +1,8 @@
 /** gather, scatter and scatter_add: an index for every element, along one dimension. */
 import { IndexMode } from "../../generated/abi.ts";
+import * as texts from "../../generated/texts.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import { int32, int64 } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import { listText } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -14,10 +14,6 @@ import { contiguousFormat } from "./memory-format.ts";
 import { prepareOut } from "./out.ts";
 import { requireNoInternalOverlap, requireNoOverlap, requireNoPartialOverlap } from "./overlap.ts";
 import { asView } from "./views.ts";
-
-function refuse(message: string, op: string): never {
-  throw new RuntimeError(message, { op });
-}
 
 const sizes = (t: Tensor): readonly number[] => (t._shape.length === 0 ? [1] : t._shape);
 const steps = (t: Tensor): readonly number[] => (t._shape.length === 0 ? [1] : t._strides);
@@ -32,18 +28,12 @@ function lanes(self: Tensor, d: number, index: Tensor, op: string): Selection {
     positions: index._shape.length === 0 ? [1] : positions,
     axes: [axis(compact, d, sizes(self)[d] as number, steps(self)[d] as number)],
     wrap: false,
-    outside: (i, k, n) =>
-      new RuntimeError(`index ${i} is out of bounds for dimension ${k} with size ${n}`, {
-        op,
-        code: "index",
-      }),
+    outside: (i, k, n) => texts.scatterIndexOutOfBounds(op, i, k, n),
   };
 }
 
 function requireIndexDtype(index: Tensor, op: string): void {
-  if (index._numel !== 0 && index.dtype !== int64 && index.dtype !== int32) {
-    refuse(`${op}(): Expected dtype int32/int64 for index`, op);
-  }
+  if (index._numel !== 0 && index.dtype !== int64 && index.dtype !== int32) throw texts.indexNotInteger(op);
 }
 
 /** self's elements at the places that `index` names along `dim`. */
@@ -52,7 +42,7 @@ export function gather(self: Tensor, dim: number, index: Tensor, _sparseGrad: bo
   const d = wrapDim(dim, self._shape.length);
   requireIndexDtype(index, op);
   if (out !== undefined && out.dtype !== self.dtype) {
-    refuse(`Expected out tensor to have dtype ${self.dtype.cppName}, but got ${out.dtype.cppName} instead`, op);
+    throw texts.reductionOutDtype(op, self.dtype.cppName, out.dtype.cppName);
   }
   if (index._numel !== 0) checkGather(self, d, index);
   if (out !== undefined) {
@@ -73,16 +63,10 @@ export function gather(self: Tensor, dim: number, index: Tensor, _sparseGrad: bo
 }
 
 function checkGather(self: Tensor, d: number, index: Tensor): void {
-  if (sizes(self).length !== sizes(index).length) {
-    refuse("Index tensor must have the same number of dimensions as input tensor", "gather");
-  }
+  if (sizes(self).length !== sizes(index).length) throw texts.gatherIndexRank("gather");
   sizes(index).forEach((n, k) => {
     if (k !== d && n > (sizes(self)[k] as number)) {
-      refuse(
-        `Size does not match at dimension ${k} expected index ${listText(index._shape)} to be no larger than self ` +
-          `${listText(self._shape)} apart from dimension ${d}`,
-        "gather",
-      );
+      throw texts.gatherIndexSize("gather", k, index._shape, self._shape, d);
     }
   });
 }
@@ -90,21 +74,13 @@ function checkGather(self: Tensor, d: number, index: Tensor): void {
 function checkScatter(self: Tensor, d: number, index: Tensor, src: Tensor | null): void {
   const op = "scatter";
   if (index._numel === 0) return;
-  if (sizes(self).length !== sizes(index).length) {
-    refuse("Index tensor must have the same number of dimensions as self tensor", op);
-  }
-  if (src !== null && sizes(src).length !== sizes(index).length) {
-    refuse("Index tensor must have the same number of dimensions as src tensor", op);
-  }
+  if (sizes(self).length !== sizes(index).length) throw texts.scatterIndexRank(op);
+  if (src !== null && sizes(src).length !== sizes(index).length) throw texts.scatterSourceRank(op);
   const beyondSelf = sizes(index).some((n, k) => k !== d && n > (sizes(self)[k] as number));
   const beyondSrc = src !== null && sizes(index).some((n, k) => n > (sizes(src)[k] as number));
   if (beyondSelf || beyondSrc) {
     const tail = src === null ? "" : ` and to be no larger size than src ${listText(src._shape)}`;
-    refuse(
-      `Expected index ${listText(index._shape)} to be no larger than self ${listText(self._shape)} apart from ` +
-        `dimension ${d}${tail}`,
-      op,
-    );
+    throw texts.scatterIndexSize(op, index._shape, self._shape, d, tail);
   }
 }
 
@@ -113,7 +89,7 @@ const REDUCTIONS: Record<string, number> = { add: IndexMode.add, multiply: Index
 export function reduceMode(reduce: string | null): number {
   if (reduce === null) return IndexMode.assign;
   const mode = REDUCTIONS[reduce];
-  if (mode === undefined) refuse("reduce argument must be either add or multiply.", "scatter");
+  if (mode === undefined) throw texts.scatterReduce("scatter");
   return mode;
 }
 
@@ -127,9 +103,7 @@ export function scatterTarget(
 ): Tensor {
   if (!inplace && out === undefined) return copy.clone(self, contiguousFormat);
   const target = out ?? self;
-  if (target.dtype !== self.dtype) {
-    refuse(`Expected out tensor to have dtype ${self.dtype.cppName}, but got ${target.dtype.cppName} instead`, op);
-  }
+  if (target.dtype !== self.dtype) throw texts.reductionOutDtype(op, self.dtype.cppName, target.dtype.cppName);
   if (target !== self) prepareOut(target, self._shape);
   requireNoInternalOverlap(target, op);
   for (const t of others) requireNoOverlap(target, t, op);
@@ -161,7 +135,7 @@ function run(
 ): Tensor {
   const d = wrapDim(dim, self._shape.length);
   requireIndexDtype(index, "scatter");
-  if (self.dtype !== src.dtype) refuse("scatter(): Expected self.dtype to be equal to src.dtype", op);
+  if (self.dtype !== src.dtype) throw texts.scatterDtypes(op);
   checkScatter(self, d, index, src);
   const target = scatterTarget(self, [index, src], out, inplace, op);
   return index._numel === 0 ? target : scatterWrite(target, d, index, cut(src, index), mode, op);

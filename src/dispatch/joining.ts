@@ -1,8 +1,8 @@
 /** Operators that put tensors together or repeat them. */
 
+import * as texts from "../../generated/texts.ts";
 import type { DType } from "../tensor/dtype.ts";
-import { RuntimeError, TypeError, ValueError } from "../tensor/errors.ts";
-import { contiguousStrides, listText, numelOf, sameSizes } from "../tensor/size.ts";
+import { contiguousStrides, numelOf, sameSizes } from "../tensor/size.ts";
 import { makeStrided, type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { checkSizes, empty, emptyWith } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -15,10 +15,7 @@ import { commonDevice } from "./same-device.ts";
 import { viewStrides } from "./view-geometry.ts";
 import { asView } from "./views.ts";
 
-function refuse(message: string, op: string): never {
-  throw new RuntimeError(message, { op });
-}
-
+/** One-dimensional empty tensors are left out, whatever the others' shape: an old habit that programs rely on. */
 /** One-dimensional empty tensors are left out, whatever the others' shape: an old habit that programs rely on. */
 const isSkipped = (t: Tensor): boolean => t._shape.length === 1 && t._shape[0] === 0;
 
@@ -26,17 +23,9 @@ function checkParts(tensors: readonly Tensor[], first: number, d: number): void 
   const shape = (tensors[first] as Tensor)._shape;
   tensors.forEach((t, i) => {
     if (isSkipped(t)) return;
-    if (t._shape.length !== shape.length) {
-      refuse(`Tensors must have same number of dimensions: got ${shape.length} and ${t._shape.length}`, "cat");
-    }
+    if (t._shape.length !== shape.length) throw texts.catRanks("cat", shape.length, t._shape.length);
     t._shape.forEach((n, k) => {
-      if (k !== d && n !== shape[k]) {
-        refuse(
-          `Sizes of tensors must match except in dimension ${d}. Expected size ${shape[k]} but got size ${n} for ` +
-            `tensor number ${i} in the list.`,
-          "cat",
-        );
-      }
+      if (k !== d && n !== shape[k]) throw texts.catSizes("cat", d, shape[k], n, i);
     });
   });
 }
@@ -61,11 +50,7 @@ function freshFor(shape: readonly number[], dtype: DType, tensors: readonly Tens
 
 /** `whole`: the tensor itself is refused among the parts, even without elements. */
 function outFor(out: Tensor, shape: readonly number[], dtype: DType, tensors: readonly Tensor[], whole: boolean): void {
-  if (!canCast(dtype, out.dtype)) {
-    throw new TypeError(`torch.cat(): input types can't be cast to the desired output type ${out.dtype.scalarType}`, {
-      op: "cat",
-    });
-  }
+  if (!canCast(dtype, out.dtype)) throw texts.catCannotCast("cat", out.dtype.scalarType);
   prepareOut(out, shape);
   requireNoInternalOverlap(out, "cat");
   for (const t of tensors) if (whole || t !== out || t._numel > 0) requireNoOverlap(out, t, "cat");
@@ -73,13 +58,9 @@ function outFor(out: Tensor, shape: readonly number[], dtype: DType, tensors: re
 
 /** Tensors one after another along a dimension that they have. */
 export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
-  if (tensors.length === 0) {
-    throw new ValueError("torch.cat(): expected a non-empty list of Tensors", { op: "cat" });
-  }
+  if (tensors.length === 0) throw texts.catOfNothing("cat");
   tensors.forEach((t, i) => {
-    if (t._shape.length === 0) {
-      refuse(`zero-dimensional tensor (at position ${i}) cannot be concatenated`, "cat");
-    }
+    if (t._shape.length === 0) throw texts.catOfScalar("cat", i);
   });
   const first = tensors.findIndex((t) => !isSkipped(t));
   const dtype = sameDtype(tensors) ?? resultType(tensors);
@@ -142,17 +123,11 @@ function freshStack(size: readonly number[], d: number, dtype: DType, tensors: r
 /** Tensors of one shape one after another along a new dimension. */
 export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Tensor {
   const op = "stack";
-  if (tensors.length === 0) refuse("stack expects a non-empty TensorList", op);
+  if (tensors.length === 0) throw texts.stackOfNothing(op);
   const shape = (tensors[0] as Tensor)._shape;
   const d = wrapDim(dim, shape.length + 1);
   tensors.forEach((t, i) => {
-    if (!sameSizes(t._shape, shape)) {
-      refuse(
-        `stack expects each tensor to be equal size, but got ${listText(shape)} at entry 0 and ` +
-          `${listText(t._shape)} at entry ${i}`,
-        op,
-      );
-    }
+    if (!sameSizes(t._shape, shape)) throw texts.stackSizes(op, shape, t._shape, i);
   });
   const size = [...shape.slice(0, d), tensors.length, ...shape.slice(d)];
   const dtype = sameDtype(tensors) ?? resultType(tensors);
@@ -171,9 +146,7 @@ export function stack(tensors: readonly Tensor[], dim: number, out?: Tensor): Te
 export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
   const op = "repeat";
   const lead = repeats.length - self._shape.length;
-  if (lead < 0) {
-    refuse("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor", op);
-  }
+  if (lead < 0) throw texts.repeatRank(op);
   const own = repeats.map((_, d) => (d < lead ? 1 : (self._shape[d - lead] as number)));
   const strides = repeats.map((_, d) => (d < lead ? 0 : (self._strides[d - lead] as number)));
   const shape = own.map((n, d) => n * (repeats[d] as number));
@@ -193,7 +166,7 @@ export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
       from.push(strides[d] as number);
     }
   }
-  if (paired.length > 64) refuse("repeat: too many dimensions are repeated at once", op);
+  if (paired.length > 64) throw texts.repeatedTooOften(op);
   copyPaired(target, self, paired, from);
   return target;
 }

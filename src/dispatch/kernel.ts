@@ -4,7 +4,6 @@ import { STATUS } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import { detail, frameAddress } from "../ffi/frame.ts";
 import { CPU, type Device } from "../tensor/device.ts";
-import { IndexError, OutOfMemoryError, RuntimeError } from "../tensor/errors.ts";
 import { fileFault } from "../tensor/values.ts";
 import { backendOf } from "./backend.ts";
 
@@ -46,20 +45,18 @@ export class Kernel {
 export function throwStatus(status: number, op: string, path: string, scalarType: string): never {
   switch (status) {
     case STATUS.out_of_memory:
-      throw new OutOfMemoryError(`${op}: no memory for the work buffers`, { op });
+      throw texts.noWorkMemory(op);
     case STATUS.unsupported:
       throw texts.notImplementedFor(op, `${path.split(".")[1]}_cpu`, scalarType);
     case STATUS.index_out_of_bounds:
-      throw new IndexError(`index ${detail(0)} is out of bounds for dimension ${detail(1)} with size ${detail(2)}`, {
-        op,
-      });
+      throw texts.indexOutOfBounds(op, detail(0), detail(1), detail(2));
     case STATUS.zero_division:
-      throw new RuntimeError("ZeroDivisionError", { op, code: "zero_division" });
+      throw texts.zeroDivision(op);
     case STATUS.negative_power:
-      throw new RuntimeError("Integers to negative integer powers are not allowed.", { op });
+      throw texts.negativePowers(op);
     case STATUS.file_fault:
-      throw fileFault(op) ?? new RuntimeError(`${op}: a mapped file became shorter`, { op, code: "file_fault" });
+      throw fileFault(op) ?? texts.mappedFileShorter(op);
     default:
-      throw new RuntimeError(`${op}: the native call failed with status ${status}`, { op });
+      throw texts.nativeCallFailed(op, status);
   }
 }

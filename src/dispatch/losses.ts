@@ -2,7 +2,7 @@
 
 import { K } from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
-import { RuntimeError } from "../tensor/errors.ts";
+import * as texts from "../../generated/texts.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { binary, RULES } from "./pointwise.ts";
 import { resultType } from "./promotion.ts";
@@ -24,5 +24,5 @@ export function mseLoss(self: Tensor, target: Tensor, reduction: number): Tensor
   if (reduction === 0) return squares;
   if (reduction === 1) return mean(squares, null);
   if (reduction === 2) return sum(squares, null);
-  throw new RuntimeError(`mse_loss: unknown reduction ${reduction}`, { op: "mse_loss" });
+  throw texts.mseReduction("mse_loss", reduction);
 }

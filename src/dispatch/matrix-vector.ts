@@ -2,9 +2,9 @@
 
 import { K } from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
+import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import type { DType } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import { listText, sameSizes } from "../tensor/size.ts";
 import { CONJ, type Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -28,26 +28,16 @@ const DOT: Product = { kernelName: REFUSALS.dot.kernel, c: single, a: row, b: co
 
 function requireVectorProduct(rank: number, size: number, mat: Tensor, vec: Tensor, op: string): void {
   if (rank > 1 || mat._shape.length !== 2 || vec._shape.length !== 1) {
-    throw new RuntimeError(
-      `vector + matrix @ vector expected, got ${rank}, ${mat._shape.length}, ${vec._shape.length}`,
-      { op },
-    );
+    throw texts.matrixVectorRanks(op, rank, mat._shape.length, vec._shape.length);
   }
   if (mat._shape[1] !== vec._shape[0] || (size !== mat._shape[0] && size !== 1)) {
-    throw new RuntimeError(
-      `size mismatch, got input (${size}), mat (${mat._shape.join("x")}), vec (${vec._shape[0]})`,
-      { op, code: "shape_mismatch" },
-    );
+    throw texts.matrixVectorSizes(op, size, mat._shape.join("x"), vec._shape[0]);
   }
 }
 
 function requireVectorDtypes(self: DType, mat: Tensor, vec: Tensor, op: string): void {
   if (self === mat.dtype && mat.dtype === vec.dtype) return;
-  throw new RuntimeError(
-    `addmv input tensors must have the same dtype, but got ${self.scalarType}, ${mat.dtype.scalarType}, and ` +
-      vec.dtype.scalarType,
-    { op, code: "dtype" },
-  );
+  throw texts.addmvDtypes(op, self.scalarType, mat.dtype.scalarType, vec.dtype.scalarType);
 }
 
 export function mv(self: Tensor, vec: Tensor, out: Tensor | undefined): Tensor {
@@ -77,34 +67,16 @@ export function addmv(
 
 function scalarTarget(self: Tensor, out: Tensor | undefined, op: string): Tensor {
   if (out === undefined) return empty([], self.dtype, self._storage.device);
-  if (out.dtype !== self.dtype) {
-    throw new RuntimeError(`result dtype ${out.dtype.scalarType} does not match input dtype ${self.dtype.scalarType}`, {
-      op,
-      code: "dtype",
-    });
-  }
+  if (out.dtype !== self.dtype) throw texts.resultDtypeDiffers(op, out.dtype.scalarType, self.dtype.scalarType);
   prepareOut(out, []);
   requireNoInternalOverlap(out, op);
   return out;
 }
 
 function requireVectors(a: Tensor, b: Tensor, op: string): void {
-  if (a._shape.length !== 1 || b._shape.length !== 1) {
-    throw new RuntimeError(`1D tensors expected, but got ${a._shape.length}D and ${b._shape.length}D tensors`, { op });
-  }
-  if (a.dtype !== b.dtype) {
-    throw new RuntimeError(
-      `dot : expected both vectors to have same dtype, but found ${a.dtype.scalarType} and ${b.dtype.scalarType}`,
-      { op, code: "dtype" },
-    );
-  }
-  if (a._numel !== b._numel) {
-    throw new RuntimeError(
-      `inconsistent tensor size, expected tensor [${a._numel}] and src [${b._numel}] to have the same number of ` +
-        `elements, but got ${a._numel} and ${b._numel} elements respectively`,
-      { op, code: "shape_mismatch" },
-    );
-  }
+  if (a._shape.length !== 1 || b._shape.length !== 1) throw texts.vectorsExpected(op, a._shape.length, b._shape.length);
+  if (a.dtype !== b.dtype) throw texts.dotDtypes(op, a.dtype.scalarType, b.dtype.scalarType);
+  if (a._numel !== b._numel) throw texts.dotSizes(op, a._numel, b._numel);
 }
 
 function vectorProduct(a: Tensor, b: Tensor, conjugate: boolean, out: Tensor | undefined, op: string): Tensor {
@@ -131,14 +103,12 @@ export function vdot(self: Tensor, other: Tensor, out: Tensor | undefined): Tens
 function requireAddr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): void {
   for (const [name, v] of Object.entries({ vec1, vec2 })) {
     if (v._shape.length === 1) continue;
-    throw new RuntimeError(`addr: Expected 1-D argument ${name}, but got ${v._shape.length}-D`, { op: "addr" });
+    throw texts.addrNotAVector("addr", name, v._shape.length);
   }
   const integral = [self, vec1, vec2].every((t) => t.dtype.category < 2);
   for (const [name, x] of Object.entries({ beta, alpha })) {
     if (!integral || scalarKind(x) === "int" || scalarKind(x) === "bool") continue;
-    throw new RuntimeError(`For integral input tensors, argument ${name} must not be a floating point number.`, {
-      op: "addr",
-    });
+    throw texts.addrFloatArgument("addr", name);
   }
 }
 
@@ -163,13 +133,11 @@ export function addr(
   inplace: boolean,
 ): Tensor {
   requireAddr(self, vec1, vec2, beta, alpha);
-  if (inplace && self._shape.length !== 2) {
-    throw new RuntimeError(`2D tensor expected, got ${self._shape.length}D tensor for input`, { op: "addr_" });
-  }
+  if (inplace && self._shape.length !== 2) throw texts.addrInputRank("addr_", self._shape.length);
   const shape = [vec1._numel, vec2._numel];
   if (inplace && !sameSizes(self._shape, shape)) {
     const sizes = `input: ${listText(self._shape)}, v1: ${listText(vec1._shape)}, v2: ${listText(vec2._shape)}`;
-    throw new RuntimeError(`size mismatch, ${sizes}`, { op: "addr_", code: "shape_mismatch" });
+    throw texts.addrSizes("addr_", sizes);
   }
   const base = expand(self, shape);
   // In torch's order: a product of the vectors alone may overflow.

@@ -6,8 +6,7 @@ import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { bool, type DType, float32 } from "../tensor/dtype.ts";
-import { IndexError, RuntimeError } from "../tensor/errors.ts";
-import { contiguousStrides, listText, sameSizes } from "../tensor/size.ts";
+import { contiguousStrides, sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -19,12 +18,7 @@ import { expand, select } from "./views.ts";
 
 /** Refuses an `out` of another dtype. */
 export function requireExact(out: Tensor, dtype: DType, op: string): void {
-  if (out.dtype !== dtype) {
-    throw new RuntimeError(`Expected out tensor to have dtype ${dtype.cppName}, but got ${out.dtype.cppName} instead`, {
-      op,
-      code: "dtype",
-    });
-  }
+  if (out.dtype !== dtype) throw texts.outOfWrongDtype(op, dtype.cppName, out.dtype.cppName);
 }
 
 /** The fresh result, or `out` after its checks. */
@@ -37,13 +31,7 @@ export function target(
 ): Tensor {
   if (out === undefined) return empty(shape, like.dtype, like._storage.device);
   if (inplace) {
-    if (!sameSizes(out._shape, shape)) {
-      throw new RuntimeError(
-        `Bad in-place call: input tensor size ${listText(out._shape)} and output tensor size ${listText(shape)} ` +
-          "should match",
-        { op, code: "shape_mismatch" },
-      );
-    }
+    if (!sameSizes(out._shape, shape)) throw texts.badInPlaceSize(op, out._shape, shape);
   } else {
     requireExact(out, like.dtype, op);
     prepareOut(out, shape);
@@ -185,39 +173,22 @@ export function refuse(kernelName: string, d: DType): never {
 }
 
 function requireMatrices(op: string, first: Tensor, second: Tensor): void {
-  if (first._shape.length !== 2) {
-    throw new RuntimeError(`${op}: self must be a matrix, got ${first._shape.length}-D tensor`, { op });
-  }
-  if (second._shape.length !== 2) {
-    throw new RuntimeError(`${op}: mat2 must be a matrix, got ${second._shape.length}-D tensor`, { op });
-  }
+  if (first._shape.length !== 2) throw texts.selfNotAMatrix(op, first._shape.length);
+  if (second._shape.length !== 2) throw texts.mat2NotAMatrix(op, second._shape.length);
   if (first._shape[1] !== second._shape[0]) {
-    throw new RuntimeError(
-      `${op}: mat1 and mat2 shapes cannot be multiplied (${first._shape.join("x")} and ${second._shape.join("x")})`,
-      { op, code: "shape_mismatch" },
-    );
+    throw texts.shapesDoNotMultiply(op, first._shape.join("x"), second._shape.join("x"));
   }
 }
 
 export function mm(self: Tensor, mat2: Tensor, out: Tensor | undefined): Tensor {
   requireMatrices("mm", self, mat2);
   const c = target([self._shape[0] as number, mat2._shape[1] as number], self, out, false, "mm");
-  if (self.dtype !== mat2.dtype) {
-    throw new RuntimeError(
-      `expected m1 and m2 to have the same dtype, but got: ${self.dtype.cppName} != ${mat2.dtype.cppName}`,
-      { op: "mm", code: "dtype" },
-    );
-  }
+  if (self.dtype !== mat2.dtype) throw texts.mmDtypes("mm", self.dtype.cppName, mat2.dtype.cppName);
   return multiply(MM, c, self, mat2, self._shape[1] as number, null, 0, 1);
 }
 
 function requireSame(left: string, a: Tensor, b: Tensor, op: string): void {
-  if (a.dtype !== b.dtype) {
-    throw new RuntimeError(
-      `${left} and mat2 must have the same dtype, but got ${a.dtype.scalarType} and ${b.dtype.scalarType}`,
-      { op, code: "dtype" },
-    );
-  }
+  if (a.dtype !== b.dtype) throw texts.mat2Dtype(op, left, a.dtype.scalarType, b.dtype.scalarType);
 }
 
 export function addmm(
@@ -239,16 +210,11 @@ export function addmm(
 }
 
 function requireBatches(first: Tensor, second: Tensor): void {
-  if (first._shape.length !== 3) throw new RuntimeError("batch1 must be a 3D tensor", { op: "bmm" });
-  if (second._shape.length !== 3) throw new RuntimeError("batch2 must be a 3D tensor", { op: "bmm" });
+  if (first._shape.length !== 3) throw texts.batch1Rank("bmm");
+  if (second._shape.length !== 3) throw texts.batch2Rank("bmm");
   const wanted = [first._shape[0] as number, first._shape[2] as number];
   const got = second._shape.slice(0, 2);
-  if (!sameSizes(wanted, got)) {
-    throw new RuntimeError(
-      `Expected size for first two dimensions of batch2 tensor to be: ${listText(wanted)} but got: ${listText(got)}.`,
-      { op: "bmm", code: "shape_mismatch" },
-    );
-  }
+  if (!sameSizes(wanted, got)) throw texts.batch2Size("bmm", wanted, got);
 }
 
 function requireBatchDtypes(kernelName: string, a: Tensor, b: Tensor): void {
@@ -257,10 +223,7 @@ function requireBatchDtypes(kernelName: string, a: Tensor, b: Tensor): void {
   // torch reads small products element by element and passes larger ones on, with the roles exchanged.
   const small = (a._shape[1] as number) * (a._shape[2] as number) * (b._shape[2] as number) < 400;
   const [wanted, found] = small ? [a, b] : [b, a];
-  throw new RuntimeError(`expected scalar type ${wanted.dtype.scalarType} but found ${found.dtype.scalarType}`, {
-    op: "bmm",
-    code: "dtype",
-  });
+  throw texts.scalarTypeDiffers("bmm", wanted.dtype.scalarType, found.dtype.scalarType);
 }
 
 export function bmm(self: Tensor, mat2: Tensor, out: Tensor | undefined): Tensor {
@@ -282,18 +245,11 @@ export function baddbmm(
   inplace: boolean,
 ): Tensor {
   const sizes = [batch1._shape[0], batch1._shape[1], batch2._shape[2]] as number[];
-  if (batch2._shape.length < 3) {
-    throw new IndexError(
-      `Dimension out of range (expected to be in range of [-${batch2.ndim}, ${batch2.ndim - 1}], but got 2)`,
-    );
-  }
+  if (batch2._shape.length < 3) throw texts.dimOutOfRange(undefined, -batch2.ndim, batch2.ndim - 1, 2);
   const start = sameSizes(self._shape, sizes) ? self : expand(self, sizes);
   if (self.dtype !== batch1.dtype) {
     const names = [self, batch1, batch2].map((t) => t.dtype.cppName);
-    throw new RuntimeError(
-      `Input dtypes must be the same, got: input ${names[0]}, batch1: ${names[1]}, batch2: ${names[2]}`,
-      { op: "baddbmm", code: "dtype" },
-    );
+    throw texts.baddbmmDtypes("baddbmm", names[0], names[1], names[2]);
   }
   requireBatches(batch1, batch2);
   const c = target(sizes, batch1, out, inplace, "baddbmm");
@@ -311,21 +267,11 @@ export function addbmm(
   out: Tensor | undefined,
   inplace: boolean,
 ): Tensor {
-  if (batch1._shape.length !== 3) throw new RuntimeError("batch1 must be a 3D tensor", { op: "addbmm" });
-  if (batch2._shape.length !== 3) throw new RuntimeError("batch2 must be a 3D tensor", { op: "addbmm" });
+  if (batch1._shape.length !== 3) throw texts.batch1Rank("addbmm");
+  if (batch2._shape.length !== 3) throw texts.batch2Rank("addbmm");
   const [b, n, m] = batch1._shape as [number, number, number];
-  if (b !== batch2._shape[0]) {
-    throw new RuntimeError(`batch1 and batch2 must have same number of batches, got ${b} and ${batch2._shape[0]}`, {
-      op: "addbmm",
-      code: "shape_mismatch",
-    });
-  }
-  if (m !== batch2._shape[1]) {
-    throw new RuntimeError(
-      `Incompatible matrix sizes for bmm (${n}x${m} and ${batch2._shape[1]}x${batch2._shape[2]})`,
-      { op: "addbmm", code: "shape_mismatch" },
-    );
-  }
+  if (b !== batch2._shape[0]) throw texts.batchesDiffer("addbmm", b, batch2._shape[0]);
+  if (m !== batch2._shape[1]) throw texts.addbmmSizes("addbmm", n, m, batch2._shape[1], batch2._shape[2]);
   requireSame("self", self, batch2, "addbmm");
   requireSame("mat1", batch1, batch2, "addbmm");
   const shape = [n, batch2._shape[2] as number];

@@ -1,5 +1,5 @@
 /** The modes of this thread that every operator looks at. */
-import { NotImplementedError } from "../tensor/errors.ts";
+import * as texts from "../../generated/texts.ts";
 import { Mode } from "../tensor/modes.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -22,7 +22,5 @@ export function requiresGrad(t: Tensor): boolean {
 /** Refuses a complex operand that autograd would follow through an operator whose gradient is real. */
 export function refuseComplexGradient(self: Tensor, op: string): void {
   if (self.dtype.category < 3 || !gradMode.enabled || !requiresGrad(self)) return;
-  throw new NotImplementedError(`${op} does not support automatic differentiation for outputs with complex dtype.`, {
-    op,
-  });
+  throw texts.complexNotDifferentiable(op);
 }

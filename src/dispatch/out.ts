@@ -8,9 +8,7 @@ import { gradMode, requiresGrad } from "./mode.ts";
 export function checkOutGradients(op: string, out: Tensor, inputs: readonly unknown[]): void {
   if (!gradMode.enabled) return;
   const tracked = requiresGrad(out) || inputs.some((x) => isTracked(x));
-  if (tracked) {
-    throw texts.outNeedsNoGrad(op, op);
-  }
+  if (tracked) throw texts.outNeedsNoGrad(op, op);
 }
 
 function isTracked(x: unknown): boolean {

@@ -6,7 +6,6 @@ import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { CPU } from "../tensor/device.ts";
 import { bool, complex128, type DType, float64, int32, int64, toReal } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import {
@@ -322,9 +321,7 @@ function targetFor(
   if (inplace) {
     if (!sameSizes(out._shape, shape)) throw texts.broadcastMismatch(p.name, out._shape, shape);
   }
-  if (p.exactOut && out.dtype !== result) {
-    throw new RuntimeError(`Found dtype ${out.dtype.scalarType} but expected ${result.scalarType}`, { op: p.name });
-  }
+  if (p.exactOut && out.dtype !== result) throw texts.foundDtype(p.name, out.dtype.scalarType, result.scalarType);
   requireCast(result, out.dtype);
   if (!inplace && !sameSizes(out._shape, shape)) {
     prepareOut(out, shape, () => layoutOf(tensors, shape, numbers));

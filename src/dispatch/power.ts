@@ -2,9 +2,9 @@
 
 import { K } from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
+import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import { bfloat16, type DType, float16 } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { denseOf, fill } from "./copy.ts";
 import { checkFits } from "./fits.ts";
@@ -27,9 +27,7 @@ const COPY = def(K.unary_convert);
 export function pow(a: Operand, b: Operand, out: Out, inplace: boolean): Tensor {
   const common = resultType2(a, b);
   if (!(b instanceof Tensor)) {
-    if (common.category < 2 && scalarToNumber(b) < 0) {
-      throw new RuntimeError("Integers to negative integer powers are not allowed.", { code: "negative_power" });
-    }
+    if (common.category < 2 && scalarToNumber(b) < 0) throw texts.negativePower(undefined);
     return toNumber(a as Tensor, b, common, out, inplace);
   }
   if (!(a instanceof Tensor) && scalarKind(a) !== "bool" && realValue(a) === 1) {

@@ -17,7 +17,6 @@ import {
   int64,
   uint8,
 } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
 const UNSIGNED = new Set(["uint16", "uint32", "uint64"]);
@@ -62,15 +61,8 @@ export function promoteTypes(a: DType, b: DType): DType {
   const found = table[a?.id * 32 + b?.id];
   if (found === undefined) {
     requireDtypes("promote_types", ["type1", "type2"], [a, b]);
-    if (a.itemsize === 1 && a.category === 2) {
-      throw new RuntimeError(
-        `Promotion for Float8 Types is not supported, attempted to promote ${a.scalarType} and ${b.scalarType}`,
-      );
-    }
-    throw new RuntimeError(
-      "Promotion for uint16, uint32, uint64 types is not supported, " +
-        `attempted to promote ${a.scalarType} and ${b.scalarType}`,
-    );
+    if (a.itemsize === 1 && a.category === 2) throw texts.float8Promotion(undefined, a.scalarType, b.scalarType);
+    throw texts.unsignedPromotion(undefined, a.scalarType, b.scalarType);
   }
   return found;
 }
@@ -93,12 +85,8 @@ export function wrappedDtype(kind: ScalarKind): DType {
 function combine(higher: DType | null, lower: DType | null): DType | null {
   if (higher === null) return lower;
   if (lower === null || lower.category <= higher.category) return higher;
-  if (lower.category === 3 && higher === bfloat16) {
-    throw new NotImplementedError("zensor has no bcomplex32: a bfloat16 tensor cannot meet a complex operand here");
-  }
-  if (lower.category === 3 && higher === float16) {
-    throw new NotImplementedError("zensor has no complex32: a float16 tensor cannot meet a complex operand here");
-  }
+  if (lower.category === 3 && higher === bfloat16) throw texts.noBcomplex32(undefined);
+  if (lower.category === 3 && higher === float16) throw texts.noComplex32(undefined);
   // A real dtype of higher priority keeps its precision: float32 with a 0-dim complex128 is complex64.
   if (lower.category === 3 && higher.category === 2) return higher.itemsize === 8 ? complex128 : complex64;
   return promoteTypes(higher, lower);
@@ -117,7 +105,7 @@ export function resultType(operands: readonly (Tensor | Scalar)[]): DType {
       const d = wrappedDtype(scalarKind(x));
       wrapped = wrapped === null ? d : promoteTypes(wrapped, d);
     } else {
-      throw new TypeError(`unsupported operand: expected a Tensor or a number, got ${describe(x)}`);
+      throw texts.operandNotATensor(undefined, describe(x));
     }
   }
   return combine(dim, combine(zero, wrapped)) ?? getDefaultDtype();
@@ -158,7 +146,7 @@ function requireDtypes(op: string, names: readonly string[], given: readonly unk
   given.forEach((x, i) => {
     if (x instanceof DType) return;
     const place = `argument '${names[i]}' (position ${i + 1})`;
-    throw new TypeError(`${op}(): ${place} must be torch.dtype, not ${describe(x)}`, { op });
+    throw texts.notADtype(op, place, describe(x));
   });
 }
 
@@ -179,9 +167,7 @@ export function canCast(from: DType, to: DType): boolean {
 }
 
 export function requireCast(from: DType, to: DType): void {
-  if (!canCast(from, to)) {
-    throw texts.resultCast(undefined, from.scalarType, to.scalarType);
-  }
+  if (!canCast(from, to)) throw texts.resultCast(undefined, from.scalarType, to.scalarType);
 }
 
 /** Integers and bools compute in the default float dtype. */

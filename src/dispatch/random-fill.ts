@@ -7,7 +7,7 @@ import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { bfloat16, type DType, float16, float32, float64, toReal } from "../tensor/dtype.ts";
-import { RuntimeError, warn } from "../tensor/errors.ts";
+import { warn } from "../tensor/errors.ts";
 import { isContiguousGeometry, type Tensor } from "../tensor/tensor.ts";
 import { hasWork } from "./backend.ts";
 import { shortNumber } from "./fits.ts";
@@ -78,29 +78,16 @@ export function uniform(t: Tensor, from: number, to: number, generator: Generato
     ["from", from],
     ["to", to],
   ] as const) {
-    if (!(x >= -top && x <= top)) {
-      throw new RuntimeError(`${name} is out of bounds for ${typeName(d)}`, { op });
-    }
+    if (!(x >= -top && x <= top)) throw texts.boundOutOfDtype(op, name, typeName(d));
   }
-  if (!(from <= to)) {
-    throw new RuntimeError(
-      `uniform_ expects to return a [from, to) range, but found from=${shortNumber(from)} > to=${shortNumber(to)}`,
-      { op },
-    );
-  }
-  if (to - from > top) {
-    throw new RuntimeError(
-      `uniform_ expects to-from <= std::numeric_limits<${d.scalarType}>::max(), but found to=${shortNumber(to)} and ` +
-        `from=${shortNumber(from)} which result in to-from to exceed the limit`,
-      { op },
-    );
-  }
+  if (!(from <= to)) throw texts.uniformRange(op, shortNumber(from), shortNumber(to));
+  if (to - from > top) throw texts.uniformDistance(op, d.scalarType, shortNumber(to), shortNumber(from));
   return writable(t, op) ? run(K.random_uniform, op, t, generator, from, to) : t;
 }
 
 /** Refuses a negative standard deviation. */
 export function checkDeviation(std: number, op: string): void {
-  if (!(std >= 0)) throw new RuntimeError(`normal expects std >= 0.0, but found std ${shortNumber(std)}`, { op });
+  if (!(std >= 0)) throw texts.normalStdNegative(op, shortNumber(std));
 }
 
 export function normal(t: Tensor, mean: number, std: number, generator: Generator | null, op = "normal_"): Tensor {
@@ -115,48 +102,30 @@ export function normal(t: Tensor, mean: number, std: number, generator: Generato
 
 export function logNormal(t: Tensor, mean: number, std: number, generator: Generator | null): Tensor {
   const op = "log_normal_";
-  if (!(std > 0)) throw new RuntimeError(`log_normal_ expects std > 0.0, but found std=${shortNumber(std)}`, { op });
+  if (!(std > 0)) throw texts.logNormalStd(op, shortNumber(std));
   refuse(REFUSALS.log_normal_cpu, t.dtype, op);
   return writable(t, op) ? run(K.random_log_normal, op, t, generator, mean, std) : t;
 }
 
 export function exponential(t: Tensor, rate: number, generator: Generator | null): Tensor {
   const op = "exponential_";
-  if (t.dtype.category !== 2) {
-    throw new RuntimeError(
-      "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you " +
-        `specified ${t.dtype.scalarType}`,
-      { op },
-    );
-  }
-  if (!(rate > 0)) {
-    throw new RuntimeError(`exponential_ expects lambda > 0.0, but found lambda=${shortNumber(rate)}`, { op });
-  }
+  if (t.dtype.category !== 2) throw texts.exponentialDtype(op, t.dtype.scalarType);
+  if (!(rate > 0)) throw texts.exponentialRate(op, shortNumber(rate));
   refuse(REFUSALS.exponential_cpu, t.dtype, op);
   return writable(t, op) ? run(K.random_exponential, op, t, generator, rate) : t;
 }
 
 export function cauchy(t: Tensor, median: number, sigma: number, generator: Generator | null): Tensor {
   const op = "cauchy_";
-  if (!(sigma > 0)) {
-    throw new RuntimeError(`cauchy_ expects sigma > 0.0, but found sigma=${shortNumber(sigma)}`, { op });
-  }
-  if (t.dtype.category !== 2) {
-    throw new RuntimeError(
-      "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you " +
-        `specified ${typeName(t.dtype)}`,
-      { op },
-    );
-  }
+  if (!(sigma > 0)) throw texts.cauchySigma(op, shortNumber(sigma));
+  if (t.dtype.category !== 2) throw texts.cauchyDtype(op, typeName(t.dtype));
   refuse(REFUSALS.cauchy_cpu, t.dtype, op);
   return writable(t, op) ? run(K.random_cauchy, op, t, generator, median, sigma) : t;
 }
 
 export function geometric(t: Tensor, p: number, generator: Generator | null): Tensor {
   const op = "geometric_";
-  if (!(p > 0 && p < 1)) {
-    throw new RuntimeError(`geometric_ expects p to be in (0, 1), but got p=${shortNumber(p)}`, { op });
-  }
+  if (!(p > 0 && p < 1)) throw texts.geometricProbability(op, shortNumber(p));
   const d = t.dtype;
   refuse(REFUSALS.geometric_cpu, d, op);
   return writable(t, op) ? run(K.random_geometric, op, t, generator, p) : t;
@@ -164,9 +133,7 @@ export function geometric(t: Tensor, p: number, generator: Generator | null): Te
 
 export function bernoulli(t: Tensor, p: number, generator: Generator | null): Tensor {
   const op = "bernoulli_";
-  if (!(p >= 0 && p <= 1)) {
-    throw new RuntimeError(`bernoulli_ expects p to be in [0, 1], but got p=${shortNumber(p)}`, { op });
-  }
+  if (!(p >= 0 && p <= 1)) throw texts.bernoulliProbability(op, shortNumber(p));
   if (!writable(t, op)) return t;
   refuse(REFUSALS.bernoulli_scalar_cpu_, t.dtype, op);
   return run(K.random_bernoulli, op, t, generator, p);
@@ -181,23 +148,15 @@ export function bernoulliEach(t: Tensor, p: Tensor, generator: Generator | null)
   begin(2, t, generator);
   frame.broadcastOperand(1, p._address(), p.dtype.id, p._shape, p._strides, t._shape.length, 0);
   const status = K.random_bernoulli_each.launch(t._storage.device);
-  if (status === STATUS.invalid_distribution) {
-    throw new RuntimeError(
-      "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, " +
-        "please report an enhancement request to PyTorch.)",
-      { op },
-    );
-  }
-  if (status !== STATUS.ok) throw new RuntimeError(`${op}: the native call failed with status ${status}`, { op });
+  if (status === STATUS.invalid_distribution) throw texts.bernoulliProbabilities(op);
+  if (status !== STATUS.ok) throw texts.nativeCallFailed(op, status);
   return t;
 }
 
 /** An integer argument. */
 export function integerOf(x: Scalar, name: string, op: string): bigint {
   const v = scalarValue(x);
-  if (v instanceof Complex || scalarKind(x) !== "int") {
-    throw texts.wrongArgument(op, op, name, "int", scalarKind(x));
-  }
+  if (v instanceof Complex || scalarKind(x) !== "int") throw texts.wrongArgument(op, op, name, "int", scalarKind(x));
   return BigInt(v);
 }
 
@@ -238,15 +197,13 @@ function insideOf(from: bigint, to: bigint, d: DType): readonly [bigint, bigint]
 }
 
 function checkRandomBounds(from: bigint, last: bigint, d: DType, op: string): void {
-  if (d.category === 3) {
-    throw new RuntimeError("check_random_bounds handles only integral, floating-point and boolean types", { op });
-  }
+  if (d.category === 3) throw texts.boundsDtype(op);
   const [low, high] = limitsOf(d);
   for (const [name, x] of [
     ["from", from],
     ["to - 1", last],
   ] as const) {
-    if (x < low || x > high) throw new RuntimeError(`${name} is out of bounds for ${typeName(d)}`, { op });
+    if (x < low || x > high) throw texts.boundOutOfDtype(op, name, typeName(d));
     const limit = d.category === 2 ? 1n << BigInt(digitsOf(d)) : null;
     if (limit !== null && (x < -limit || x > limit)) {
       warn(
@@ -271,21 +228,13 @@ function limitsOf(d: DType): readonly [bigint, bigint] {
 /** Integers in [from, to). */
 export function randomRange(t: Tensor, from: bigint, to: bigint, generator: Generator | null): Tensor {
   const op = "random_";
-  if (from >= to) {
-    throw new RuntimeError(`random_ expects 'from' to be less than 'to', but got from=${from} >= to=${to}`, { op });
-  }
+  if (from >= to) throw texts.randomRange(op, from, to);
   let low = from;
   let high = to;
   if (t.dtype.category === 2) {
     refuse(REFUSALS.random_update_from_to, t.dtype, op);
     [low, high] = insideOf(from, to, t.dtype);
-    if (low >= high) {
-      throw new RuntimeError(
-        "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got " +
-          `from=${low} >= to=${high}`,
-        { op },
-      );
-    }
+    if (low >= high) throw texts.randomRangeCast(op, low, high);
   }
   checkRandomBounds(low, high - 1n, t.dtype, op);
   return fillRange(t, low, high - low, generator, op);
@@ -309,27 +258,15 @@ export function randomFrom(t: Tensor, from: bigint, generator: Generator | null)
   if (from === LEAST) {
     const refusal = REFUSALS.random_full_64_bits_range_kernel_cpu;
     refuse(refusal, d, op);
-    if (!isReal(d) && !(d.itemsize === 8 && d.isSigned)) {
-      throw new RuntimeError(`${refusal.kernel} handles only int64, double, float and bfloat16`, { op });
-    }
+    if (!isReal(d) && !(d.itemsize === 8 && d.isSigned)) throw texts.randomKernelDtype(op, refusal.kernel);
     return writable(t, op) ? run(K.random_full_64, op, t, generator) : t;
   }
-  if (d.category === 3) {
-    throw new RuntimeError("random_from_to_impl handles only integral, floating-point and boolean types", { op });
-  }
+  if (d.category === 3) throw texts.randomFromDtype(op);
   refuse(REFUSALS.random_from_to_range_calc, d, op);
   const last = d.category === 2 ? 1n << BigInt(digitsOf(d)) : BigInt.asIntN(64, limitsOf(d)[1]);
   const low = d.category === 2 ? insideOf(from, from + 2n, d)[0] : from;
-  if (d.category === 2 && low >= last && low <= limitsOf(d)[1]) {
-    throw new RuntimeError(
-      "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, but got " +
-        `from=${low} > to_inc=${last}`,
-      { op },
-    );
-  }
-  if (low < limitsOf(d)[0] || low > limitsOf(d)[1]) {
-    throw new RuntimeError(`from is out of bounds for ${typeName(d)}`, { op });
-  }
+  if (d.category === 2 && low >= last && low <= limitsOf(d)[1]) throw texts.randomRangeInclusive(op, low, last);
+  if (low < limitsOf(d)[0] || low > limitsOf(d)[1]) throw texts.fromOutOfDtype(op, typeName(d));
   return fillRange(t, low, BigInt.asUintN(64, last - low + 1n), generator, op);
 }
 

@@ -3,12 +3,12 @@
 import { STATUS } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
+import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { detail } from "../ffi/frame.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import type { Device } from "../tensor/device.ts";
 import { type DType, float16, float32, float64, getDefaultDtype, int64 } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { readNumbers } from "../tensor/values.ts";
 import { broadcastShapes, empty } from "./allocate.ts";
@@ -188,7 +188,7 @@ export function randperm(
 ): Tensor {
   const op = "randperm";
   const d = outDtype(dtype, out, int64, op);
-  if (n < 0) throw new RuntimeError(`Trying to create tensor with negative dimension ${n}: [${n}]`, { op });
+  if (n < 0) throw texts.negativeDimension(op, n, [n]);
   refuse(REFUSALS.randperm, d, op);
   checkPermutationFits(n, d);
   const t = target(op, [n], d, device, out);
@@ -200,9 +200,7 @@ export function randperm(
 function checkPermutationFits(n: number, d: DType): void {
   if (d.category === 2) {
     const most = d === float64 ? 2 ** 53 + 1 : d === float32 ? 2 ** 24 + 1 : d === float16 ? 2 ** 11 + 1 : 2 ** 8 + 1;
-    if (n > most) {
-      throw new RuntimeError(`n cannot be greater than ${most} for ${d.scalarType} type.`, { op: "randperm" });
-    }
+    if (n > most) throw texts.randpermTooLarge("randperm", most, d.scalarType);
   } else checkFits(n, d);
 }
 
@@ -239,12 +237,12 @@ export function normalTensorTensor(mean: Tensor, std: Tensor, generator: Source,
 /** Standard deviations must be real and not negative. */
 function checkDeviations(std: Tensor): void {
   const op = "normal";
-  if (std.dtype.category === 3) throw new RuntimeError("normal expects standard deviation to be non-complex", { op });
+  if (std.dtype.category === 3) throw texts.normalStdComplex(op);
   if (!hasWork(std)) return;
   const dense = denseOf(std);
   const values = readNumbers(dense._address(), std.dtype.id, std._numel, 1);
   for (let i = 0; i < std._numel; i++) {
-    if (!((values[i] as number) >= 0)) throw new RuntimeError("normal expects all elements of std >= 0.0", { op });
+    if (!((values[i] as number) >= 0)) throw texts.normalStdsNegative(op);
   }
 }
 
@@ -264,20 +262,12 @@ export function normalFloats(
 
 function checkMultinomial(self: Tensor, samples: number, replacement: boolean, out: Out): void {
   const op = "multinomial";
-  const fail = (text: string): never => {
-    throw new RuntimeError(text, { op });
-  };
   const rank = self._shape.length;
-  if (out !== undefined && out.dtype !== int64)
-    fail(`multinomial expects Long tensor out, got: ${out.dtype.scalarType}`);
-  if (rank !== 1 && rank !== 2) fail("prob_dist must be 1 or 2 dim");
-  if (!fills.isReal(self.dtype)) {
-    fail(`multinomial only supports floating-point dtypes for input, got: ${self.dtype.scalarType}`);
-  }
-  if (samples <= 0) fail("cannot sample n_sample <= 0 samples");
-  if (!replacement && samples > (self._shape[rank - 1] as number)) {
-    fail("cannot sample n_sample > prob_dist.size(-1) samples without replacement");
-  }
+  if (out !== undefined && out.dtype !== int64) throw texts.multinomialOut(op, out.dtype.scalarType);
+  if (rank !== 1 && rank !== 2) throw texts.multinomialRank(op);
+  if (!fills.isReal(self.dtype)) throw texts.multinomialDtype(op, self.dtype.scalarType);
+  if (samples <= 0) throw texts.multinomialNoSamples(op);
+  if (!replacement && samples > (self._shape[rank - 1] as number)) throw texts.multinomialTooManySamples(op);
 }
 
 export function multinomial(self: Tensor, samples: number, replacement: boolean, generator: Source, out?: Out): Tensor {
@@ -327,10 +317,8 @@ function withReplacement(
   sampleFrame(weights, sums, rows, n, samples, to);
   fills.useGenerator(generator);
   const status = K.random_multinomial.launch(self._storage.device);
-  if (status === STATUS.invalid_distribution) {
-    throw new RuntimeError(`invalid multinomial distribution (${WRONG_WEIGHTS[detail(0)]})`, { op: "multinomial" });
-  }
-  if (status !== STATUS.ok) throw new RuntimeError(`multinomial: the native call failed with status ${status}`);
+  if (status === STATUS.invalid_distribution) throw texts.multinomialInvalid("multinomial", WRONG_WEIGHTS[detail(0)]);
+  if (status !== STATUS.ok) throw texts.multinomialFailed(undefined, status);
 }
 
 /** The largest of p / q for exponential q: each position is drawn at most once. */
@@ -359,13 +347,11 @@ function checkWeights(self: Tensor, rows: number, n: number): void {
   const dense = denseOf(self);
   const values = readNumbers(dense._address(), self.dtype.id, rows * n, 1);
   for (let i = 0; i < rows * n; i++) {
-    if (!((values[i] as number) >= 0 && (values[i] as number) < Infinity)) {
-      throw new RuntimeError("probability tensor contains either `inf`, `nan` or element < 0", { op });
-    }
+    if (!((values[i] as number) >= 0 && (values[i] as number) < Infinity)) throw texts.multinomialProbabilities(op);
   }
   for (let r = 0; r < rows; r++) {
     let positive = false;
     for (let i = r * n; i < (r + 1) * n && !positive; i++) positive = (values[i] as number) > 0;
-    if (!positive) throw new RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)", { op });
+    if (!positive) throw texts.multinomialSum(op);
   }
 }

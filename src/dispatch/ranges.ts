@@ -7,7 +7,6 @@ import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
 import type { Device } from "../tensor/device.ts";
 import { type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { roomFor, writeNumbers } from "../tensor/values.ts";
 import { empty as emptyOf } from "./allocate.ts";
@@ -38,12 +37,10 @@ function triangle(
   dtype: DType | null,
   device: Device | null,
 ): Tensor {
-  if (row < 0) throw new RuntimeError(`row must be non-negative, got${row}`, { op });
-  if (col < 0) throw new RuntimeError(`col must be non-negative, got${col}`, { op });
+  if (row < 0) throw texts.negativeRow(op, row);
+  if (col < 0) throw texts.negativeColumn(op, col);
   const d = dtype ?? int64;
-  if (d.category !== 1 || d.itemsize < 4) {
-    throw texts.notImplementedFor(op, op, d.scalarType);
-  }
+  if (d.category !== 1 || d.itemsize < 4) throw texts.notImplementedFor(op, op, d.scalarType);
   const n = Number(count);
   const t = emptyOf([2, n], d, factoryDevice(device, op));
   if (!hasWork(t)) return t;
@@ -100,17 +97,13 @@ export function arangeFrom(
   const op = "arange";
   const bounds = [start, end, step];
   for (const x of bounds) {
-    if (x instanceof Complex) {
-      throw new RuntimeError("value cannot be converted to type double without overflow", { op });
-    }
+    if (x instanceof Complex) throw texts.doubleOverflow(op);
   }
   const integral = bounds.every((x) => scalarKind(x) === "int" || scalarKind(x) === "bool");
   const d = out?.dtype ?? dtype ?? (integral ? int64 : getDefaultDtype());
   outDtype(dtype, out, d, op);
   const n = arangeLength(start, end, step, integral && d === int64);
-  if (d.category === 0 || d.category === 3) {
-    throw texts.notImplementedFor(op, "arange_cpu", d.scalarType);
-  }
+  if (d.category === 0 || d.category === 3) throw texts.notImplementedFor(op, "arange_cpu", d.scalarType);
   const t = target(op, [n], d, device, out);
   if (!hasWork(t)) return t;
   const dense = t._contiguous ? t : emptyOf([n], d);
@@ -140,16 +133,12 @@ function arangeLength(start: Scalar, end: Scalar, step: Scalar, exact: boolean):
   const a = scalarToNumber(start);
   const b = scalarToNumber(end);
   const s = scalarToNumber(step);
-  if (s === 0) throw new RuntimeError("step must be nonzero", { op });
-  if (!Number.isFinite(a) || !Number.isFinite(b)) {
-    throw new RuntimeError(`unsupported range: ${boundText(a)} -> ${boundText(b)}`, { op });
-  }
-  if (s > 0 ? b < a : b > a) throw new RuntimeError("upper bound and lower bound inconsistent with step sign", { op });
+  if (s === 0) throw texts.zeroStep(op);
+  if (!Number.isFinite(a) || !Number.isFinite(b)) throw texts.unsupportedRange(op, boundText(a), boundText(b));
+  if (s > 0 ? b < a : b > a) throw texts.stepSign(op);
   const huge = Math.max(Math.abs(a), Math.abs(b)) > Number.MAX_SAFE_INTEGER;
   const n = exact && huge ? exactLength(start, end, step) : Math.ceil((b - a) / s);
-  if (!(n >= 0 && n <= Number.MAX_SAFE_INTEGER)) {
-    throw new RuntimeError("invalid size, possible overflow?", { op });
-  }
+  if (!(n >= 0 && n <= Number.MAX_SAFE_INTEGER)) throw texts.rangeTooLong(op);
   return n;
 }
 
@@ -174,11 +163,7 @@ function checkBounds(op: string, start: Bound, end: Bound): void {
   const bad: string[] = [];
   if (start instanceof Tensor && start._shape.length > 0) bad.push(`start with ${start._shape.length} dimension(s)`);
   if (end instanceof Tensor && end._shape.length > 0) bad.push(`end with ${end._shape.length} dimension(s)`);
-  if (bad.length > 0) {
-    throw new RuntimeError(`${op} only supports 0-dimensional start and end tensors, but got ${bad.join(" and ")}.`, {
-      op,
-    });
-  }
+  if (bad.length > 0) throw texts.boundsNotScalar(op, bad.join(" and "));
 }
 
 const isComplexBound = (x: Bound): boolean => (x instanceof Tensor ? x.dtype.category === 3 : x instanceof Complex);
@@ -194,14 +179,11 @@ function spaced(
   out: Out,
 ): Tensor {
   checkBounds(op, start, end);
-  if (steps < 0) throw new RuntimeError("number of steps must be non-negative", { op });
+  if (steps < 0) throw texts.negativeSteps(op);
   const complex = isComplexBound(start) || isComplexBound(end);
   const d = outDtype(dtype, out, complex ? defaultComplex() : getDefaultDtype(), op);
   if (complex && !canCast(defaultComplex(), d)) {
-    throw new RuntimeError(
-      `torch.${op}(): inferred dtype ${defaultComplex().cppName} can't be safely cast to passed dtype ${d.scalarType}`,
-      { op },
-    );
+    throw texts.complexBoundsCast(op, defaultComplex().cppName, d.scalarType);
   }
   if (d.category === 0) throw texts.notImplementedFor(op, `${op}_cpu`, "Bool");
   return target(op, [steps], d, device, out);

@@ -5,7 +5,6 @@ import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { bool, type DType, getDefaultDtype } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { denseOf } from "./copy.ts";
@@ -23,9 +22,7 @@ const EQ: Pointwise = { name: "isclose", kernel: K.binary_eq, rule: RULES.compar
 
 /** Same shape and equal elements; NaN equals nothing. */
 export function equal(self: Tensor, other: Tensor): boolean {
-  if (!self._storage.device.computes || !other._storage.device.computes) {
-    throw new NotImplementedError("equal(): meta tensors have no elements to compare", { op: "equal" });
-  }
+  if (!self._storage.device.computes || !other._storage.device.computes) throw texts.equalOnMeta("equal");
   if (!sameSizes(self._shape, other._shape)) return false;
   if (self._numel === 0) return true;
   const a = self._bits === 0 ? self : denseOf(self);
@@ -39,7 +36,7 @@ export function equal(self: Tensor, other: Tensor): boolean {
 
 function requireTolerance(name: string, value: number): void {
   if (value >= 0) return;
-  throw new RuntimeError(`${name} must be greater than or equal to zero, but got ${value}`, { op: "isclose" });
+  throw texts.negativeTolerance("isclose", name, value);
 }
 
 /** Integers are compared exactly when they are equal, else as floats. */
@@ -48,9 +45,7 @@ function closeCompute(d: DType): DType {
 }
 
 export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor {
-  if (self.dtype !== other.dtype) {
-    throw new RuntimeError(`${self.dtype.scalarType} did not match ${other.dtype.scalarType}`, { op: "isclose" });
-  }
+  if (self.dtype !== other.dtype) throw texts.closeDtypes("isclose", self.dtype.scalarType, other.dtype.scalarType);
   requireTolerance("rtol", rtol);
   requireTolerance("atol", atol);
   if (isShortFloat(self.dtype)) {

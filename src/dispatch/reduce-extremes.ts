@@ -2,8 +2,8 @@
 
 import { K } from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
+import * as texts from "../../generated/texts.ts";
 import { bool, int64 } from "../tensor/dtype.ts";
-import { IndexError, NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -27,26 +27,20 @@ import {
 import { refuse } from "./refusals.ts";
 
 function emptyExtreme(op: string): never {
-  throw new RuntimeError(
-    `${op}(): Expected reduction dim to be specified for input.numel() == 0. ` +
-      "Specify the reduction dim with the 'dim' argument.",
-    { op, code: "empty" },
-  );
+  throw texts.dimNeededForEmpty(op);
 }
 
 /** Refuses reduced dimensions of size zero, which have no extreme. */
 function requireElements(self: Tensor, mask: readonly boolean[], op: string): void {
   for (let d = 0; d < mask.length; d++) {
-    if (mask[d] && self._shape[d] === 0) {
-      throw new IndexError(`${op}(): Expected reduction dim ${d} to have non-zero size.`, { op });
-    }
+    if (mask[d] && self._shape[d] === 0) throw texts.emptyReductionDim(op, d);
   }
 }
 
 /** As `requireElements`, naming the dimension as it was given. */
 function requireElementsAt(self: Tensor, dim: number, op: string): void {
   if (self._shape.at(dim) !== 0) return;
-  throw new IndexError(`${op}(): Expected reduction dim ${dim} to have non-zero size.`, { op });
+  throw texts.emptyReductionDim(op, dim);
 }
 
 function extremeAll(op: "max" | "min", k: Kernel, self: Tensor, out: Tensor | undefined): Tensor {
@@ -57,13 +51,7 @@ function extremeAll(op: "max" | "min", k: Kernel, self: Tensor, out: Tensor | un
     reduceAll(k, op, self, r, self.dtype.compute);
     return r;
   }
-  if (out !== undefined && !canCast(self.dtype, out.dtype)) {
-    throw new RuntimeError(
-      "Expected canCast( typeMetaToScalarType(self.dtype()), typeMetaToScalarType(out.dtype())) to be true, but got " +
-        "false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)",
-      { op },
-    );
-  }
+  if (out !== undefined && !canCast(self.dtype, out.dtype)) throw texts.extremesOutCast(op);
   const target = resultFor(self, [], out?.dtype ?? self.dtype, out, op);
   reduceInto(k, op, self, reducedDims(null, self._shape.length, op), [target], self.dtype, UNDIVIDED);
   return target;
@@ -91,7 +79,7 @@ function extremeDim(
   const at = wrapDim(dim, rank, op);
   const mask = reducedDims(at, rank, op);
   requireElements(self, mask, op);
-  if (self.dtype.category === 3) throw new TypeError(`${op}(): does not support complex input`, { op });
+  if (self.dtype.category === 3) throw texts.noComplexInput(op);
   refuse(REFUSALS[`${op}_cpu`], self.dtype);
   requireOutDtype(out?.[0], self.dtype);
   requireOutDtype(out?.[1], int64);
@@ -129,11 +117,7 @@ function extremeDims(
   out: Tensor | undefined,
 ): Tensor {
   if (out !== undefined && out.dtype !== self.dtype) {
-    throw new RuntimeError(
-      `Expected the dtype for input and out to match, but got ${self.dtype.scalarType} for input's dtype and ` +
-        `${out.dtype.scalarType} for out's dtype.`,
-      { op },
-    );
+    throw texts.inputOutDtypes(op, self.dtype.scalarType, out.dtype.scalarType);
   }
   const mask = reducedDims(dim, self._shape.length, op);
   if (self._numel === 0) {
@@ -163,13 +147,13 @@ function argExtreme(
   keepdim: boolean,
   out: Tensor | undefined,
 ): Tensor {
-  if (self.dtype.category === 3) throw new TypeError(`${op}(): does not support complex input`, { op });
-  if (self.dtype === bool) throw new NotImplementedError(`${op}(): does not support bool input`, { op });
+  if (self.dtype.category === 3) throw texts.noComplexInput(op);
+  if (self.dtype === bool) throw texts.noBoolInput(op);
   const rank = self._shape.length;
   const mask = reducedDims(dim, rank, op);
   if (dim !== null) requireElements(self, mask, op);
   else if (self._numel === 0) {
-    throw new IndexError(`${op}(): Expected reduction dim to be specified for input.numel() == 0.`, { op });
+    throw texts.dimNeededWithoutElements(op);
   }
   requireOutDtype(out, int64);
   const indices = resultFor(self, reducedShape(self._shape, mask, keepdim), int64, out, op);

@@ -5,7 +5,6 @@ import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { CPU } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -31,7 +30,7 @@ export const isShortFloat = (d: DType): boolean => d.category === 2 && d.itemsiz
 export function reducedDims(dim: Dims, rank: number, op: string): boolean[] {
   const list = dim === null ? [] : typeof dim === "number" ? [dim] : dim;
   const mask = new Array<boolean>(Math.max(1, rank)).fill(list.length === 0);
-  if (rank > 64) throw new RuntimeError("only tensors with up to 64 dims are supported", { op });
+  if (rank > 64) throw texts.reductionRankTooHigh(op);
   for (const d of list) {
     const at = wrapDim(d, rank, op);
     if (mask[at]) throw texts.repeatedDim(op, at);
@@ -68,7 +67,7 @@ export function resultFor(
 /** Refuses an `out` of another dtype. */
 export function requireOutDtype(out: Tensor | undefined, wanted: DType): void {
   if (out === undefined || out.dtype === wanted) return;
-  throw new RuntimeError(`Expected out tensor to have dtype ${wanted.cppName}, but got ${out.dtype.cppName} instead`);
+  throw texts.reductionOutDtype(undefined, wanted.cppName, out.dtype.cppName);
 }
 
 /** True when a kernel may write the tensor itself: no bits to apply, and no bytes that it also reads. */

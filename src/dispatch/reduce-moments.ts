@@ -2,9 +2,10 @@
 
 import { MomentsAttr } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
+import * as texts from "../../generated/texts.ts";
 import { type Scalar, scalarToNumber } from "../tensor/complex.ts";
 import { float64, toReal } from "../tensor/dtype.ts";
-import { NotImplementedError, warn } from "../tensor/errors.ts";
+import { warn } from "../tensor/errors.ts";
 import { makeStrided, type Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
@@ -81,9 +82,7 @@ function variance(
   keepdim: boolean,
   out: Tensor | undefined,
 ): Tensor {
-  if (self.dtype.category < 2) {
-    throw new NotImplementedError("std and var only support floating point and complex dtypes", { op });
-  }
+  if (self.dtype.category < 2) throw texts.momentsDtype(op);
   const result = toReal(self.dtype);
   if (out !== undefined) requireCast(result, out.dtype);
   const mask = reducedDims(dim, self._shape.length, op);
@@ -130,9 +129,7 @@ function withMean<const N extends readonly [string, string]>(
   correction: number,
   keepdim: boolean,
 ): Named<N> {
-  if (self.dtype.category < 2) {
-    throw new NotImplementedError(`${op} only support floating point and complex dtypes`, { op });
-  }
+  if (self.dtype.category < 2) throw texts.momentsOfDtype(op);
   const mask = reducedDims(dim, self._shape.length, op);
   const shape = reducedShape(self._shape, mask, keepdim);
   const root = op === "std_mean";

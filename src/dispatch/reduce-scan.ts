@@ -5,7 +5,6 @@ import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { bool, complex128, type DType, float32, float64, int64 } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -63,10 +62,7 @@ function running(
 function resultDtype(self: Tensor, dtype: DType | null, out: Tensor | undefined, inplace: boolean): DType {
   if (inplace) {
     if (dtype === null || dtype === self.dtype) return self.dtype;
-    throw new RuntimeError(
-      `Bad in-place call: input tensor dtype ${self.dtype.cppName} and output tensor dtype ${dtype.cppName} ` +
-        "should match",
-    );
+    throw texts.badInPlaceDtype(undefined, self.dtype.cppName, dtype.cppName);
   }
   if (dtype !== null) requireOutDtype(out, dtype);
   return dtype ?? out?.dtype ?? (self.dtype.category < 2 ? int64 : self.dtype);

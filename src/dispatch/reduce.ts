@@ -3,7 +3,6 @@
 import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import { bool, type DType, int64, uint8 } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Kernel } from "./kernel.ts";
 import { requireCast } from "./promotion.ts";
@@ -97,11 +96,7 @@ const wider = (a: DType, b: DType): DType => (a.itemsize > b.itemsize ? a : b);
 function meanDtype(self: Tensor, dtype: DType | null): DType {
   const d = dtype ?? self.dtype;
   if (d.category >= 2) return d;
-  throw new NotImplementedError(
-    `mean(): could not infer output dtype. ${dtype === null ? "Input" : "Optional"} dtype must be either a ` +
-      `floating point or complex dtype. Got: ${d.scalarType}`,
-    { op: "mean" },
-  );
+  throw texts.meanDtype("mean", dtype === null ? "Input" : "Optional", d.scalarType);
 }
 
 export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
@@ -142,7 +137,7 @@ const truthKernel = (op: Truth): Kernel => (op === "all" ? K.reduce_min : K.redu
 function truthDtype(op: Truth, self: Tensor, out: Tensor | undefined): DType {
   if (out === undefined) return self.dtype === uint8 ? uint8 : bool;
   if (out.dtype === bool || out.dtype === uint8) return out.dtype;
-  throw new RuntimeError(`${op} only supports bool tensor for result, got: ${out.dtype.scalarType}`, { op });
+  throw texts.boolResultOnly(op, out.dtype.scalarType);
 }
 
 function truth(op: Truth, self: Tensor, mask: boolean[], keepdim: boolean, out: Tensor | undefined): Tensor {

@@ -5,7 +5,6 @@ import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { bool, int64 } from "../tensor/dtype.ts";
-import { NotImplementedError, RuntimeError, TypeError } from "../tensor/errors.ts";
 import { contiguousStrides } from "../tensor/size.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty, emptyWith, preservedStrides } from "./allocate.ts";
@@ -73,7 +72,7 @@ function launch(k: Kernel, op: string, self: Tensor, dim: number, outs: readonly
 
 function sorted(self: Tensor, dim: number, descending: boolean, out: readonly Tensor[] | undefined): [Tensor, Tensor] {
   const at = wrapDim(dim, self._shape.length, "sort");
-  if (self.dtype.category === 3) throw new TypeError(" Sort does not support complex dtypes on CPU", { op: "sort" });
+  if (self.dtype.category === 3) throw texts.sortOfComplex("sort");
   const outs = targets("sort", self, self._shape, preservedStrides(self), out);
   if (isShortFloat(self.dtype)) {
     throw texts.notImplementedFor(undefined, "sorting_kernel_method_name", self.dtype.scalarType);
@@ -116,17 +115,13 @@ export function topk(
   const rank = self._shape.length;
   const at = wrapDim(dim, rank, "topk");
   const size = rank === 0 ? 1 : (self._shape[at] as number);
-  if (!Number.isInteger(k) || k < 0 || k > size) {
-    throw new RuntimeError("selected index k out of range", { op: "topk", code: "index" });
-  }
+  if (!Number.isInteger(k) || k < 0 || k > size) throw texts.topkOutOfRange("topk");
   const shape = self._shape.map((n, d) => (d === at ? k : n));
   const strides = contiguousStrides(shape);
-  if (self.dtype.category === 3) throw new TypeError(" topk does not support complex dtypes on CPU", { op: "topk" });
-  if (self.dtype === bool) throw new NotImplementedError("topk does not support bool dtypes on CPU", { op: "topk" });
+  if (self.dtype.category === 3) throw texts.topkOfComplex("topk");
+  if (self.dtype === bool) throw texts.topkOfBool("topk");
   const outs = targets("topk", self, shape, strides, out);
-  if (isShortFloat(self.dtype)) {
-    throw texts.notImplementedFor("topk", "topk_cpu", self.dtype.scalarType);
-  }
+  if (isShortFloat(self.dtype)) throw texts.notImplementedFor("topk", "topk_cpu", self.dtype.scalarType);
   // torch gives the one element of a 0-dim tensor for k = 0 too.
   launch(K.sort_topk, "topk", self, at, outs, { descending: largest, wanted: rank === 0 ? 1 : k });
   return named("topk", PAIR, outs);

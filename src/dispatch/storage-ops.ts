@@ -1,9 +1,9 @@
 /** Operators that write whole tensors or change what a tensor is made of. */
 
+import * as texts from "../../generated/texts.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import type { DType } from "../tensor/dtype.ts";
-import { RuntimeError } from "../tensor/errors.ts";
-import { contiguousStrides, listText, sameSizes } from "../tensor/size.ts";
+import { contiguousStrides, sameSizes } from "../tensor/size.ts";
 import { type Storage, UntypedStorage } from "../tensor/storage.ts";
 import { bytesNeeded, type Tensor } from "../tensor/tensor.ts";
 import { checkSizes, emptyCopy } from "./allocate.ts";
@@ -30,11 +30,7 @@ export function fill(self: Tensor, value: Scalar, _out: Tensor | undefined, inpl
 }
 
 export function fillTensor(self: Tensor, value: Tensor, _out: Tensor | undefined, inplace: boolean): Tensor {
-  if (value._shape.length !== 0) {
-    throw new RuntimeError(
-      `fill_ only supports 0-dimension value tensor but got tensor with ${value._shape.length} dimensions.`,
-    );
-  }
+  if (value._shape.length !== 0) throw texts.fillValueRank(undefined, value._shape.length);
   if (inplace) requireNoInternalOverlap(self, "fill_");
   const target = inplace ? self : emptyCopy(self);
   if (!hasWork(target)) return target;
@@ -69,19 +65,12 @@ export function setSource(
   stride: readonly number[] | null,
 ): void {
   if (storage.device !== self.device) {
-    throw new RuntimeError(
-      `Attempted to set the storage of a tensor on device "${self.device}" to a storage on different device ` +
-        `"${storage.device}".  This is no longer allowed; the devices must match.`,
-    );
+    throw texts.setAcrossDevices(undefined, String(self.device), String(storage.device));
   }
   const strides = stride ?? contiguousStrides(size);
-  if (strides.length !== size.length) {
-    throw new RuntimeError(`unequal size length (${size.length}) and stride length (${strides.length})`);
-  }
-  if (offset < 0) throw new RuntimeError(`Tensor: invalid storage offset ${offset}`);
-  if (strides.some((s) => s < 0)) {
-    throw new RuntimeError(`Tensor: negative strides are not supported: ${listText(strides)}`);
-  }
+  if (strides.length !== size.length) throw texts.sizeAndStrideLengths(undefined, size.length, strides.length);
+  if (offset < 0) throw texts.invalidStorageOffset(undefined, offset);
+  if (strides.some((s) => s < 0)) throw texts.negativeStrides(undefined, strides);
   checkSizes(size, "set_");
   const needed = bytesNeeded(size, strides, offset, self.dtype.itemsize);
   if (needed > storage.nbytes) storage.resize(needed);

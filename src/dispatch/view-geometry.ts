@@ -1,6 +1,6 @@
 /** The arithmetic of reshaping without a copy. */
-import { RuntimeError } from "../tensor/errors.ts";
-import { contiguousStrides, listText } from "../tensor/size.ts";
+import * as texts from "../../generated/texts.ts";
+import { contiguousStrides } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** Replaces the one -1 of a requested size. */
@@ -10,23 +10,19 @@ export function resolveSize(size: readonly number[], numel: number): number[] {
   for (let d = 0; d < size.length; d++) {
     const n = size[d] as number;
     if (n === -1) {
-      if (unknown >= 0) throw new RuntimeError("only one dimension can be inferred");
+      if (unknown >= 0) throw texts.twoInferredDims(undefined);
       unknown = d;
-    } else if (n < 0) throw new RuntimeError(`invalid shape dimension ${n} at index ${d} of shape ${listText(size)}`);
+    } else if (n < 0) throw texts.invalidDimension(undefined, n, d, size);
     else known *= n;
   }
   const shape = [...size];
   const bad = (): never => {
-    throw new RuntimeError(`shape '${listText(size)}' is invalid for input of size ${numel}`, { op: "view" });
+    throw texts.invalidShape("view", size, numel);
   };
   if (unknown < 0) return known === numel ? shape : bad();
   if (known === 0) {
     if (numel !== 0) return bad();
-    throw new RuntimeError(
-      `cannot reshape tensor of 0 elements into shape ${listText(size)} because the unspecified dimension ` +
-        "size -1 can " +
-        "be any value and is ambiguous",
-    );
+    throw texts.ambiguousShape(undefined, size);
   }
   if (numel % known !== 0) return bad();
   shape[unknown] = numel / known;

@@ -1,6 +1,7 @@
 /** Views that read the same bytes as another dtype, and the conjugate and negative bits. */
+
+import * as texts from "../../generated/texts.ts";
 import { complex64, complex128, type DType, toReal } from "../tensor/dtype.ts";
-import { RuntimeError, TypeError } from "../tensor/errors.ts";
 import { numelOf } from "../tensor/size.ts";
 import { CONJ, CREATION_NO_GRAD, extraOf, isContiguousGeometry, late, NEG, Tensor } from "../tensor/tensor.ts";
 import { gradMode } from "./mode.ts";
@@ -11,24 +12,14 @@ export function viewDtype(self: Tensor, dtype: DType): Tensor {
   const from = self.dtype.itemsize;
   const to = dtype.itemsize;
   const words = `view ${self.dtype.scalarType} as ${dtype.scalarType} (different element sizes), but got`;
-  if (self._bits !== 0 && dtype !== self.dtype) {
-    throw new RuntimeError(
-      "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.",
-    );
-  }
+  if (self._bits !== 0 && dtype !== self.dtype) throw texts.viewOfConjugate(undefined);
   const shape = [...self._shape];
   let strides = [...self._strides];
   let offset = self._offset;
   const last = shape.length - 1;
   if (from !== to) {
-    if (last < 0) {
-      throw new RuntimeError(
-        `self.dim() cannot be 0 to view ${self.dtype.scalarType} as ${dtype.scalarType} (different element sizes)`,
-      );
-    }
-    if (strides[last] !== 1) {
-      throw new RuntimeError(`self.stride(-1) must be 1 to ${words} ${strides[last]}`);
-    }
+    if (last < 0) throw texts.viewDtypeOfScalar(undefined, self.dtype.scalarType, dtype.scalarType);
+    if (strides[last] !== 1) throw texts.viewDtypeStride(undefined, words, strides[last]);
     if (from > to) {
       const k = from / to;
       shape[last] = (shape[last] as number) * k;
@@ -36,16 +27,10 @@ export function viewDtype(self: Tensor, dtype: DType): Tensor {
       offset *= k;
     } else {
       const k = to / from;
-      if ((shape[last] as number) % k !== 0) {
-        throw new RuntimeError(`self.size(-1) must be divisible by ${k} to ${words} ${shape[last]}`);
-      }
-      if (offset % k !== 0) {
-        throw new RuntimeError(`self.storage_offset() must be divisible by ${k} to ${words} ${offset}`);
-      }
+      if ((shape[last] as number) % k !== 0) throw texts.viewDtypeSize(undefined, k, words, shape[last]);
+      if (offset % k !== 0) throw texts.viewDtypeOffset(undefined, k, words, offset);
       strides.forEach((s, d) => {
-        if (d !== last && s % k !== 0) {
-          throw new RuntimeError(`self.stride(${d}) must be divisible by ${k} to ${words} ${s}`);
-        }
+        if (d !== last && s % k !== 0) throw texts.viewDtypeStrides(undefined, d, k, words, s);
       });
       shape[last] = (shape[last] as number) / k;
       strides = strides.map((s, d) => (d === last ? 1 : s / k));
@@ -103,14 +88,8 @@ function remember(v: Tensor, self: Tensor, replay: (self: Tensor) => Tensor): vo
 }
 
 export function viewAsReal(self: Tensor): Tensor {
-  if (self.dtype.category !== 3) throw new TypeError("view_as_real is only supported for complex tensors");
-  if (self._bits & CONJ) {
-    throw new RuntimeError(
-      "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you " +
-        "can view it " +
-        "as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.",
-    );
-  }
+  if (self.dtype.category !== 3) throw texts.viewAsRealOfReal(undefined);
+  if (self._bits & CONJ) throw texts.viewAsRealOfConjugate(undefined);
   return retyped(
     self,
     toReal(self.dtype),
@@ -124,19 +103,14 @@ export function viewAsReal(self: Tensor): Tensor {
 export function viewAsComplex(self: Tensor): Tensor {
   const rank = self._shape.length;
   if (self.dtype.category !== 2 || self.dtype.itemsize < 4) {
-    throw new RuntimeError(
-      "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar " +
-        `type: ${self.dtype.scalarType}`,
-    );
+    throw texts.viewAsComplexDtype(undefined, self.dtype.scalarType);
   }
-  if (rank === 0) throw new RuntimeError("Input tensor must have one or more dimensions");
-  if (self._shape[rank - 1] !== 2) throw new RuntimeError("Tensor must have a last dimension of size 2");
-  if (self._strides[rank - 1] !== 1) throw new RuntimeError("Tensor must have a last dimension with stride 1");
+  if (rank === 0) throw texts.viewAsComplexOfScalar(undefined);
+  if (self._shape[rank - 1] !== 2) throw texts.viewAsComplexSize(undefined);
+  if (self._strides[rank - 1] !== 1) throw texts.viewAsComplexStride(undefined);
   const strides = self._strides.slice(0, -1);
-  if (strides.some((s, d) => s % 2 !== 0 && self._shape[d] !== 1)) {
-    throw new RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension");
-  }
-  if (self._offset % 2 !== 0) throw new RuntimeError("Tensor must have a storage_offset divisible by 2");
+  if (strides.some((s, d) => s % 2 !== 0 && self._shape[d] !== 1)) throw texts.viewAsComplexStrides(undefined);
+  if (self._offset % 2 !== 0) throw texts.viewAsComplexOffset(undefined);
   return retyped(
     self,
     self.dtype.itemsize === 8 ? complex128 : complex64,

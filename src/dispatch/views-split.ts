@@ -1,8 +1,6 @@
 /** Views of the parts of a tensor. */
 
 import * as texts from "../../generated/texts.ts";
-import { RuntimeError } from "../tensor/errors.ts";
-import { listText } from "../tensor/size.ts";
 import { CREATION_MULTI_OUTPUT, type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { requireParts } from "../tensor/values.ts";
 import { gradMode } from "./mode.ts";
@@ -16,25 +14,15 @@ function together(parts: Tensor[]): Tensor[] {
 
 /** Views of consecutive parts along a dimension. */
 export function splitWithSizes(self: Tensor, splitSizes: readonly number[], dim: number): Tensor[] {
-  if (self._shape.length === 0) throw new RuntimeError("split expects at least a 1-dimensional tensor");
+  if (self._shape.length === 0) throw texts.splitOfScalar(undefined);
   const d = wrapDim(dim, self._shape.length);
   const n = self._shape[d] as number;
   let at = 0;
   for (const s of splitSizes) {
-    if (s < 0) {
-      throw new RuntimeError(
-        "split_with_sizes expects split_sizes have only non-negative entries, but got " +
-          `split_sizes=${listText(splitSizes)}`,
-      );
-    }
+    if (s < 0) throw texts.splitSizesNegative(undefined, splitSizes);
     at += s;
   }
-  if (at !== n) {
-    throw new RuntimeError(
-      `split_with_sizes expects split_sizes to sum exactly to ${n} (input tensor's size at dimension ${d}), but got ` +
-        `split_sizes=${listText(splitSizes)}`,
-    );
-  }
+  if (at !== n) throw texts.splitSizesSum(undefined, n, d, splitSizes);
   at = 0;
   const parts = splitSizes.map((s) => {
     const part = slice(self, d, at, at + s, 1);
@@ -45,15 +33,11 @@ export function splitWithSizes(self: Tensor, splitSizes: readonly number[], dim:
 }
 
 export function split(self: Tensor, splitSize: number, dim: number): Tensor[] {
-  if (self._shape.length === 0) throw new RuntimeError("split expects at least a 1-dimensional tensor");
-  if (splitSize < 0) {
-    throw new RuntimeError(`split expects split_size be non-negative, but got split_size=${splitSize}`);
-  }
+  if (self._shape.length === 0) throw texts.splitOfScalar(undefined);
+  if (splitSize < 0) throw texts.splitSizeNegative(undefined, splitSize);
   const d = wrapDim(dim, self._shape.length);
   const n = self._shape[d] as number;
-  if (splitSize === 0 && n !== 0) {
-    throw new RuntimeError(`split_size can only be 0 if dimension size is 0, but got dimension size of ${n}`);
-  }
+  if (splitSize === 0 && n !== 0) throw texts.splitSizeZero(undefined, n);
   const count = splitSize === 0 ? 1 : Math.max(1, Math.ceil(n / splitSize));
   requireParts(count, "split");
   const parts: Tensor[] = [];

@@ -1,8 +1,7 @@
 /** Views: other sizes and strides over the same storage. Nothing is copied and nothing native is created. */
 import * as texts from "../../generated/texts.ts";
 import { legacyName } from "../tensor/dtype.ts";
-import { IndexError, RuntimeError, ValueError } from "../tensor/errors.ts";
-import { listText, numelOf } from "../tensor/size.ts";
+import { numelOf } from "../tensor/size.ts";
 import {
   bytesNeeded,
   CREATION_DEFAULT,
@@ -20,7 +19,7 @@ import { resolveSize, viewStrides } from "./view-geometry.ts";
 export function asView(self: Tensor, shape: readonly number[], strides: readonly number[], offset: number): Tensor {
   const numel = numelOf(shape);
   // Repeated elements take no memory, so that nothing else bounds their number.
-  if (numel > Number.MAX_SAFE_INTEGER) throw new RuntimeError("numel: integer multiplication overflow");
+  if (numel > Number.MAX_SAFE_INTEGER) throw texts.countOverflow(undefined);
   const v = new Tensor(
     self._storage,
     offset,
@@ -75,13 +74,7 @@ export function detach(self: Tensor): Tensor {
 export function view(self: Tensor, size: readonly number[]): Tensor {
   const shape = resolveSize(size, self._numel);
   const strides = viewStrides(self, shape);
-  if (strides === null) {
-    throw new RuntimeError(
-      "view size is not compatible with input tensor's size and stride (at least one dimension spans across two " +
-        "contiguous subspaces). Use .reshape(...) instead.",
-      { op: "view" },
-    );
-  }
+  if (strides === null) throw texts.viewIncompatible("view");
   return asView(self, shape, strides, self._offset);
 }
 
@@ -100,21 +93,11 @@ export function asStrided(
   stride: readonly number[],
   storageOffset: number | null,
 ): Tensor {
-  if (size.length !== stride.length) {
-    throw new RuntimeError(`mismatch in length of strides and shape`);
-  }
-  if (stride.some((s) => s < 0)) {
-    throw new RuntimeError(
-      `as_strided: Negative strides are not supported at the moment, got strides: ${listText(stride)}`,
-    );
-  }
-  if (size.some((n) => n < 0)) {
-    throw new RuntimeError(
-      `Trying to create tensor with negative dimension ${size.find((n) => n < 0)}: ${listText(size)}`,
-    );
-  }
+  if (size.length !== stride.length) throw texts.stridesLength(undefined);
+  if (stride.some((s) => s < 0)) throw texts.asStridedNegative(undefined, stride);
+  if (size.some((n) => n < 0)) throw texts.negativeDimension(undefined, String(size.find((n) => n < 0)), size);
   const offset = storageOffset ?? self._offset;
-  if (offset < 0) throw new RuntimeError(`Tensor: invalid storage offset ${offset}`);
+  if (offset < 0) throw texts.invalidStorageOffset(undefined, offset);
   requireInBounds(self, size, stride, offset);
   return asView(self, [...size], [...stride], offset);
 }
@@ -129,10 +112,7 @@ export function requireInBounds(
   const item = self.dtype.itemsize;
   const needed = bytesNeeded(size, stride, offset, item);
   if (needed > self._storage.nbytes) {
-    throw new RuntimeError(
-      `setStorage: sizes ${listText(size)}, strides ${listText(stride)}, storage offset ${offset}, and itemsize ` +
-        `${item} requiring a storage size of ${needed} are out of bounds for storage of size ${self._storage.nbytes}`,
-    );
+    throw texts.setOutOfBounds(undefined, size, stride, offset, item, needed, self._storage.nbytes);
   }
 }
 
@@ -140,33 +120,18 @@ export function requireInBounds(
 export function expand(self: Tensor, size: readonly number[], _implicit = false): Tensor {
   const have = self._shape;
   const lead = size.length - have.length;
-  if (lead < 0) {
-    throw new RuntimeError(
-      `expand(${legacyName(self.dtype)}{${listText(have)}}, size=${listText(size)}): the number of sizes ` +
-        `provided (${size.length}) must be greater or equal to the number of dimensions in the tensor (${have.length})`,
-    );
-  }
+  if (lead < 0) throw texts.expandRank(undefined, legacyName(self.dtype), have, size, size.length, have.length);
   const shape = new Array<number>(size.length);
   const strides = new Array<number>(size.length);
   for (let d = size.length - 1; d >= 0; d--) {
     const own = d >= lead ? (have[d - lead] as number) : 1;
     let wanted = size[d] as number;
     if (wanted === -1) {
-      if (d < lead) {
-        throw new RuntimeError(
-          `The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension ${d}`,
-        );
-      }
+      if (d < lead) throw texts.expandInferredLeading(undefined, d);
       wanted = own;
     }
-    if (wanted !== own && own !== 1) {
-      throw new RuntimeError(
-        `The expanded size of the tensor (${wanted}) must match the existing size (${own}) at non-singleton ` +
-          `dimension ${d}.  Target sizes: ${listText(size)}.  Tensor sizes: ${listText(have)}`,
-        { code: "shape_mismatch" },
-      );
-    }
-    if (wanted < 0) throw new RuntimeError(`expand: invalid size ${wanted}`);
+    if (wanted !== own && own !== 1) throw texts.expandMismatch(undefined, wanted, own, d, size, have);
+    if (wanted < 0) throw texts.expandInvalidSize(undefined, wanted);
     shape[d] = wanted;
     strides[d] = expandedStride(self, d - lead, wanted, own, strides, shape, d);
   }
@@ -201,24 +166,15 @@ export function transpose(self: Tensor, dim0: number, dim1: number): Tensor {
 }
 
 export function t(self: Tensor, inPlace = false): Tensor {
-  if (self._shape.length > 2) {
-    throw new RuntimeError(
-      `${inPlace ? "t_" : "t"}() expects a tensor with <= 2 dimensions, but self is ${self._shape.length}D`,
-    );
-  }
+  if (self._shape.length > 2) throw texts.transposeRank(undefined, inPlace ? "t_" : "t", self._shape.length);
   return self._shape.length < 2 ? alias(self) : transpose(self, 0, 1);
 }
 
 export function permute(self: Tensor, dims: readonly number[]): Tensor {
   const rank = self._shape.length;
-  if (dims.length !== rank) {
-    throw new RuntimeError(
-      "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired " +
-        `ordering of dimensions i.e. input.dim() = ${rank} is not equal to len(dims) = ${dims.length}`,
-    );
-  }
+  if (dims.length !== rank) throw texts.permuteLength(undefined, rank, dims.length);
   const order = dims.map((d) => wrapDim(d, rank));
-  if (new Set(order).size !== rank) throw new RuntimeError("permute(): duplicate dims are not allowed.");
+  if (new Set(order).size !== rank) throw texts.permuteDuplicates(undefined);
   const shape = order.map((d) => self._shape[d] as number);
   const strides = order.map((d) => self._strides[d] as number);
   return asView(self, shape, strides, self._offset);
@@ -260,14 +216,10 @@ export function unsqueeze(self: Tensor, dim: number): Tensor {
 
 export function select(self: Tensor, dim: number, index: number): Tensor {
   const rank = self._shape.length;
-  if (rank === 0) throw new IndexError("select() cannot be applied to a 0-dim tensor.");
+  if (rank === 0) throw texts.selectOfScalar(undefined);
   const d = wrapDim(dim, rank);
   const n = self._shape[d] as number;
-  if (index < -n || index >= n) {
-    throw new IndexError(
-      `select(): index ${index} out of range for tensor of size ${listText(self._shape)} at dimension ${d}`,
-    );
-  }
+  if (index < -n || index >= n) throw texts.selectOutOfRange(undefined, index, self._shape, d);
   const i = index < 0 ? index + n : index;
   const shape = [...self._shape];
   const strides = [...self._strides];
@@ -280,9 +232,9 @@ export function select(self: Tensor, dim: number, index: number): Tensor {
 /** A basic slice; bounds are clamped as Python does. */
 export function slice(self: Tensor, dim: number, start: number | null, end: number | null, step: number): Tensor {
   const rank = self._shape.length;
-  if (rank === 0) throw new RuntimeError("slice() cannot be applied to a 0-dim tensor.");
+  if (rank === 0) throw texts.sliceOfScalar(undefined);
   const d = wrapDim(dim, rank);
-  if (step <= 0) throw new ValueError("step must be greater than zero");
+  if (step <= 0) throw texts.sliceStepNotPositive(undefined);
   const n = self._shape[d] as number;
   const clamp = (v: number): number => Math.min(n, Math.max(0, v < 0 ? v + n : v));
   const from = clamp(start ?? 0);
@@ -299,9 +251,7 @@ export function diagonal(self: Tensor, offset: number, dim1: number, dim2: numbe
   const rank = self._shape.length;
   const a = wrapDim(dim1, rank);
   const b = wrapDim(dim2, rank);
-  if (a === b) {
-    throw new RuntimeError(`diagonal dimensions cannot be identical ${dim1}, ${dim2}`);
-  }
+  if (a === b) throw texts.diagonalSameDims(undefined, dim1, dim2);
   const rows = self._shape[a] as number;
   const cols = self._shape[b] as number;
   const size = Math.max(0, offset >= 0 ? Math.min(rows, cols - offset) : Math.min(rows + offset, cols));
@@ -321,11 +271,9 @@ export function unfold(self: Tensor, dimension: number, size: number, step: numb
   const rank = self._shape.length;
   const d = wrapDim(dimension, rank);
   const n = rank === 0 ? 1 : (self._shape[d] as number);
-  if (size < 0) throw new RuntimeError(`size is ${size} but must be >= 0`);
-  if (size > n) {
-    throw new RuntimeError(`maximum size for tensor at dimension ${d} is ${n} but size is ${size}`);
-  }
-  if (step <= 0) throw new RuntimeError(`step is ${step} but must be > 0`);
+  if (size < 0) throw texts.unfoldSizeNegative(undefined, size);
+  if (size > n) throw texts.unfoldSizeTooLarge(undefined, d, n, size);
+  if (step <= 0) throw texts.unfoldStep(undefined, step);
   if (rank === 0) return asView(self, [size], [1], self._offset);
   const shape = [...self._shape, size];
   const strides = [...self._strides, self._strides[d] as number];

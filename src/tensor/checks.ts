@@ -5,7 +5,7 @@
  */
 import * as texts from "../../generated/texts.ts";
 import { Complex, Float, Int } from "./complex.ts";
-import { TypeError } from "./errors.ts";
+import type { TypeError } from "./errors.ts";
 import { UntypedStorage } from "./storage.ts";
 import { Tensor } from "./tensor.ts";
 import { typeName } from "./type-name.ts";
@@ -101,7 +101,7 @@ const objects = new Set(["any", "value", "dict"]);
 /** Adds the kinds of a room; values of those in `alsoObjects` may be plain objects, which then are no options. */
 export function registerKinds(table: Readonly<Record<string, Kind>>, alsoObjects: readonly string[] = []): void {
   for (const name of Object.keys(table)) {
-    if (name in kinds) throw new Error(`the kind ${name} of arguments is there already`);
+    if (name in kinds) throw texts.argumentKindTwice(undefined, name);
   }
   Object.assign(kinds, table);
   for (const name of alsoObjects) objects.add(name);
@@ -136,7 +136,7 @@ function optionsOf(signature: Signature, args: readonly unknown[]): Record<strin
 }
 
 function missing(op: string, kind: string, name: string): TypeError {
-  return new TypeError(`${op}() missing 1 required ${kind} argument: '${name}'`, { op });
+  return texts.missingArgument(op, kind, name);
 }
 
 /**
@@ -169,7 +169,7 @@ function inPlaces(op: string, signature: Signature, args: readonly unknown[], by
     else throw texts.unknownKeyword(op, op, name);
   }
   if (rest === null && places.length > positional.length) {
-    throw new TypeError(`${op}() takes at most ${positional.length} arguments but ${places.length} were given`, { op });
+    throw texts.tooManyArguments(op, positional.length, places.length);
   }
   for (let i = 0; i < positional.length; i++) {
     const [parameter, value] = [positional[i] as Parameter, places[i]];
@@ -207,9 +207,7 @@ export function checkCall(op: string, text: string, args: ArrayLike<unknown>): v
 /** Checks the options of a constructor or a function; undefined and null are none. */
 export function checkOptions(op: string, spec: string, options: unknown): void {
   if (options === undefined || options === null) return;
-  if (!isDict(options)) {
-    throw new TypeError(`${op}() takes a trailing options object, not ${kindName(options)}`, { op });
-  }
+  if (!isDict(options)) throw texts.optionsNotAnObject(op, kindName(options));
   checkedArguments(op, `| ${spec}`, [options]);
 }
 

@@ -1,5 +1,5 @@
 /** Where a tensor's bytes are. */
-import { RuntimeError } from "./errors.ts";
+import * as texts from "../../generated/texts.ts";
 
 /** A device: `cpu`, `meta` (shapes without bytes) or `cuda:0`. @torch torch.device */
 export class Device {
@@ -30,12 +30,15 @@ export class Device {
 export const CPU = new Device("cpu", null);
 export const META = new Device("meta", null);
 
+/** One object for each device, so that devices are compared by identity. */
+const cudaDevices: Device[] = [];
+
 export type DeviceLike = Device | string;
 
 /** Checks a device before it is used; installed by the cuda room. */
 export const deviceChecks: { cuda: (device: Device) => void } = {
   cuda: () => {
-    throw new RuntimeError("zensor was loaded without its CUDA support", { code: "cuda" });
+    throw texts.noCudaSupport(undefined);
   },
 };
 
@@ -51,12 +54,11 @@ export function toDevice(value: DeviceLike): Device {
   if (value === "meta") return META;
   const m = /^cuda(?::(\d+))?$/.exec(value);
   if (m !== null) {
-    const device = new Device("cuda", m[1] === undefined ? 0 : Number(m[1]));
+    const index = m[1] === undefined ? 0 : Number(m[1]);
+    const device = cudaDevices[index] ?? new Device("cuda", index);
     deviceChecks.cuda(device);
+    cudaDevices[index] = device;
     return device;
   }
-  throw new RuntimeError(
-    `Expected one of cpu, cuda, meta device type at start of device string: ${String(value).split(":")[0]}`,
-    { code: "device" },
-  );
+  throw texts.unknownDevice(undefined, String(value).split(":")[0]);
 }

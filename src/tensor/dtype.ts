@@ -1,16 +1,12 @@
 /** Element types: the objects that users see, their sizes and categories. */
 import { DTYPES } from "../../generated/abi.ts";
-import { TypeError } from "./errors.ts";
+import * as texts from "../../generated/texts.ts";
 
 /** bool < integral < floating < complex: promotion crosses these only upwards. */
 export type Category = 0 | 1 | 2 | 3;
 
 function refuseClone(): never {
-  throw new TypeError(
-    "tensors and dtypes cannot be cloned or posted as objects: send toShared(MemoryMappedTensor.fromTensor(tensor)) " +
-      "or tensor.typedArray(), and a dtype by its name",
-    { code: "not_cloneable" },
-  );
+  throw texts.notCloneable(undefined);
 }
 
 /** An element type, for example `float32`. Printed as `torch.float32`. @torch torch.dtype */
@@ -121,7 +117,7 @@ export type DTypeLike = DType | string;
 export function toDType(value: DTypeLike): DType {
   if (value instanceof DType) return value;
   const found = typeof value === "string" ? byName.get(value.replace(/^torch\./, "")) : undefined;
-  if (found === undefined) throw new TypeError(`unknown dtype ${JSON.stringify(value)}`);
+  if (found === undefined) throw texts.unknownDtype(undefined, JSON.stringify(value));
   return found;
 }
 
@@ -135,11 +131,7 @@ export function getDefaultDtype(): DType {
 /** @torch torch.set_default_dtype */
 export function setDefaultDtype(dtype: DTypeLike): void {
   const d = toDType(dtype);
-  if (d.category !== 2 || d.itemsize === 1) {
-    throw new TypeError(
-      `only floating-point types are supported as the default type: float16, bfloat16, float32, float64`,
-    );
-  }
+  if (d.category !== 2 || d.itemsize === 1) throw texts.badDefaultDtype(undefined);
   current = d;
 }
 

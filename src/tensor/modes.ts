@@ -2,7 +2,7 @@
  * Settings that hold for a while: whether gradients are recorded, which scope is open. Operators read a plain property,
  * so that nothing is known there of tasks; each setting has one stack of what was asked for and has not ended yet.
  */
-import { RuntimeError, TypeError } from "./errors.ts";
+import * as texts from "../../generated/texts.ts";
 
 /** A mode that lasts until it is disposed. */
 export interface ModeGuard {
@@ -162,9 +162,7 @@ function isPending(x: object): boolean {
 
 /** Refuses what is no function, or one whose code would go on later. */
 export function requireSync(body: () => unknown, name: string): void {
-  if (typeof body !== "function") {
-    throw new TypeError(`${name}(): argument 'body' must be a function, not ${typeof body}`, { op: name });
-  }
+  if (typeof body !== "function") throw texts.bodyNotAFunction(name, typeof body);
   if (body.constructor === AsyncFunction || body.constructor === AsyncGeneratorFunction) refuseAsync(name);
 }
 
@@ -175,11 +173,7 @@ export function requireSyncResult<R>(result: R, name: string): R {
 }
 
 function refuseAsync(name: string): never {
-  throw new TypeError(
-    `${name}() takes a function that is not async: other code would run inside of it, and what follows an await ` +
-      `outside. Write ${name}(() => …) around each part between two awaits`,
-    { op: name, code: "mode_async" },
-  );
+  throw texts.bodyIsAsync(name);
 }
 
 const WITH_CALLBACK = ["noGrad", "enableGrad", "scope"];
@@ -189,9 +183,5 @@ export function refuseOverlap(name: string): never {
   const advice = WITH_CALLBACK.includes(name)
     ? `Write ${name}(() => …) around each part between two awaits, instead of 'using'`
     : `Begin and end it between two awaits`;
-  throw new RuntimeError(
-    `${name}() was open across an await (or a yield) while another task opened or closed one: code of each ran in ` +
-      `the mode of the other. ${advice}`,
-    { op: name, code: "mode_overlap" },
-  );
+  throw texts.modesOverlap(name, advice);
 }

@@ -21,7 +21,6 @@ import {
   windowOn,
 } from "../ffi/memory.ts";
 import { CPU, type Device, META } from "./device.ts";
-import { DisposedError, IndexError, NotImplementedError, OutOfMemoryError, RuntimeError, TypeError } from "./errors.ts";
 import { checkFile, listFor } from "./values.ts";
 
 /** Whether a buffer still has `nbytes` bytes from `offset` on. */
@@ -72,9 +71,7 @@ export class Storage {
     const owner = reuse(nbytes);
     if (owner !== null) return new Storage(reusedAddress, nbytes, owner, "heap");
     const address = allocateBlock(nbytes);
-    if (address === 0) {
-      throw texts.outOfMemory(undefined, nbytes);
-    }
+    if (address === 0) throw texts.outOfMemory(undefined, nbytes);
     return new Storage(address, nbytes, ownBlock(address, nbytes), "heap");
   }
 
@@ -136,18 +133,11 @@ export class Storage {
     // Whoever has a buffer over these bytes may transfer or resize it, and the bytes go with it.
     const given = this.lent ?? (this.exported ? this.anchor : null);
     if (given instanceof ArrayBuffer && !reaches(given, this.offset, this.nbytes)) {
-      throw new RuntimeError("this tensor shares memory with an ArrayBuffer that was transferred or resized since", {
-        code: "detached",
-      });
+      throw texts.storageDetached(undefined);
     }
     if (end <= this.nbytes) return;
-    if (this.nbytes === 0) {
-      throw new RuntimeError("The tensor has a non-zero number of elements, but its data is not allocated yet.");
-    }
-    throw new RuntimeError(
-      `this tensor needs ${end} bytes of its storage, which was resized to ${this.nbytes} bytes since`,
-      { code: "storage_resized" },
-    );
+    if (this.nbytes === 0) throw texts.storageNotAllocated(undefined);
+    throw texts.storageTooSmall(undefined, end, this.nbytes);
   }
 
   /**
@@ -155,7 +145,7 @@ export class Storage {
    * when they are used.
    */
   resize(nbytes: number): void {
-    if (!this.resizable) throw new RuntimeError("Trying to resize storage that is not resizable");
+    if (!this.resizable) throw texts.storageNotResizable(undefined);
     if (nbytes === this.nbytes) return;
     // From now on every use is compared with the size.
     if (nbytes < this.nbytes) this.watched = true;
@@ -188,7 +178,7 @@ export class Storage {
   buffer(): ArrayBuffer {
     if (this.kind === "tiny" && this.nbytes > 0) {
       const address = allocateBlock(this.nbytes);
-      if (address === 0) throw new OutOfMemoryError("no memory for an exported block");
+      if (address === 0) throw texts.noExportMemory(undefined);
       copyBytes(address, this.ptr, this.nbytes);
       this.address = address;
       this.anchor = ownBlock(address, this.nbytes);
@@ -212,9 +202,7 @@ export class Storage {
   /** Some bytes: a buffer, and where in it they begin. Bytes that one buffer cannot reach get one of their own. */
   part(offset: number, nbytes: number): { buffer: ArrayBuffer; byteOffset: number } {
     if (this.nbytes <= MAX_BUFFER) return { buffer: this.buffer(), byteOffset: this.offset + offset };
-    if (nbytes > MAX_BUFFER) {
-      throw new RuntimeError(`a typed array holds at most ${MAX_BUFFER} bytes, not ${nbytes}: take it of a part`);
-    }
+    if (nbytes > MAX_BUFFER) throw texts.typedArrayTooLong(undefined, MAX_BUFFER, nbytes);
     return { buffer: this.share(offset, nbytes), byteOffset: 0 };
   }
 
@@ -261,13 +249,13 @@ export class Storage {
 /** What a disposed tensor points at: any use of its bytes is an error. */
 class DisposedStorage extends Storage {
   override resize(): never {
-    throw new DisposedError("this tensor was disposed");
+    throw texts.disposed(undefined);
   }
   override buffer(): never {
-    throw new DisposedError("this tensor was disposed");
+    throw texts.disposed(undefined);
   }
   override look(): never {
-    throw new DisposedError("this tensor was disposed");
+    throw texts.disposed(undefined);
   }
   constructor() {
     super(0, 0, null, "tiny");
@@ -281,9 +269,7 @@ export const DISPOSED: Storage = new DisposedStorage();
 export class UntypedStorage {
   readonly storage: Storage;
   constructor(storage: Storage) {
-    if (!(storage instanceof Storage)) {
-      throw new TypeError("an UntypedStorage is what untypedStorage() of a tensor gives");
-    }
+    if (!(storage instanceof Storage)) throw texts.notAStorage(undefined);
     this.storage = storage;
   }
   /** Size in bytes. */
@@ -303,7 +289,7 @@ export class UntypedStorage {
     return this.storage.device.type === "cpu";
   }
   private byte(index: number): number {
-    if (!this.hasBytes) throw new NotImplementedError("Not available for 'meta' device type");
+    if (!this.hasBytes) throw texts.noElementsOnMeta(undefined);
     return peek.u8(this.storage.ptr, index);
   }
   /** Address of the first byte, 0 on the meta device. */
@@ -336,7 +322,7 @@ export class UntypedStorage {
   }
   /** Changes the size in bytes; kept bytes keep their values. */
   resize_(nbytes: number): this {
-    if (!Number.isSafeInteger(nbytes) || nbytes < 0) throw new RuntimeError(`invalid storage size ${String(nbytes)}`);
+    if (!Number.isSafeInteger(nbytes) || nbytes < 0) throw texts.invalidStorageSize(undefined, nbytes);
     this.storage.resize(nbytes);
     return this;
   }
@@ -359,8 +345,6 @@ export class UntypedStorage {
 
 export function checkedIndex(index: number, size: number): number {
   const i = typeof index === "number" && index < 0 ? index + size : index;
-  if (!Number.isInteger(i) || i < 0 || i >= size) {
-    throw new IndexError(`index ${String(index)} out of range for storage of size ${size}`);
-  }
+  if (!Number.isInteger(i) || i < 0 || i >= size) throw texts.storageIndexOutOfRange(undefined, index, size);
   return i;
 }

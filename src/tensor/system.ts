@@ -1,9 +1,9 @@
 /** What the native library says about the machine: instruction sets, threads, memory statistics. */
 import { IsaLevel, MemoryStat } from "../../generated/abi.ts";
+import * as texts from "../../generated/texts.ts";
 import { instructionSet } from "../ffi/frame.ts";
 import { native } from "../ffi/library.ts";
 import { emptyCache } from "../ffi/memory.ts";
-import { ValueError } from "./errors.ts";
 
 export { instructionSet };
 
@@ -21,9 +21,7 @@ export function threadCount(): number {
 }
 
 export function setThreadCount(count: number): void {
-  if (!Number.isInteger(count) || count < 1) {
-    throw new ValueError(`set_num_threads expects a positive integer, but got ${count}`, { op: "setNumThreads" });
-  }
+  if (!Number.isInteger(count) || count < 1) throw texts.badThreadCount("setNumThreads", count);
   native.zs_set_num_threads(Math.min(count, 2 ** 31));
 }
 

@@ -8,9 +8,8 @@ import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar } from "./complex.ts";
 import type { Device } from "./device.ts";
 import type { DType } from "./dtype.ts";
-import { RuntimeError, TypeError } from "./errors.ts";
 import { scopeState, walker } from "./scope-state.ts";
-import { contiguousStrides, numelOf, Size, sameSizes } from "./size.ts";
+import { contiguousStrides, numelOf, Size } from "./size.ts";
 import { DISPOSED, type Storage, UntypedStorage } from "./storage.ts";
 
 /** Counts writes to a family of views; shared by base, views and `detach()`, not by `.data`. */
@@ -185,7 +184,7 @@ export class Tensor {
     return this._numel;
   }
   get length(): number {
-    if (this._shape.length === 0) throw new TypeError("len() of a 0-d tensor");
+    if (this._shape.length === 0) throw texts.lenOfScalar(undefined);
     return this._shape[0] as number;
   }
   /** Bytes per element. @torch Tensor.itemsize */
@@ -349,7 +348,7 @@ export class Tensor {
   }
 
   *[Symbol.iterator](): IterableIterator<Tensor> {
-    if (this._shape.length === 0) throw new TypeError("iteration over a 0-d tensor");
+    if (this._shape.length === 0) throw texts.iterationOfScalar(undefined);
     const n = this._shape[0] as number;
     for (let i = 0; i < n; i++) yield late.at(this, [i]);
   }
@@ -363,10 +362,10 @@ export class Tensor {
     if (hint === "string") return this.toString();
     if (hint === "number") {
       const value = late.item(this);
-      if (value instanceof Complex) throw new TypeError("a complex tensor has no number");
+      if (value instanceof Complex) throw texts.complexHasNoNumber(undefined);
       return Number(value);
     }
-    throw new TypeError("use a.add(b) for a + b, a.eq(b) for a == b: operators do not work on tensors");
+    throw texts.noOperators(undefined);
   }
   /** @internal What basic indexing returns; classes that outlive indexing replace it. */
   _derive(view: Tensor): Tensor {
@@ -414,9 +413,7 @@ export function freshId(): number {
 /** A dimension counted from the end when negative. `rank` 0 counts as 1. */
 export function wrapDim(dim: number, rank: number, op?: string): number {
   const n = rank === 0 ? 1 : rank;
-  if (!Number.isInteger(dim) || dim < -n || dim >= n) {
-    throw texts.dimOutOfRange(op, -n, n - 1, dim);
-  }
+  if (!Number.isInteger(dim) || dim < -n || dim >= n) throw texts.dimOutOfRange(op, -n, n - 1, dim);
   return dim < 0 ? dim + n : dim;
 }
 
@@ -484,8 +481,4 @@ export function bytesNeeded(
     last += ((shape[i] as number) - 1) * (strides[i] as number);
   }
   return (last + 1) * itemsize;
-}
-
-export function requireSameShape(a: Tensor, b: Tensor, message: string): void {
-  if (!sameSizes(a._shape, b._shape)) throw new RuntimeError(message);
 }

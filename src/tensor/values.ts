@@ -3,7 +3,7 @@ import { statfsSync } from "node:fs";
 import * as texts from "../../generated/texts.ts";
 import { native, textAt } from "../ffi/library.ts";
 import { addressOf, allocateBlock, copyBytes, ownBlock, peek } from "../ffi/memory.ts";
-import { RuntimeError } from "./errors.ts";
+import type { RuntimeError } from "./errors.ts";
 
 export { addressOf, peek };
 
@@ -25,11 +25,9 @@ export function fileFault(op: string): RuntimeError | null {
   if (address === 0) return null;
   const path = textAt(Math.abs(address));
   if (address > 0) {
-    return new RuntimeError(`${op}: the file ${path} is shorter than when it was mapped`, { op, code: "file_fault" });
+    return texts.fileShorter(op, path);
   }
-  const full = isFull(path);
-  const problem = full ? "No space left on device for" : "the disk could not give or take a part of";
-  return new RuntimeError(`${op}: ${problem} the mapped file ${path}`, { op, code: full ? "ENOSPC" : "EIO" });
+  return isFull(path) ? texts.mappedDiskFull(op, path) : texts.mappedDiskFailed(op, path);
 }
 
 /** Throws when a part of a mapped file could not be had since the last look. */
@@ -47,7 +45,7 @@ export function requireFile(address: number, nbytes: number, op: string): void {
 /** How many numbers the stage holds. */
 export const STAGE_SIZE = 4096;
 const stageAddress = allocateBlock(8 * STAGE_SIZE);
-if (stageAddress === 0) throw new Error("zensor: no memory for the staging block");
+if (stageAddress === 0) throw texts.noStagingMemory(undefined);
 
 /** Numbers on their way in or out: valid until the next call of this module. */
 export const stage: Float64Array = new Float64Array(ownBlock(stageAddress, 8 * STAGE_SIZE));
@@ -71,9 +69,7 @@ const MOST_VALUES = 2 ** 28;
 
 /** An empty list that gets so many values. */
 export function listFor<T>(count: number, op: string): T[] {
-  if (count > MOST_VALUES) {
-    throw new RuntimeError(`${op}: a list of ${count} elements is too long`, { op, code: "list_too_long" });
-  }
+  if (count > MOST_VALUES) throw texts.listTooLong(op, count);
   return new Array<T>(count);
 }
 
@@ -82,7 +78,7 @@ const MOST_PARTS = 2 ** 24;
 
 /** Refuses more parts than memory has room for, before the first is made. */
 export function requireParts(count: number, op: string): void {
-  if (count > MOST_PARTS) throw new RuntimeError(`${op}: ${count} parts are too many`, { op, code: "list_too_long" });
+  if (count > MOST_PARTS) throw texts.tooManyParts(op, count);
 }
 
 /** Dense elements as doubles; a complex element gives two. Only the first ones of the result are meaningful. */

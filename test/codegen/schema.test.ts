@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { Project } from "ts-morph";
 import { emitOps } from "../../codegen/emit/ops.ts";
 import { emitRefusals } from "../../codegen/emit/refusals.ts";
+import { emitTexts } from "../../codegen/emit/texts.ts";
 import { formulasOf } from "../../codegen/model/formula.ts";
 import { exportedLiteral } from "../../codegen/model/literal.ts";
-import { checkUnique, loadModel, type Model, type Op, toOp } from "../../codegen/model/load.ts";
+import { checkUnique, loadModel, type Model, type Op, readTexts, toOp } from "../../codegen/model/load.ts";
 import type { OpSchema } from "../../codegen/model/types.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 
@@ -159,4 +160,41 @@ test("rules for transforms follow from kind and roles, or are written", () => {
       expect(typeof rule === "string" || rule.refused.length > 10).toBe(true);
     }
   }
+});
+
+describe("texts of errors", () => {
+  const families = (...lists: readonly object[][]) => {
+    const folder = mkdtempSync(join(tmpdir(), "zensor-texts-"));
+    lists.forEach((list, i) => {
+      writeFileSync(join(folder, `family${i}.ts`), `export const texts = ${JSON.stringify(list)} as const;\n`);
+    });
+    try {
+      return readTexts(new Project({ skipFileDependencyResolution: true }), folder);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  };
+  const text = { name: "tooLong", error: "ValueError", code: "value", text: "{op}: {a} is too long for {b}" };
+
+  test("have one name each, and no two names for the same error", () => {
+    expect(families([text], [{ ...text, name: "tooLongHere", code: "length" }])).toHaveLength(2);
+    expect(() => families([text], [{ ...text, text: "another" }])).toThrow('text "tooLong" is declared twice');
+    const same = { ...text, name: "same", text: "{op}: {x} is too long for {y}" };
+    expect(() => families([text, same])).toThrow('"same" says the same as "tooLong"');
+  });
+
+  test("become functions of their values; `{op}` is the operator of the error", () => {
+    const code = emitTexts({ ...model, texts: families([text]) });
+    expect(code).toContain("export function tooLong(op: string, a: Part, b: Part): ValueError {");
+    const value = ["`$", "{op}: $", "{part(a)} is too long for $", "{part(b)}`"].join("");
+    expect(code).toContain(`return new ValueError(${value}, { op, code: "value" });`);
+  });
+
+  test("keep backquotes, backslashes, line feeds and outer braces", () => {
+    const odd = { name: "odd", error: "ValueError", code: "value", text: "a `b` \\ {{x}}\n${" };
+    const code = emitTexts({ ...model, texts: families([odd]) });
+    const [, template] = /new ValueError\((`.*`), \{ op/.exec(code) ?? [];
+    const made = new Function("x", "part", `return ${template}`)(3, String);
+    expect(made).toBe("a `b` \\ {3}\n${");
+  });
 });

@@ -200,3 +200,23 @@ describe("lockfiles", () => {
     expect(checkLockfiles(npm("1.0.0"), bun("1.0.0", "https://mirror.example/"))).toHaveLength(1);
   });
 });
+
+describe("error texts", () => {
+  test("the core takes its errors from the table, the library's start and the other rooms make their own", () => {
+    const text = `${HEAD}throw new RuntimeError(\`no \${x}\`);\n`;
+    const refused = [
+      "2: new RuntimeError: name the text in codegen/schema/texts/ and throw what generated/texts.ts makes",
+    ];
+    for (const room of ["tensor", "dispatch", "autograd", "api", "ffi"]) {
+      expect(check(`src/${room}/x.ts`, text)).toEqual(refused);
+    }
+    for (const file of ["src/ffi/library.ts", "src/io/x.ts", "src/nn/x.ts"]) expect(check(file, text)).toEqual([]);
+    expect(check("src/api/x.ts", `${HEAD}throw texts.notAnInt(undefined, x);\n`)).toEqual([]);
+  });
+
+  test("an exception that is none is taken off", () => {
+    expect(check("src/ffi/library.ts", HEAD)).toEqual([
+      "0: makes no error of its own any more: take it off OWN_ERRORS",
+    ]);
+  });
+});

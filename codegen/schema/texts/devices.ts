@@ -1,0 +1,55 @@
+/** Devices, and what one of them cannot do. */
+import type { TextSchema } from "../../model/types.ts";
+
+export const texts = [
+  {
+    name: "differentDevices",
+    error: "RuntimeError",
+    code: "device",
+    text: "Expected all tensors to be on the same device, but found at least two devices, {a} and {b}!",
+  },
+  {
+    name: "copyFromMeta",
+    error: "NotImplementedError",
+    code: "meta",
+    text: "Cannot copy out of meta tensor; no data!",
+  },
+  {
+    name: "launchedOnMeta",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "{kernel} was launched on the meta device",
+  },
+  {
+    name: "noCudaSupport",
+    error: "RuntimeError",
+    code: "cuda",
+    text: "zensor was loaded without its CUDA support",
+  },
+  {
+    name: "createOnCpu",
+    error: "NotImplementedError",
+    code: "not_implemented",
+    text: "{op}: create the tensor on the CPU and move it with to('{device}')",
+  },
+  {
+    name: "equalOnMeta",
+    error: "NotImplementedError",
+    code: "not_implemented",
+    text: "equal(): meta tensors have no elements to compare",
+  },
+  {
+    name: "setAcrossDevices",
+    error: "RuntimeError",
+    code: "runtime",
+    text:
+      'Attempted to set the storage of a tensor on device "{own}" to a storage on different device "{other}".  ' +
+      "This is no longer allowed; the devices must match.",
+  },
+  {
+    name: "unknownDevice",
+    error: "RuntimeError",
+    code: "device",
+    text: "Expected one of cpu, cuda, meta device type at start of device string: {type}",
+  },
+] as const satisfies readonly TextSchema[];

@@ -1,0 +1,120 @@
+/** Reductions, scans, sorting. */
+import type { TextSchema } from "../../model/types.ts";
+
+export const texts = [
+  {
+    name: "reductionOutDtype",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "Expected out tensor to have dtype {wanted}, but got {got} instead",
+  },
+  {
+    name: "dimNeededForEmpty",
+    error: "RuntimeError",
+    code: "empty",
+    text:
+      "{op}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the " +
+      "'dim' argument.",
+  },
+  {
+    name: "emptyReductionDim",
+    error: "IndexError",
+    code: "index",
+    text: "{op}(): Expected reduction dim {dim} to have non-zero size.",
+  },
+  {
+    name: "extremesOutCast",
+    error: "RuntimeError",
+    code: "runtime",
+    text:
+      "Expected canCast( typeMetaToScalarType(self.dtype()), typeMetaToScalarType(out.dtype())) to be true, but " +
+      "got false.  (Could this error message be improved?  If so, please report an enhancement request to " +
+      "PyTorch.)",
+  },
+  {
+    name: "noComplexInput",
+    error: "TypeError",
+    code: "type",
+    text: "{op}(): does not support complex input",
+  },
+  {
+    name: "inputOutDtypes",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "Expected the dtype for input and out to match, but got {input} for input's dtype and {out} for out's dtype.",
+  },
+  {
+    name: "noBoolInput",
+    error: "NotImplementedError",
+    code: "not_implemented",
+    text: "{op}(): does not support bool input",
+  },
+  {
+    name: "dimNeededWithoutElements",
+    error: "IndexError",
+    code: "index",
+    text: "{op}(): Expected reduction dim to be specified for input.numel() == 0.",
+  },
+  {
+    name: "reductionRankTooHigh",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "only tensors with up to 64 dims are supported",
+  },
+  {
+    name: "momentsDtype",
+    error: "NotImplementedError",
+    code: "not_implemented",
+    text: "std and var only support floating point and complex dtypes",
+  },
+  {
+    name: "momentsOfDtype",
+    error: "NotImplementedError",
+    code: "not_implemented",
+    text: "{op} only support floating point and complex dtypes",
+  },
+  {
+    name: "badInPlaceDtype",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "Bad in-place call: input tensor dtype {input} and output tensor dtype {output} should match",
+  },
+  {
+    name: "meanDtype",
+    error: "NotImplementedError",
+    code: "not_implemented",
+    text:
+      "mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. " +
+      "Got: {got}",
+  },
+  {
+    name: "boolResultOnly",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "{op} only supports bool tensor for result, got: {got}",
+  },
+  {
+    name: "sortOfComplex",
+    error: "TypeError",
+    code: "type",
+    text: " Sort does not support complex dtypes on CPU",
+  },
+  {
+    name: "topkOutOfRange",
+    error: "RuntimeError",
+    code: "index",
+    text: "selected index k out of range",
+  },
+  {
+    name: "topkOfComplex",
+    error: "TypeError",
+    code: "type",
+    text: " topk does not support complex dtypes on CPU",
+  },
+  {
+    name: "topkOfBool",
+    error: "NotImplementedError",
+    code: "not_implemented",
+    text: "topk does not support bool dtypes on CPU",
+  },
+] as const satisfies readonly TextSchema[];
