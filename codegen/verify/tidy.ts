@@ -1,6 +1,7 @@
 // The house rules as a program: sizes, names, heads, words that do not belong here, generated files, lockfiles.
 
 import { posix } from "node:path";
+import { checkDriven } from "./driven.ts";
 import { checkErrorTexts } from "./error-texts.ts";
 import { tsFunctions, zigFunctions } from "./functions.ts";
 import { fileSize, listFiles, readText, report, repositoryRoot, type Violation } from "./source-files.ts";
@@ -161,10 +162,15 @@ export function checkLockfiles(npmLock: string, bunLock: string): Violation[] {
 export function checkRepository(root: string): { violations: Violation[]; files: number } {
   const violations: Violation[] = [];
   const files = listFiles(root);
+  const library = new Map<string, string>();
   for (const file of files) {
     violations.push(...checkSize(file, fileSize(root, file)));
-    if (TEXT.test(file)) violations.push(...checkFile(file, readText(root, file)));
+    if (!TEXT.test(file)) continue;
+    const text = readText(root, file);
+    violations.push(...checkFile(file, text));
+    if (/^src\/.*\.ts$/.test(file)) library.set(file, text);
   }
+  violations.push(...checkDriven(library));
   violations.push(...checkLockfiles(readText(root, "package-lock.json"), readText(root, "bun.lock")));
   return { violations, files: files.length };
 }

@@ -4,7 +4,8 @@ import { closeSync, mkdtempSync, openSync, readSync, rmSync, statfsSync, statSyn
 import { totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { guarded } from "../io/base/errors.ts";
-import { loadNpz, saveNpz } from "../io/numpy/npz.ts";
+import { saveNpz } from "../io/numpy/npz.ts";
+import { loadNpz } from "../io/numpy/npz-load.ts";
 import { SafetensorsFile, saveSafetensors } from "../io/safetensors/safetensors.ts";
 import { loadTorch } from "../io/torch/torch-file.ts";
 import { saveTorch } from "../io/torch/torch-save.ts";

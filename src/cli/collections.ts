@@ -74,7 +74,7 @@ export function isHeaderArray(array: Tensor): boolean {
 }
 
 async function openNpz(path: string): Promise<PythonTree> {
-  const { loadNpz } = await import("../io/numpy/npz.ts");
+  const { loadNpz } = await import("../io/numpy/npz-load.ts");
   const arrays = loadNpz(path);
   const kept = arrays[METADATA];
   const header = kept === undefined ? null : headerIn(kept);

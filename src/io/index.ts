@@ -15,8 +15,8 @@ export type { Hdf5Info, Hdf5Layout, Hdf5Mode } from "./hdf5/hdf5-engine.ts";
 export { type ReadOptions, readDirectory } from "./memmap/memmap-read.ts";
 export type { LeafNode, TreeNode } from "./memmap/tree.ts";
 export { loadNpy, type NpyOptions, saveNpy, saveNpyAsync } from "./numpy/npy.ts";
-export { loadNpz, type NpzLoadOptions, type NpzSaveOptions, saveNpz, saveNpzAsync } from "./numpy/npz.ts";
-export { loadNpzAsync } from "./numpy/npz-later.ts";
+export { type NpzSaveOptions, saveNpz, saveNpzAsync } from "./numpy/npz.ts";
+export { loadNpz, loadNpzAsync, type NpzLoadOptions } from "./numpy/npz-load.ts";
 export { readPlainPickle } from "./pickle/plain-pickle.ts";
 export { RemoteSafetensors, type RowOptions } from "./safetensors/remote-safetensors.ts";
 export {

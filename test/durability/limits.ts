@@ -3,7 +3,8 @@ import { closeSync, existsSync, openSync, rmSync, statfsSync, writeFileSync, wri
 import { join } from "node:path";
 import { mapFile } from "../../src/io/disk/mapping.ts";
 import { hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
-import { loadNpz, saveNpz } from "../../src/io/numpy/npz.ts";
+import { saveNpz } from "../../src/io/numpy/npz.ts";
+import { loadNpz } from "../../src/io/numpy/npz-load.ts";
 import { Snapshot, StateDict } from "../../src/io/snapshot/snapshot.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import type { Td } from "../../src/tensordict/core/state.ts";

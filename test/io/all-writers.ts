@@ -1,7 +1,8 @@
 // Every function that writes a file or a directory, in one table: a tree goes in, and comes back.
 import "../../src/install.ts";
 import { hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
-import { loadNpz, saveNpz, saveNpzAsync } from "../../src/io/numpy/npz.ts";
+import { saveNpz, saveNpzAsync } from "../../src/io/numpy/npz.ts";
+import { loadNpz } from "../../src/io/numpy/npz-load.ts";
 import { loadSafetensors, saveSafetensors, saveSafetensorsAsync } from "../../src/io/safetensors/safetensors.ts";
 import { Snapshot, StateDict } from "../../src/io/snapshot/snapshot.ts";
 import { loadTorch } from "../../src/io/torch/torch-file.ts";

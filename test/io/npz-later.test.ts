@@ -6,8 +6,8 @@ import { arange, io, ones, randn, type Tensor, zeros } from "../../src/index.ts"
 import { FileNotFoundError, FormatError } from "../../src/io/base/errors.ts";
 import { refreshArchiveChecksums } from "../../src/io/memmap/archive-tools.ts";
 import { npyHeader } from "../../src/io/numpy/npy-header.ts";
-import { loadNpz, saveNpz } from "../../src/io/numpy/npz.ts";
-import { loadNpzAsync } from "../../src/io/numpy/npz-later.ts";
+import { saveNpz } from "../../src/io/numpy/npz.ts";
+import { loadNpz, loadNpzAsync } from "../../src/io/numpy/npz-load.ts";
 import { zipPieces } from "../../src/io/zip/zip-write.ts";
 import type { DType } from "../../src/tensor/dtype.ts";
 import { dtypeByName } from "../../src/tensor/dtype.ts";

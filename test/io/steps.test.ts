@@ -1,6 +1,5 @@
 // Work that is written once: both ways of doing it give the same, and errors go through its own clean-up.
 import { expect, test } from "bun:test";
-import { Slices } from "../../src/io/base/slices.ts";
 import { runSteps, runStepsLater, type Steps, wait } from "../../src/io/base/steps.ts";
 
 /** Notes what it does; the step named in `failing` fails. */
@@ -84,7 +83,7 @@ test("later, other work runs in the pauses, and a signal ends the steps with the
       ended = true;
     }
   };
-  await expect(runStepsLater(long(), new Slices(stop.signal))).rejects.toThrow("stopped");
+  await expect(runStepsLater(long(), stop.signal)).rejects.toThrow("stopped");
   clearInterval(timer);
   expect([ended, ticks >= 3, steps > 3]).toEqual([true, true, true]);
 });

@@ -9,7 +9,7 @@ import { addressOf } from "../../src/ffi/memory.ts";
 import { arange, type Tensor, TensorDict, viewAsComplex, zeros } from "../../src/index.ts";
 import { Slices } from "../../src/io/base/slices.ts";
 import { FileJobs } from "../../src/io/disk/file-jobs.ts";
-import { gather, gatheredWindows, gatherLater, type StridedBytes } from "../../src/io/disk/strided-bytes.ts";
+import { gather, gatheredWindows, gatherInSlices, type StridedBytes } from "../../src/io/disk/strided-bytes.ts";
 import { bytesToWrite, nativeBytes } from "../../src/io/disk/tensor-bytes.ts";
 import type { Td } from "../../src/tensordict/core/state.ts";
 import { temporaryDirectory } from "../tensordict/helpers.ts";
@@ -47,7 +47,7 @@ describe("parts have the bytes of the contiguous tensor", () => {
       const elements = whole.length / itemsize;
       for (const [from, to] of borders(elements)) {
         const part = { tensor: source.strided, offset: from * itemsize, nbytes: (to - from) * itemsize };
-        for (const run of [gather, gatherLater]) {
+        for (const run of [gather, gatherInSlices]) {
           const bytes = new Uint8Array(part.nbytes + 2048).fill(77);
           await run(part, addressOf(bytes) + 1024, bytes, new Slices());
           expect(Buffer.compare(bytes.subarray(1024, -1024), whole.subarray(part.offset, to * itemsize))).toBe(0);

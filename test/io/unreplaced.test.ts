@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { whileUnreplaced } from "../../src/io/disk/unreplaced.ts";
 import { loadNpy } from "../../src/io/numpy/npy.ts";
-import { loadNpz } from "../../src/io/numpy/npz.ts";
+import { loadNpz } from "../../src/io/numpy/npz-load.ts";
 import { loadSafetensors, SafetensorsFile, saveSafetensors } from "../../src/io/safetensors/safetensors.ts";
 import { loadTorch } from "../../src/io/torch/torch-file.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";

@@ -117,6 +117,20 @@ describe("what is removed", () => {
     expect(readFileSync(join(precious, "file"), "utf8")).toBe("bytes");
   });
 
+  test("by a save at once, what those in the background left beside and inside of the directory", () => {
+    const target = join(fresh(), "one");
+    small().save(target);
+    const whole = entriesBelow(dirname(target));
+    const place = join(fresh(), "one");
+    const left = [unfinished(place), unfinished(join(place, ".zensor"))];
+    const stays = temporaryBeside(join(place, ".zensor"));
+    for (const path of [...left, stays]) mkdirSync(join(path, "inner"), { recursive: true });
+    small().save(place);
+    expect(left.filter((path) => existsSync(path))).toEqual([]);
+    expect(existsSync(join(stays, "inner"))).toBe(true);
+    expect(entriesBelow(dirname(place)).filter((name) => !name.includes(".zensor"))).toEqual(whole);
+  });
+
   test("nothing when the save fails", async () => {
     const target = join(fresh(), "one");
     mkdirSync(join(target, "a.memmap"), { recursive: true });

@@ -2,6 +2,7 @@
 import { type Anchor, releaseAnchor } from "../../ffi/memory.ts";
 import { DISPOSED, type Storage } from "../../tensor/storage.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { type Steps, wait } from "./steps.ts";
 
 /** Claims on the storages behind bytes to be written. */
 export class Claims {
@@ -20,8 +21,24 @@ export class Claims {
   }
 
   /** Gives all of them back. */
+  [Symbol.dispose](): void {
+    this.release();
+  }
+
   release(): void {
     for (const storage of this.storages.splice(0)) storage.release();
     for (const owner of this.owners.splice(0)) releaseAnchor(owner);
   }
+}
+
+/** Claims for work in steps. At once nothing comes in between, and nothing has to be claimed. */
+export function claiming(parts: readonly { data: object }[]): Steps<Claims> {
+  return wait(
+    () => new Claims(),
+    async () => {
+      const claims = new Claims();
+      for (const { data } of parts) claims.add(data);
+      return claims;
+    },
+  );
 }

@@ -87,17 +87,20 @@ export function namesIn(directory: string): string[] {
   }
 }
 
-let listed = { directory: "", names: [] as string[], until: 0 };
+/** Directories whose names are remembered at a time. */
+const MOST_LISTED = 16;
+const listed = new Map<string, { names: string[]; until: number }>();
 
 /** The names of unfinished work in a directory. */
 function unfinishedIn(directory: string): string[] {
   const start = performance.now();
-  if (listed.directory !== directory || start >= listed.until) {
-    const names = namesIn(directory).filter((name) => ENDING.test(name));
-    const end = performance.now();
-    listed = { directory, names, until: end + Math.max(LISTED_FOR, LISTING_SHARE * (end - start)) };
-  }
-  return listed.names;
+  const known = listed.get(directory);
+  if (known !== undefined && start < known.until) return known.names;
+  const names = namesIn(directory).filter((name) => ENDING.test(name));
+  const end = performance.now();
+  if (listed.size >= MOST_LISTED) listed.clear();
+  listed.set(directory, { names, until: end + Math.max(LISTED_FOR, LISTING_SHARE * (end - start)) });
+  return names;
 }
 
 /** Files and directories that processes which have ended left beside a target, links never. */
@@ -133,15 +136,12 @@ export function sweepLeftovers(path: string, left: readonly string[] = leftovers
   }
 }
 
-/** The same while the program goes on: giving back the pages of large files takes a while. */
-export async function sweepLeftoversLater(path: string, left: readonly string[] = leftoversOf(path)): Promise<void> {
-  for (const each of left) await promises.rm(each, { recursive: true, force: true }).catch(() => {});
-}
-
-/** The same as a step. */
-export function swept(path: string, left?: readonly string[]): Steps<void> {
+/** The same as a step: giving back the pages of large files takes a while. */
+export function swept(path: string, left: readonly string[] = leftoversOf(path)): Steps<void> {
   return wait(
     () => sweepLeftovers(path, left),
-    () => sweepLeftoversLater(path, left),
+    async () => {
+      for (const each of left) await promises.rm(each, { recursive: true, force: true }).catch(() => {});
+    },
   );
 }

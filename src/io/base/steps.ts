@@ -4,15 +4,23 @@ import { Slices } from "./slices.ts";
 /** What takes long, in both ways. */
 interface Waiting {
   now: () => unknown;
-  later: () => Promise<unknown>;
+  later: (slices: Slices) => Promise<unknown>;
 }
 
 /** Work in steps. It yields what it waits for, and undefined where there may be a pause. */
 export type Steps<T> = Generator<Waiting | undefined, T, unknown>;
 
-/** One step that takes long, and what it gives. */
-export function* wait<T>(now: () => T, later: () => Promise<T>): Steps<T> {
+/** One step that takes long, and what it gives; `later` may pause in the slices of the whole work. */
+export function* wait<T>(now: () => T, later: (slices: Slices) => Promise<T>): Steps<T> {
   return (yield { now, later }) as T;
+}
+
+/** A pause, however little was done before. */
+export function pausing(): Steps<void> {
+  return wait(
+    () => undefined,
+    (slices) => slices.pause(),
+  );
 }
 
 /** Does the work at once. */
@@ -31,13 +39,17 @@ export function runSteps<T>(steps: Steps<T>): T {
   return step.value;
 }
 
-/** Does the work while the program goes on. The steps see what a pause throws: they may have to clean up. */
-export async function runStepsLater<T>(steps: Steps<T>, slices = new Slices()): Promise<T> {
+/**
+ * Does the work while the program goes on; after a signal, up to its next pause. The steps see what a pause throws:
+ * they may have to clean up.
+ */
+export async function runStepsLater<T>(steps: Steps<T>, signal?: AbortSignal): Promise<T> {
+  const slices = new Slices(signal);
   let step = steps.next();
   while (step.done !== true) {
     let result: unknown;
     try {
-      if (step.value !== undefined) result = await step.value.later();
+      if (step.value !== undefined) result = await step.value.later(slices);
       else if (slices.over) await slices.pause();
     } catch (error) {
       step = steps.throw(error);

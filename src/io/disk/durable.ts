@@ -18,9 +18,9 @@ import {
 import { dirname, join, parse, resolve } from "node:path";
 import { exchangeNames } from "../../ffi/system.ts";
 import { guarded, guardedLater, OSError } from "../base/errors.ts";
-import { sweepLeftovers, temporaryBeside } from "../base/leftovers.ts";
+import { sweepLeftovers, swept, temporaryBeside } from "../base/leftovers.ts";
 import { asSaid, rememberPath } from "../base/paths.ts";
-import { type Steps, wait } from "../base/steps.ts";
+import { runSteps, runStepsLater, type Steps, wait } from "../base/steps.ts";
 
 export { temporaryBeside } from "../base/leftovers.ts";
 
@@ -63,11 +63,6 @@ export function discardEmpty(path: string, outermost: string): void {
   } catch {
     // Somebody else uses it.
   }
-}
-
-/** The same beside the program: giving back the pages of large files takes a while. */
-export async function discardPathLater(path: string): Promise<void> {
-  await promises.rm(path, { recursive: true, force: true }).catch(() => discardPath(path));
 }
 
 /** With one open directory at a time, where there is not one more. */
@@ -129,38 +124,32 @@ export function syncPath(path: string): void {
   }
 }
 
-/** `syncPath` beside the program: a disk may take a second. */
-export async function syncPathLater(path: string): Promise<void> {
-  if (process.platform === "win32") return;
-  await guardedLater(path, async () => {
-    const file = await promises.open(path, "r");
-    try {
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-  });
-}
-
-/** `syncPath` as a step. */
+/** `syncPath` as a step: a disk may take a second. */
 export function synced(path: string): Steps<void> {
   return wait(
     () => syncPath(path),
-    () => syncPathLater(path),
+    async () => {
+      if (process.platform === "win32") return;
+      await guardedLater(path, async () => {
+        const file = await promises.open(path, "r");
+        try {
+          await file.sync();
+        } finally {
+          await file.close();
+        }
+      });
+    },
   );
 }
 
-/** `replaceFile` beside the program: giving back the pages of a large old file takes a while. */
-export async function replaceFileLater(made: string, path: string): Promise<void> {
-  guarded(path, () => requirePlain(path));
-  await guardedLater(path, () => promises.rename(made, path));
-}
-
-/** `replaceFile` as a step. */
+/** `replaceFile` as a step: giving back the pages of a large old file takes a while. */
 export function replaced(made: string, path: string): Steps<void> {
   return wait(
     () => replaceFile(made, path),
-    () => replaceFileLater(made, path),
+    async () => {
+      guarded(path, () => requirePlain(path));
+      await guardedLater(path, () => promises.rename(made, path));
+    },
   );
 }
 
@@ -168,7 +157,23 @@ export function replaced(made: string, path: string): Steps<void> {
 export function discarded(path: string): Steps<void> {
   return wait(
     () => discardPath(path),
-    () => discardPathLater(path),
+    () => promises.rm(path, { recursive: true, force: true }).catch(() => discardPath(path)),
+  );
+}
+
+/** Steps that give a finished file its name, and remove what saves to the same place left that were cut off. */
+export function* placed(made: string, path: string, fsync = false): Steps<void> {
+  yield* replaced(made, path);
+  yield* swept(path);
+  if (fsync) yield* synced(dirname(path));
+}
+
+/** Removes a file or a directory, which may not be there. What cannot be removed is an error. */
+export function removed(path: string): Steps<void> {
+  const options = { recursive: true, force: true };
+  return wait(
+    () => guarded(path, () => rmSync(path, options)),
+    () => guardedLater(path, () => promises.rm(path, options)),
   );
 }
 
@@ -192,8 +197,7 @@ export function* syncDirectories(path: string): Steps<void> {
 
 const turns = new Map<string, Promise<unknown>>();
 
-/** Runs work for a path when all that was asked for earlier is done: of two saves to one place the last one stays. */
-export async function inTurn<T>(path: string, work: () => Promise<T>): Promise<T> {
+async function turn<T>(path: string, work: () => Promise<T>): Promise<T> {
   const before = turns.get(path);
   const mine = (async () => {
     await before?.catch(() => {});
@@ -205,6 +209,17 @@ export async function inTurn<T>(path: string, work: () => Promise<T>): Promise<T
   } finally {
     if (turns.get(path) === mine) turns.delete(path);
   }
+}
+
+/**
+ * Does work for a path when all that was asked for earlier is done: of two saves to one place the last one stays. No
+ * signal ends it in one of its pauses.
+ */
+export function inTurn<T>(path: string, work: () => Steps<T>): Steps<T> {
+  return wait(
+    () => runSteps(work()),
+    () => turn(path, () => runStepsLater(work())),
+  );
 }
 
 /** Waits until the disk has a file, or a directory with everything in it. */

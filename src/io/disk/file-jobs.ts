@@ -10,7 +10,7 @@ import { OSError, systemError } from "../base/errors.ts";
 import { Slices } from "../base/slices.ts";
 import { textProblem } from "../base/well-formed.ts";
 import type { FileBytes, TensorBytes } from "./pieces.ts";
-import { CopyRoom, gather, gatherLater, type StridedBytes, type StridedPart } from "./strided-bytes.ts";
+import { CopyRoom, gather, gatherInSlices, type StridedBytes, type StridedPart } from "./strided-bytes.ts";
 
 const UTF8 = new TextEncoder();
 /** Bytes written in one go in the background: a signal is looked at after each part, and threads share a tensor. */
@@ -330,7 +330,7 @@ export class FileJobs {
     try {
       for (const [i, batch] of batches.entries()) {
         const room = rooms[i % 2] as CopyRoom;
-        for (const [part, address] of this.copies(batch, room, true)) await gatherLater(part, address, room, slices);
+        for (const [part, address] of this.copies(batch, room, true)) await gatherInSlices(part, address, room, slices);
         if ((await running) !== 0) break;
         running = this.runBatch(batch, room, threads, options);
         // Whoever waits for it hears of a failure later than it happens.
@@ -346,7 +346,7 @@ export class FileJobs {
       throw error;
     } finally {
       this.close();
-      for (const room of rooms) await room.releaseLater(new Slices());
+      for (const room of rooms) await room.releaseInSlices(new Slices());
     }
   }
 
@@ -411,9 +411,9 @@ export class FileJobs {
     return resultAt(this.table, index * JOB_SIZE);
   }
 
-  /** Gives back every mapping of this batch: for a batch of which some job failed. */
-  unmapAll(): void {
-    for (let i = 0; i < this.jobs.length; i++) {
+  /** Gives back every mapping of this batch, from that of a job on: for a batch of which some job failed. */
+  unmapAll(first = 0): void {
+    for (let i = first; i < this.jobs.length; i++) {
       const { address, mapped } = this.result(i);
       if (mapped > 0) native.zs_io_unmap(address, mapped);
       this.table[i * JOB_SIZE + JobField.mapped] = 0;

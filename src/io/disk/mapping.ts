@@ -8,7 +8,7 @@ import { collectYoung, ownMapping } from "../../ffi/memory.ts";
 import { forgetPages } from "../../ffi/system.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { guarded, systemError } from "../base/errors.ts";
-import { Slices } from "../base/slices.ts";
+import { runSteps, type Steps, wait } from "../base/steps.ts";
 import { discardPath } from "./durable.ts";
 import { type BackgroundOptions, type FileJob, FileJobs, type JobResult } from "./file-jobs.ts";
 
@@ -24,6 +24,8 @@ const PRIVATE_SHARE = 1 / 16;
 const MANY_MAPS = 4096;
 /** Mappings that are left to the runtime: without any it ends the process as soon as it wants memory. */
 const SPARE_MAPS = 4096;
+/** Storages that are made between two looks at the clock. */
+const STORAGES_AT_ONCE = 64;
 let mapsAfterCollection = 0;
 let mostMaps: number | null = null;
 
@@ -144,24 +146,52 @@ function mapJob({ path, nbytes, name }: MapRequest, mode: MapMode): FileJob {
   return name === undefined ? job : { ...job, name };
 }
 
-/** Runs jobs that map. All or none: a failure gives back the others. */
-export function runMapping(list: readonly FileJob[], mode: MapMode, threads = 1): Storage[] {
+/** Steps that run jobs which map. All or none: a failure gives back the others. */
+function* mappingJobs(
+  list: readonly FileJob[],
+  mode: MapMode,
+  threads: number,
+  options: BackgroundOptions = {},
+): Steps<Storage[]> {
   makeRoomFor(list);
   for (let attempt = 0; ; attempt++) {
     const jobs = new FileJobs();
     for (const job of list) jobs.add(job);
-    if (jobs.run(threads) !== 0) {
-      // Unreachable tensors may still hold mappings: collect them once before giving up.
-      const again = attempt === 0 && !list.some(({ flags }) => (flags & JobFlag.exclusive) !== 0);
-      if (again && list.some((_, i) => jobs.result(i).status === -ENOMEM)) {
-        jobs.unmapAll();
-        Bun.gc(true);
-        continue;
-      }
-      jobs.throwFirstFailure();
-    }
-    return list.map(({ path, name }, i) => storageOf(jobs.result(i), name ?? path, mode));
+    const failed = yield* wait(
+      () => jobs.run(threads),
+      () => jobs.runInBackground(threads, options),
+    );
+    if (failed === 0) return yield* storagesOf(jobs, list, mode);
+    // Unreachable tensors may still hold mappings: collect them once before giving up.
+    const again = attempt === 0 && !list.some(({ flags }) => (flags & JobFlag.exclusive) !== 0);
+    if (!again || !list.some((_, i) => jobs.result(i).status === -ENOMEM)) jobs.throwFirstFailure();
+    jobs.unmapAll();
+    Bun.gc(true);
   }
+}
+
+/** What was mapped, a storage for each job. When that is stopped nothing stays mapped. */
+function* storagesOf(jobs: FileJobs, list: readonly FileJob[], mode: MapMode): Steps<Storage[]> {
+  const storages: Storage[] = [];
+  try {
+    for (const [i, { path, name }] of list.entries()) {
+      if (i % STORAGES_AT_ONCE === STORAGES_AT_ONCE - 1) yield;
+      storages.push(storageOf(jobs.result(i), name ?? path, mode));
+    }
+    return storages;
+  } catch (error) {
+    jobs.unmapAll(storages.length);
+    for (const storage of storages) {
+      storage.claim();
+      storage.release();
+    }
+    throw error;
+  }
+}
+
+/** Runs jobs that map, at once. */
+export function runMapping(list: readonly FileJob[], mode: MapMode, threads = 1): Storage[] {
+  return runSteps(mappingJobs(list, mode, threads));
 }
 
 /** Runs what makes a file. When that fails a file that was not there before goes away. */
@@ -176,37 +206,24 @@ export function makingFile<T>(path: string, run: () => T): T {
   }
 }
 
-/** Maps many files with one native call. */
-export function mapFiles(requests: readonly MapRequest[], mode: MapMode, threads = 1): Storage[] {
-  return runMapping(
-    requests.map((request) => mapJob(request, mode)),
-    mode,
-    threads,
-  );
-}
-
-/** `mapFiles` while the program goes on: opening thousands of files takes a while. */
-export async function mapFilesLater(
+/** Steps that map many files with one native call: opening thousands of files takes a while. */
+export function mappingFiles(
   requests: readonly MapRequest[],
   mode: MapMode,
   threads = 1,
   options: BackgroundOptions = {},
-): Promise<Storage[]> {
-  makeRoomFor(requests);
-  const jobs = new FileJobs();
-  for (const request of requests) jobs.add(mapJob(request, mode));
-  if ((await jobs.runInBackground(threads, options)) === 0) {
-    const slices = new Slices();
-    const storages: Storage[] = [];
-    for (const [i, { path, name }] of requests.entries()) {
-      storages.push(storageOf(jobs.result(i), name ?? path, mode));
-      if (slices.over) await slices.pause();
-    }
-    return storages;
-  }
-  // The other way has a remedy for too many mappings.
-  jobs.unmapAll();
-  return mapFiles(requests, mode, threads);
+): Steps<Storage[]> {
+  return mappingJobs(
+    requests.map((request) => mapJob(request, mode)),
+    mode,
+    threads,
+    options,
+  );
+}
+
+/** `mappingFiles` at once. */
+export function mapFiles(requests: readonly MapRequest[], mode: MapMode, threads = 1): Storage[] {
+  return runSteps(mappingFiles(requests, mode, threads));
 }
 
 /** Maps one file. `name` is the path that it is about to get, when it has another one still. */

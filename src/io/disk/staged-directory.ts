@@ -1,16 +1,16 @@
 // Directories whose files are written aside and moved to their places when all of them are complete: what stops the
 // save before leaves the old files as they were, and files that the save does not name stay.
-import { lstatSync, mkdirSync, promises, statSync } from "node:fs";
+import { lstatSync, mkdirSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { guarded, guardedLater } from "../base/errors.ts";
-import { sweepLeftovers, sweepLeftoversLater } from "../base/leftovers.ts";
-import { Slices } from "../base/slices.ts";
-import { runStepsLater } from "../base/steps.ts";
+import { guarded } from "../base/errors.ts";
+import { sweepLeftovers, swept } from "../base/leftovers.ts";
+import type { Steps } from "../base/steps.ts";
 import { checkPlace, makeDirectory } from "./directory-checks.ts";
 import { DirectoryLock } from "./directory-lock.ts";
 import {
-  discardPathLater,
-  replaceFileLater,
+  discarded,
+  removed,
+  replaced,
   requireDescriptor,
   syncDirectories,
   syncUpward,
@@ -28,7 +28,7 @@ export interface CommitOptions {
   /** Throws for what is in the way; runs before the first change. */
   check?: () => void;
   /** Runs last, before somebody else may write there. */
-  done?: () => Promise<void>;
+  done?: () => Steps<void>;
   /** Ends the waiting for others. */
   signal?: AbortSignal;
 }
@@ -63,45 +63,45 @@ export class StagedDirectory {
   }
 
   /**
-   * Moves everything to its place, in the order of `files`, when no other save is at work there.
+   * Moves everything to its place, in the order of `files`, when no other save is at work there. What drives it has no
+   * signal: once it has begun to move files it ends.
    * @param directories those below the target, outer ones first; files and directories are named as they are staged
    */
-  async commit(directories: readonly string[], files: readonly string[], options: CommitOptions): Promise<void> {
+  *commit(directories: readonly string[], files: readonly string[], options: CommitOptions): Steps<void> {
     const { target, path } = this;
     const { sync, check, done, signal } = options;
     // What has a name on the disk has its content there.
-    if (sync) await runStepsLater(syncDirectories(path));
+    if (sync) yield* syncDirectories(path);
     for (;;) {
-      using _ = await runStepsLater(DirectoryLock.taking(target, signal));
+      using _ = yield* DirectoryLock.taking(target, signal);
       check?.();
       if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) {
-        await this.moveInto(directories, files, sync);
-        await done?.();
+        yield* this.moveInto(directories, files, sync);
+        if (done !== undefined) yield* done();
         break;
       }
       if (tookName(path, target)) break;
     }
     this.begun = false;
-    for (const each of unfinished(target)) await sweepLeftoversLater(each);
+    for (const each of unfinished(target)) yield* swept(each);
     if (!sync) return;
-    await runStepsLater(syncDirectories(target));
-    await runStepsLater(syncUpward(dirname(resolve(target)), this.outermost));
+    yield* syncDirectories(target);
+    yield* syncUpward(dirname(resolve(target)), this.outermost);
   }
 
-  private async moveInto(directories: readonly string[], files: readonly string[], sync: boolean): Promise<void> {
+  private *moveInto(directories: readonly string[], files: readonly string[], sync: boolean): Steps<void> {
     const { target, path } = this;
-    const slices = new Slices();
     checkPlace(target, true);
     for (const directory of directories) {
       makeDirectory(this.place(directory));
-      if (slices.over) await slices.pause();
+      yield;
     }
     for (const [i, file] of files.entries()) {
       // The last one tells of the others.
-      if (sync && i === files.length - 1) await runStepsLater(syncDirectories(target));
-      await replaceFileLater(file, this.place(file));
+      if (sync && i === files.length - 1) yield* syncDirectories(target);
+      yield* replaced(file, this.place(file));
     }
-    await guardedLater(path, () => promises.rm(path, { recursive: true, force: true }));
+    yield* removed(path);
   }
 
   /** Where a staged path belongs. */
@@ -110,7 +110,7 @@ export class StagedDirectory {
   }
 
   /** Removes what was staged. */
-  async abandon(): Promise<void> {
-    if (this.begun) await discardPathLater(this.path);
+  *abandon(): Steps<void> {
+    if (this.begun) yield* discarded(this.path);
   }
 }

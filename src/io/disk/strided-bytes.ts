@@ -5,6 +5,7 @@ import { forgetPages } from "../../ffi/system.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import type { Slices } from "../base/slices.ts";
+import { type Steps, wait } from "../base/steps.ts";
 
 /** Bytes that have no address: they are copied when it is their turn to be written. */
 export interface StridedBytes {
@@ -63,12 +64,19 @@ export function gather(part: StridedPart, address: number, keep: object): void {
 }
 
 /** `gather` while the program goes on. */
-export async function gatherLater(part: StridedPart, address: number, keep: object, slices: Slices): Promise<void> {
+export async function gatherInSlices(part: StridedPart, address: number, keep: object, slices: Slices): Promise<void> {
   for (const [to, from] of placesOf(part, address, keep)) await copyInSlices(to, from, slices);
 }
 
-/** Copies one tensor into another of the same shape, in small parts. */
-export async function copyInSlices(target: Tensor, source: Tensor, slices: Slices): Promise<void> {
+/** Copies one tensor into another of the same shape, as a step: at once with all threads, or in small parts. */
+export function copyingTensor(target: Tensor, source: Tensor): Steps<void> {
+  return wait(
+    () => void target.copy_(source),
+    (slices) => copyInSlices(target, source, slices),
+  );
+}
+
+async function copyInSlices(target: Tensor, source: Tensor, slices: Slices): Promise<void> {
   for (const [to, from] of copyParts(target, source)) {
     to.copy_(from);
     if (slices.over) await slices.pause();
@@ -120,7 +128,7 @@ export class CopyRoom {
   }
 
   /** `release` in steps between which the program goes on: hundreds of megabytes at once take a while. */
-  async releaseLater(slices: Slices): Promise<void> {
+  async releaseInSlices(slices: Slices): Promise<void> {
     if (this.storage === null) return;
     const { ptr, nbytes } = this.storage;
     const end = Math.floor((ptr + nbytes) / PAGE_BYTES) * PAGE_BYTES;

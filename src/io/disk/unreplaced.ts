@@ -3,6 +3,7 @@
 import { statSync } from "node:fs";
 import { OSError } from "../base/errors.ts";
 import { absolutePath } from "../base/paths.ts";
+import { runSteps, type Steps, wait } from "../base/steps.ts";
 
 /** How often a file may be replaced while it is read. */
 const MAX_ATTEMPTS = 50;
@@ -30,36 +31,28 @@ function isReplaced(path: string, before: string, attempt: number, error?: unkno
 }
 
 /**
- * Runs what reads a file or a directory, again when that was replaced meanwhile.
+ * Runs what reads a file or a directory, again when that was replaced meanwhile; after a signal nothing is read again.
  * @param read gets what tells the file from others
  */
-export function whileUnreplaced<T>(path: string, read: (identity: string) => T): T {
+export function* unreplaced<T>(path: string, read: (identity: string) => Steps<T>, signal?: AbortSignal): Steps<T> {
   absolutePath(path);
   for (let attempt = 1; ; attempt++) {
     const identity = fileIdentity(path);
     try {
-      const value = read(identity);
-      if (!isReplaced(path, identity, attempt)) return value;
-    } catch (error) {
-      if (!isReplaced(path, identity, attempt, error)) throw error;
-    }
-  }
-}
-
-/** `whileUnreplaced` for what reads while the program goes on. After a signal nothing is read again. */
-export async function whileUnreplacedLater<T>(
-  path: string,
-  read: () => Promise<T>,
-  signal: AbortSignal | undefined,
-): Promise<T> {
-  absolutePath(path);
-  for (let attempt = 1; ; attempt++) {
-    const identity = fileIdentity(path);
-    try {
-      const value = await read();
+      const value = yield* read(identity);
       if (!isReplaced(path, identity, attempt)) return value;
     } catch (error) {
       if (signal?.aborted || !isReplaced(path, identity, attempt, error)) throw error;
     }
   }
+}
+
+/** `unreplaced` for what reads at once. */
+export function whileUnreplaced<T>(path: string, read: (identity: string) => T): T {
+  const reading = (identity: string): Steps<T> =>
+    wait(
+      () => read(identity),
+      async () => read(identity),
+    );
+  return runSteps(unreplaced(path, reading));
 }

@@ -283,7 +283,7 @@ export class Hdf5File {
    * that are compressed, and whose shape the caller leaves open, are smaller than those of `put`: one chunk is one
    * step.
    */
-  *putSteps(path: string, value: Tensor, layout: Hdf5Layout = {}): Generator<void> {
+  *putSteps(path: string, value: Tensor, layout: Hdf5Layout = {}): Generator<undefined, void> {
     if (value.requiresGrad) throw new RuntimeError("Cannot set a tensor that has requires_grad=True.");
     const { _shape: shape, dtype } = value;
     const file = this.#writable;

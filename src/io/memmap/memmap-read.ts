@@ -8,7 +8,7 @@ import { FileNotFoundError, FormatError } from "../base/errors.ts";
 import { encodeKey, isSafeRawName } from "../base/keys.ts";
 import { absolutePath } from "../base/paths.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
-import type { Slices } from "../base/slices.ts";
+import { runSteps, type Steps } from "../base/steps.ts";
 import { readSmallFile } from "../disk/small-file.ts";
 import type { DirectoryMeta } from "./memmap-meta.ts";
 import { MAX_META_BYTES, readMeta } from "./memmap-meta.ts";
@@ -42,14 +42,13 @@ class Budget {
     private readonly total: { entries: number },
     private readonly depth: number,
     readonly robust: boolean,
-    /** Reads that wait; null reads at once. */
-    private readonly waiting: (() => void)[] | null = null,
+    /** Reads that wait. */
+    private readonly waiting: (() => void)[],
   ) {}
 
-  /** Reads the directory at a path, now or later, and hands it on. */
+  /** Reads the directory at a path when it is its turn, and hands it on. */
   read(path: string, put: (node: TreeNode) => void): void {
-    if (this.waiting === null) put(readNode(path, this));
-    else this.waiting.push(() => put(readNode(path, this)));
+    this.waiting.push(() => put(readNode(path, this)));
   }
 
   /** For the directories inside `path`. */
@@ -87,22 +86,22 @@ export function readDirectory(prefix: string, options: ReadOptions = {}): TreeNo
 
 /** Reads the structure of a tree whose root has the absolute path `root`. */
 export function readTree(source: TreeSource, root: string, options: ReadOptions = {}): TreeNode {
-  return readRoot(source, root, options, null);
+  return runSteps(readingTree(source, root, options));
 }
 
-/** `readDirectory` in slices, between which the program goes on. */
-export async function readDirectoryLater(prefix: string, options: ReadOptions, slices: Slices): Promise<TreeNode> {
+/** `readTree` in steps, one for each directory. */
+export function* readingTree(source: TreeSource, root: string, options: ReadOptions = {}): Steps<TreeNode> {
   const waiting: (() => void)[] = [];
-  const node = readRoot(DIRECTORIES, absolutePath(prefix), options, waiting);
+  const node = readRoot(source, root, options, waiting);
   // Reads add what lies deeper behind those that wait.
   for (const read of waiting) {
+    yield;
     read();
-    if (slices.over) await slices.pause();
   }
   return node;
 }
 
-function readRoot(source: TreeSource, root: string, options: ReadOptions, waiting: (() => void)[] | null): TreeNode {
+function readRoot(source: TreeSource, root: string, options: ReadOptions, waiting: (() => void)[]): TreeNode {
   const { subpath, robustKey = true, maxEntries = 10_000_000, maxDepth = MAX_TREE_DEPTH } = options;
   const budget = new Budget(source, { entries: maxEntries }, maxDepth, robustKey, waiting);
   return readNode(subpath === undefined ? root : subtreePath(budget, root, subpath), budget);

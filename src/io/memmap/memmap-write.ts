@@ -1,17 +1,24 @@
 // Writes memory-mapped directories: one file per tensor, one `meta.json` per level, all files in one native batch.
 
-import { existsSync, mkdirSync, promises, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { JobFlag } from "../../../generated/abi.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { guarded } from "../base/errors.ts";
-import { Slices } from "../base/slices.ts";
-import { runSteps, runStepsLater } from "../base/steps.ts";
+import { runSteps, type Steps, wait } from "../base/steps.ts";
 import { AtomicDirectory } from "../disk/atomic-directory.ts";
 import { checkFile, checkPlace, makeDirectory } from "../disk/directory-checks.ts";
 import { DirectoryLock } from "../disk/directory-lock.ts";
-import { discardEmpty, discardPath, inTurn, replaceFile, requireDescriptor, temporaryBeside } from "../disk/durable.ts";
+import {
+  discardEmpty,
+  discardPath,
+  inTurn,
+  removed,
+  replaceFile,
+  requireDescriptor,
+  temporaryBeside,
+} from "../disk/durable.ts";
 import { type BackgroundOptions, FileJobs, PART_BYTES, writing } from "../disk/file-jobs.ts";
 import {
   fileBehind,
@@ -20,14 +27,14 @@ import {
   type MapRequest,
   makeRoomFor,
   mapFiles,
-  mapFilesLater,
   mapFlags,
   mappedFileOf,
+  mappingFiles,
   storageOf,
 } from "../disk/mapping.ts";
-import { StagedDirectory } from "../disk/staged-directory.ts";
+import { StagedDirectory, sweepStaged } from "../disk/staged-directory.ts";
 import type { LeafWrite, TreeWrite } from "./tree.ts";
-import { layOutSteps } from "./tree-layout.ts";
+import { layingOutTree } from "./tree-layout.ts";
 
 /** How to write. */
 export interface WriteOptions {
@@ -40,7 +47,7 @@ export interface WriteOptions {
   /** Replace the directory in one step, after everything is on the disk. */
   atomic?: boolean;
   numThreads?: number;
-  /** It will be written by `runInBackground`, aside: what is stopped leaves the files that were there. */
+  /** It is written while the program goes on, aside: what is stopped leaves the files that were there. */
   background?: boolean;
 }
 
@@ -88,31 +95,42 @@ export class DirectoryWriter {
     this.root = this.atomic?.path ?? this.stage?.path ?? this.target;
   }
 
-  /** Writes and maps everything. */
-  run(): void {
-    for (const _ of this.plan());
-    if (this.atomic === null) this.runInPlace();
-    else this.runAside(this.atomic);
+  /**
+   * Writes and maps everything, in steps. The sources must not change until then. What is written aside gets its place
+   * when all of it is there: whatever stops it before leaves the files that are there.
+   */
+  *writing(options: BackgroundOptions = {}): Steps<void> {
+    yield* this.planning();
+    if (this.root === this.target) this.writeInPlace();
+    else yield* this.writeAside(options);
     for (const done of this.ready) done();
   }
 
-  private runAside(atomic: AtomicDirectory): void {
+  private *writeAside(options: BackgroundOptions): Steps<void> {
     const threads = this.options.numThreads ?? 1;
     try {
-      atomic.begin();
-      for (const path of this.directories) makeDirectory(path);
-      if (this.jobs.run(threads) !== 0) this.jobs.throwFirstFailure();
+      yield* this.prepareAside();
+      const failed = yield* wait(
+        () => this.jobs.run(threads),
+        () => this.jobs.runInBackground(threads, options),
+      );
+      if (failed !== 0) this.jobs.throwFirstFailure();
+      options.signal?.throwIfAborted();
       // Before it has the name: another save may take that right after.
-      const storages = mapFiles(this.requests(), "r+", threads);
-      runSteps(atomic.commit());
+      const storages = yield* mappingFiles(this.requests(), "r+", threads);
+      yield* inTurn(this.target, () => this.commit(options.signal));
       this.handOut(storages);
     } catch (error) {
-      runSteps(atomic.abandon());
+      yield* this.aside().abandon();
       throw error;
     }
   }
 
-  private runInPlace(): void {
+  private aside(): AtomicDirectory | StagedDirectory {
+    return this.atomic ?? (this.stage as StagedDirectory);
+  }
+
+  private writeInPlace(): void {
     requireDescriptor(this.root);
     makeRoomFor(this.leaves);
     using _ = this.enter();
@@ -125,7 +143,8 @@ export class DirectoryWriter {
         return storageOf(this.jobs.result(file.job), file.place, "r+");
       });
       for (const [place, path] of aside) replaceFile(path, place);
-      for (const path of this.staleMembers()) rmSync(path, { recursive: true, force: true });
+      runSteps(this.removeStale());
+      sweepStaged(this.target);
       this.handOut(storages);
     } catch (error) {
       for (const path of this.made.reverse()) discardPath(path);
@@ -150,38 +169,19 @@ export class DirectoryWriter {
     }
   }
 
-  /**
-   * Writes and maps everything while the program goes on. The sources must not change until then. Files get their
-   * places when all are written: whatever stops it before leaves those that are there.
-   */
-  async runInBackground(options: BackgroundOptions = {}): Promise<void> {
-    const slices = new Slices(options.signal);
-    const threads = this.options.numThreads ?? 1;
-    try {
-      await this.prepareLater(slices);
-      if ((await this.jobs.runInBackground(threads, options)) !== 0) this.jobs.throwFirstFailure();
-      options.signal?.throwIfAborted();
-      const storages = await mapFilesLater(this.requests(), "r+", threads);
-      await inTurn(this.target, () => this.commitLater(options.signal));
-      this.handOut(storages);
-      for (const done of this.ready) done();
-    } catch (error) {
-      if (this.atomic === null) await this.stage?.abandon();
-      else await runStepsLater(this.atomic.abandon());
-      throw error;
-    }
-  }
-
   /** Makes the jobs in small steps. Metadata comes last: it never names a tensor that was not written yet. */
-  private *plan(): Generator<void> {
-    yield* layOutSteps(this.tree, this.root, this.options.robustKey !== false, {
+  private *planning(): Steps<void> {
+    yield* layingOutTree(this.tree, this.root, this.options.robustKey !== false, {
       join,
       directory: (path) => this.directories.push(path),
       leaf: (leaf, path) => this.leaf(leaf, path),
       file: (path, bytes) => this.metas.push({ path, bytes }),
       stack: (path, count) => this.stacks.push({ path: this.place(path), count }),
     });
-    for (const { path, bytes } of this.metas) yield this.small(path, bytes);
+    for (const { path, bytes } of this.metas) {
+      this.small(path, bytes);
+      yield;
+    }
   }
 
   // Whatever is in the way is found before the first change.
@@ -193,24 +193,22 @@ export class DirectoryWriter {
     for (const path of this.directories) if (makeDirectory(path)) this.made.push(path);
   }
 
-  private async prepareLater(slices: Slices): Promise<void> {
-    for (const _ of this.plan()) if (slices.over) await slices.pause();
-    this.atomic?.begin();
+  private *prepareAside(): Steps<void> {
     if (this.stage !== null && existsSync(this.target)) {
       checkPlace(this.target, true);
       for (const path of this.directories) {
         checkPlace(this.place(path));
-        if (slices.over) await slices.pause();
+        yield;
       }
       for (const { path, exclusive } of this.files) {
         checkFile(this.place(path), exclusive);
-        if (slices.over) await slices.pause();
+        yield;
       }
     }
-    this.stage?.begin();
+    this.aside().begin();
     for (const path of this.directories) {
       makeDirectory(path);
-      if (slices.over) await slices.pause();
+      yield;
     }
   }
 
@@ -247,18 +245,20 @@ export class DirectoryWriter {
     return aside;
   }
 
-  private async commitLater(signal?: AbortSignal): Promise<void> {
+  private *commit(signal?: AbortSignal): Steps<void> {
     signal?.throwIfAborted();
-    if (this.atomic !== null) return await runStepsLater(this.atomic.commit(signal));
+    if (this.atomic !== null) return yield* this.atomic.commit(signal);
     const files = this.files.map(({ path }) => path);
     const check = () => {
       for (const { path, exclusive } of this.files) if (exclusive) checkFile(this.place(path), true);
     };
-    const done = async () => {
-      for (const path of this.staleMembers()) await promises.rm(path, { recursive: true, force: true });
-    };
+    const done = () => this.removeStale();
     const options = { sync: this.options.fsync === true, check, done, ...(signal === undefined ? {} : { signal }) };
-    await (this.stage as StagedDirectory).commit(this.directories, files, options);
+    yield* (this.stage as StagedDirectory).commit(this.directories, files, options);
+  }
+
+  private *removeStale(): Steps<void> {
+    for (const path of this.staleMembers()) yield* removed(path);
   }
 
   /** Where a file will be. */

@@ -1,6 +1,8 @@
 // Which files a tree consists of, in a directory or in an archive: their names, and the text of each `meta.json`.
+
 import { KeyError, ValueError } from "../../tensor/errors.ts";
 import { encodeKey, isSafeRawName, keyProblem } from "../base/keys.ts";
+import { runSteps, type Steps } from "../base/steps.ts";
 import { requireTexts } from "../base/well-formed.ts";
 import {
   type CollectionMeta,
@@ -33,22 +35,16 @@ export const MAX_TREE_DEPTH = 128;
 
 /** Hands every file of `node` to `sink`. Throws `KeyError` for keys that cannot be file names. */
 export function layOutTree(node: TreeWrite, path: string, robust: boolean, sink: TreeSink): void {
-  for (const _ of layOutSteps(node, path, robust, sink));
+  runSteps(layingOutTree(node, path, robust, sink));
 }
 
 /** `layOutTree` in small steps. */
-export function* layOutSteps(
-  node: TreeWrite,
-  path: string,
-  robust: boolean,
-  sink: TreeSink,
-  depth = 0,
-): Generator<void> {
+export function* layingOutTree(node: TreeWrite, path: string, robust: boolean, sink: TreeSink, depth = 0): Steps<void> {
   if (depth > MAX_TREE_DEPTH) throw new ValueError(`more than ${MAX_TREE_DEPTH} levels cannot be saved`);
-  const child = function* (inner: TreeWrite, name: string): Generator<void> {
+  const child = function* (inner: TreeWrite, name: string): Steps<void> {
     const place = sink.join(path, name);
     sink.directory(place);
-    yield* layOutSteps(inner, place, robust, sink, depth + 1);
+    yield* layingOutTree(inner, place, robust, sink, depth + 1);
   };
   const meta = (text: string) => sink.file(sink.join(path, "meta.json"), UTF8.encode(text));
   switch (node.kind) {
@@ -80,8 +76,8 @@ function* layOutLevel(
   path: string,
   robust: boolean,
   sink: TreeSink,
-  child: (inner: TreeWrite, name: string) => Generator<void>,
-): Generator<void, string> {
+  child: (inner: TreeWrite, name: string) => Steps<void>,
+): Steps<string> {
   const used = new Map<string, string>([["meta.json", ""]]);
   const entries = new Map<string, LeafMeta | CollectionMeta>();
   requireTexts(node.names, () => `${path}: the dimension names`);

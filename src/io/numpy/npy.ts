@@ -8,7 +8,7 @@ import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { absolutePath } from "../base/paths.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
-import type { Slices } from "../base/slices.ts";
+import type { Steps } from "../base/steps.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import type { MapMode } from "../disk/mapping.ts";
@@ -68,11 +68,11 @@ export function swappedStorage(dtype: DType, source: Storage, offset: number, nb
   return storage;
 }
 
-/** Turns the elements of an array around where they are, while the program goes on. */
-export async function swapInSlices({ dtype, nbytes }: NpyHeader, storage: Storage, slices: Slices): Promise<void> {
+/** Steps that turn the elements of an array around where they are. */
+export function* turningAround({ dtype, nbytes }: NpyHeader, storage: Storage): Steps<void> {
   for (let at = 0; at < nbytes; at += SLICE_PART) {
     swapPart(dtype, Buffer.allocUnsafe(Math.min(SLICE_PART, nbytes - at)), storage, at, storage, at);
-    if (slices.over) await slices.pause();
+    yield;
   }
 }
 

@@ -5,11 +5,12 @@ import { JobFlag } from "../../../generated/abi.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../../tensor/tensor.ts";
 import { Slices } from "../base/slices.ts";
+import { runStepsLater } from "../base/steps.ts";
 import { replaceText } from "../disk/durable.ts";
 import { type BackgroundOptions, FileJobs, PART_BYTES, writing } from "../disk/file-jobs.ts";
 import type { TensorBytes } from "../disk/pieces.ts";
 import { StagedDirectory } from "../disk/staged-directory.ts";
-import { CopyRoom, copyInSlices } from "../disk/strided-bytes.ts";
+import { CopyRoom, copyingTensor } from "../disk/strided-bytes.ts";
 import { AT_ONCE_BYTES, denseCopy, nativeBytes } from "../disk/tensor-bytes.ts";
 import { saveTorchAsync } from "../torch/torch-save.ts";
 import { METADATA_FILE } from "./snapshot-manifest.ts";
@@ -29,7 +30,8 @@ export interface Staged {
 }
 
 /** Plans a snapshot and copies all that the program may change; resolves when it may. */
-export async function stageSnapshot(plan: () => StagedContent, slices: Slices): Promise<Staged> {
+export async function stageSnapshot(plan: () => StagedContent, signal?: AbortSignal): Promise<Staged> {
+  const slices = new Slices(signal);
   const content = plan();
   const rooms: CopyRoom[] = [];
   const copied = async (tensor: Tensor): Promise<Tensor> => {
@@ -39,7 +41,7 @@ export async function stageSnapshot(plan: () => StagedContent, slices: Slices): 
     const room = new CopyRoom(nbytes);
     rooms.push(room);
     const copy = makeContiguous(Storage.borrow(room.address, nbytes, room), [...tensor._shape], tensor.dtype);
-    await copyInSlices(copy, tensor.detach(), slices);
+    await runStepsLater(copyingTensor(copy, tensor.detach()), signal);
     return copy;
   };
   try {
@@ -58,7 +60,7 @@ export async function stageSnapshot(plan: () => StagedContent, slices: Slices): 
 
 async function released(rooms: readonly CopyRoom[]): Promise<void> {
   const slices = new Slices();
-  for (const room of rooms) await room.releaseLater(slices);
+  for (const room of rooms) await room.releaseInSlices(slices);
 }
 
 function jobsFor({ tensors }: StagedContent, root: string, fsync: boolean): FileJobs {
@@ -104,9 +106,10 @@ export async function writeStaged(
     options.signal?.throwIfAborted();
     const files = [...content.locations, METADATA_FILE].map((location) => join(stage.path, location));
     const check = () => requireNoSnapshot(root);
-    await stage.commit([...made], files, { sync: fsync, check, ...(options.signal && { signal: options.signal }) });
+    const commit = { sync: fsync, check, ...(options.signal && { signal: options.signal }) };
+    await runStepsLater(stage.commit([...made], files, commit));
   } catch (error) {
-    await stage.abandon();
+    await runStepsLater(stage.abandon());
     throw error;
   } finally {
     await released(rooms);

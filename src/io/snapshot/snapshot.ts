@@ -140,10 +140,11 @@ export class Snapshot {
    * @torch Snapshot.async_take
    */
   static async asyncTake(options: TakeOptions & BackgroundOptions): Promise<PendingSnapshot> {
-    const slices = new Slices(options.signal);
+    const { signal } = options;
+    signal?.throwIfAborted();
     const root = absolutePath(options.path);
     requireNoSnapshot(root);
-    const content = await stageSnapshot(() => plan(options).stage(root), slices);
+    const content = await stageSnapshot(() => plan(options).stage(root), signal);
     return new PendingSnapshot(root, writeStaged(content, root, options));
   }
 

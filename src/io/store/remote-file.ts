@@ -1,12 +1,12 @@
 // Single files of any format between an S3 store and the disk.
 import { promises } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import { checkCall } from "../../tensor/checks.ts";
 import { guardedLater, OSError } from "../base/errors.ts";
-import { sweepLeftoversLater } from "../base/leftovers.ts";
 import { absolutePath } from "../base/paths.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
-import { replaceFileLater, syncPathLater, temporaryBeside } from "../disk/durable.ts";
+import { runStepsLater } from "../base/steps.ts";
+import { placed, synced, temporaryBeside } from "../disk/durable.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import { type RemoteOptions, RemotePlace, together } from "./s3.ts";
 
@@ -73,10 +73,8 @@ export async function download(url: string, path: string, options: DownloadOptio
     } finally {
       await file.close();
     }
-    if (options.fsync) await syncPathLater(temporary);
-    await replaceFileLater(temporary, target);
-    await sweepLeftoversLater(target);
-    if (options.fsync) await syncPathLater(resolve(target, ".."));
+    if (options.fsync) await runStepsLater(synced(temporary));
+    await runStepsLater(placed(temporary, target, options.fsync));
   } catch (error) {
     await promises.rm(temporary, { force: true });
     throw error;

@@ -7,7 +7,7 @@ import { FileNotFoundError, FormatError, OSError } from "../base/errors.ts";
 import { Slices } from "../base/slices.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import { type Piece, pieceBytes } from "../disk/pieces.ts";
-import { gatherLater } from "../disk/strided-bytes.ts";
+import { gatherInSlices } from "../disk/strided-bytes.ts";
 
 /** How a remote store is reached, and how hard it is tried. */
 export interface RemoteOptions {
@@ -254,7 +254,7 @@ async function* chunks(piece: Piece, most: number): AsyncGenerator<[number, Uint
     if (data instanceof Uint8Array) yield [offset + at, data.slice(at, at + length)];
     else if ("strided" in data) {
       const bytes = new Uint8Array(length);
-      await gatherLater({ tensor: data.strided, offset: at, nbytes: length }, addressOf(bytes), bytes, new Slices());
+      await gatherInSlices({ tensor: data.strided, offset: at, nbytes: length }, addressOf(bytes), bytes, new Slices());
       yield [offset + at, bytes];
     } else if ("address" in data) {
       const bytes = new Uint8Array(windowOn(data.address + at, length)).slice();

@@ -1,19 +1,17 @@
 // Files written whole: beside the target under another name, which takes its place when everything is there.
 
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { JobFlag } from "../../../generated/abi.ts";
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
-import { Claims } from "../base/claims.ts";
-import { swept } from "../base/leftovers.ts";
-import { Slices } from "../base/slices.ts";
+import { claiming } from "../base/claims.ts";
 import { runSteps, runStepsLater, type Steps, wait } from "../base/steps.ts";
-import { discarded, inTurn, replaced, synced, temporaryBeside } from "../disk/durable.ts";
+import { discarded, inTurn, placed, synced, temporaryBeside } from "../disk/durable.ts";
 import { type BackgroundOptions, FileJobs, PART_BYTES, writing } from "../disk/file-jobs.ts";
 import type { TensorBytes } from "../disk/pieces.ts";
 import { type Piece, pieceBytes } from "../disk/pieces.ts";
-import { type ZipWriteEntry, type ZipWriteOptions, zipPiecesLater } from "../zip/zip-write.ts";
+import { layingOutZip, type ZipWriteEntry, type ZipWriteOptions } from "../zip/zip-write.ts";
 import { isRemote, type RemoteOptions, RemotePlace } from "./s3.ts";
 
 /** Pieces up to this many bytes are written together with small neighbours, */
@@ -106,32 +104,32 @@ export class FileWrite {
    * that right after
    */
   run<T = void>(written: (path: string) => T = () => undefined as T): T {
-    if (isRemote(this.path)) {
-      throw new RuntimeError(`${this.path} can only be written in the background: use the form that returns a promise`);
-    }
-    return runSteps(this.steps({}, written));
+    return runSteps(this.writing({}, written));
   }
 
   /**
    * The same while the program goes on. The sources must not change until then.
    * @param written runs as in `run`
    */
-  async runInBackground<T = void>(
-    options: BackgroundOptions = {},
-    written: (path: string) => T = () => undefined as T,
-  ): Promise<T> {
-    const claims = new Claims();
-    for (const { data } of this.pieces) claims.add(data);
-    try {
-      if (!isRemote(this.path)) return await runStepsLater(this.steps(options, written));
-      await this.upload(options);
-      return written(this.path);
-    } finally {
-      claims.release();
-    }
+  runInBackground<T = void>(options: BackgroundOptions = {}, written?: (path: string) => T): Promise<T> {
+    return runStepsLater(this.writing(options, written), options.signal);
   }
 
-  private *steps<T>(options: BackgroundOptions, written: (path: string) => T): Steps<T> {
+  /** `run` in steps. */
+  *writing<T = void>(options: BackgroundOptions, written: (path: string) => T = () => undefined as T): Steps<T> {
+    using _ = yield* claiming(this.pieces);
+    if (!isRemote(this.path)) return yield* this.writingFile(options, written);
+    yield* wait(
+      () => {
+        const { path } = this;
+        throw new RuntimeError(`${path} can only be written in the background: use the form that returns a promise`);
+      },
+      () => this.upload(options),
+    );
+    return written(this.path);
+  }
+
+  private *writingFile<T>(options: BackgroundOptions, written: (path: string) => T): Steps<T> {
     const { jobs, path, temporary } = this;
     const { fsync, numThreads = 1 } = this.options;
     try {
@@ -142,10 +140,7 @@ export class FileWrite {
       if (failed !== 0) jobs.throwFirstFailure();
       if (fsync) yield* synced(temporary);
       const result = written(temporary);
-      yield* wait(
-        () => runSteps(this.placing()),
-        () => inTurn(path, () => runStepsLater(this.placing(options.signal))),
-      );
+      yield* inTurn(path, () => this.placing(options.signal));
       return result;
     } catch (error) {
       yield* discarded(temporary);
@@ -156,9 +151,7 @@ export class FileWrite {
   /** Gives the file its name. */
   private *placing(signal?: AbortSignal): Steps<void> {
     signal?.throwIfAborted();
-    yield* replaced(this.temporary, this.path);
-    yield* swept(this.path);
-    if (this.options.fsync) yield* synced(dirname(this.path));
+    yield* placed(this.temporary, this.path, this.options.fsync);
   }
 
   private async upload({ onProgress, signal }: BackgroundOptions): Promise<void> {
@@ -170,25 +163,19 @@ export class FileWrite {
 }
 
 /**
- * Writes a zip archive while the program goes on: its checksums are computed in slices, before anything is written. A
- * signal leaves the file that was there before.
+ * Steps that write a zip archive: its checksums are computed before anything is written. A signal leaves the file that
+ * was there before.
  * @param written gives the result (see `FileWrite.run`)
  */
-export async function writeZipInBackground<T = void>(
+export function* writingZip<T = void>(
   path: string,
   plan: () => readonly ZipWriteEntry[],
   style: ZipWriteOptions["style"],
   options: FileWriteOptions & BackgroundOptions,
   written?: (path: string) => T,
-): Promise<T> {
-  const slices = new Slices(options.signal);
-  const claims = new Claims();
-  try {
-    const entries = plan();
-    for (const { data } of entries) claims.add(data);
-    const { pieces } = await zipPiecesLater(entries, { style }, slices);
-    return await new FileWrite(path, pieces, options).runInBackground(options, written);
-  } finally {
-    claims.release();
-  }
+): Steps<T> {
+  const entries = plan();
+  using _ = yield* claiming(entries);
+  const { pieces } = yield* layingOutZip(entries, { style });
+  return yield* new FileWrite(path, pieces, options).writing(options, written);
 }

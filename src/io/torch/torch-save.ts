@@ -1,4 +1,5 @@
 // Writing .pt files: the archive that torch.save writes, with its record names, order, alignment and pickle.
+
 import { basename } from "node:path";
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes, TINY_BYTES } from "../../ffi/memory.ts";
@@ -12,12 +13,13 @@ import { bytesNeeded, CONJ, makeContiguous, NEG, Tensor } from "../../tensor/ten
 import { absolutePath } from "../base/paths.ts";
 import { attributesOf } from "../base/python-origin.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
+import { runSteps, runStepsLater } from "../base/steps.ts";
 import type { BackgroundOptions } from "../disk/file-jobs.ts";
 import type { TensorBytes } from "../disk/pieces.ts";
 import { blockBehind, isLent, nativeBytes } from "../disk/tensor-bytes.ts";
 import { PickleName, PickleWriter } from "../pickle/pickle-write.ts";
-import { FileWrite, type FileWriteOptions, writeZipInBackground } from "../store/single-file.ts";
-import { type ZipWriteEntry, zipPieces } from "../zip/zip-write.ts";
+import { type FileWriteOptions, writingZip } from "../store/single-file.ts";
+import type { ZipWriteEntry } from "../zip/zip-write.ts";
 import { TorchObject, torchClasses } from "./torch-classes.ts";
 import { TorchConstant, TorchDevice } from "./torch-constants.ts";
 import { STORAGE_DTYPES } from "./torch-values.ts";
@@ -237,7 +239,7 @@ function plan(value: unknown, path: string): ZipWriteEntry[] {
 export function saveTorch(value: unknown, path: string, options: FileWriteOptions = {}): void {
   checkCall("saveTorch", FUNCTIONS.saveTorch, arguments);
   const full = absolutePath(path);
-  new FileWrite(full, zipPieces(plan(value, full), { style: "torch" }).pieces, options).run();
+  runSteps(writingZip(full, () => plan(value, full), "torch", options));
 }
 
 /** Like `saveTorch`, in the background; the tensors must not change until it is done. */
@@ -248,5 +250,8 @@ export async function saveTorchAsync(
 ): Promise<void> {
   checkCall("saveTorchAsync", FUNCTIONS.saveTorchAsync, arguments);
   const full = absolutePath(path);
-  await writeZipInBackground(full, () => plan(value, full), "torch", options);
+  await runStepsLater(
+    writingZip(full, () => plan(value, full), "torch", options),
+    options.signal,
+  );
 }

@@ -6,6 +6,7 @@ import { copyBytes, windowOn } from "../../ffi/memory.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { checkFile } from "../../tensor/values.ts";
 import type { Slices } from "../base/slices.ts";
+import { runSteps, type Steps, wait } from "../base/steps.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import type { Piece, TensorBytes } from "../disk/pieces.ts";
 import { gather, gatheredWindows, type StridedBytes } from "../disk/strided-bytes.ts";
@@ -154,7 +155,7 @@ function measured({ prefix = NOTHING, data, deflate }: ZipWriteEntry): Measured 
 }
 
 /** The same while the program goes on: checksums in slices, compression in a thread of the runtime. */
-async function measuredLater(entry: ZipWriteEntry, slices: Slices): Promise<Measured> {
+async function measuredInSlices(entry: ZipWriteEntry, slices: Slices): Promise<Measured> {
   const { prefix = NOTHING, data, deflate } = entry;
   let crc = crcOf(prefix);
   const stream = deflate ? new Deflating(deflate) : null;
@@ -411,21 +412,20 @@ function layoutOf(options: ZipWriteOptions): Layout {
  * Throws `ValueError` for a name that is empty, too long or used twice.
  */
 export function zipPieces(entries: readonly ZipWriteEntry[], options: ZipWriteOptions): ZipLayout {
-  checkNames(entries);
-  return layOut(entries, entries.map(measured), options);
+  return runSteps(layingOutZip(entries, options));
 }
 
-/** Like `zipPieces`, in slices between which the program goes on. */
-export async function zipPiecesLater(
-  entries: readonly ZipWriteEntry[],
-  options: ZipWriteOptions,
-  slices: Slices,
-): Promise<ZipLayout> {
+/** `zipPieces` in steps, one for each entry. */
+export function* layingOutZip(entries: readonly ZipWriteEntry[], options: ZipWriteOptions): Steps<ZipLayout> {
   checkNames(entries);
   const contents: Measured[] = [];
   for (const entry of entries) {
-    contents.push(await measuredLater(entry, slices));
-    if (slices.over) await slices.pause();
+    const content = yield* wait(
+      () => measured(entry),
+      (slices) => measuredInSlices(entry, slices),
+    );
+    contents.push(content);
+    yield;
   }
   return layOut(entries, contents, options);
 }

@@ -1,7 +1,7 @@
 // ZIP archives, read by ranges: the directory at the end, then one entry at a time. Entries that overlap, lie outside
 // of the file, have unsafe or repeated names, or whose two headers differ are refused before any of them is read.
 import { FormatError } from "../base/errors.ts";
-import { runSteps } from "../base/steps.ts";
+import { runSteps, type Steps } from "../base/steps.ts";
 import { FileRanges } from "../disk/file-ranges.ts";
 import { readZipDirectory, type ZipDirectoryLimits, type ZipEntry } from "./zip-directory.ts";
 import { zlib } from "./zlib.ts";
@@ -48,7 +48,7 @@ export class ZipFile {
    * Compares a stored entry with its checksum, in steps between which the program may go on. The bytes come through a
    * small room: pages of a mapping would count as this process's memory.
    */
-  *verifySteps(file: FileRanges, entry: ZipEntry): Generator<void> {
+  *verifying(file: FileRanges, entry: ZipEntry): Steps<void> {
     const room = new Uint8Array(Math.min(VERIFY_PART, entry.nbytes));
     let crc = 0;
     for (let at = 0; at < entry.nbytes; at += VERIFY_PART) {
@@ -102,5 +102,15 @@ export class ZipFile {
  * that is not a plain archive: other compression than deflate, encryption, several volumes, unsafe names.
  */
 export function readZip(path: string, limits: ZipDirectoryLimits = {}): ZipFile {
-  return FileRanges.with(path, (file) => new ZipFile(file.path, file.size, runSteps(readZipDirectory(file, limits))));
+  return runSteps(readingZip(path, limits));
+}
+
+/** `readZip` in steps: directories of thousands of entries take a while. */
+export function* readingZip(path: string, limits: ZipDirectoryLimits = {}): Steps<ZipFile> {
+  const file = new FileRanges(path);
+  try {
+    return new ZipFile(file.path, file.size, yield* readZipDirectory(file, limits));
+  } finally {
+    file.close();
+  }
 }

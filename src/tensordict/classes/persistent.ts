@@ -1,17 +1,17 @@
 // TensorDicts whose entries live in an HDF5 file: reading an entry reads the file, setting one writes it.
 import { tensor as tensorOf } from "../../api/tensor-data.ts";
 import { FormatError } from "../../io/base/errors.ts";
-import { sweepLeftovers } from "../../io/base/leftovers.ts";
 import { absolutePath } from "../../io/base/paths.ts";
 import { type PythonJson, toPlain } from "../../io/base/python-json.ts";
-import { discardPath, replaceFile, temporaryBeside } from "../../io/disk/durable.ts";
+import { pausing, runSteps, type Steps } from "../../io/base/steps.ts";
+import { discarded, inTurn, placed, temporaryBeside } from "../../io/disk/durable.ts";
 import { Hdf5File } from "../../io/hdf5/hdf5.ts";
 import type { Hdf5Layout, Hdf5Mode } from "../../io/hdf5/hdf5-engine.ts";
 import { nest } from "../../io/hdf5/hdf5-values.ts";
 import { CPU } from "../../tensor/device.ts";
 import type { DType } from "../../tensor/dtype.ts";
-import { KeyError, NotImplementedError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
-import { numelOf, Size, sameSizes } from "../../tensor/size.ts";
+import { KeyError, RuntimeError, TypeError, ValueError } from "../../tensor/errors.ts";
+import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { requireFit } from "../core/batch.ts";
 import { isSource, startsWith } from "../core/convert.ts";
@@ -22,6 +22,7 @@ import {
   entriesOf,
   isNested,
   isNonTensor,
+  isTensorCollection,
   make,
   type NewState,
   type Outside,
@@ -43,8 +44,10 @@ import {
   outlineTensor,
   type PersistentOptions,
   pythonTuple,
+  refuseInPlace,
   requireNoSlash,
   requireOptions,
+  rowsOf,
 } from "../disk/persistent-options.ts";
 import { valuesOf } from "../ops/stacking.ts";
 import { updateTd } from "../ops/writes.ts";
@@ -215,20 +218,13 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
     let made: ValueTd;
     if (stack !== null)
       made = make.nonTensorStack(values, { batchSize: Size.fromList([...stack]), device, names: null });
-    else if (rows) made = make.nonTensorStack(this.#rows(values, shape), { batchSize: batch, device, names: null });
+    else if (rows) made = make.nonTensorStack(rowsOf(values, shape, batch), { batchSize: batch, device, names: null });
     else made = make.nonTensor(nest(values, shape), { batchSize: batch, device, names: null });
     // What the file has: 2.0 is no 2.
     made._raw = nest(found, stack ?? shape) as PythonJson;
     // Values that are changed in place go back to the file.
     made._onChange = () => this._put(key, made);
     return made;
-  }
-
-  #rows(values: readonly unknown[], shape: readonly number[]): unknown[] {
-    const inner = shape.slice(this._batchSize.length);
-    const step = numelOf(inner);
-    const count = numelOf(this._batchSize);
-    return Array.from({ length: count }, (_, i) => nest(values.slice(i * step, (i + 1) * step), inner));
   }
 
   override get _outside(): Outside {
@@ -277,21 +273,21 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
   }
 
   _put(key: string, entry: Entry): void {
-    for (const _ of this.#putSteps(key, entry, null));
+    runSteps(this.#putting(key, entry, null));
   }
 
   /**
-   * @internal Sets what `source` has, in steps that a program may take between other things: an entry, or a megabyte
+   * Sets what `source` has, in steps that a program may take between other things: an entry, or a megabyte
    * of a tensor. `onTensor` is called after each tensor; when it is null a tensor is written at once.
    */
-  *_fillSteps(source: Td, onTensor: (() => void) | null): Generator<void> {
+  *#filling(source: Td, onTensor: (() => void) | null): Steps<void> {
     for (const [key, entry] of entriesOf(source)) {
       yield;
-      yield* this.#putSteps(key, entry, onTensor);
+      yield* this.#putting(key, entry, onTensor);
     }
   }
 
-  *#putSteps(key: string, entry: Entry, onTensor: (() => void) | null): Generator<void> {
+  *#putting(key: string, entry: Entry, onTensor: (() => void) | null): Steps<void> {
     requireNoSlash(key);
     if (entry instanceof Tensor) yield* this.#putTensor(key, entry, onTensor);
     else if (isNested(entry)) throw noNested("saving in an HDF5 file", key);
@@ -299,7 +295,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
     else yield* this.#putLevel(key, entry as Td, onTensor);
   }
 
-  *#putTensor(key: string, value: Tensor, onTensor: (() => void) | null): Generator<void> {
+  *#putTensor(key: string, value: Tensor, onTensor: (() => void) | null): Steps<void> {
     if (value.requiresGrad) throw noGradients();
     const { file, layout } = this.#place;
     const path = this.#at(key);
@@ -332,7 +328,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
     this.#forget(key);
   }
 
-  *#putLevel(key: string, source: Td, onTensor: (() => void) | null): Generator<void> {
+  *#putLevel(key: string, source: Td, onTensor: (() => void) | null): Steps<void> {
     if (this.#nested.get(key) === (source as unknown)) return;
     const kind = this.#kind(key);
     if (kind === "dataset") {
@@ -347,7 +343,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
       child._batchSize = source._batchSize;
       child._names = source._names;
     }
-    yield* child._fillSteps(source, onTensor);
+    yield* child.#filling(source, onTensor);
   }
 
   _drop(key: string): void {
@@ -399,25 +395,17 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
     throw new RuntimeError("Entries of a PersistentTensorDict cannot require gradients: call toTensorDict() first.");
   }
   override select(...keys: (NestedKey | { inplace?: boolean; strict?: boolean })[]): Td {
-    this.#refuseInPlace("select", keys.at(-1));
+    refuseInPlace("select", keys.at(-1));
     return super.select(...keys);
   }
   override flattenKeys(separator = ".", options: { inplace?: boolean } = {}): Td {
-    this.#refuseInPlace("flattenKeys", options);
+    refuseInPlace("flattenKeys", options);
     return this.toTensorDict().flattenKeys(separator);
   }
   override unflattenKeys(separator = ".", options: { inplace?: boolean } = {}): Td {
-    this.#refuseInPlace("unflattenKeys", options);
+    refuseInPlace("unflattenKeys", options);
     return this.toTensorDict().unflattenKeys(separator);
   }
-  #refuseInPlace(name: string, options: unknown): void {
-    if ((options as { inplace?: boolean } | undefined)?.inplace === true) {
-      throw new NotImplementedError(
-        `Cannot call ${name} in place on a PersistentTensorDict. Call toTensorDict() first.`,
-      );
-    }
-  }
-
   // ---- making files
 
   /** Opens a file. @torch TensorDict.from_h5 */
@@ -454,38 +442,51 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
     filename: string,
     options: Omit<PersistentOptions, "filename" | "group" | "mode"> = {},
   ): PersistentTensorDict {
-    const tree = source instanceof Collection ? (source as Td) : null;
+    return runSteps(PersistentTensorDict._writing(source, filename, options, null));
+  }
+
+  /** @internal `fromDict` in steps. `onTensor` is called after each tensor; when it is null one is written at once. */
+  static *_writing(
+    source: Td | Record<string, unknown> | ReadonlyMap<string, unknown>,
+    filename: string,
+    options: Omit<PersistentOptions, "filename" | "group" | "mode">,
+    onTensor: (() => void) | null,
+  ): Steps<PersistentTensorDict> {
+    const tree = isTensorCollection(source) ? source : null;
     if (tree === null && !isSource(source)) throw new TypeError("fromDict() takes an object or a TensorDict");
     if (tree !== null) requireFit(tree);
-    const temporary = temporaryBeside(absolutePath(filename));
+    const full = absolutePath(filename);
+    const temporary = temporaryBeside(full);
     const given: PersistentOptions = { ...options, batchSize: options.batchSize ?? [...(tree?._batchSize ?? [])] };
     let opened: PersistentTensorDict | null = null;
     try {
       {
         using made = new PersistentTensorDict({ ...given, filename: temporary, mode: "x" });
-        updateTd(made, source as Td);
+        if (tree === null) updateTd(made, source);
+        else yield* made.#filling(tree, onTensor);
+        // What was written without a pause can be given up still.
+        yield* pausing();
       }
       // Before it has the name: another one may take that right after.
       opened = new PersistentTensorDict({ ...given, filename, written: temporary, mode: "r+" });
-      replaceFile(temporary, filename);
-      sweepLeftovers(filename);
-      if (tree !== null) opened._adopt(tree);
+      yield* inTurn(full, () => placed(temporary, filename));
+      if (tree !== null) opened.#adopt(tree);
       else if (options.batchSize === undefined) opened.#growBatch(Number.POSITIVE_INFINITY);
       return opened;
     } catch (error) {
       opened?.close();
-      discardPath(temporary);
+      yield* discarded(temporary);
       throw error;
     }
   }
 
-  /** @internal Files keep no batch sizes and no names: those of what was written stay with the opened file. */
-  _adopt(source: Td): void {
+  /** Files keep no batch sizes and no names: those of what was written stay with the opened file. */
+  #adopt(source: Td): void {
     for (const [key, entry] of outlinesOf(source)) {
       if (!(entry instanceof Collection) || isNonTensor(entry) || this.#kind(key) !== "group") continue;
       const child = this.#child(key);
       child._batchSize = entry._batchSize;
-      child._adopt(entry as Td);
+      child.#adopt(entry as Td);
     }
     this._names = source._names;
   }

@@ -2,12 +2,13 @@
 import { statSync } from "node:fs";
 import { guarded } from "../../io/base/errors.ts";
 import { absolutePath } from "../../io/base/paths.ts";
+import { runSteps, runStepsLater, type Steps } from "../../io/base/steps.ts";
 import { realTarget } from "../../io/disk/durable.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import { archiveCompression, archiveEntries } from "../../io/memmap/memmap-archive.ts";
 import { isRemote } from "../../io/store/s3.ts";
-import { FileWrite, writeZipInBackground } from "../../io/store/single-file.ts";
-import { type ZipWriteEntry, zipPieces } from "../../io/zip/zip-write.ts";
+import { writingZip } from "../../io/store/single-file.ts";
+import type { ZipWriteEntry } from "../../io/zip/zip-write.ts";
 import { CPU } from "../../tensor/device.ts";
 import { RuntimeError, ValueError } from "../../tensor/errors.ts";
 import type { Td } from "../core/state.ts";
@@ -70,14 +71,17 @@ export class ArchiveSave {
 
   /** Writes the archive, and gives what it holds. */
   run(): Td {
-    const { pieces } = zipPieces(this.entries(), { style: "tensordict" });
-    return new FileWrite(this.path, pieces, this.writeOptions()).run((path) => this.loaded(path));
+    return runSteps(this.writing({}));
   }
 
   /** The same while the program goes on. The sources must not change until then. */
   async runInBackground(options: BackgroundOptions): Promise<Td> {
+    return await runStepsLater(this.writing(options), options.signal);
+  }
+
+  private writing(options: BackgroundOptions): Steps<Td> {
     const all = { ...this.writeOptions(), ...options };
-    return await writeZipInBackground(
+    return writingZip(
       this.path,
       () => this.entries(),
       "tensordict",

@@ -3,12 +3,12 @@
 
 import { absolutePath } from "../../io/base/paths.ts";
 import { type PythonJson, type PythonJsonObject, pythonJsonStringify } from "../../io/base/python-json.ts";
-import { Slices } from "../../io/base/slices.ts";
+import { runSteps, runStepsLater, type Steps } from "../../io/base/steps.ts";
 import { requireText, requireTexts } from "../../io/base/well-formed.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import { anonymousStorage } from "../../io/disk/mapping.ts";
 import type { Piece } from "../../io/disk/pieces.ts";
-import { copyInSlices } from "../../io/disk/strided-bytes.ts";
+import { copyingTensor } from "../../io/disk/strided-bytes.ts";
 import { bytesToWrite } from "../../io/disk/tensor-bytes.ts";
 import { TensorFile } from "../../io/disk/tensor-file.ts";
 import { isRemote } from "../../io/store/s3.ts";
@@ -204,10 +204,14 @@ function placesOf(layout: Layout, shared: boolean): Tensor[] {
   });
 }
 
-function copiesOf(layout: Layout, shared: boolean): Tensor[] {
-  const places = placesOf(layout, shared);
+function* copying(
+  layout: Layout,
+  { shareMemory = false, onProgress }: ConsolidateOptions & BackgroundOptions,
+): Steps<Tensor[]> {
+  const places = placesOf(layout, shareMemory);
   for (const [i, { tensor }] of layout.placed.entries()) {
-    if (tensor._numel > 0) (places[i] as Tensor).copy_(tensor.detach());
+    if (tensor._numel > 0) yield* copyingTensor(places[i] as Tensor, tensor.detach());
+    onProgress?.(i + 1, places.length);
   }
   return places;
 }
@@ -280,29 +284,21 @@ function finish(td: Td, tensors: readonly Tensor[], options: ConsolidateOptions)
 
 /** See `TensorDict.consolidate`. */
 export function consolidate(td: Td, options: ConsolidateOptions = {}): Td {
-  const layout = begin(td, options);
-  if (layout === null) return td;
-  const { filename = null } = options;
-  if (filename === null) return finish(td, copiesOf(layout, options.shareMemory ?? false), options);
-  const tensors = planFile(layout, filename, options).run((path) => viewsOf(layout, path, filename));
-  return finish(td, tensors, options);
+  return runSteps(consolidating(td, options));
 }
 
 /** See `TensorDict.consolidateAsync`. */
 export async function consolidateAsync(td: Td, options: ConsolidateOptions & BackgroundOptions = {}): Promise<Td> {
-  const slices = new Slices(options.signal);
+  return await runStepsLater(consolidating(td, options), options.signal);
+}
+
+function* consolidating(td: Td, options: ConsolidateOptions & BackgroundOptions): Steps<Td> {
   const layout = begin(td, options);
   if (layout === null) return td;
   const { filename = null } = options;
-  if (filename !== null) {
-    const file = planFile(layout, filename, options);
-    const tensors = await file.runInBackground(options, (path) => viewsOf(layout, path, filename));
-    return finish(td, tensors, options);
-  }
-  const places = placesOf(layout, options.shareMemory ?? false);
-  for (const [i, { tensor }] of layout.placed.entries()) {
-    await copyInSlices(places[i] as Tensor, tensor.detach(), slices);
-    options.onProgress?.(i + 1, places.length);
-  }
-  return finish(td, places, options);
+  const tensors =
+    filename === null
+      ? yield* copying(layout, options)
+      : yield* planFile(layout, filename, options).writing(options, (path) => viewsOf(layout, path, filename));
+  return finish(td, tensors, options);
 }

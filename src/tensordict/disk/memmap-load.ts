@@ -2,11 +2,12 @@
 // are used.
 import { statSync } from "node:fs";
 import { guarded, OSError } from "../../io/base/errors.ts";
-import { Slices } from "../../io/base/slices.ts";
+import { absolutePath } from "../../io/base/paths.ts";
+import { runSteps, runStepsLater, type Steps } from "../../io/base/steps.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
-import { type MapRequest, mapFiles, mapFilesLater } from "../../io/disk/mapping.ts";
-import { whileUnreplaced, whileUnreplacedLater } from "../../io/disk/unreplaced.ts";
-import { type ReadOptions, readDirectory, readDirectoryLater } from "../../io/memmap/memmap-read.ts";
+import { type MapRequest, mappingFiles } from "../../io/disk/mapping.ts";
+import { unreplaced } from "../../io/disk/unreplaced.ts";
+import { DIRECTORIES, type ReadOptions, readingTree } from "../../io/memmap/memmap-read.ts";
 import { type LeafNode, leavesOf, type TreeNode } from "../../io/memmap/tree.ts";
 import { CPU, type Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { ValueError } from "../../tensor/errors.ts";
@@ -57,26 +58,13 @@ function modeAfter(error: unknown, { mode }: LoadOptions): "r" {
   throw error;
 }
 
-function mapLeaves(leaves: readonly LeafNode[], options: LoadOptions): Storage[] {
+function* mapping(leaves: readonly LeafNode[], options: LoadOptions & BackgroundOptions): Steps<Storage[]> {
   const requests = requestsFor(leaves);
   const { mode = "r+", numThreads = 1 } = options;
   try {
-    return mapFiles(requests, mode, numThreads);
+    return yield* mappingFiles(requests, mode, numThreads, options);
   } catch (error) {
-    return mapFiles(requests, modeAfter(error, options), numThreads);
-  }
-}
-
-async function mapLeavesLater(
-  leaves: readonly LeafNode[],
-  options: LoadOptions & BackgroundOptions,
-): Promise<Storage[]> {
-  const requests = requestsFor(leaves);
-  const { mode = "r+", numThreads = 1 } = options;
-  try {
-    return await mapFilesLater(requests, mode, numThreads, options);
-  } catch (error) {
-    return await mapFilesLater(requests, modeAfter(error, options), numThreads, options);
+    return yield* mappingFiles(requests, modeAfter(error, options), numThreads, options);
   }
 }
 
@@ -86,19 +74,17 @@ function checkMode({ mode = "r" }: LoadOptions): void {
 
 /** Loads what `prefix` holds. A directory that is replaced meanwhile (see `atomic`) is read again. */
 export function loadTree(prefix: string, options: LoadOptions = {}): Td {
-  checkMode(options);
-  return given(
-    whileUnreplaced(prefix, () => loadOnce(prefix, options)),
-    options,
-  );
+  return runSteps(loading(prefix, options));
 }
 
 /** `loadTree` in slices, with files opened by native threads; a signal leaves nothing open. */
 export async function loadTreeAsync(prefix: string, options: LoadOptions & BackgroundOptions = {}): Promise<Td> {
+  return await runStepsLater(loading(prefix, options), options.signal);
+}
+
+function* loading(prefix: string, options: LoadOptions & BackgroundOptions): Steps<Td> {
   checkMode(options);
-  const slices = new Slices(options.signal);
-  const td = await whileUnreplacedLater(prefix, () => loadOnceLater(prefix, options, slices), options.signal);
-  return given(td, options);
+  return given(yield* unreplaced(prefix, () => loadingOnce(prefix, options), options.signal), options);
 }
 
 function targetOf({ device }: LoadOptions): Device {
@@ -109,19 +95,10 @@ function isFile(prefix: string): boolean {
   return guarded(prefix, () => statSync(prefix, { throwIfNoEntry: false })?.isDirectory()) === false;
 }
 
-function loadOnce(prefix: string, options: LoadOptions): Td {
+function* loadingOnce(prefix: string, options: LoadOptions & BackgroundOptions): Steps<Td> {
   const target = targetOf(options);
-  const td = isFile(prefix) ? loadArchive(prefix, target, options) : loadDirectory(prefix, target, options);
-  return target.type === "cuda" ? td.to(target) : td;
-}
-
-async function loadOnceLater(prefix: string, options: LoadOptions & BackgroundOptions, slices: Slices): Promise<Td> {
-  const target = targetOf(options);
-  // One file is mapped in a moment; the meta device maps nothing.
-  if (isFile(prefix) || target.type === "meta") return loadOnce(prefix, options);
-  const node = await readDirectoryLater(prefix, readOptions(options), slices);
-  const leaves = leavesOf(node);
-  const td = built(node, mappedTensors(leaves, await mapLeavesLater(leaves, options)), CPU, options);
+  // An archive is one file, which is mapped in a moment.
+  const td = isFile(prefix) ? loadArchive(prefix, target, options) : yield* loadingDirectory(prefix, target, options);
   return target.type === "cuda" ? td.to(target) : td;
 }
 
@@ -129,10 +106,10 @@ function readOptions({ subpath, robustKey = true }: LoadOptions): ReadOptions {
   return { robustKey, ...(subpath === undefined ? {} : { subpath }) };
 }
 
-function loadDirectory(prefix: string, device: Device, options: LoadOptions): Td {
-  const node = readDirectory(prefix, readOptions(options));
+function* loadingDirectory(prefix: string, device: Device, options: LoadOptions & BackgroundOptions): Steps<Td> {
+  const node = yield* readingTree(DIRECTORIES, absolutePath(prefix), readOptions(options));
   const leaves = leavesOf(node);
-  if (device.type !== "meta") return built(node, mappedTensors(leaves, mapLeaves(leaves, options)), CPU, options);
+  if (device.type !== "meta") return built(node, mappedTensors(leaves, yield* mapping(leaves, options)), CPU, options);
   const tensors = new Map<LeafNode, Tensor>();
   for (const leaf of leaves)
     tensors.set(leaf, makeContiguous(Storage.meta(leaf.meta.nbytes), leaf.meta.shape, leaf.meta.dtype));

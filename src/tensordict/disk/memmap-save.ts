@@ -4,12 +4,12 @@ import { Claims } from "../../io/base/claims.ts";
 import { encodeKey } from "../../io/base/keys.ts";
 import { absolutePath, isInside, realPlace } from "../../io/base/paths.ts";
 import { isPythonJson, type PythonJson } from "../../io/base/python-json.ts";
-import { Slices } from "../../io/base/slices.ts";
+import { pausing, runSteps, runStepsLater, type Steps } from "../../io/base/steps.ts";
 import { requireTexts } from "../../io/base/well-formed.ts";
 import { replaceText } from "../../io/disk/durable.ts";
 import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import { anonymousStorage, mappedFileOf } from "../../io/disk/mapping.ts";
-import { copyInSlices } from "../../io/disk/strided-bytes.ts";
+import { copyingTensor } from "../../io/disk/strided-bytes.ts";
 import { bytesToWrite } from "../../io/disk/tensor-bytes.ts";
 import type { ArchiveCompression } from "../../io/memmap/memmap-archive.ts";
 import {
@@ -367,32 +367,33 @@ export class Save {
   }
 
   run(): Td {
-    this.writer?.run();
-    const result = this.plan === null ? anonymousTree(this.td, this.context) : this.plan.build();
-    lockTd(result);
-    return result;
+    return runSteps(this.saving({}));
   }
 
   /** For a save that was made with `background`. */
   async runInBackground(options: BackgroundOptions): Promise<Td> {
-    const slices = new Slices(options.signal);
+    return await runStepsLater(this.saving(options), options.signal);
+  }
+
+  private *saving(options: BackgroundOptions): Steps<Td> {
     try {
-      await slices.pause();
-      await this.writer?.runInBackground(options);
+      yield* pausing();
+      if (this.writer !== null) yield* this.writer.writing(options);
     } finally {
       this.context.claims?.release();
     }
-    const result = this.plan === null ? await this.shared(slices, options) : this.plan.build();
+    const result = this.plan === null ? yield* this.sharing(options) : this.plan.build();
     lockTd(result);
     return result;
   }
 
-  private async shared(slices: Slices, { onProgress }: BackgroundOptions): Promise<Td> {
-    if (this.context.inplace) return anonymousTree(this.td, this.context);
+  private *sharing({ onProgress }: BackgroundOptions): Steps<Td> {
+    const { inplace, claims } = this.context;
+    if (inplace || claims === null) return anonymousTree(this.td, this.context);
     const later: { target: Tensor; source: Tensor }[] = [];
     const result = anonymousTree(this.td, { ...this.context, later });
     for (const [i, { target, source }] of later.entries()) {
-      await copyInSlices(target, source, slices);
+      yield* copyingTensor(target, source);
       onProgress?.(i + 1, later.length);
     }
     return result;

@@ -1,9 +1,10 @@
 // How TensorDicts over HDF5 files are opened.
 import type { Hdf5File } from "../../io/hdf5/hdf5.ts";
 import type { Hdf5Layout, Hdf5Mode } from "../../io/hdf5/hdf5-engine.ts";
+import { nest } from "../../io/hdf5/hdf5-values.ts";
 import { checkOptions } from "../../tensor/checks.ts";
 import type { DType } from "../../tensor/dtype.ts";
-import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
+import { KeyError, NotImplementedError, RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { numelOf } from "../../tensor/size.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
@@ -83,4 +84,17 @@ export function outlineTensor(dtype: DType, shape: readonly number[]): Tensor {
 /** A shape as Python prints it. */
 export function pythonTuple(shape: readonly number[]): string {
   return `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;
+}
+
+/** Throws for an option of methods that change keys in place. */
+export function refuseInPlace(name: string, options: unknown): void {
+  if ((options as { inplace?: boolean } | undefined)?.inplace !== true) return;
+  throw new NotImplementedError(`Cannot call ${name} in place on a PersistentTensorDict. Call toTensorDict() first.`);
+}
+
+/** The values of a dataset for each element of a batch. */
+export function rowsOf(values: readonly unknown[], shape: readonly number[], batch: readonly number[]): unknown[] {
+  const inner = shape.slice(batch.length);
+  const step = numelOf(inner);
+  return Array.from({ length: numelOf(batch) }, (_, i) => nest(values.slice(i * step, (i + 1) * step), inner));
 }

@@ -1,22 +1,9 @@
 // Compressed entries of archives in pieces, while the program goes on: the runtime's threads read and inflate.
 import { constants, promises } from "node:fs";
 import { FormatError, guardedLater } from "../base/errors.ts";
-import type { Slices } from "../base/slices.ts";
-import { runStepsLater } from "../base/steps.ts";
-import { FileRanges } from "../disk/file-ranges.ts";
-import { ZipFile } from "./zip.ts";
-import { readZipDirectory, type ZipEntry } from "./zip-directory.ts";
+import type { ZipFile } from "./zip.ts";
+import type { ZipEntry } from "./zip-directory.ts";
 import { zlib } from "./zlib.ts";
-
-/** `readZip` while the program goes on: directories of thousands of entries take a while. */
-export async function readZipLater(path: string, slices: Slices): Promise<ZipFile> {
-  const file = new FileRanges(path);
-  try {
-    return new ZipFile(file.path, file.size, await runStepsLater(readZipDirectory(file), slices));
-  } finally {
-    file.close();
-  }
-}
 
 /** Bytes that are read, and inflated, at once. */
 const PIECE_BYTES = 256 * 1024;

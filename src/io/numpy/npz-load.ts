@@ -1,0 +1,244 @@
+// Reads NumPy's .npz files: zip archives with one .npy file per array.
+import { totalmem } from "node:os";
+import { JobFlag } from "../../../generated/abi.ts";
+import { addressOf } from "../../ffi/library.ts";
+import { copyBytes } from "../../ffi/memory.ts";
+import { checkCall } from "../../tensor/checks.ts";
+import { Storage } from "../../tensor/storage.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { FormatError } from "../base/errors.ts";
+import { FUNCTIONS } from "../base/signatures.ts";
+import { runSteps, runStepsLater, type Steps, wait } from "../base/steps.ts";
+import { type BackgroundOptions, FileJobs, PART_BYTES } from "../disk/file-jobs.ts";
+import { FileRanges } from "../disk/file-ranges.ts";
+import { blockBehind } from "../disk/tensor-bytes.ts";
+import { alignmentOf, TensorFile } from "../disk/tensor-file.ts";
+import { unreplaced } from "../disk/unreplaced.ts";
+import { inflatedPieces } from "../zip/inflated-pieces.ts";
+import { readingZip, type ZipFile } from "../zip/zip.ts";
+import type { ZipEntry } from "../zip/zip-directory.ts";
+import { arrayOver, mappedArray, type NpyOptions, turningAround } from "./npy.ts";
+import { LONGEST_NPY_HEADER, type NpyHeader, readNpyHeader } from "./npy-header.ts";
+import { ENDING } from "./npz.ts";
+
+/** How arrays are loaded. */
+export interface NpzLoadOptions extends NpyOptions {
+  /**
+   * False: stored arrays are mapped without a look at their checksums, and so are read only when they are used. With
+   * the mode "r+", whose writes the checksums do not follow, it is always so.
+   */
+  verify?: boolean;
+}
+
+/** Whether stored arrays are compared with their checksums. */
+function isVerified({ verify = true, mode }: NpzLoadOptions): boolean {
+  return verify && mode !== "r+";
+}
+
+/** What is read and inflated within a moment. */
+const SMALL_BYTES = 64 * 1024;
+
+/** An array whose elements come, or came, later than its header. */
+interface Made {
+  header: NpyHeader;
+  storage: Storage;
+}
+
+/** The array of an entry, from its pieces. */
+class Growing {
+  private head: Uint8Array = new Uint8Array(0);
+  private made: Made | null = null;
+  private filled = 0;
+
+  constructor(
+    private readonly entry: ZipEntry,
+    private readonly place: string,
+  ) {}
+
+  take(piece: Uint8Array): void {
+    if (this.made !== null) {
+      this.copy(piece, this.made);
+      return;
+    }
+    const head = this.head.length === 0 ? piece : Buffer.concat([this.head, piece]);
+    this.head = head;
+    if (head.length < Math.min(this.entry.nbytes, LONGEST_NPY_HEADER)) return;
+    const read = (offset: number, nbytes: number) => head.subarray(offset, offset + nbytes);
+    const header = readNpyHeader(read, this.entry.nbytes, this.place);
+    this.made = { header, storage: Storage.allocate(header.nbytes) };
+    this.copy(head.subarray(header.headerBytes), this.made);
+  }
+
+  private copy(bytes: Uint8Array, { header, storage }: Made): void {
+    const length = Math.min(bytes.length, header.nbytes - this.filled);
+    if (length > 0) copyBytes(storage.ptr + this.filled, addressOf(bytes), length);
+    this.filled += length;
+  }
+
+  finishing(): Steps<Tensor> {
+    return finishing(this.made as Made);
+  }
+}
+
+/** The array over elements that are there, in this machine's order of bytes at the end. */
+function* finishing({ header, storage }: Made): Steps<Tensor> {
+  if (header.bigEndian) yield* turningAround(header, storage);
+  return arrayOver(header, storage);
+}
+
+/** The array of an entry that is compressed; a large one is inflated in threads of the runtime. */
+function* inflating(zip: ZipFile, { entry, place }: NpzArray, signal: AbortSignal | undefined): Steps<Tensor> {
+  const array = new Growing(entry, place);
+  const now = () => array.take(zip.read(entry, entry.nbytes));
+  yield* wait(now, async (slices) => {
+    if (Math.max(entry.nbytes, entry.compressedBytes) <= SMALL_BYTES) return now();
+    // An entry without bytes has no piece, and no header.
+    array.take(new Uint8Array(0));
+    for await (const piece of inflatedPieces(zip, entry)) {
+      signal?.throwIfAborted();
+      array.take(piece);
+      if (slices.over) await slices.pause();
+    }
+  });
+  return yield* array.finishing();
+}
+
+/** Arrays that cannot be mapped, since they are not aligned or their bytes are turned around: native threads read. */
+class Copies {
+  private readonly jobs = new FileJobs();
+  private readonly made: Made[] = [];
+
+  constructor(private readonly path: string) {}
+
+  /** An array whose elements come with `read`. */
+  add(offset: number, header: NpyHeader): Tensor {
+    const storage = Storage.allocate(header.nbytes);
+    for (let at = 0; at < header.nbytes; at += PART_BYTES) {
+      const nbytes = Math.min(PART_BYTES, header.nbytes - at);
+      const data = storage.ptr + at;
+      const block = blockBehind(storage);
+      this.jobs.add({ path: this.path, offset: offset + at, nbytes, data, flags: JobFlag.read, block, keep: storage });
+    }
+    this.made.push({ header, storage });
+    return arrayOver(header, storage);
+  }
+
+  *reading(signal: AbortSignal | undefined, done: () => void): Steps<void> {
+    const failed = yield* wait(
+      () => this.jobs.run(),
+      () => this.jobs.runInBackground(1, signal === undefined ? {} : { signal }),
+    );
+    if (failed !== 0) this.jobs.throwFirstFailure();
+    for (let i = 0; i < this.jobs.length; i++) {
+      if (this.jobs.result(i).mapped === this.jobs.job(i).nbytes) continue;
+      throw new FormatError("the file became shorter while it was read", this.path);
+    }
+    for (const made of this.made) {
+      yield* finishing(made);
+      done();
+    }
+  }
+}
+
+/** An entry of an archive of arrays. */
+interface NpzArray {
+  name: string;
+  entry: ZipEntry;
+  /** What errors call it. */
+  place: string;
+}
+
+/** The arrays of an archive, none of them read. Throws `FormatError` for what is none, or may not be read. */
+function* arraysOf(zip: ZipFile, { mode }: NpyOptions): Generator<NpzArray> {
+  // Decompressed arrays have to fit into memory.
+  let room = totalmem();
+  for (const entry of zip.entries.values()) {
+    const place = `${zip.path}/${entry.name}`;
+    if (!entry.name.endsWith(ENDING)) throw new FormatError("is no array: its name does not end with .npy", place);
+    if (entry.method !== "stored") {
+      if (mode === "r+") throw new FormatError("is compressed: writes cannot reach the file", place);
+      room -= entry.nbytes;
+      if (room < 0) throw new FormatError("its arrays are larger than the memory of this machine", place);
+    }
+    yield { name: entry.name.slice(0, -ENDING.length), entry, place };
+  }
+}
+
+/** The header of an array that is not compressed. */
+function storedHeader(file: FileRanges, entry: ZipEntry, place: string): NpyHeader {
+  return readNpyHeader((offset, nbytes) => file.read(entry.offset + offset, nbytes), entry.nbytes, place);
+}
+
+/**
+ * The arrays of a .npz file by name. Those that are stored are views of the mapped file (copies, where they are not
+ * aligned), compressed ones are read at once. All are compared with their checksums first, as NumPy does it, which
+ * reads the file once unless `verify` is false. @torch numpy.load
+ *
+ * @throws FormatError for an archive that is damaged, or holds something else than arrays
+ * @example
+ * ```ts
+ * io.saveNpz("/tmp/zensor-example.npz", { a: arange(3), b: ones(2) });
+ * io.loadNpz("/tmp/zensor-example.npz").a // tensor([0, 1, 2])
+ * ```
+ */
+export function loadNpz(path: string, options: NpzLoadOptions = {}): Record<string, Tensor> {
+  checkCall("loadNpz", FUNCTIONS.loadNpz, arguments);
+  return runSteps(loading(path, options));
+}
+
+/**
+ * Like `loadNpz`, while the program goes on: compressed arrays are inflated by the runtime's threads, and those that
+ * cannot be mapped are read by native ones. A signal leaves nothing of what was read.
+ *
+ * @throws FormatError for an archive that is damaged, or holds something else than arrays
+ * @example
+ * ```ts
+ * await io.saveNpzAsync("/tmp/zensor-example.npz", { a: arange(3) }, { compressed: true });
+ * (await io.loadNpzAsync("/tmp/zensor-example.npz")).a // tensor([0, 1, 2])
+ * ```
+ * @torch numpy.load
+ */
+export async function loadNpzAsync(
+  path: string,
+  options: NpzLoadOptions & BackgroundOptions = {},
+): Promise<Record<string, Tensor>> {
+  checkCall("loadNpzAsync", FUNCTIONS.loadNpzAsync, arguments);
+  return await runStepsLater(loading(path, options), options.signal);
+}
+
+function loading(path: string, options: NpzLoadOptions & BackgroundOptions): Steps<Record<string, Tensor>> {
+  return unreplaced(path, () => loadingOnce(path, options), options.signal);
+}
+
+function* loadingOnce(path: string, options: NpzLoadOptions & BackgroundOptions): Steps<Record<string, Tensor>> {
+  const { signal, onProgress } = options;
+  const zip = yield* readingZip(path);
+  const mapped = new TensorFile(zip.path, zip.size, options.mode);
+  const copies = new Copies(zip.path);
+  const result: Record<string, Tensor> = Object.create(null);
+  let count = 0;
+  const done = () => onProgress?.(++count, zip.entries.size);
+  const file = new FileRanges(zip.path);
+  try {
+    for (const array of arraysOf(zip, options)) {
+      yield;
+      const { name, entry, place } = array;
+      if (entry.method === "stored") {
+        if (isVerified(options)) yield* zip.verifying(file, entry);
+        const header = storedHeader(file, entry, place);
+        const offset = entry.offset + header.headerBytes;
+        const isCopied = header.bigEndian || offset % alignmentOf(header.dtype) !== 0;
+        if (isCopied && header.nbytes > SMALL_BYTES && options.mode !== "r+") {
+          result[name] = copies.add(offset, header);
+          continue;
+        }
+        result[name] = mappedArray(mapped, entry.offset, header);
+      } else result[name] = yield* inflating(zip, array, signal);
+      done();
+    }
+  } finally {
+    file.close();
+  }
+  yield* copies.reading(signal, done);
+  return result;
+}
