@@ -37,7 +37,7 @@ pub const Status = enum(i32) {
     out_of_memory = -1,
     /// The kernel has no body for this compute type.
     unsupported = -2,
-    /// detail: index, dim, size.
+    /// detail: IndexDetail.
     index_out_of_bounds = -3,
     /// Integer division by zero.
     zero_division = -4,
@@ -45,7 +45,7 @@ pub const Status = enum(i32) {
     negative_power = -5,
     /// A value that the checks before the call should have refused. detail: operand.
     bad_argument = -6,
-    /// detail: 1 negative or not finite, 2 sum not positive.
+    /// detail: a Distribution.
     invalid_distribution = -7,
     /// A mapped file is shorter than it was when it was mapped.
     file_fault = -8,
@@ -217,6 +217,28 @@ pub const IndexAttr = struct {
     pub const mode: usize = 1;
 };
 
+/// The sizes of an operand that is an index: its elements, size and number of the dimension that it indexes.
+pub const IndexFact = struct {
+    pub const count: usize = 0;
+    pub const size: usize = 1;
+    pub const dim: usize = 2;
+};
+
+/// What `index_out_of_bounds` leaves in the detail.
+pub const IndexDetail = struct {
+    pub const index: usize = 0;
+    pub const dim: usize = 1;
+    pub const size: usize = 2;
+};
+
+/// What weights are; `invalid_distribution` leaves it in the detail.
+pub const Distribution = enum(u8) {
+    ok = 0,
+    negative = 1,
+    not_finite = 2,
+    empty = 3,
+};
+
 /// Attributes by place.
 pub const ReduceAttr = struct {
     pub const divides: usize = 0;
@@ -286,6 +308,9 @@ pub const codes = [_][]const u8{
     "GeneratorBytes",
     "IndexMode",
     "IndexAttr",
+    "IndexFact",
+    "IndexDetail",
+    "Distribution",
     "ReduceAttr",
     "MomentsAttr",
     "SoftmaxAttr",

@@ -145,7 +145,7 @@ export const statuses = [
   { code: 0, name: "ok", doc: "The call did what it was asked." },
   { code: -1, name: "out_of_memory", doc: "Scratch memory could not be had." },
   { code: -2, name: "unsupported", doc: "The kernel has no body for this compute type." },
-  { code: -3, name: "index_out_of_bounds", doc: "detail: index, dim, size." },
+  { code: -3, name: "index_out_of_bounds", doc: "detail: IndexDetail." },
   { code: -4, name: "zero_division", doc: "Integer division by zero." },
   { code: -5, name: "negative_power", doc: "An integer to a negative integer power." },
   {
@@ -153,7 +153,7 @@ export const statuses = [
     name: "bad_argument",
     doc: "A value that the checks before the call should have refused. detail: operand.",
   },
-  { code: -7, name: "invalid_distribution", doc: "detail: 1 negative or not finite, 2 sum not positive." },
+  { code: -7, name: "invalid_distribution", doc: "detail: a Distribution." },
   { code: -8, name: "file_fault", doc: "A mapped file is shorter than it was when it was mapped." },
 ] as const satisfies readonly StatusRow[];
 

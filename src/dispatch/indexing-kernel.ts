@@ -1,6 +1,6 @@
 /** The native calls that read and write elements at positions given by index tensors. See zig/src/cpu/index.zig. */
 
-import { IndexAttr, STATUS } from "../../generated/abi.ts";
+import { IndexAttr, IndexDetail, IndexFact, STATUS } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import * as frame from "../ffi/frame.ts";
 import { contiguousStrides } from "../tensor/size.ts";
@@ -20,7 +20,11 @@ export interface Axis {
 
 /** `dim` is how messages name the dimension; size and stride are its own. */
 export function axis(index: Tensor, dim: number, size: number, stride: number): Axis {
-  return { index, facts: [index._numel, size, dim], steps: [1, stride, 0] };
+  const facts = [0, 0, 0];
+  facts[IndexFact.count] = index._numel;
+  facts[IndexFact.size] = size;
+  facts[IndexFact.dim] = dim;
+  return { index, facts, steps: [1, stride, 0] };
 }
 
 /** The iteration space of a call, and how the indexed tensor and the index tensors lie in it. */
@@ -52,7 +56,8 @@ function writeFrame(dense: Tensor, denseStrides: readonly number[], self: Tensor
 function check(status: number, op: string, path: string, s: Selection): void {
   if (status === 0) return;
   if (status === STATUS.index_out_of_bounds && s.outside !== undefined) {
-    throw s.outside(frame.detail(0), frame.detail(1), frame.detail(2));
+    const { index, dim, size } = IndexDetail;
+    throw s.outside(frame.detail(index), frame.detail(dim), frame.detail(size));
   }
   throwStatus(status, op, path, "");
 }

@@ -1,6 +1,6 @@
 /** A kernel of the native library, and what its statuses mean. */
 
-import { STATUS } from "../../generated/abi.ts";
+import { IndexDetail, STATUS } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import { detail, frameAddress } from "../ffi/frame.ts";
 import { CPU, type Device } from "../tensor/device.ts";
@@ -48,8 +48,10 @@ export function throwStatus(status: number, op: string, path: string, scalarType
       throw texts.noWorkMemory(op);
     case STATUS.unsupported:
       throw texts.notImplementedFor(op, `${path.split(".")[1]}_cpu`, scalarType);
-    case STATUS.index_out_of_bounds:
-      throw texts.indexOutOfBounds(op, detail(0), detail(1), detail(2));
+    case STATUS.index_out_of_bounds: {
+      const { index, dim, size } = IndexDetail;
+      throw texts.indexOutOfBounds(op, detail(index), detail(dim), detail(size));
+    }
     case STATUS.zero_division:
       throw texts.zeroDivision(op);
     case STATUS.negative_power:

@@ -1,6 +1,6 @@
 /** Random operators: shapes, dtypes and checks around the native fills. */
 
-import { STATUS } from "../../generated/abi.ts";
+import { Distribution, STATUS } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import { REFUSALS } from "../../generated/refusals.ts";
 import * as texts from "../../generated/texts.ts";
@@ -296,12 +296,11 @@ function sampleFrame(kernelInput: Tensor, room: Tensor, rows: number, n: number,
   frame.operand(2, room._address(), room.dtype.id, [n], [1], 0);
 }
 
-const WRONG_WEIGHTS = [
-  "",
-  "encountering probability entry < 0",
-  "encountering probability entry = infinity or NaN",
-  "sum of probabilities <= 0",
-];
+const WRONG_WEIGHTS: Record<number, string> = {
+  [Distribution.negative]: "encountering probability entry < 0",
+  [Distribution.notFinite]: "encountering probability entry = infinity or NaN",
+  [Distribution.empty]: "sum of probabilities <= 0",
+};
 
 function withReplacement(
   self: Tensor,

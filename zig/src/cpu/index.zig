@@ -59,9 +59,9 @@ const Indices = struct {
             s.list[s.len] = .{
                 .data = v.data,
                 .narrow = v.dtype == .int32,
-                .count = v.size(0),
-                .size = fr.to_int(v.shape[1]),
-                .dim = fr.to_int(v.shape[2]),
+                .count = v.size(abi.IndexFact.count),
+                .size = fr.to_int(v.shape[abi.IndexFact.size]),
+                .dim = fr.to_int(v.shape[abi.IndexFact.dim]),
                 .stride = fr.to_int(v.strides[1]),
             };
             s.len += 1;
@@ -80,7 +80,10 @@ const Indices = struct {
     fn report(s: *const Indices, f: *fr.Frame, p: usize) abi.Status {
         for (s.list[0..s.len]) |*x| {
             if (x.offset(p, s.wrap) == null) {
-                return fr.fail(f, .index_out_of_bounds, &.{ x.load(p), x.dim, x.size });
+                f.detail[abi.IndexDetail.index] = @floatFromInt(x.load(p));
+                f.detail[abi.IndexDetail.dim] = @floatFromInt(x.dim);
+                f.detail[abi.IndexDetail.size] = @floatFromInt(x.size);
+                return .index_out_of_bounds;
             }
         }
         return .bad_argument;

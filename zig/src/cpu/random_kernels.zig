@@ -288,7 +288,8 @@ fn each(comptime P: type, comptime Bits: type, f: *Frame) abi.Status {
             const offset = (from.offset + @as(isize, @intCast(i)) * space.strides[1][0]) * @sizeOf(P);
             c.* = @as(*align(1) const P, @ptrFromInt(base +% @as(usize, @bitCast(offset)))).*;
             const x: f64 = if (P == f64) c.* else half.load_f32(P, c.*);
-            if (!(x >= 0 and x <= 1)) return fr.fail(f, .invalid_distribution, &.{1});
+            const wrong = abi.Distribution.negative;
+            if (!(x >= 0 and x <= 1)) return fr.fail(f, .invalid_distribution, &.{@intFromEnum(wrong)});
         }
         random.bernoulli_each(bool, P, g, &hits, &chances, n);
         for (values[0..n], hits[0..n]) |*v, h| v.* = if (h) one else 0;

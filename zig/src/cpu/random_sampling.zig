@@ -1,6 +1,7 @@
 //! The distributions drawn one element at a time: integers, Bernoulli, exponential, Cauchy, geometric, permutations
 //! and samples of a discrete distribution.
 const std = @import("std");
+const abi = @import("abi");
 const half = @import("../core/half.zig");
 const random = @import("random.zig");
 const libm = @import("random_libm.zig");
@@ -158,7 +159,7 @@ pub fn randperm(comptime T: type, g: *Generator, out: [*]T, n: usize) void {
     }
 }
 
-pub const Distribution = enum(c_int) { ok = 0, negative = 1, not_finite = 2, empty = 3 };
+pub const Distribution = abi.Distribution;
 /// Running sums of the weights divided by their total, the last one exactly 1: what the sampler below searches.
 /// F is f64 for f64 weights and f32 for all others.
 pub fn cumulative_distribution(comptime F: type, weights: [*]const F, sums: [*]F, n: usize) Distribution {
