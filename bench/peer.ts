@@ -2,9 +2,9 @@
 import { join } from "node:path";
 import type { Clock, Side } from "./case.ts";
 
-/** The interpreter with torch, or null: $ZENSOR_BENCH_PYTHON, else python3. */
-export function findPython(): string | null {
-  for (const candidate of [process.env.ZENSOR_BENCH_PYTHON, "python3"]) {
+/** The interpreter with torch, or null: the one that the environment names, else python3. */
+export function findPython(variable = "ZENSOR_BENCH_PYTHON"): string | null {
+  for (const candidate of [process.env[variable], "python3"]) {
     if (!candidate) continue;
     const path = Bun.which(candidate) ?? candidate;
     try {
@@ -13,7 +13,7 @@ export function findPython(): string | null {
     } catch {
       // Not a program: try the next one.
     }
-    if (candidate === process.env.ZENSOR_BENCH_PYTHON) throw new Error(`${candidate} cannot import torch`);
+    if (candidate === process.env[variable]) throw new Error(`${candidate} cannot import torch`);
   }
   return null;
 }
@@ -21,12 +21,14 @@ export function findPython(): string | null {
 type Reply = { error?: string; seconds?: number; note?: string; versions?: string };
 
 /** A long-lived Python child: one JSON line in, one JSON line out. */
-export class Peer {
+export class Asked {
   readonly #child;
   readonly #lines: AsyncIterator<string>;
+  /** What it says before it is asked. */
+  readonly hello: Promise<Record<string, unknown>>;
 
-  constructor(python: string) {
-    this.#child = Bun.spawn([python, "-u", join(import.meta.dir, "peers", "bench_torch.py")], {
+  constructor(python: string, script: string, greets = true) {
+    this.#child = Bun.spawn([python, "-u", script], {
       stdin: "pipe",
       stdout: "pipe",
       stderr: "inherit",
@@ -38,14 +40,43 @@ export class Peer {
       },
     });
     this.#lines = lines(this.#child.stdout);
+    this.hello = greets ? this.#next() : Promise.resolve({});
+  }
+
+  async #next(): Promise<Record<string, unknown>> {
+    const next = await this.#lines.next();
+    if (next.done) throw new Error("the Python program ended");
+    return JSON.parse(next.value) as Record<string, unknown>;
+  }
+
+  async ask(request: object): Promise<Record<string, unknown>> {
+    await this.hello;
+    this.tell(request);
+    await this.#child.stdin.flush();
+    return this.#next();
+  }
+
+  /** What has no answer. */
+  tell(request: object): void {
+    this.#child.stdin.write(`${JSON.stringify(request)}\n`);
+  }
+
+  async close(): Promise<void> {
+    this.#child.stdin.end();
+    await this.#child.exited;
+  }
+}
+
+/** The Python side of benchmarks. */
+export class Peer {
+  readonly #asked: Asked;
+
+  constructor(python: string) {
+    this.#asked = new Asked(python, join(import.meta.dir, "peers", "bench_torch.py"), false);
   }
 
   async #ask(request: object): Promise<Reply> {
-    this.#child.stdin.write(`${JSON.stringify(request)}\n`);
-    await this.#child.stdin.flush();
-    const next = await this.#lines.next();
-    if (next.done) throw new Error("the Python program ended");
-    return JSON.parse(next.value) as Reply;
+    return (await this.#asked.ask(request)) as Reply;
   }
 
   async versions(): Promise<string> {
@@ -64,14 +95,13 @@ export class Peer {
         return seconds;
       },
       dispose: () => {
-        this.#child.stdin.write(`${JSON.stringify({ do: "dispose" })}\n`);
+        this.#asked.tell({ do: "dispose" });
       },
     };
   }
 
-  async close(): Promise<void> {
-    this.#child.stdin.end();
-    await this.#child.exited;
+  close(): Promise<void> {
+    return this.#asked.close();
   }
 }
 

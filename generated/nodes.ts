@@ -621,7 +621,7 @@ export class addbmm_Backward extends Node {
     const beta = this.beta;
     return [
       this.needs(0) ? F.scaled(grad, beta) : null,
-      this.needs(1) ? F.scaled(F.overBatch(grad, batch1.shape).bmm(F.conj(batch2.transpose(1, 2))), alpha) : null,
+      this.needs(1) ? F.scaled(F.overBatch(grad, batch2.shape).bmm(F.conj(batch2.transpose(1, 2))), alpha) : null,
       this.needs(2) ? F.scaled(F.conj(batch1.transpose(1, 2)).bmm(F.overBatch(grad, batch1.shape)), alpha) : null,
     ];
   }

@@ -1085,8 +1085,8 @@ export function repeatsSize(op: string | undefined, repeats: Part, dim: Part, si
 }
 
 /** repeat_interleave only accept 1D vector as repeat */
-export function repeatsNotAVector(op: string | undefined): RuntimeError {
-  return new RuntimeError(`repeat_interleave only accept 1D vector as repeat`, { op, code: "runtime" });
+export function repeatsNotAVector(op: string | undefined): NotImplementedError {
+  return new NotImplementedError(`repeat_interleave only accept 1D vector as repeat`, { op, code: "not_implemented" });
 }
 
 /** cannot repeat_interleave a meta tensor without output_size */
@@ -1217,6 +1217,11 @@ export function dotSizes(op: string | undefined, a: Part, b: Part): RuntimeError
 /** addr: Expected 1-D argument {argument}, but got {rank}-D */
 export function addrNotAVector(op: string | undefined, argument: Part, rank: Part): RuntimeError {
   return new RuntimeError(`addr: Expected 1-D argument ${part(argument)}, but got ${part(rank)}-D`, { op, code: "runtime" });
+}
+
+/** Boolean {argument} only supported for Boolean results. */
+export function addrBoolArgument(op: string | undefined, argument: Part): RuntimeError {
+  return new RuntimeError(`Boolean ${part(argument)} only supported for Boolean results.`, { op, code: "runtime" });
 }
 
 /** For integral input tensors, argument {argument} must not be a floating point number. */
@@ -2075,8 +2080,8 @@ export function viewAsRealOfConjugate(op: string | undefined): RuntimeError {
 }
 
 /** view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {dtype} */
-export function viewAsComplexDtype(op: string | undefined, dtype: Part): RuntimeError {
-  return new RuntimeError(`view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: ${part(dtype)}`, { op, code: "runtime" });
+export function viewAsComplexDtype(op: string | undefined, dtype: Part): NotImplementedError {
+  return new NotImplementedError(`view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: ${part(dtype)}`, { op, code: "not_implemented" });
 }
 
 /** Input tensor must have one or more dimensions */

@@ -173,6 +173,13 @@ const examples: Step = {
   },
 };
 
+/** Changes that tests are known to see must go on being seen. */
+async function fixedMutants(): Promise<Outcome> {
+  if (!libraryIsCurrent()) return outcome(false, NO_LIBRARY);
+  const { ok, output } = await command("mutants", [process.execPath, join(root, "scripts", "mutate", "fixed.ts")]);
+  return outcome(ok, output, /^\d+ of \d+ fixed mutants caught$/m.exec(output)?.[0]);
+}
+
 const modules = "node_modules";
 
 /** All steps, in the order in which they run. */
@@ -191,6 +198,7 @@ export const STEPS: readonly Step[] = [
   build,
   zigTests,
   { name: "bun", run: () => bunTest("bun", []) },
+  { name: "mutants", run: fixedMutants },
   instructionSetTests,
   { name: "threads", run: () => bunTest("threads", ["test/ops/"], { ZENSOR_NUM_THREADS: "1" }) },
   program("docs", join(modules, "typedoc", "bin", "typedoc")),

@@ -69,10 +69,10 @@ function tracked(plan: NodePlan): string {
   return `gradMode.enabled && (${tests.join(" || ")})`;
 }
 
-/** When the formulas that read an argument run: null where that is always. */
+/** When the formulas that read an argument, or only its shape, run: null where that is always. */
 function wantedBy(plan: NodePlan, a: Arg): string | null {
   if (keepsWhole(plan.op, a)) return `node.needs(${plan.targets.indexOf(a)})`;
-  const readers = plan.formulas.filter((f) => f.uses.get(a.name) === "value").flatMap((f) => f.targets.map(camel));
+  const readers = plan.formulas.filter((f) => f.uses.has(a.name)).flatMap((f) => f.targets.map(camel));
   const targets = plan.targets.filter((t) => readers.includes(t.name));
   if (targets.length === plan.targets.length) return null;
   if (plan.targets.some((t) => t.role === "TensorList")) {

@@ -89,7 +89,7 @@ export const ops = [
     node: "AddbmmBackward0",
     grad: {
       self: "scaled(grad, beta)",
-      batch1: "scaled(overBatch(grad, batch1.shape).bmm(conj(batch2.transpose(1, 2))), alpha)",
+      batch1: "scaled(overBatch(grad, batch2.shape).bmm(conj(batch2.transpose(1, 2))), alpha)",
       batch2: "scaled(conj(batch1.transpose(1, 2)).bmm(overBatch(grad, batch1.shape)), alpha)",
     },
     doc: "beta * self + alpha * the sum over the batch of batch1 @ batch2.",

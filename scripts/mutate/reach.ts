@@ -26,10 +26,16 @@ export function readLcov(text: string, root: string): Map<string, Set<number>> {
   return files;
 }
 
-/** Runs a test file; undefined when it fails or takes too long. */
-export async function runTest(root: string, test: string, seconds: number, flags: string[] = []): Promise<boolean> {
+/** Runs a test file; false when it fails or takes too long. */
+export async function runTest(
+  root: string,
+  test: string,
+  seconds: number,
+  flags: readonly string[] = [],
+  variables: Record<string, string> = {},
+): Promise<boolean> {
   const words = [process.execPath, "test", "--timeout", "120000", "--bail", ...flags, test];
-  const env = { ...process.env, CI: "true", NO_COLOR: "1" };
+  const env = { ...process.env, CI: "true", NO_COLOR: "1", ...variables };
   const options = { cwd: root, env, stdin: "ignore", stdout: "ignore", stderr: "ignore" } as const;
   const child = Bun.spawn(words, { ...options, timeout: Math.ceil(seconds * 1000), killSignal: "SIGKILL" });
   return (await child.exited) === 0;

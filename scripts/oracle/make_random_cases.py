@@ -1,7 +1,7 @@
 """Writes random calls with torch's answers: shapes with 0-dim and empty ones, strided, expanded and aliasing operands,
 mixed dtypes, wrong arguments; results, storages afterwards, gradients and error texts.
 
-    python make_random_cases.py OUT_FILE COUNT [SEED [OP...]]
+    python make_random_cases.py OUT_FILE COUNT [SEED [OP...]]      `more` for those of random_calls_more.py
 
 One JSON line a case: T operands [dtype, storage number, shape, strides, offset, requires grad], S storages (values),
 op, form (f function, m method, i in-place, o out=), args, kw; then err [class, first line], or out (results), post
@@ -16,11 +16,12 @@ import warnings
 import torch
 
 from random_calls import CALLS, DTYPES, draw_call
+from random_calls_more import BEFORE, MORE
 
 CODE = {v: k for k, v in DTYPES.items()}
 PARSING = re.compile(r"position|received an invalid|unexpected keyword|must be|got multiple")
 # Messages about torch's insides.
-ACCIDENTS = re.compile(r"setStorage|INTERNAL ASSERT|Expected isFloatingType|INDICES element|unexpected error")
+ACCIDENTS = re.compile(r"setStorage|INTERNAL ASSERT|Expected isFloatingType|INDICES element|unexpected error|overflow.*sizes|can't allocate|ZeroDivision")
 FLOATS = ("f16", "bf16", "f32", "f64", "c64", "c128")
 
 
@@ -140,7 +141,9 @@ def add_gradients(case, tensors, results):
 def main():
     out, count = sys.argv[1], int(sys.argv[2])
     rng = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
-    names = sys.argv[4:] or list(CALLS)
+    names = sys.argv[4:] or [name for name in CALLS if name in BEFORE]
+    if names == ["more"]:
+        names = MORE
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     with open(out, "w") as f:

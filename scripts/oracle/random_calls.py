@@ -18,7 +18,7 @@ class Draw:
 
     def __init__(self, rng, name):
         self.rng = rng
-        self.case = {"op": name, "form": "f", "T": [], "S": []}
+        self.case = {"op": name.split("#")[0], "form": "f", "T": [], "S": []}
         self.base = rng.choice(COMMON)
 
     def chance(self, p):

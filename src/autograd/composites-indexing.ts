@@ -29,10 +29,11 @@ export function argwhere(self: Tensor): Tensor {
 export function takeAlongDim(self: Tensor, indices: Tensor, dim: number | null, out?: Out): Tensor {
   const op = "take_along_dim";
   if (indices.dtype !== int64) throw texts.takeAlongDimDtype(op, indices.dtype.scalarType);
-  if (dim === null) return O.gather(self.reshape([-1]), 0, indices.reshape([-1]), false, out);
+  if (dim === null) return O.gather(self.view([-1]), 0, indices.view([-1]), false, out);
   const rank = self._shape.length;
   if (rank !== indices._shape.length) throw texts.takeAlongDimRanks(op, rank, indices._shape.length);
   const d = wrapDim(dim, rank);
+  if (rank === 0) throw texts.dimOfScalar(op, d);
   const without = (t: Tensor): number[] => t._shape.map((n, k) => (k === d ? 1 : n));
   const common = broadcastShapes(without(self), without(indices), op);
   const fit = (t: Tensor): Tensor => {
@@ -86,8 +87,9 @@ function requireSize(total: number, outputSize: number | null): void {
 
 export function repeatInterleave(self: Tensor, repeats: number, dim: number | null, outputSize: number | null): Tensor {
   if (repeats < 0) throw texts.negativeRepeats("repeat_interleave");
-  const flat = dim === null ? self.reshape([-1]) : asVector(self);
-  const d = dim === null ? 0 : wrapDim(dim, flat._shape.length);
+  const d = dim === null ? 0 : wrapDim(dim, self._shape.length);
+  const flat = dim === null ? self.reshape([-1]) : self;
+  if (flat._shape.length === 0) throw texts.dimOutOfRange("repeat_interleave", -1, 0, 1);
   requireSize((flat._shape[d] as number) * repeats, outputSize);
   return O._repeat_each(flat, repeats, d);
 }
@@ -99,12 +101,13 @@ export function repeatInterleaveTensor(
   outputSize: number | null,
 ): Tensor {
   const op = "repeat_interleave";
-  const flat = dim === null ? self.reshape([-1]) : asVector(self);
+  const flat = dim === null ? self.reshape([-1]) : self;
   const d = dim === null ? 0 : wrapDim(dim, flat._shape.length);
+  if (flat._shape.length === 0) throw texts.dimOfScalar(op, dim ?? d);
   const n = flat._shape[d] as number;
   if (repeats._shape.length > 1) throw texts.repeatsRank(op);
   const each = repeats._numel === 1 ? repeats.reshape([1]).expand([n]) : repeats;
-  if (each._numel !== n) throw texts.repeatsSize(op, each._numel, d, n);
+  if (each._numel !== n) throw texts.repeatsSize(op, each._numel, dim ?? d, n);
   return O.index_select(flat, d, repeatedPositions(each, outputSize));
 }
 

@@ -124,10 +124,10 @@ export function outer(self: Tensor, vec2: Tensor, out?: Tensor): Tensor {
 
 export function inner(self: Tensor, other: Tensor, out?: Tensor): Tensor {
   if (out !== undefined) checkOutGradients("inner", out, [self, other]);
-  if (self.dtype !== other.dtype) throw texts.innerDtypes("inner");
   if (self.ndim === 0 || other.ndim === 0) return O.mul(self, other, out);
   const last = self._shape[self.ndim - 1];
   if (last !== other._shape[other.ndim - 1]) throw texts.innerShapes("inner", self._shape, other._shape);
+  if (self.dtype !== other.dtype) throw texts.innerDtypes("inner");
   const shape = [...self._shape.slice(0, -1), ...other._shape.slice(0, -1)];
   const rows = reshape(self, [numelOf(self._shape.slice(0, -1)), last as number]);
   const columns = reshape(other, [numelOf(other._shape.slice(0, -1)), last as number]);

@@ -60,9 +60,16 @@ export function addmv(
   requireVectorProduct(self._shape.length, self._numel, mat, vec, "addmv");
   requireVectorDtypes(self.dtype, mat, vec, "addmv");
   const shape = [mat._shape[0] as number];
+  if (mat._numel === 0 && !inplace && !sameSizes(self._shape, shape)) return onlyStart(self, beta, out);
   const c = target(shape, vec, out, inplace, "addmv");
   const start = inplace ? self : expand(self._shape.length === 1 ? self : expand(self, [1]), shape);
   return multiply(MV, c, mat, vec, mat._shape[1] as number, start, beta, alpha);
+}
+
+/** torch leaves a start that nothing is added to in its own shape. */
+function onlyStart(self: Tensor, beta: Scalar, out: Tensor | undefined): Tensor {
+  const c = target(self._shape, self, out, false, "addmv");
+  return isZero(beta) ? fill(c, 0) : copyInto(c, castTo(times(self, beta), c.dtype));
 }
 
 function scalarTarget(self: Tensor, out: Tensor | undefined, op: string): Tensor {
@@ -100,13 +107,18 @@ export function vdot(self: Tensor, other: Tensor, out: Tensor | undefined): Tens
   return vectorProduct(self, other, true, out, "vdot");
 }
 
-function requireAddr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): void {
+function requireAddrVectors(vec1: Tensor, vec2: Tensor): void {
   for (const [name, v] of Object.entries({ vec1, vec2 })) {
     if (v._shape.length === 1) continue;
     throw texts.addrNotAVector("addr", name, v._shape.length);
   }
-  const integral = [self, vec1, vec2].every((t) => t.dtype.category < 2);
+}
+
+function requireAddrFactors(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar): void {
+  const every = [self, vec1, vec2].map((t) => t.dtype);
+  const integral = every.every((d) => d.category < 2);
   for (const [name, x] of Object.entries({ beta, alpha })) {
+    if (scalarKind(x) === "bool" && !every.every((d) => d.category === 0)) throw texts.addrBoolArgument("addr", name);
     if (!integral || scalarKind(x) === "int" || scalarKind(x) === "bool") continue;
     throw texts.addrFloatArgument("addr", name);
   }
@@ -132,13 +144,14 @@ export function addr(
   out: Tensor | undefined,
   inplace: boolean,
 ): Tensor {
-  requireAddr(self, vec1, vec2, beta, alpha);
+  requireAddrVectors(vec1, vec2);
   if (inplace && self._shape.length !== 2) throw texts.addrInputRank("addr_", self._shape.length);
   const shape = [vec1._numel, vec2._numel];
   if (inplace && !sameSizes(self._shape, shape)) {
     const sizes = `input: ${listText(self._shape)}, v1: ${listText(vec1._shape)}, v2: ${listText(vec2._shape)}`;
     throw texts.addrSizes("addr_", sizes);
   }
+  requireAddrFactors(self, vec1, vec2, beta, alpha);
   const base = expand(self, shape);
   // In torch's order: a product of the vectors alone may overflow.
   const left = times(vec1, alpha);

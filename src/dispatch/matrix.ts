@@ -235,6 +235,13 @@ export function bmm(self: Tensor, mat2: Tensor, out: Tensor | undefined): Tensor
   return multiply(BMM, c, self, mat2, self._shape[2] as number, null, 0, 1);
 }
 
+/** A size that is asked for before ranks are looked at. */
+function sizeAt({ _shape, ndim }: Tensor, dim: number): number {
+  if (ndim === 0) throw texts.dimOfScalar(undefined, dim);
+  if (ndim <= dim) throw texts.dimOutOfRange(undefined, -ndim, ndim - 1, dim);
+  return _shape[dim] as number;
+}
+
 export function baddbmm(
   self: Tensor,
   batch1: Tensor,
@@ -244,8 +251,7 @@ export function baddbmm(
   out: Tensor | undefined,
   inplace: boolean,
 ): Tensor {
-  const sizes = [batch1._shape[0], batch1._shape[1], batch2._shape[2]] as number[];
-  if (batch2._shape.length < 3) throw texts.dimOutOfRange(undefined, -batch2.ndim, batch2.ndim - 1, 2);
+  const sizes = [sizeAt(batch1, 0), sizeAt(batch1, 1), sizeAt(batch2, 2)];
   const start = sameSizes(self._shape, sizes) ? self : expand(self, sizes);
   if (self.dtype !== batch1.dtype) {
     const names = [self, batch1, batch2].map((t) => t.dtype.cppName);
@@ -267,6 +273,8 @@ export function addbmm(
   out: Tensor | undefined,
   inplace: boolean,
 ): Tensor {
+  const shape = [sizeAt(batch1, 1), sizeAt(batch2, 2)];
+  let start = expand(self, shape);
   if (batch1._shape.length !== 3) throw texts.batch1Rank("addbmm");
   if (batch2._shape.length !== 3) throw texts.batch2Rank("addbmm");
   const [b, n, m] = batch1._shape as [number, number, number];
@@ -274,8 +282,6 @@ export function addbmm(
   if (m !== batch2._shape[1]) throw texts.addbmmSizes("addbmm", n, m, batch2._shape[1], batch2._shape[2]);
   requireSame("self", self, batch2, "addbmm");
   requireSame("mat1", batch1, batch2, "addbmm");
-  const shape = [n, batch2._shape[2] as number];
-  let start = expand(self, shape);
   if (inplace && !sameSizes(self._shape, shape)) {
     // torch resizes here, without a warning.
     start = expand(clone(self), shape);

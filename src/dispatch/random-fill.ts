@@ -15,6 +15,7 @@ import { defaultGenerator, type Generator } from "./generator.ts";
 import type { Kernel } from "./kernel.ts";
 import { requireNoInternalOverlap } from "./overlap.ts";
 import { refuse } from "./refusals.ts";
+import { expand } from "./views.ts";
 
 /** C++'s name of a dtype's type, as some messages give it. */
 const C_NAMES: Record<string, string> = {
@@ -94,8 +95,8 @@ export function normal(t: Tensor, mean: number, std: number, generator: Generato
   checkDeviation(std, op);
   const complex = t.dtype.category === 3;
   const d = toReal(t.dtype);
+  if (hasWork(t)) refuse(REFUSALS.normal_kernel_cpu, d, op);
   if (!writable(t, op)) return t;
-  refuse(REFUSALS.normal_kernel_cpu, d, op);
   const blocks = isContiguousGeometry(t._shape, t._strides) ? 1 : 0;
   return run(K.random_normal, op, t, generator, mean, complex ? std / Math.SQRT2 : std, blocks);
 }
@@ -103,16 +104,18 @@ export function normal(t: Tensor, mean: number, std: number, generator: Generato
 export function logNormal(t: Tensor, mean: number, std: number, generator: Generator | null): Tensor {
   const op = "log_normal_";
   if (!(std > 0)) throw texts.logNormalStd(op, shortNumber(std));
+  if (!writable(t, op)) return t;
   refuse(REFUSALS.log_normal_cpu, t.dtype, op);
-  return writable(t, op) ? run(K.random_log_normal, op, t, generator, mean, std) : t;
+  return run(K.random_log_normal, op, t, generator, mean, std);
 }
 
 export function exponential(t: Tensor, rate: number, generator: Generator | null): Tensor {
   const op = "exponential_";
-  if (t.dtype.category !== 2) throw texts.exponentialDtype(op, t.dtype.scalarType);
   if (!(rate > 0)) throw texts.exponentialRate(op, shortNumber(rate));
+  if (!writable(t, op)) return t;
+  if (t.dtype.category !== 2) throw texts.exponentialDtype(op, t.dtype.scalarType);
   refuse(REFUSALS.exponential_cpu, t.dtype, op);
-  return writable(t, op) ? run(K.random_exponential, op, t, generator, rate) : t;
+  return run(K.random_exponential, op, t, generator, rate);
 }
 
 export function cauchy(t: Tensor, median: number, sigma: number, generator: Generator | null): Tensor {
@@ -126,9 +129,9 @@ export function cauchy(t: Tensor, median: number, sigma: number, generator: Gene
 export function geometric(t: Tensor, p: number, generator: Generator | null): Tensor {
   const op = "geometric_";
   if (!(p > 0 && p < 1)) throw texts.geometricProbability(op, shortNumber(p));
-  const d = t.dtype;
-  refuse(REFUSALS.geometric_cpu, d, op);
-  return writable(t, op) ? run(K.random_geometric, op, t, generator, p) : t;
+  if (!writable(t, op)) return t;
+  refuse(REFUSALS.geometric_cpu, t.dtype, op);
+  return run(K.random_geometric, op, t, generator, p);
 }
 
 export function bernoulli(t: Tensor, p: number, generator: Generator | null): Tensor {
@@ -145,8 +148,9 @@ export function bernoulliEach(t: Tensor, p: Tensor, generator: Generator | null)
   if (!writable(t, op)) return t;
   refuse(REFUSALS.bernoulli_tensor_cpu_self_, t.dtype, op);
   refuse(REFUSALS.bernoulli_tensor_cpu_p_, p.dtype, op);
+  const each = expand(p, t._shape);
   begin(2, t, generator);
-  frame.broadcastOperand(1, p._address(), p.dtype.id, p._shape, p._strides, t._shape.length, 0);
+  frame.operand(1, each._address(), each.dtype.id, each._shape, each._strides, 0);
   const status = K.random_bernoulli_each.launch(t._storage.device);
   if (status === STATUS.invalid_distribution) throw texts.bernoulliProbabilities(op);
   if (status !== STATUS.ok) throw texts.nativeCallFailed(op, status);
@@ -228,6 +232,7 @@ function limitsOf(d: DType): readonly [bigint, bigint] {
 /** Integers in [from, to). */
 export function randomRange(t: Tensor, from: bigint, to: bigint, generator: Generator | null): Tensor {
   const op = "random_";
+  requireNoInternalOverlap(t, op);
   if (from >= to) throw texts.randomRange(op, from, to);
   let low = from;
   let high = to;

@@ -22,7 +22,6 @@ import { prepareOut } from "./out.ts";
 import { binary, RULES } from "./pointwise.ts";
 import * as fills from "./random-fill.ts";
 import { refuse } from "./refusals.ts";
-import { expand } from "./views.ts";
 
 type Out = Tensor | undefined;
 type Source = Generator | null;
@@ -70,8 +69,6 @@ export function bernoulliInto(self: Tensor, p: number, generator: Source): Tenso
 }
 
 export function bernoulliEach(self: Tensor, p: Tensor, generator: Source): Tensor {
-  // For what it refuses.
-  expand(p, self._shape);
   return fills.bernoulliEach(self, p, generator);
 }
 
@@ -197,11 +194,18 @@ export function randperm(
   return t;
 }
 
+/** How many whole numbers from 0 on a dtype tells apart, and torch's words for it; bfloat16 is not looked at. */
+const MOST_PLACES = new Map<DType, [most: number, text: string]>([
+  [float16, [2 ** 11 + 1, "2049"]],
+  [float32, [2 ** 24 + 1, "2^24+1"]],
+  [float64, [2 ** 53 + 1, "2^53+1"]],
+]);
+
 function checkPermutationFits(n: number, d: DType): void {
-  if (d.category === 2) {
-    const most = d === float64 ? 2 ** 53 + 1 : d === float32 ? 2 ** 24 + 1 : d === float16 ? 2 ** 11 + 1 : 2 ** 8 + 1;
-    if (n > most) throw texts.randpermTooLarge("randperm", most, d.scalarType);
-  } else checkFits(n, d);
+  // The largest place is one less than their number.
+  if (d.category !== 2) checkFits(Math.max(n - 1, 0), d);
+  const [most, text] = MOST_PLACES.get(d) ?? [n, ""];
+  if (n > most) throw texts.randpermTooLarge("randperm", text, d.scalarType);
 }
 
 const MUL = { name: "mul", kernel: K.binary_mul, rule: RULES.arith };

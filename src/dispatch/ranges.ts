@@ -96,6 +96,8 @@ export function arangeFrom(
 ): Tensor {
   const op = "arange";
   const bounds = [start, end, step];
+  const asked = dtype ?? out?.dtype;
+  if (asked?.category === 3) throw texts.notImplementedFor(op, "arange_cpu", asked.scalarType);
   for (const x of bounds) {
     if (x instanceof Complex) throw texts.doubleOverflow(op);
   }
@@ -103,7 +105,7 @@ export function arangeFrom(
   const d = out?.dtype ?? dtype ?? (integral ? int64 : getDefaultDtype());
   outDtype(dtype, out, d, op);
   const n = arangeLength(start, end, step, integral && d === int64);
-  if (d.category === 0 || d.category === 3) throw texts.notImplementedFor(op, "arange_cpu", d.scalarType);
+  if (d.category === 0) throw texts.notImplementedFor(op, "arange_cpu", d.scalarType);
   const t = target(op, [n], d, device, out);
   if (!hasWork(t)) return t;
   const dense = t._contiguous ? t : emptyOf([n], d);

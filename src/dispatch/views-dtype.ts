@@ -19,8 +19,11 @@ export function viewDtype(self: Tensor, dtype: DType): Tensor {
   const last = shape.length - 1;
   if (from !== to) {
     if (last < 0) throw texts.viewDtypeOfScalar(undefined, self.dtype.scalarType, dtype.scalarType);
-    if (strides[last] !== 1) throw texts.viewDtypeStride(undefined, words, strides[last]);
+    const requireDense = (): void => {
+      if (strides[last] !== 1) throw texts.viewDtypeStride(undefined, words, strides[last]);
+    };
     if (from > to) {
+      requireDense();
       const k = from / to;
       shape[last] = (shape[last] as number) * k;
       strides = strides.map((s, d) => (d === last ? 1 : s * k));
@@ -29,6 +32,7 @@ export function viewDtype(self: Tensor, dtype: DType): Tensor {
       const k = to / from;
       if ((shape[last] as number) % k !== 0) throw texts.viewDtypeSize(undefined, k, words, shape[last]);
       if (offset % k !== 0) throw texts.viewDtypeOffset(undefined, k, words, offset);
+      requireDense();
       strides.forEach((s, d) => {
         if (d !== last && s % k !== 0) throw texts.viewDtypeStrides(undefined, d, k, words, s);
       });

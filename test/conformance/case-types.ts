@@ -67,10 +67,11 @@ export interface ErrSpec {
 
 export type ErrPair = [type: string, message: string];
 
+/** Without a receiver it is a call of a function. */
 export type Step = [
   dest: number | null,
   method: string,
-  recv: number,
+  recv: number | null,
   args: Encoded[],
   kwargs?: Record<string, Encoded>,
 ];
@@ -103,6 +104,8 @@ export interface Case {
   steps?: Step[];
   vars?: TensorDesc[];
   bw?: number;
+  /** Tolerances times this: what a program computes from inexact numbers is less exact. */
+  loose?: number;
   grads?: Record<string, { $t: TensorDesc }>;
   bwerr?: ErrPair;
   pre?: string;

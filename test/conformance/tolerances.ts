@@ -76,8 +76,17 @@ function byDtype(code: Code, loose: boolean): Tolerance {
   return { exact: false, rtol, atol };
 }
 
+/** What a case asks for beside its operator's tolerance. */
+export function looser(t: Tolerance, { loose = 1 }: Case): Tolerance {
+  return loose === 1 ? t : { ...t, rtol: t.rtol * loose, atol: t.atol * loose };
+}
+
 /** Tolerance for a result of a case. */
 export function resultTolerance(c: Case, code: Code): Tolerance {
+  return looser(ownTolerance(c, code), c);
+}
+
+function ownTolerance(c: Case, code: Code): Tolerance {
   if (c.fam === "index" || c.fam === "rng" || c.op === "nn_init") return EXACT;
   const complexArithmetic = !isReal(code) && ["mul", "div", "add", "sub"].includes(c.op);
   if (c.fam === "promo") return PROMO_INEXACT.has(c.op) || complexArithmetic ? byDtype(code, false) : EXACT;

@@ -7,10 +7,13 @@ import { Adapter } from "../conformance/adapter.ts";
 import { type RandomCase, runRandom, showCase } from "./random-run.ts";
 
 const dir = join(import.meta.dir, "../fixtures/random");
-const cases = readFileSync(join(dir, "calls.jsonl"), "utf8")
-  .split("\n")
-  .filter((line) => line !== "")
-  .map((line) => JSON.parse(line) as RandomCase);
+const read = (file: string): RandomCase[] =>
+  readFileSync(join(dir, file), "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as RandomCase);
+/** Names of the second set begin with `more-`. */
+const cases = [...read("calls.jsonl"), ...read("calls-more.jsonl").map((c) => ({ ...c, id: `more-${c.id}` }))];
 const known = JSON.parse(readFileSync(join(dir, "known.json"), "utf8")) as Record<string, string>;
 const adapter = await Adapter.load();
 const groups = new Map<string, RandomCase[]>();
@@ -30,7 +33,7 @@ for (const [op, list] of groups) {
 }
 
 test("the list of known differences is short", () => {
-  expect(cases.length).toBeGreaterThan(3000);
+  expect(cases.length).toBeGreaterThan(6000);
   expect(Object.keys(known).length).toBeLessThan(cases.length / 100);
 });
 

@@ -4,7 +4,7 @@ import type { Code } from "../conformance/case-types.ts";
 import { contiguousStrides } from "../conformance/case-types.ts";
 import { type Elements, ITEM_SIZE, isComplexCode, readElements } from "../conformance/elements.ts";
 
-type Raw = number | boolean | string | [number | string, number | string];
+export type Raw = number | boolean | string | [number | string, number | string];
 type Value = Raw | null | Record<string, unknown> | Value[];
 
 interface Result {
@@ -20,7 +20,7 @@ interface Result {
 }
 
 export interface RandomCase {
-  id: number;
+  id: number | string;
   op: string;
   form: "f" | "m" | "i" | "o";
   T: [Code, number, number[], number[], number, boolean][];
@@ -64,7 +64,7 @@ function numbers(raw: readonly Raw[]): number[] {
 }
 
 /** Elements of a storage as bytes, converted by a typed array or, for bfloat16, by cutting float32 bits. */
-function bytesOf(code: Code, raw: readonly Raw[]): Uint8Array {
+export function bytesOf(code: Code, raw: readonly Raw[]): Uint8Array {
   const v = numbers(raw);
   const arrays: Partial<Record<Code, (x: number[]) => ArrayBufferView>> = {
     bool: (x) => Uint8Array.from(x),

@@ -114,8 +114,8 @@ export const texts = [
   },
   {
     name: "repeatsNotAVector",
-    error: "RuntimeError",
-    code: "runtime",
+    error: "NotImplementedError",
+    code: "not_implemented",
     text: "repeat_interleave only accept 1D vector as repeat",
   },
   {

@@ -77,6 +77,12 @@ export const texts = [
     text: "addr: Expected 1-D argument {argument}, but got {rank}-D",
   },
   {
+    name: "addrBoolArgument",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "Boolean {argument} only supported for Boolean results.",
+  },
+  {
     name: "addrFloatArgument",
     error: "RuntimeError",
     code: "runtime",

@@ -217,8 +217,8 @@ export const texts = [
   },
   {
     name: "viewAsComplexDtype",
-    error: "RuntimeError",
-    code: "runtime",
+    error: "NotImplementedError",
+    code: "not_implemented",
     text:
       "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar " +
       "type: {dtype}",

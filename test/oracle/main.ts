@@ -1,0 +1,131 @@
+// Compares random programs with a real PyTorch, makes those that differ smaller, and writes them as golden cases:
+//   bun run oracle [--count N] [--minutes N] [--seed N] [--op NAME,...] [--out FOLDER]
+//     [--agreeing]                  writes those that agree instead, as cases to keep
+//   bun run conformance FOLDER      replays what was written
+// Python is $ZENSOR_ORACLE_PYTHON, or python3; without torch there the program ends with status 2.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { Asked, findPython } from "../../bench/peer.ts";
+import { root } from "../../scripts/toolchain.mjs";
+import type { CaseSet } from "../conformance/case-set.ts";
+import { Runner } from "../conformance/runner.ts";
+import { Drawer, generatorOf, type Operator, operators } from "./draw.ts";
+import { type Answer, addCase, type Program, question, shown } from "./program.ts";
+import { smaller } from "./shrink.ts";
+
+const { values: flags } = parseArgs({
+  options: {
+    count: { type: "string", default: "2000" },
+    minutes: { type: "string", default: "60" },
+    seed: { type: "string", default: "1" },
+    op: { type: "string" },
+    agreeing: { type: "boolean", default: false },
+    out: { type: "string", default: join(root, "build", "oracle") },
+  },
+});
+
+function python(): string {
+  try {
+    const found = findPython("ZENSOR_ORACLE_PYTHON");
+    if (found !== null) return found;
+    console.error("no Python with torch: name one in ZENSOR_ORACLE_PYTHON");
+  } catch (e) {
+    console.error((e as Error).message);
+  }
+  process.exit(2);
+}
+
+const peer = new Asked(python(), join(root, "scripts", "oracle", "answer_programs.py"));
+const runner = await Runner.load();
+
+interface Difference {
+  /** None where both agree. */
+  reasons: string[];
+  answer: Answer;
+}
+
+/** What differs from torch's answer; odd where there is none. */
+async function difference(p: Program): Promise<Difference | "odd"> {
+  const answer = (await peer.ask(question(p))) as Answer;
+  if (answer.odd !== undefined) return "odd";
+  const set: CaseSet = { cases: [], blob: new Uint8Array(0) };
+  const c = addCase(set, "program", p, answer);
+  const { status, reasons } = runner.run(set, c);
+  return { reasons: status === "failed" ? reasons : [], answer };
+}
+
+/** What is wrong, without its numbers: two programs that fail for the same reason. */
+const kindOf = (reason: string): string =>
+  reason
+    .replace(/step \d+/, "step")
+    .replace(/var \d+/, "var")
+    .replace(/[-+]?\d+(\.\d+)?(e[-+]?\d+)?/g, "#");
+
+/** The smallest program found that still differs in the same way. */
+async function shrunk(p: Program, kind: string): Promise<Program> {
+  let best = p;
+  for (let again = true; again; ) {
+    again = false;
+    for (const candidate of smaller(best)) {
+      const d = await difference(candidate);
+      if (d === "odd" || d.reasons.length === 0 || kindOf(d.reasons[0] as string) !== kind) continue;
+      best = candidate;
+      again = true;
+      break;
+    }
+  }
+  return best;
+}
+
+function chosen(): Operator[] {
+  const all = operators(join(root, "generated", "ops.json"));
+  const wanted = flags.op?.split(",");
+  return wanted === undefined ? all : all.filter((op) => wanted.includes(op.key.split(".")[0] as string));
+}
+
+async function main(): Promise<number> {
+  const ops = chosen();
+  const found: CaseSet = { cases: [], blob: new Uint8Array(0) };
+  const counts = { programs: 0, calls: 0, odd: 0, different: 0 };
+  const kinds = new Map<string, number>();
+  const end = performance.now() + Number(flags.minutes) * 60_000;
+  console.log(`torch ${(await peer.hello).torch}, ${ops.length} operators`);
+  for (let n = 0; n < Number(flags.count) && performance.now() < end; n++) {
+    const seed = Number(flags.seed) * 1_000_003 + n;
+    const p = new Drawer(runner.adapter, ops, generatorOf(seed)).draw();
+    if (p.calls.length === 0) continue;
+    counts.programs++;
+    counts.calls += p.calls.length;
+    const d = await difference(p);
+    if (d === "odd") {
+      counts.odd++;
+      continue;
+    }
+    if (d.reasons.length === 0) {
+      if (flags.agreeing) addCase(found, `oracle/${seed}`, p, d.answer);
+      continue;
+    }
+    counts.different++;
+    const kind = kindOf(d.reasons[0] as string);
+    const times = (kinds.get(kind) ?? 0) + 1;
+    kinds.set(kind, times);
+    if (times > 1 || flags.agreeing) continue;
+    const small = await shrunk(p, kind);
+    const last = (await difference(small)) as Difference;
+    const name = (small.calls[small.calls.length - 1] as { name: string }).name;
+    addCase(found, `oracle/${name}/${seed}`, small, last.answer);
+    console.log(`${seed} ${shown(small)}\n    ${last.reasons.slice(0, 2).join("\n    ")}`);
+  }
+  console.log(`${JSON.stringify(counts)}, ${kinds.size} kinds of differences`);
+  if (found.cases.length > 0) {
+    mkdirSync(flags.out, { recursive: true });
+    writeFileSync(join(flags.out, "index.jsonl"), found.cases.map((c) => `${JSON.stringify(c)}\n`).join(""));
+    writeFileSync(join(flags.out, "blob.bin"), found.blob);
+    console.log(`${found.cases.length} cases in ${flags.out}`);
+  }
+  return counts.different > 0 ? 1 : 0;
+}
+
+process.exitCode = await main();
+await peer.close();

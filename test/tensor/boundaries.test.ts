@@ -1,0 +1,134 @@
+// Where one case ends and the next begins, with torch's answers: views of other item sizes, strides of new dimensions,
+// names of products, states of generators, numbers and arguments in error texts.
+import { expect, test } from "bun:test";
+import * as z from "../../src/index.ts";
+
+const { arange, float64, int16, int32, manualSeed, tensor, zeros } = z;
+
+test("views of another item size", () => {
+  const a = zeros([4]);
+  const text = "view Float as Double (different element sizes)";
+  const layout = (t: z.Tensor) => [[...t.shape], t.stride(), t.storageOffset()].map((x) => JSON.stringify(x)).join(" ");
+  expect(layout(a.view(int16))).toBe("[8] [1] 0");
+  expect(layout(a.view(float64))).toBe("[2] [1] 0");
+  expect(layout(a.at(z.slice(2, null)).view(float64))).toBe("[1] [1] 1");
+  expect(layout(zeros([3, 4]).at(z.slice(1, null)).view(float64))).toBe("[2,2] [2,1] 2");
+  expect(layout(zeros([3, 4]).narrow(1, 0, 2).view(float64))).toBe("[3,1] [2,1] 0");
+  expect(layout(tensor(1).view(int32))).toBe("[] [] 0");
+  const refused: [() => z.Tensor, string][] = [
+    [() => a.narrow(0, 0, 3).view(float64), `self.size(-1) must be divisible by 2 to ${text}, but got 3`],
+    [() => a.narrow(0, 1, 2).view(float64), `self.storage_offset() must be divisible by 2 to ${text}, but got 1`],
+    [() => tensor(1).view(float64), `self.dim() cannot be 0 to ${text}`],
+    [
+      () => a.at(z.slice(null, null, 2)).view(int16),
+      "self.stride(-1) must be 1 to view Float as Short (different element sizes), but got 2",
+    ],
+    [() => zeros([2, 3]).narrow(1, 0, 2).view(float64), `self.stride(0) must be divisible by 2 to ${text}, but got 3`],
+  ];
+  for (const [f, message] of refused) expect(f).toThrow(message);
+});
+
+test("strides of dimensions that expand adds", () => {
+  const x = arange(6).view([2, 3]);
+  const cases: [z.Tensor, number[], number[]][] = [
+    [x, [1, 2, 3], [6, 3, 1]],
+    [x, [1, 1, 2, 3], [6, 6, 3, 1]],
+    [x.t(), [1, 3, 2], [3, 1, 3]],
+    [x.narrow(1, 0, 1), [1, 2, 4], [6, 3, 0]],
+    [tensor(1), [1, 1], [0, 0]],
+    [tensor(1), [2, 1], [0, 0]],
+    [x.at(0), [1, 3], [3, 1]],
+    [x.at(0), [1, 1, 3], [3, 3, 1]],
+    [x.narrow(0, 0, 1).narrow(1, 0, 1), [1, 2, 2], [0, 0, 0]],
+    [x.at(z.slice(null, null, 2)), [4, 1, 3], [0, 6, 1]],
+    [x, [4, 1, 2, 3], [0, 6, 3, 1]],
+  ];
+  for (const [t, size, strides] of cases) expect([...(t.expand(size).stride() as number[])]).toEqual(strides);
+});
+
+test("products with a batch of one that needs a gradient", () => {
+  const name = (a: number[], b: number[], both: [boolean, boolean]): string | undefined =>
+    zeros(a, { requiresGrad: both[0] }).matmul(zeros(b, { requiresGrad: both[1] })).gradFn?.name;
+  expect(name([1, 2, 3], [4, 3, 2], [true, false])).toBe("CloneBackward0");
+  expect(name([1, 2, 3], [4, 3, 2], [false, true])).toBe("UnsafeViewBackward0");
+  expect(name([1, 2, 3], [4, 3, 2], [true, true])).toBe("CloneBackward0");
+  for (const [a, b] of [
+    [
+      [4, 2, 3],
+      [1, 3, 2],
+    ],
+    [
+      [1, 2, 3],
+      [3, 2],
+    ],
+    [
+      [1, 2, 3],
+      [1, 3, 2],
+    ],
+    [
+      [2, 2, 3],
+      [2, 3, 2],
+    ],
+    [
+      [1, 2, 3],
+      [2, 1, 3, 2],
+    ],
+    [[3, 2, 3], [3]],
+  ] as [number[], number[]][]) {
+    for (const both of [
+      [true, false],
+      [false, true],
+      [true, true],
+    ] as [boolean, boolean][]) {
+      expect(name(a, b, both)).toBe("UnsafeViewBackward0");
+    }
+  }
+});
+
+test("states of generators", () => {
+  const g = new z.Generator();
+  g.manualSeed(7);
+  const state = g.getState();
+  const first = z.rand([5], { generator: g });
+  g.setState(state);
+  expect(z.rand([5], { generator: g }).equal(first)).toBe(true);
+  expect(() => g.setState(state.at(z.slice(1, null)))).toThrow(
+    `Expected a CPUGeneratorImplState of size ${state.numel()} but found the input RNG state size to be ` +
+      String(state.numel() - 1),
+  );
+  g.setState(z.stack([state, state], 1).select(1, 1));
+  expect(z.rand([5], { generator: g }).equal(first)).toBe(true);
+  manualSeed(0);
+});
+
+test("six digits of a number in a message", () => {
+  const message = (p: number): string => {
+    try {
+      zeros([2]).geometric_(p);
+    } catch (e) {
+      return (e as Error).message.split("=")[1] as string;
+    }
+    return "none";
+  };
+  const cases: [number, string][] = [
+    [1.23456789, "1.23457"],
+    [123456, "123456"],
+    [1234567, "1.23457e+06"],
+    [1e6, "1e+06"],
+    [-0.0001, "-0.0001"],
+    [-0.00001, "-1e-05"],
+    [999999.5, "1e+06"],
+    [0, "0"],
+    [1, "1"],
+    [Number.POSITIVE_INFINITY, "inf"],
+    [Number.NaN, "nan"],
+  ];
+  for (const [p, text] of cases) expect(message(p)).toBe(text);
+});
+
+test("known and unknown options", () => {
+  const x = zeros([2, 2]) as unknown as Record<string, (...args: unknown[]) => unknown>;
+  expect(() => x.sum?.({ nothing: 1 })).toThrow("sum() got an unexpected keyword argument 'nothing'");
+  expect(() => x.sum?.({ dim: "a" })).toThrow("sum() received an invalid combination of arguments");
+  expect(() => x.sum?.(0, { keepdim: "a" })).toThrow("sum() received an invalid combination of arguments");
+});
