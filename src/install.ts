@@ -1,4 +1,7 @@
-/** The registration file: gives the low rooms what they need from the rooms above them. */
+/**
+ * The registration file: gives the low rooms what they need from the rooms above them. What a room does with its own
+ * classes is in the install.ts of that room; no other file changes what it imports (codegen/verify/registrations.ts).
+ */
 import { installMethods } from "../generated/methods.ts";
 import { _conj as conjView, _neg_view as negView } from "../generated/ops.ts";
 import { at, installIndexMethods, setAt } from "./api/indexing.ts";
@@ -8,8 +11,13 @@ import * as composites from "./autograd/composites.ts";
 import * as formulas from "./autograd/formulas.ts";
 import * as registry from "./autograd/registry.ts";
 import { installCudaCheck } from "./cuda/check.ts";
+import { IO_KINDS } from "./io/base/kinds.ts";
 import { torchClasses } from "./io/torch/torch-classes.ts";
+import { NN_KINDS } from "./nn/kinds.ts";
+import { registerKinds } from "./tensor/checks.ts";
+import { walker } from "./tensor/scope-state.ts";
 import { late, Tensor } from "./tensor/tensor.ts";
+import { TENSORDICT_KINDS } from "./tensordict/core/kinds.ts";
 import { torchBridge } from "./tensordict/disk/torch-objects.ts";
 
 type CompositeTypes = typeof composites;
@@ -28,3 +36,5 @@ installDataMethods(Tensor.prototype);
 installIndexMethods(Tensor.prototype);
 installCudaCheck();
 Object.assign(torchClasses, torchBridge);
+walker.isTensor = (value): value is Tensor => value instanceof Tensor;
+for (const kinds of [IO_KINDS, NN_KINDS, TENSORDICT_KINDS]) registerKinds(kinds);

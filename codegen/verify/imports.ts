@@ -4,6 +4,7 @@
 
 import { posix } from "node:path";
 import ts from "typescript";
+import { checkRegistrations } from "./registrations.ts";
 import { listFiles, readText, report, repositoryRoot, type Violation } from "./source-files.ts";
 
 /** Rooms from the lowest to the highest: a room may import from every line below its own. */
@@ -249,6 +250,10 @@ export function checkImports(files: ReadonlyMap<string, string>): Violation[] {
 if (import.meta.main) {
   const names = listFiles(repositoryRoot).filter((file) => READ.test(file));
   const files = new Map(names.map((file) => [file, readText(repositoryRoot, file)]));
-  const violations = checkImports(files);
-  process.exitCode = report("imports", violations, `${files.size} files, imports go down, and in no circle`);
+  const violations = [...checkImports(files), ...checkRegistrations(files)];
+  process.exitCode = report(
+    "imports",
+    violations,
+    `${files.size} files, imports go down, and in no circle; what is registered is in install.ts`,
+  );
 }

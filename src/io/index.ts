@@ -1,5 +1,5 @@
 // The io room: files of tensors.
-import "./install-checks.ts";
+import "./install.ts";
 
 export { FileNotFoundError, FormatError, OSError } from "./base/errors.ts";
 export type { NamedTensors } from "./base/named-tensors.ts";

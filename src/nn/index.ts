@@ -1,6 +1,6 @@
 /** Neural network modules. @torch torch.nn */
 
-import "./install-checks.ts";
+import "./install.ts";
 
 export { type AttentionOptions, MultiheadAttention } from "./attention.ts";
 export { ModuleDict, ModuleList, Sequential } from "./containers.ts";

@@ -1,6 +1,6 @@
 // Kinds of arguments that only this room has.
 import { Generator } from "../dispatch/generator.ts";
-import { registerKinds } from "../tensor/checks.ts";
+import type { RoomKinds } from "../tensor/checks.ts";
 import { Device } from "../tensor/device.ts";
 import { DType } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -9,11 +9,17 @@ const isText = (value: unknown) => typeof value === "string";
 const isFunction = (value: unknown) => typeof value === "function";
 const targets = [Tensor, DType, Device];
 
-registerKinds({
-  // Known by what every one has: the class itself takes arguments of this kind.
-  module: ["Module", (value) => isFunction(value) && "_registers" in (value as object)],
-  activation: ["str or a function", (value) => isText(value) || isFunction(value)],
-  generator: ["Generator", (value) => value instanceof Generator],
-  placement: ["a device, a dtype or a Tensor", (value) => isText(value) || targets.some((one) => value instanceof one)],
-  dtype: ["a dtype", (value) => isText(value) || value instanceof DType],
-});
+/** Kinds for `registerKinds`. */
+export const NN_KINDS: RoomKinds = {
+  table: {
+    // Known by what every one has: the class itself takes arguments of this kind.
+    module: ["Module", (value) => isFunction(value) && "_registers" in (value as object)],
+    activation: ["str or a function", (value) => isText(value) || isFunction(value)],
+    generator: ["Generator", (value) => value instanceof Generator],
+    placement: [
+      "a device, a dtype or a Tensor",
+      (value) => isText(value) || targets.some((one) => value instanceof one),
+    ],
+    dtype: ["a dtype", (value) => isText(value) || value instanceof DType],
+  },
+};

@@ -1,6 +1,5 @@
 // What the classes and functions of this room take, as data that src/tensor/checks.ts reads. `forward` is not among
 // them: it belongs to whoever writes the module.
-import "./kinds.ts";
 
 const PLACE = "device:any dtype:any";
 const LAYER =

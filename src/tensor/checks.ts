@@ -98,8 +98,15 @@ const kinds: Record<string, Kind> = {
 /** Kinds of arguments that may themselves be plain objects. */
 const objects = new Set(["any", "value", "dict"]);
 
-/** Adds the kinds of a room; values of those in `alsoObjects` may be plain objects, which then are no options. */
-export function registerKinds(table: Readonly<Record<string, Kind>>, alsoObjects: readonly string[] = []): void {
+/** The kinds of a room. */
+export interface RoomKinds {
+  table: Readonly<Record<string, Kind>>;
+  /** Values of these may be plain objects, which then are no options. */
+  alsoObjects?: readonly string[];
+}
+
+/** Adds the kinds of a room. */
+export function registerKinds({ table, alsoObjects = [] }: RoomKinds): void {
   for (const name of Object.keys(table)) {
     if (name in kinds) throw texts.argumentKindTwice(undefined, name);
   }

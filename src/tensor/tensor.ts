@@ -8,7 +8,7 @@ import * as texts from "../../generated/texts.ts";
 import { Complex, type Scalar } from "./complex.ts";
 import type { Device } from "./device.ts";
 import type { DType } from "./dtype.ts";
-import { scopeState, walker } from "./scope-state.ts";
+import { scopeState } from "./scope-state.ts";
 import { contiguousStrides, numelOf, Size } from "./size.ts";
 import { DISPOSED, type Storage, UntypedStorage } from "./storage.ts";
 
@@ -382,8 +382,6 @@ export class Tensor {
     this[Symbol.dispose]();
   }
 }
-
-walker.isTensor = (x): x is Tensor => x instanceof Tensor;
 
 /** What `Tensor.storage()` gives. */
 export interface TypedStorageLike {

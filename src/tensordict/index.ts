@@ -1,15 +1,13 @@
 // The TensorDict room: what other rooms and programs use of it.
 
 import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
-import "./install-checks.ts";
+import "./install.ts";
 import { checkedArguments } from "../tensor/checks.ts";
 import { TensorDictBase } from "./classes/base.ts";
 import { PersistentTensorDict } from "./classes/persistent.ts";
-import { toH5Async } from "./classes/persistent-later.ts";
 import { TensorDict } from "./classes/tensordict.ts";
 import { FUNCTIONS } from "./core/signatures.ts";
 import type { Td } from "./core/state.ts";
-import { loader } from "./core/state.ts";
 import type { CollectionOptions, Schema } from "./core/types.ts";
 import { type LoadOptions, loadTree, loadTreeAsync } from "./disk/memmap-load.ts";
 import { lazyStackTds, maybeDenseStackTds } from "./ops/stacking.ts";
@@ -116,11 +114,6 @@ export function makeTensordict(source: Record<string, unknown>, options: Collect
   checked("makeTensordict", [source, options]);
   return new TensorDict(source, options) as Td;
 }
-
-loader.load = loadTree;
-loader.fromH5 = (filename, options) => PersistentTensorDict.fromH5(filename, options);
-loader.toH5 = (td, filename, options) => PersistentTensorDict.fromDict(td, filename, options);
-loader.toH5Async = toH5Async;
 
 export {
   expandAsRight,

@@ -1,5 +1,5 @@
 // Kinds of arguments that only this room has.
-import { isDict, registerKinds } from "../../tensor/checks.ts";
+import { isDict, type RoomKinds } from "../../tensor/checks.ts";
 
 function haveMethods(value: unknown, names: readonly string[]): boolean {
   const has = (one: unknown, name: string) => typeof (one as Record<string, unknown> | null)?.[name] === "function";
@@ -8,8 +8,9 @@ function haveMethods(value: unknown, names: readonly string[]): boolean {
 
 const isNamed = (value: unknown) => isDict(value) || value instanceof Map;
 
-registerKinds(
-  {
+/** Kinds for `registerKinds`. */
+export const IO_KINDS: RoomKinds = {
+  table: {
     h5wasm: ["the module h5wasm", (value) => typeof value === "object" && "File" in (value as object)],
     named: ["dict of Tensors", isNamed],
     namedOrList: ["dict or list of Tensors", (value) => isNamed(value) || Array.isArray(value)],
@@ -19,5 +20,5 @@ registerKinds(
       (value) => haveMethods(value, ["stateDict", "loadStateDict"]),
     ],
   },
-  ["h5wasm", "named", "namedOrList", "saved", "restored"],
-);
+  alsoObjects: ["h5wasm", "named", "namedOrList", "saved", "restored"],
+};

@@ -1,5 +1,4 @@
 // What the classes and functions of this room take, as data that src/tensor/checks.ts reads.
-import "./kinds.ts";
 
 /** Options of what goes on in the background. */
 export const BACKGROUND = "signal:any onProgress:fn";

@@ -174,8 +174,6 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
   }
 }
 
-make.lazy = (members, stackDim, stackDimName) => new LazyStackedTensorDict(members, { stackDim, stackDimName });
-
 declare module "../core/types.ts" {
   interface Classes<S> {
     lazy: LazyStackedTensorDict<S>;

@@ -4,7 +4,7 @@ import { checkedArguments, checkOptions } from "../../tensor/checks.ts";
 import { RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { CONSTRUCTOR } from "../core/signatures.ts";
-import { make, type NewState, stateOf, toDeviceOrNull, toSize, type ValueTd } from "../core/state.ts";
+import { type NewState, stateOf, toDeviceOrNull, toSize, type ValueTd } from "../core/state.ts";
 import { flatNumbers, tensor } from "../core/tensor-ops.ts";
 import type { CollectionOptions, Entry } from "../core/types.ts";
 import { nestedValues } from "../core/values.ts";
@@ -194,15 +194,18 @@ export class NonTensorStack<V = unknown> extends Values {
   }
 }
 
-make.nonTensor = (value, state, className) => {
+/** A wrapped value of a state. */
+export function valueOf(value: unknown, state: NewState, className?: string): NonTensorData {
   const made = className === "MetaData" ? new MetaData(value) : new NonTensorData(value);
   return made._like(new Map(), state);
-};
-make.nonTensorStack = (values, state, stackDim) => {
+}
+
+/** Wrapped values of a state, one for each element. */
+export function stackOf(values: readonly unknown[], state: NewState, stackDim = 0): NonTensorStack {
   const stack = new NonTensorStack(values, state);
-  stack._stackDim = stackDim ?? 0;
+  stack._stackDim = stackDim;
   return stack;
-};
+}
 
 declare module "../core/types.ts" {
   interface Classes<S> {

@@ -159,8 +159,10 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   }
 }
 
-// Entries that operations made are right already: the constructor's checks would only cost time.
-make.tensordict = (entries, state) => new DenseTensorDict(RAW, entries as never, state as never);
+/** A TensorDict of entries that operations made. They are right already: the constructor's checks would cost time. */
+export function denseOf(entries: Map<string, Entry>, state: NewState): DenseTensorDict {
+  return new DenseTensorDict(RAW, entries as never, state as never);
+}
 
 /** How TensorDicts are made. */
 export interface TensorDictConstructor {

@@ -1,6 +1,6 @@
 // Kinds of arguments that only this room has.
 import * as texts from "../../../generated/texts.ts";
-import { isDict, isNumber, registerKinds } from "../../tensor/checks.ts";
+import { isDict, isNumber, type RoomKinds } from "../../tensor/checks.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { isSource } from "./convert.ts";
@@ -9,8 +9,9 @@ import { isTensorCollection } from "./state.ts";
 
 const isTds = (value: unknown) => Array.isArray(value) && value.every(isTensorCollection);
 
-registerKinds(
-  {
+/** Kinds for `registerKinds`. */
+export const TENSORDICT_KINDS: RoomKinds = {
+  table: {
     td: ["TensorDict", isTensorCollection],
     tds: ["list of TensorDicts", isTds],
     tensorOrTd: ["Tensor or TensorDict", (value) => value instanceof Tensor || isTensorCollection(value)],
@@ -27,8 +28,8 @@ registerKinds(
       for (const key of value) keyPath(key);
     },
   },
-  ["source", "operand", "moduleLike", "key"],
-);
+  alsoObjects: ["source", "operand", "moduleLike", "key"],
+};
 
 function isModule(value: unknown): boolean {
   if (typeof value !== "object" && typeof value !== "function") return false;

@@ -1,7 +1,6 @@
 // What the methods and functions of this room take, as data: `name:kind` for each argument (`?` when it may be missing,
 // `...` when it takes the rest), and after `|` the names of the options. src/tensor/checks.ts reads it.
 import { BACKGROUND, LAYOUT, REMOTE, WRITE } from "../../io/base/signatures.ts";
-import "./kinds.ts";
 
 const KEYS_UPDATE = "nonBlocking:bool keysToUpdate:keys";
 const LISTING = "includeNested:bool leavesOnly:bool sort:bool";

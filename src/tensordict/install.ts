@@ -1,14 +1,18 @@
-// Puts the checks of arguments before the methods of all collections.
+// Tells the files below the classes how to make and load collections, and puts the checks of arguments before methods.
 
 import { installChecks } from "../tensor/checks.ts";
 import { TensorDictBase } from "./classes/base.ts";
 import { DiskMethods } from "./classes/disk-methods.ts";
 import { LazyStackedTensorDict } from "./classes/lazy.ts";
 import { BINARY, COMPARE, MathMethods, REDUCE, SIMPLE } from "./classes/math-methods.ts";
+import { stackOf, valueOf } from "./classes/non-tensor.ts";
 import { PersistentTensorDict } from "./classes/persistent.ts";
-import { TensorDict } from "./classes/tensordict.ts";
+import { toH5Async } from "./classes/persistent-later.ts";
+import { denseOf, TensorDict } from "./classes/tensordict.ts";
 import { FORMS, LAZY_METHODS, METHODS, STATICS } from "./core/signatures.ts";
+import { loader, make } from "./core/state.ts";
 import { guarded } from "./core/too-deep.ts";
+import { loadTree } from "./disk/memmap-load.ts";
 
 const forms = (names: readonly string[], form: string) => Object.fromEntries(names.map((name) => [name, form]));
 const ALL = {
@@ -25,3 +29,12 @@ for (const target of [TensorDictBase, MathMethods, DiskMethods, PersistentTensor
 }
 installChecks(LazyStackedTensorDict.prototype, LAZY_METHODS, guarded);
 installChecks(TensorDict, STATICS, guarded);
+
+make.tensordict = denseOf;
+make.lazy = (members, stackDim, stackDimName) => new LazyStackedTensorDict(members, { stackDim, stackDimName });
+make.nonTensor = valueOf;
+make.nonTensorStack = stackOf;
+loader.load = loadTree;
+loader.fromH5 = (filename, options) => PersistentTensorDict.fromH5(filename, options);
+loader.toH5 = (td, filename, options) => PersistentTensorDict.fromDict(td, filename, options);
+loader.toH5Async = toH5Async;
