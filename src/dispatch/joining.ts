@@ -64,7 +64,7 @@ export function cat(tensors: readonly Tensor[], dim: number, out?: Tensor): Tens
   });
   const first = tensors.findIndex((t) => !isSkipped(t));
   const dtype = sameDtype(tensors) ?? resultType(tensors);
-  if (first < 0) return nothing(tensors, dim, dtype, out);
+  if (first < 0) return nothing(tensors, dtype, out);
   const model = tensors[first] as Tensor;
   const d = wrapDim(dim, model._shape.length);
   checkParts(tensors, first, d);
@@ -84,8 +84,8 @@ function sameDtype(tensors: readonly Tensor[]): DType | null {
   return d;
 }
 
-function nothing(tensors: readonly Tensor[], dim: number, dtype: DType, out?: Tensor): Tensor {
-  wrapDim(dim, 1);
+/** Vectors without elements have no dimension to look at: any will do. */
+function nothing(tensors: readonly Tensor[], dtype: DType, out?: Tensor): Tensor {
   if (out === undefined) return empty([0], dtype, (tensors[0] as Tensor)._storage.device);
   outFor(out, [0], dtype, tensors, false);
   return out;

@@ -132,3 +132,85 @@ test("known and unknown options", () => {
   expect(() => x.sum?.({ dim: "a" })).toThrow("sum() received an invalid combination of arguments");
   expect(() => x.sum?.(0, { keepdim: "a" })).toThrow("sum() received an invalid combination of arguments");
 });
+
+test("what an operator is told to expect", () => {
+  const x = zeros([2, 2]) as unknown as Record<string, (...args: unknown[]) => unknown>;
+  expect(() => x.add?.(1, 2, 3, 4)).toThrow("add() takes a trailing options object, not int");
+  expect(() => x.sum?.(0, { keepdim: "a" })).toThrow(
+    "sum() received an invalid combination of arguments - got (Tensor, int, keepdim=str), but expected one of:\n" +
+      " * (Tensor self, DType? dtype = null, Tensor out = None)\n" +
+      " * (Tensor self, Dims? dim = null, Bool keepdim = false, DType? dtype = null, Tensor out = None)",
+  );
+  expect(() => x.clamp?.("a", "b")).toThrow(
+    "clamp() received an invalid combination of arguments - got (Tensor, str, str), but expected one of:\n" +
+      " * (Tensor self, Tensor? min = null, Tensor? max = null, Tensor out = None)\n" +
+      " * (Tensor self, Scalar? min = null, Scalar? max = null, Tensor out = None)",
+  );
+});
+
+test("values that do not fit an index", () => {
+  const x = zeros([4]);
+  const at = tensor([0, 1, 2]).long();
+  expect(() => x.indexPut_([at], zeros([2]))).toThrow(
+    "shape mismatch: value tensor of shape [2] cannot be broadcast to indexing result of shape [3]",
+  );
+  expect(() => x.indexPut_([at], zeros([1, 3]))).toThrow(
+    "shape mismatch: value tensor of shape [1, 3] cannot be broadcast to indexing result of shape [3]",
+  );
+  expect(x.indexPut_([at], zeros([1]).add(2)).tolist()).toEqual([2, 2, 2, 0]);
+});
+
+test("joining what is skipped", () => {
+  const none = zeros([0]);
+  for (const dim of [0, 1, 5, -1, -2]) expect([...z.cat([none, none], dim).shape]).toEqual([0]);
+  expect([...z.cat([none, zeros([2, 3])], 1).shape]).toEqual([2, 3]);
+  expect(() => z.cat([none, zeros([2, 3])], 2)).toThrow("Dimension out of range");
+});
+
+test("random numbers over recorded ones have zeros for gradients", () => {
+  const fills: [string, ...unknown[]][] = [
+    ["cauchy_"],
+    ["exponential_"],
+    ["geometric_", 0.5],
+    ["logNormal_"],
+    ["normal_"],
+    ["uniform_"],
+    ["random_"],
+    ["bernoulli_", 0.5],
+    ["zero_"],
+    ["fill_", 3],
+  ];
+  for (const [name, ...args] of fills) {
+    const x = tensor([1, 2], { requiresGrad: true });
+    const y = x.clone() as unknown as Record<string, (...a: unknown[]) => z.Tensor>;
+    (y[name] as (...a: unknown[]) => z.Tensor)(...args)
+      .sum()
+      .backward();
+    expect(`${name} ${x.grad}`).toBe(`${name} tensor([0., 0.])`);
+  }
+});
+
+test("lerp into another dtype, and its layout", () => {
+  for (const weight of [0.5, tensor(0.5)]) {
+    const into = (dtype: z.DType): z.Tensor =>
+      z.lerp(zeros([3]), z.ones([3]), weight as number, { out: zeros([3], { dtype }) });
+    expect(String(into(float64))).toBe("tensor([0.5000, 0.5000, 0.5000], dtype=torch.float64)");
+    expect(String(into(z.float16))).toBe("tensor([0.5000, 0.5000, 0.5000], dtype=torch.float16)");
+    expect(() => into(int32)).toThrow("result type Float can't be cast to the desired output type Int");
+  }
+  const open = zeros([3, 1]).asStrided([3, 1], [1, 7]);
+  const results = [open.lerp(zeros([3, 1]), 0.5), open.add(1), open.pow(2), open.clamp(0, 1)];
+  expect(results.map((t) => t.stride())).toEqual([
+    [1, 1],
+    [1, 3],
+    [1, 1],
+    [1, 1],
+  ] as never);
+});
+
+test("a value without bytes, of another dtype", () => {
+  const x = zeros([3], { device: "meta" });
+  const mask = zeros([3], { dtype: z.bool, device: "meta" });
+  const r = x.maskedFill(mask, zeros([], { dtype: float64, device: "meta" }));
+  expect([r.dtype.name, r.isMeta, ...r.shape]).toEqual(["float32", true, 3]);
+});
