@@ -37,14 +37,14 @@ function attach(t: Tensor, node: Node, index: number): void {
 }
 
 /** Makes `result` the output of `node`. An operator with a gradient has no integer results. */
-export function record<R>(result: R, node: Node, skip?: readonly number[]): R {
+export function record<R extends Tensor | readonly Tensor[]>(result: R, node: Node, skip?: readonly number[]): R {
   if (result instanceof Tensor) {
     if (result.dtype.category < 2 && !node.anyResult) {
       throw texts.noAutogradForDtype(undefined, result.dtype.scalarType);
     }
     attach(result, node, 0);
   } else {
-    (result as unknown as Tensor[]).forEach((t, i) => {
+    result.forEach((t, i) => {
       if (skip?.includes(i)) node.outputs[i] = metaOf(t);
       else attach(t, node, i);
     });
@@ -53,12 +53,12 @@ export function record<R>(result: R, node: Node, skip?: readonly number[]): R {
 }
 
 /** As `record`, for views: they also remember when their node was made. */
-export function recordView<R>(result: R, node: Node): R {
+export function recordView<R extends Tensor | readonly Tensor[]>(result: R, node: Node): R {
   if (result instanceof Tensor) {
     attach(result, node, 0);
     result._viewVersion = result._version.value;
   } else {
-    (result as unknown as Tensor[]).forEach((t, i) => {
+    result.forEach((t, i) => {
       attach(t, node, i);
       t._viewVersion = t._version.value;
     });

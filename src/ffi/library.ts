@@ -81,5 +81,5 @@ export function textAt(address: number): string {
 
 /** The address of a typed array's first byte. The array must stay reachable during the call. */
 export function addressOf(view: NodeJS.TypedArray): number {
-  return view.byteLength === 0 ? 0 : (ptr(view) as unknown as number);
+  return view.byteLength === 0 ? 0 : (ptr(view) as number);
 }
