@@ -214,3 +214,31 @@ test("a value without bytes, of another dtype", () => {
   const r = x.maskedFill(mask, zeros([], { dtype: float64, device: "meta" }));
   expect([r.dtype.name, r.isMeta, ...r.shape]).toEqual(["float32", true, 3]);
 });
+
+test("pairs that are complex numbers", () => {
+  const of = (size: number[], strides: number[], offset = 0): z.Tensor =>
+    z.viewAsComplex(zeros([40]).asStrided(size, strides, offset));
+  expect(of([3, 2], [4, 1]).stride()).toEqual([2] as never);
+  expect(of([1, 2], [3, 1]).stride()).toEqual([1] as never);
+  expect(of([3, 4, 2], [2, 6, 1]).stride()).toEqual([1, 3] as never);
+  expect(() => of([3, 2], [3, 1])).toThrow("Tensor must have a stride divisible by 2 for all but last dimension");
+  expect(() => of([3, 2], [2, 1], 1)).toThrow("Tensor must have a storage_offset divisible by 2");
+  expect(() => of([3, 2], [2, 2])).toThrow("Tensor must have a last dimension with stride 1");
+});
+
+test("bounds of uniform numbers", () => {
+  const { float16, float32, bfloat16 } = z;
+  const cases: [z.DType, number, string | null][] = [
+    [bfloat16, 3.38e38, null],
+    [bfloat16, 3.395e38, "c10::BFloat16"],
+    [float32, 3.4e38, null],
+    [float32, 3.41e38, "float"],
+    [float16, 65504, null],
+    [float16, 65505, "c10::Half"],
+  ];
+  for (const [dtype, high, name] of cases) {
+    const draw = () => zeros([2], { dtype }).uniform_(0, high);
+    if (name === null) expect([...draw().shape]).toEqual([2]);
+    else expect(draw).toThrow(`to is out of bounds for ${name}`);
+  }
+});
