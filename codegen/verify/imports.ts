@@ -76,6 +76,7 @@ export function roomOf(file: string): string | undefined {
   if (file === "generated/texts.ts") return "tensor";
   if (file.startsWith("generated/")) return "generated";
   if (/^src\/(index|install)\.ts$/.test(file)) return posix.basename(file, ".ts");
+  if (file === "src/class-names.ts") return "install";
   const [, room] = /^src\/([^/]+)\//.exec(file) ?? [];
   if (room === undefined || !LEVELS.some((level) => level.includes(room))) return undefined;
   return /^src\/autograd\/(formulas|composites|api)[^/]*(\/|$)/.test(file) ? "formulas" : room;
@@ -175,6 +176,8 @@ function checkEdge(file: string, edge: Edge, files: ReadonlyMap<string, string>)
   if (!LIBRARY.test(file)) return undefined;
   if (!/^\.{1,2}\//.test(specifier)) {
     if (RUNTIME.test(specifier)) return undefined;
+    // The platforms' packages hold our own native library.
+    if (file === "src/ffi/library.ts" && /^zensor-/.test(specifier)) return undefined;
     if (file.startsWith("src/cli/") && COMMAND_LINE_PACKAGES.has(specifier)) return undefined;
     return `"${specifier}" is not part of Bun; the library has no dependencies`;
   }

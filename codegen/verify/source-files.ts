@@ -14,7 +14,7 @@ export interface Violation {
 
 /** Folders that tools make; .gitignore names the same ones. */
 const MADE = new Set(["node_modules", ".git", ".zig-cache", "zig-out", ".cache", "coverage"]);
-const MADE_PATHS = new Set(["build", "docs/api"]);
+const MADE_PATHS = new Set(["build", "dist", "docs/api"]);
 
 /** Every file below a folder, as paths with slashes relative to the repository, sorted. */
 export function listFiles(root: string, below = ""): string[] {

@@ -1,6 +1,6 @@
 /** Binds what a user wrote to an overload's arguments: positional, then a trailing options object. */
 import * as texts from "../../generated/texts.ts";
-import { isScalar, type Scalar } from "../tensor/complex.ts";
+import { Int, isScalar, type Scalar } from "../tensor/complex.ts";
 import { Device, namesDevice, toDevice } from "../tensor/device.ts";
 import { DType, toDType } from "../tensor/dtype.ts";
 import { Storage, UntypedStorage } from "../tensor/storage.ts";
@@ -50,9 +50,7 @@ function toInt(x: unknown): unknown {
   if (typeof x === "number") return Number.isInteger(x) ? x : MISMATCH;
   if (typeof x === "bigint") return Number(x);
   if (isZeroDim(x)) return Number(x.item());
-  if (typeof x === "object" && x !== null && "value" in x && x.constructor.name === "Int") {
-    return Number((x as { value: number }).value);
-  }
+  if (x instanceof Int) return Number(x.value);
   return MISMATCH;
 }
 

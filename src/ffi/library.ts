@@ -2,32 +2,92 @@
 
 import { CString, dlopen, ptr, suffix } from "bun:ffi";
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { ABI_HASH } from "../../generated/abi.ts";
 import { SYMBOLS } from "../../generated/symbols.ts";
 import { checkWhole } from "./library-file.ts";
 
-function candidates(): string[] {
-  const root = join(dirname(import.meta.path), "..", "..");
-  const name = process.platform === "win32" ? "zensor.dll" : `libzensor.${suffix}`;
-  const forced = process.env.ZENSOR_LIBRARY;
-  if (forced) return [forced];
-  return [join(root, "build", "lib", name), join(root, "build", "bin", name), join(root, "lib", name)];
+const NAME = process.platform === "win32" ? "zensor.dll" : `libzensor.${suffix}`;
+
+/** The package that holds this platform's library, as users install it beside this one. */
+const PACKAGE = `zensor-${process.platform}-${process.arch}${process.platform === "linux" ? "-gnu or -musl" : ""}`;
+
+/**
+ * Where the platform's package has the library, null without one. Each is named in full within its own `try`: so
+ * bundlers take those along that are installed for their target, as a file beside the bundle or within the executable.
+ */
+function packaged(): string | null {
+  if (process.platform === "linux" && process.arch === "x64") {
+    try {
+      return require("zensor-linux-x64-gnu").default;
+    } catch {}
+    try {
+      return require("zensor-linux-x64-musl").default;
+    } catch {}
+  } else if (process.platform === "linux" && process.arch === "arm64") {
+    try {
+      return require("zensor-linux-arm64-gnu").default;
+    } catch {}
+    try {
+      return require("zensor-linux-arm64-musl").default;
+    } catch {}
+  } else if (process.platform === "darwin" && process.arch === "arm64") {
+    try {
+      return require("zensor-darwin-arm64").default;
+    } catch {}
+  } else if (process.platform === "darwin" && process.arch === "x64") {
+    try {
+      return require("zensor-darwin-x64").default;
+    } catch {}
+  } else if (process.platform === "win32" && process.arch === "x64") {
+    try {
+      return require("zensor-win32-x64").default;
+    } catch {}
+  }
+  return null;
+}
+
+/** Folders where a library may lie: a clone's build, beside a bundle of this code, beside the executable. */
+function folders(): string[] {
+  const here = dirname(import.meta.path);
+  const build = join(here, "..", "..", "build");
+  const own = isAbsolute(here) ? [here, join(build, "lib"), join(build, "bin")] : [];
+  return [...new Set([...own, dirname(Bun.main), dirname(process.execPath)])];
+}
+
+function within(places: readonly string[], name: string): string | null {
+  return places.map((folder) => join(folder, name)).find((file) => existsSync(file)) ?? null;
+}
+
+/** A bundler gives the name of the file that it put beside the bundle, which may be imported by a program elsewhere. */
+function placed(file: string | null): string | null {
+  if (file === null || isAbsolute(file)) return file;
+  const bundle = /[( ](?:file:\/\/)?([^( ][^(\n]*?):\d+:\d+\)?$/m.exec(new Error().stack ?? "")?.[1];
+  return within(bundle === undefined ? folders() : [dirname(bundle), ...folders()], file);
 }
 
 function findLibrary(): string {
-  const places = candidates();
-  for (const place of places) if (existsSync(place)) return place;
+  // What somebody asked for is taken, or refused when it is loaded; nothing else stands in for it.
+  const forced = process.env.ZENSOR_LIBRARY;
+  if (forced) {
+    if (existsSync(forced)) return forced;
+    throw new Error(`zensor: ZENSOR_LIBRARY names ${forced}, which does not exist`);
+  }
+  const found = within(folders(), NAME) ?? placed(packaged());
+  if (found !== null) return found;
   throw new Error(
-    `zensor: the native library was not found at ${places.join(" or ")}. ` +
-      "Build it with `bun run build`, or name it in ZENSOR_LIBRARY.",
+    `zensor: the native library was not found: no ${NAME} in ${folders().join(", ")}, ` +
+      `and no package ${PACKAGE} is installed. Add that package in the version of zensor (\`bun add\` does so unless ` +
+      "optional packages are left out), or name a library in ZENSOR_LIBRARY; in a clone, `bun run build` makes it.",
   );
 }
+
+const REMEDY = "Rebuild it with `bun run build`, or install zensor and its platform package in one version.";
 
 function otherVersion(file: string, hash: string): Error {
   return new Error(
     `zensor: ${file} was built for another version of this package ` +
-      `(its ABI is ${hash}, this code needs ${ABI_HASH}). Rebuild it with \`bun run build\`.`,
+      `(its ABI is ${hash}, this code needs ${ABI_HASH}). ${REMEDY}`,
   );
 }
 
@@ -43,17 +103,15 @@ function hashOf(file: string): string | undefined {
 }
 
 function load(file: string) {
-  checkWhole(file);
+  // What lies within a compiled executable cannot be opened, and is as whole as that is.
+  if (!/^(\/\$bunfs\/|[A-Z]:[\\/]~BUN)/.test(file)) checkWhole(file);
   try {
     return dlopen(file, SYMBOLS);
   } catch (error) {
     const hash = hashOf(file);
     if (hash !== undefined && hash !== ABI_HASH) throw otherVersion(file, hash);
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(
-      `zensor: ${file} cannot be loaded, or is no library of this package (${reason}). ` +
-        "Rebuild it with `bun run build`.",
-    );
+    throw new Error(`zensor: ${file} cannot be loaded, or is no library of this package (${reason}). ${REMEDY}`);
   }
 }
 

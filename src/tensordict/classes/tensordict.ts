@@ -31,7 +31,7 @@ import type { PersistentTensorDict } from "./persistent.ts";
 // Tells the constructor that its arguments are checked entries and a state.
 const RAW = Symbol("raw entries");
 
-/** @internal The class behind `TensorDict`. */
+/** The class behind `TensorDict`. */
 class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   /** @internal */ _map: Map<string, Entry>;
 

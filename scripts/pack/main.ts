@@ -1,0 +1,151 @@
+// Writes the npm packages into dist/: `zensor`, and one package a platform that holds the native library alone.
+//   bun run pack [--host]     --host: only this machine's platform
+// All libraries are compiled here; the same sources give the same bytes.
+import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { libraryFile, root, ToolError, toolEnv } from "../toolchain.mjs";
+import { crossBuild, hostPlatform, objections, PLATFORMS, type Platform } from "./platforms.ts";
+import { writeTypes } from "./types.ts";
+
+const stage = join(root, "build", "pack", "stage");
+
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const { version, license, description, engines, peerDependencies, peerDependenciesMeta } = manifest;
+
+function run(words: string[], cwd = root): void {
+  const { success, stdout, stderr } = Bun.spawnSync(words, { cwd, env: toolEnv() });
+  if (!success) throw new Error(`${words.join(" ")}\n${stdout}${stderr}`);
+}
+
+function writeJson(file: string, value: object): void {
+  writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** A source and all that it imports as one file. Platform packages are found when the program runs. */
+function bundle(source: string, folder: string, name: string, form: string[]): void {
+  const options = ["--external", "h5wasm", "--external", "zensor-*", ...form];
+  run([process.execPath, "build", source, ...options, `--outdir=${folder}`, `--entry-naming=${name}`]);
+}
+
+/** With compiled code beside it, which loads in a third of the time; a source's path there would be this machine's. */
+const COMPILED = [
+  "--target=bun",
+  "--format=cjs",
+  "--bytecode",
+  "--sourcemap=linked",
+  "--define",
+  "import.meta.path=module.filename",
+];
+
+/**
+ * As bundlers read it: plain CommonJS, where they see which packages are asked for. Those made for bun say that they
+ * are bundles, and are taken as they are. Where this one will lie is not known here.
+ */
+const READABLE = [
+  "--target=node",
+  "--format=cjs",
+  "--external",
+  "bun",
+  "--external",
+  "bun:*",
+  "--define",
+  'import.meta.path=""',
+];
+
+/** What programs import: the compiled file where they run, the one that bundlers can read where they are bundled. */
+const ENTRY = `// A bundler sees the last line only: compiled files are closed to it, so their name is not plain to see.
+let compiled;
+try {
+  compiled = module.require(\`./zensor.\${typeof Bun === "object" ? "compiled" : "none"}.js\`);
+} catch (error) {
+  if (error?.code !== "MODULE_NOT_FOUND" && typeof module.require === "function") throw error;
+}
+module.exports = compiled ?? require("./zensor.plain.js");
+`;
+
+async function stageMain(): Promise<string> {
+  const folder = join(stage, "zensor");
+  const lib = join(folder, "lib");
+  mkdirSync(lib, { recursive: true });
+  bundle("src/index.ts", lib, "zensor.compiled.js", COMPILED);
+  bundle("src/index.ts", lib, "zensor.plain.js", READABLE);
+  bundle("src/cli/main.ts", lib, "cli.js", COMPILED);
+  writeFileSync(join(lib, "zensor.js"), ENTRY);
+  await writeTypes(join(lib, "zensor.d.ts"));
+  for (const name of ["README.md", "LICENSE", "CHANGELOG.md"]) cpSync(join(root, name), join(folder, name));
+  writeJson(join(folder, "package.json"), {
+    name: "zensor",
+    version,
+    description,
+    license,
+    type: "commonjs",
+    exports: {
+      ".": { types: "./lib/zensor.d.ts", default: "./lib/zensor.js" },
+      "./package.json": "./package.json",
+    },
+    types: "./lib/zensor.d.ts",
+    bin: { zensor: "./lib/cli.js" },
+    files: ["lib", "CHANGELOG.md"],
+    engines,
+    optionalDependencies: Object.fromEntries(PLATFORMS.map((p) => [p.name, version])),
+    peerDependencies,
+    peerDependenciesMeta,
+  });
+  return folder;
+}
+
+/** The library, and a module that says where it is: a bundler copies or embeds the file that it names. */
+const INDEX = (file: string) => `import file from "./${file}" with { type: "file" };
+export default file;
+`;
+
+function stagePlatform(platform: Platform, library: string): string {
+  const folder = join(stage, platform.name);
+  mkdirSync(folder, { recursive: true });
+  cpSync(library, join(folder, platform.file));
+  cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
+  writeFileSync(join(folder, "index.js"), INDEX(platform.file));
+  writeFileSync(join(folder, "index.d.ts"), "declare const file: string;\nexport default file;\n");
+  writeJson(join(folder, "package.json"), {
+    name: platform.name,
+    version,
+    description: `The native library of zensor for ${platform.text}.`,
+    license,
+    type: "module",
+    exports: { ".": { types: "./index.d.ts", default: "./index.js" }, "./package.json": "./package.json" },
+    files: [platform.file, "index.js", "index.d.ts"],
+    os: [platform.os],
+    cpu: [platform.cpu],
+    ...(platform.libc === undefined ? {} : { libc: [platform.libc] }),
+  });
+  return folder;
+}
+
+/** Writes the packages into a folder, which is emptied first; gives the folders that they were packed from. */
+export async function packAll(dist: string, host: boolean): Promise<string[]> {
+  rmSync(stage, { recursive: true, force: true });
+  rmSync(dist, { recursive: true, force: true });
+  mkdirSync(dist, { recursive: true });
+  const folders = [await stageMain()];
+  for (const platform of PLATFORMS) {
+    if (host && platform !== hostPlatform()) continue;
+    const library = host ? libraryFile() : crossBuild(platform);
+    const wrong = objections(platform, library);
+    if (wrong !== "") throw new ToolError(`${library} ${wrong}: run the build first`);
+    folders.push(stagePlatform(platform, library));
+  }
+  for (const folder of folders) {
+    run([process.execPath, "pm", "pack", "--destination", dist, "--ignore-scripts", "--quiet"], folder);
+  }
+  return folders;
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { host: { type: "boolean", default: false } } });
+  const dist = join(root, "dist");
+  await packAll(dist, values.host);
+  for (const file of new Bun.Glob("*.tgz").scanSync(dist)) {
+    console.log(`dist/${file}  ${(statSync(join(dist, file)).size / 1e6).toFixed(2)} MB`);
+  }
+}

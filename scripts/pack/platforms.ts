@@ -1,0 +1,105 @@
+// The platforms that zensor is built for, from any of them.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { SYMBOLS } from "../../generated/symbols.ts";
+import { findZig, root, ToolError, toolEnv } from "../toolchain.mjs";
+
+export interface Platform {
+  /** The package, and how its fields say what it is for. */
+  name: string;
+  text: string;
+  os: "linux" | "darwin" | "win32";
+  cpu: "x64" | "arm64";
+  libc?: "glibc" | "musl";
+  /** The library's file, zig's name of the target, and where its build leaves the file. */
+  file: string;
+  triple: string;
+  built: string;
+}
+
+const LINUX = { os: "linux", file: "libzensor.so", built: "lib/libzensor.so" } as const;
+const MACOS = { os: "darwin", file: "libzensor.dylib", built: "lib/libzensor.dylib" } as const;
+const GNU = { ...LINUX, libc: "glibc" } as const;
+const MUSL = { ...LINUX, libc: "musl" } as const;
+
+export const PLATFORMS: readonly Platform[] = [
+  { name: "zensor-linux-x64-gnu", text: "Linux on x86-64", cpu: "x64", triple: "x86_64-linux-gnu", ...GNU },
+  { name: "zensor-linux-x64-musl", text: "Linux on x86-64 (musl)", cpu: "x64", triple: "x86_64-linux-musl", ...MUSL },
+  { name: "zensor-linux-arm64-gnu", text: "Linux on ARM64", cpu: "arm64", triple: "aarch64-linux-gnu", ...GNU },
+  {
+    name: "zensor-linux-arm64-musl",
+    text: "Linux on ARM64 (musl)",
+    cpu: "arm64",
+    triple: "aarch64-linux-musl",
+    ...MUSL,
+  },
+  { name: "zensor-darwin-arm64", text: "macOS on Apple silicon", cpu: "arm64", triple: "aarch64-macos", ...MACOS },
+  { name: "zensor-darwin-x64", text: "macOS on x86-64", cpu: "x64", triple: "x86_64-macos", ...MACOS },
+  {
+    name: "zensor-win32-x64",
+    text: "Windows on x86-64",
+    os: "win32",
+    cpu: "x64",
+    triple: "x86_64-windows-gnu",
+    file: "zensor.dll",
+    built: "bin/zensor.dll",
+  },
+];
+
+/** What the first bytes of a library say: which kind of file, and for which processor. */
+function kindOf(b: Buffer): string {
+  if (b.readUInt32BE(0) === 0x7f454c46) return `elf ${b.readUInt16LE(18)}`;
+  if (b.readUInt32LE(0) === 0xfeedfacf) return `mach-o ${b.readUInt32LE(4)}`;
+  const at = b.readUInt32LE(60);
+  return b.toString("latin1", 0, 2) === "MZ" && at + 6 <= b.length ? `pe ${b.readUInt16LE(at + 4)}` : "unknown";
+}
+
+const KINDS: Record<string, string> = {
+  "linux x64": "elf 62",
+  "linux arm64": "elf 183",
+  "darwin x64": `mach-o ${0x01000007}`,
+  "darwin arm64": `mach-o ${0x0100000c}`,
+  "win32 x64": `pe ${0x8664}`,
+};
+
+/** What is wrong with a built library, empty when nothing is. */
+export function objections(platform: Platform, file: string): string {
+  if (!existsSync(file)) return `made no ${platform.file}`;
+  const bytes = readFileSync(file);
+  if (kindOf(bytes) !== KINDS[`${platform.os} ${platform.cpu}`]) return `is a file of another kind: ${kindOf(bytes)}`;
+  if (bytes.includes(root)) return `holds the path ${root}`;
+  const missing = Object.keys(SYMBOLS).filter((name) => !bytes.includes(`${name}\0`));
+  return missing.length === 0 ? "" : `does not export ${missing.slice(0, 3).join(", ")}`;
+}
+
+/** True where programs are linked with musl: the loader of the other C library is not there. */
+function isMusl(): boolean {
+  const arch = process.arch === "x64" ? "x86_64" : "aarch64";
+  return existsSync(`/lib/ld-musl-${arch}.so.1`) && !existsSync("/lib64/ld-linux-x86-64.so.2");
+}
+
+export function hostPlatform(): Platform {
+  const libc = process.platform !== "linux" ? undefined : isMusl() ? "musl" : "glibc";
+  const found = PLATFORMS.find((p) => p.os === process.platform && p.cpu === process.arch && p.libc === libc);
+  if (found === undefined) throw new ToolError(`there is no package for ${process.platform} on ${process.arch}`);
+  return found;
+}
+
+/** Compiles the library for a platform; gives the file. */
+export function crossBuild(platform: Platform): string {
+  const zig = findZig();
+  if (zig === undefined) throw new ToolError("zig is not installed");
+  const prefix = join(root, "build", "cross", platform.triple);
+  const options = ["--prefix", prefix, "--cache-dir", join(root, ".zig-cache"), "-Doptimize=ReleaseFast"];
+  const { status, stderr } = spawnSync(zig, ["build", `-Dtarget=${platform.triple}`, ...options], {
+    cwd: join(root, "zig"),
+    env: toolEnv(),
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new ToolError(`the library for ${platform.triple} does not build:\n${stderr}`);
+  const file = join(prefix, platform.built);
+  const wrong = objections(platform, file);
+  if (wrong !== "") throw new ToolError(`the library for ${platform.triple} ${wrong}`);
+  return file;
+}
