@@ -2711,7 +2711,7 @@ export class _to_copy_Backward extends Node {
     if (!grad) return this.nothing();
     const self = this.self;
     return [
-      this.needs(0) ? grad.to(self.dtype) : null,
+      this.needs(0) ? grad.to(self.device, self.dtype) : null,
     ];
   }
 }

@@ -4047,14 +4047,14 @@ export function zero_(self: Tensor): Tensor {
   return self;
 }
 
-const O__to_copy: $A.Operator = { name: "_to_copy", publicName: "_toCopy", overload: "", kind: "op", run: _to_copy, args: ["self","dtype","memoryFormat"], devices: null, madeOn: null };
-export function _to_copy(self: Tensor, dtype: DType, memoryFormat: MemoryFormat | null): Tensor {
-  if ($A.attention.bits !== 0) { const r = $A.attend(O__to_copy, [self, dtype, memoryFormat]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self)))) return $storage_ops.toCopy(self, dtype, memoryFormat);
+const O__to_copy: $A.Operator = { name: "_to_copy", publicName: "_toCopy", overload: "", kind: "op", run: _to_copy, args: ["self","dtype","memoryFormat","device"], devices: null, madeOn: null };
+export function _to_copy(self: Tensor, dtype: DType, memoryFormat: MemoryFormat | null, device: Device | null): Tensor {
+  if ($A.attention.bits !== 0) { const r = $A.attend(O__to_copy, [self, dtype, memoryFormat, device]); if (r !== $A.PROCEED) return r as Tensor; }
+  if (!(gradMode.enabled && (requiresGrad(self)))) return $storage_ops.toCopy(self, dtype, memoryFormat, device);
   const node = new $N._to_copy_Backward();
   $T.connect(node, [self]);
   node.self = $S.geometry(self);
-  const r = $storage_ops.toCopy(self, dtype, memoryFormat);
+  const r = $storage_ops.toCopy(self, dtype, memoryFormat, device);
   return $T.record(r, node);
 }
 

@@ -459,6 +459,11 @@ export function typedArrayNeedsDetach(op: string | undefined): RuntimeError {
   return new RuntimeError(`Can't call typedArray() on Tensor that requires grad. Use tensor.detach().typedArray() instead.`, { op, code: "runtime" });
 }
 
+/** can't convert {device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first. */
+export function typedArrayNotOnCpu(op: string | undefined, device: Part): TypeError {
+  return new TypeError(`can't convert ${part(device)} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.`, { op, code: "type" });
+}
+
 /** typedArray(): the tensor must be contiguous; call contiguous() */
 export function typedArrayNotContiguous(op: string | undefined): RuntimeError {
   return new RuntimeError(`typedArray(): the tensor must be contiguous; call contiguous()`, { op, code: "runtime" });

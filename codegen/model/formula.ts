@@ -19,7 +19,7 @@ export interface Formula {
 const project = new Project({ useInMemoryFileSystem: true });
 let counter = 0;
 
-const GEOMETRY = new Set(["shape", "strides", "offset", "dtype", "ndim"]);
+const GEOMETRY = new Set(["shape", "strides", "offset", "dtype", "ndim", "device"]);
 const GLOBALS = new Set(["Math", "undefined", "Infinity", "NaN", "Number", "Array"]);
 
 /** Parses the formulas of an op; unknown names are errors. */

@@ -304,7 +304,7 @@ export function setAt(t: Tensor, index: unknown, value: unknown): Tensor {
 
 function valueOf(value: unknown, t: Tensor): Tensor | Scalar {
   if (value instanceof Tensor || isScalar(value)) return value;
-  if (Array.isArray(value)) return valuesFromList(value, t.dtype);
+  if (Array.isArray(value)) return copy.onDevice(valuesFromList(value, t.dtype), t._storage.device);
   throw texts.cannotAssign("setAt", indexTypeName(value), t.dtype.scalarType);
 }
 
@@ -331,7 +331,7 @@ function putValues(
       );
     }
   }
-  const holder = empty([], view.dtype);
+  const holder = empty([], view.dtype, view._storage.device);
   copy.fill(holder, value);
   O.index_put_(view, indices, holder, false);
 }

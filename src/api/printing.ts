@@ -1,7 +1,7 @@
 /** The text of tensors, as torch prints it. */
 
 import * as texts from "../../generated/texts.ts";
-import { clone } from "../dispatch/copy.ts";
+import { clone, onCpu } from "../dispatch/copy.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { bool, type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
@@ -184,7 +184,8 @@ class Writer {
   private readonly shape: readonly number[];
   private readonly strides: readonly number[];
 
-  constructor(t: Tensor) {
+  constructor(given: Tensor) {
+    const t = onCpu(given);
     this.summarize = t._numel > current.threshold;
     this.reader = new Reader(t, !this.summarize);
     this.shape = this.reader.t._shape;

@@ -2,11 +2,11 @@
 
 import * as texts from "../../generated/texts.ts";
 import { empty } from "../dispatch/allocate.ts";
-import { cast, clone } from "../dispatch/copy.ts";
+import { cast, clone, onDevice } from "../dispatch/copy.ts";
 import { dataDtype, factoryDevice } from "../dispatch/factories.ts";
 import { promoteTypes } from "../dispatch/promotion.ts";
 import { Complex, isScalar, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
-import { type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
+import { CPU, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { type DType, type DTypeLike, dtypeByName, getDefaultDtype, toDType } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
 import { Storage } from "../tensor/storage.ts";
@@ -90,7 +90,7 @@ function plainRow(data: readonly TensorData[]): Tensor | null {
   }
   if (row !== rows) return null;
   const d = getDefaultDtype();
-  const t = empty([n], d);
+  const t = empty([n], d, CPU);
   writeNumbers(t._storage.ptr, d.id, n, stage);
   return t;
 }
@@ -108,17 +108,19 @@ function build(op: string, data: unknown, wanted: Wanted): Tensor {
   if (ArrayBuffer.isView(data)) return finish(fromView(op, data, wanted), wanted.requiresGrad);
   const shape = shapeOf(data);
   const dtype = wanted.dtype ?? inferDtype(data, 0) ?? getDefaultDtype();
-  const t = empty(shape, dtype, factoryDevice(wanted.device, op));
+  const device = factoryDevice(wanted.device, op);
   const leaves: unknown[] = [];
   gather(data, shape, 0, dtype, leaves);
-  if (t._storage.device.computes) storeLeaves(t._storage.ptr, dtype, leaves);
-  return finish(t, wanted.requiresGrad);
+  if (!device.computes) return finish(empty(shape, dtype, device), wanted.requiresGrad);
+  const t = empty(shape, dtype, CPU);
+  storeLeaves(t._storage.ptr, dtype, leaves);
+  return finish(onDevice(t, device), wanted.requiresGrad);
 }
 
 function copyOf(t: Tensor, dtype: DType, wanted: Device | null): Tensor {
   const device = factoryDevice(wanted ?? t.device, "tensor");
   if (!device.computes) return empty(t._shape, dtype, device);
-  return dtype === t.dtype ? clone(t) : cast(t, dtype);
+  return onDevice(dtype === t.dtype ? clone(t) : cast(t, dtype), device);
 }
 
 /** Sizes read along the first elements. */
@@ -284,9 +286,9 @@ function fromView(op: string, array: ArrayBufferView, wanted: Wanted): Tensor {
   const dtype = wanted.dtype ?? own;
   const device = factoryDevice(wanted.device, op);
   if (!device.computes) return empty([view.length], dtype, device);
-  const t = empty([view.length], own);
+  const t = empty([view.length], own, CPU);
   writeBytes(t._storage.ptr, view);
-  return dtype === own ? t : cast(t, dtype);
+  return onDevice(dtype === own ? t : cast(t, dtype), device);
 }
 
 /**

@@ -1,8 +1,9 @@
 /** Elements as JavaScript values: one, nested arrays of all, typed arrays over the same memory. */
 import * as texts from "../../generated/texts.ts";
-import { clone } from "../dispatch/copy.ts";
+import { clone, onCpu } from "../dispatch/copy.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { Complex } from "../tensor/complex.ts";
+import { CPU } from "../tensor/device.ts";
 import { type DType, float32, float64, int64, uint64 } from "../tensor/dtype.ts";
 import { CONJ, NEG, type NestedList, type Tensor } from "../tensor/tensor.ts";
 import { checkFile, listFor, peek, readNumbers, readWord, readWords, requireFile } from "../tensor/values.ts";
@@ -40,7 +41,11 @@ function complexValue(re: number, im: number, bits: number): Complex {
 /** The one element. @torch Tensor.item */
 export function item(t: Tensor): Value {
   if (t._numel !== 1) throw texts.notAScalar("item", t._numel);
-  if (!t._storage.device.computes) throw texts.itemOnMeta("item");
+  const { device } = t._storage;
+  if (device !== CPU) {
+    if (!device.computes) throw texts.itemOnMeta("item");
+    return item(onCpu(t));
+  }
   const value = valueAt(t._address(), t.dtype, t._bits, "item");
   const { kind } = t._storage;
   if (kind === "mapped" || kind === "borrowed") checkFile("item");
@@ -50,7 +55,7 @@ export function item(t: Tensor): Value {
 /** The one element as a bigint, exactly. Floats are cut towards zero. */
 export function bigint(t: Tensor): bigint {
   if (isWide(t.dtype) && t._numel === 1 && t._storage.device.computes) {
-    return readWord(t._address(), t.dtype.isSigned);
+    return readWord(onCpu(t)._address(), t.dtype.isSigned);
   }
   const x = item(t);
   if (x instanceof Complex) throw texts.complexIsNoBigint("bigint");
@@ -59,8 +64,9 @@ export function bigint(t: Tensor): bigint {
   return BigInt(n);
 }
 
-/** Row-major, without bits. */
-export function plain(t: Tensor): Tensor {
+/** Row-major, without bits, on the CPU. */
+export function plain(given: Tensor): Tensor {
+  const t = onCpu(given);
   return t._contiguous && t._bits === 0 ? t : clone(t, contiguousFormat);
 }
 
@@ -159,6 +165,7 @@ export function typedArray(t: Tensor): NodeJS.TypedArray {
   const op = "typedArray";
   if (t.requiresGrad) throw texts.typedArrayNeedsDetach(op);
   if (!t._storage.device.computes) throw texts.copyFromMeta(op);
+  if (t._storage.device !== CPU) throw texts.typedArrayNotOnCpu(op, String(t._storage.device));
   if (!t._contiguous) throw texts.typedArrayNotContiguous(op);
   if (t._bits !== 0) throw texts.typedArrayHasBits(op);
   const [Maker, parts] = ARRAYS[t.dtype.name] as readonly [ArrayMaker, number];

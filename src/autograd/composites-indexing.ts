@@ -3,6 +3,7 @@
 import * as O from "../../generated/ops.ts";
 import * as texts from "../../generated/texts.ts";
 import { broadcastShapes, empty } from "../dispatch/allocate.ts";
+import { onDevice } from "../dispatch/copy.ts";
 import { indexVector } from "../dispatch/indexing-lists.ts";
 import { int64, uint8 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
@@ -139,5 +140,5 @@ function repeatedPositions(repeats: Tensor, outputSize: number | null): Tensor {
     list.fill(i, at, at + c);
     at += c;
   });
-  return indexVector(list);
+  return onDevice(indexVector(list), repeats.device);
 }

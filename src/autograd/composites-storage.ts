@@ -28,7 +28,7 @@ export function isContiguous(self: Tensor, format: MemoryFormat | null): boolean
 function convert(self: Tensor, dtype: DType, copy: boolean, format: MemoryFormat | null): Tensor {
   const keeps = format === null || format === preserveFormat || suggestedFormat(self) === format;
   if (dtype === self.dtype && !copy && keeps) return self;
-  return O._to_copy(self, dtype, format);
+  return O._to_copy(self, dtype, format, null);
 }
 
 export function toDtype(
@@ -50,12 +50,9 @@ export function toDevice(
   copy: boolean,
   format: MemoryFormat | null,
 ): Tensor {
-  const target = device?.type ?? self.device.type;
-  if (target !== self.device.type) {
-    if (target !== "meta") throw texts.copyFromMeta(undefined);
-    return onMeta(self, dtype ?? self.dtype);
-  }
-  return convert(self, dtype ?? self.dtype, copy, format);
+  const d = dtype ?? self.dtype;
+  if (device === null || device === self.device) return convert(self, d, copy, format);
+  return device.computes ? O._to_copy(self, d, format, device) : onMeta(self, d);
 }
 
 function onMeta(self: Tensor, dtype: DType): Tensor {
@@ -74,7 +71,7 @@ export function toOther(
 }
 
 export function typeAs(self: Tensor, other: Tensor): Tensor {
-  return convert(self, other.dtype, false, null);
+  return toDevice(self, other.device, other.dtype, false, false, null);
 }
 
 export function typeOf(self: Tensor, dtype: DType): Tensor {

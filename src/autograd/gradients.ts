@@ -5,6 +5,7 @@ import * as copy from "../dispatch/copy.ts";
 import { gradMode } from "../dispatch/mode.ts";
 import { mayOverlap } from "../dispatch/overlap.ts";
 import * as views from "../dispatch/views.ts";
+import type { Device } from "../tensor/device.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { makeStrided, type Tensor } from "../tensor/tensor.ts";
 import type { OutputMeta } from "./node.ts";
@@ -99,7 +100,7 @@ export function asStridedBackward(grad: Tensor, base: Region, view: Region): Ten
   const strides = view.strides.filter((_, d) => kept[d]);
   let flat = grad.newZeros([size]);
   const places = (s: readonly number[], k: readonly number[], at: number): Tensor =>
-    views.asStrided(counting(size), s, k, at).reshape([-1]);
+    views.asStrided(counting(size, grad.device), s, k, at).reshape([-1]);
   if (mayOverlap({ _shape: shape, _strides: strides })) {
     flat.scatterAdd_(0, places(shape, strides, viewAt), summed.reshape([-1]));
   } else flat.asStrided(shape, strides, viewAt).copy_(summed);
@@ -110,6 +111,6 @@ export function asStridedBackward(grad: Tensor, base: Region, view: Region): Ten
   return flat.asStrided(base.shape, base.strides, baseAt);
 }
 
-function counting(n: number): Tensor {
-  return copy.indexTensor(Array.from({ length: n }, (_, i) => BigInt(i)));
+function counting(n: number, device: Device): Tensor {
+  return copy.onDevice(copy.indexTensor(Array.from({ length: n }, (_, i) => BigInt(i))), device);
 }

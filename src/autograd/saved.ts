@@ -2,6 +2,7 @@
 
 import * as texts from "../../generated/texts.ts";
 import { isScalar, type Scalar } from "../tensor/complex.ts";
+import { CPU, type Device } from "../tensor/device.ts";
 import { type DType, getDefaultDtype, legacyName } from "../tensor/dtype.ts";
 import { numelOf } from "../tensor/size.ts";
 import type { Storage } from "../tensor/storage.ts";
@@ -103,12 +104,16 @@ export interface Geometry {
   readonly offset: number;
   readonly dtype: DType;
   readonly ndim: number;
+  readonly device: Device;
 }
 
 export function geometry(x: Tensor | Scalar | null | readonly Tensor[]): Geometry {
   // Of a list: the shapes of its members.
   // biome-ignore lint/suspicious/noExplicitAny: shapes of a list stand where sizes do
   if (Array.isArray(x)) return { ...geometry(x[0] ?? null), shape: x.map((t) => t._shape) as any };
-  if (!(x instanceof Tensor)) return { shape: [], strides: [], offset: 0, dtype: getDefaultDtype(), ndim: 0 };
-  return { shape: x._shape, strides: x._strides, offset: x._offset, dtype: x.dtype, ndim: x._shape.length };
+  if (!(x instanceof Tensor)) {
+    return { shape: [], strides: [], offset: 0, dtype: getDefaultDtype(), ndim: 0, device: CPU };
+  }
+  const { _shape: shape, _strides: strides, _offset: offset, dtype, device } = x;
+  return { shape, strides, offset, dtype, ndim: shape.length, device };
 }

@@ -22,14 +22,14 @@ function storageFor(numel: number, dtype: DType, device: Device): Storage {
 }
 
 /** An uninitialised row-major tensor. */
-export function empty(shape: readonly number[], dtype: DType, device = CPU): Tensor {
+export function empty(shape: readonly number[], dtype: DType, device: Device): Tensor {
   const numel = numelOf(shape);
   const strides = contiguousStrides(shape);
   return new Tensor(storageFor(numel, dtype, device), 0, shape, strides, dtype, numel, true, new VersionCounter());
 }
 
 /** An uninitialised tensor with the shape and the dense strides of another. */
-export function emptyWith(shape: readonly number[], strides: readonly number[], dtype: DType, device = CPU): Tensor {
+export function emptyWith(shape: readonly number[], strides: readonly number[], dtype: DType, device: Device): Tensor {
   const numel = numelOf(shape);
   return makeStrided(storageFor(numel, dtype, device), 0, shape, strides, dtype);
 }

@@ -1,7 +1,7 @@
 /** What the kinds of devices do for tensors: bytes for results, kernels, copies from and to others. */
 import * as texts from "../../generated/texts.ts";
-import { frameAddress } from "../ffi/frame.ts";
-import { type Device, META } from "../tensor/device.ts";
+import { type FrameValue, frameAddress } from "../ffi/frame.ts";
+import type { Device } from "../tensor/device.ts";
 import { Storage } from "../tensor/storage.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -17,16 +17,22 @@ export interface Launchable {
 export interface Backend {
   /** Fresh bytes, not cleared. */
   allocate(nbytes: number, device: Device): Storage;
-  /** Runs a kernel on the frame that was written; gives its status. */
-  launch(kernel: Launchable, device: Device): number;
-  /** dst[...] = src where the two are on different devices. The CPU leaves that to the source's backend. */
-  copy(dst: Tensor, src: Tensor, op: string): void;
+  /**
+   * Runs a kernel, now or later, with operands and attributes that are its own. Gives the status as far as it is
+   * known; what a kernel answers beside its results (a count, a wrong index) goes into the frame's detail.
+   */
+  launch(kernel: Launchable, call: FrameValue, device: Device): number;
+  /**
+   * The bytes of a tensor on another device: both have one dtype and shape, are row-major and have no flag bits.
+   * The CPU leaves it to the source's backend.
+   */
+  copy(dst: Tensor, src: Tensor): void;
 }
 
 const cpu: Backend = {
   allocate: (nbytes) => Storage.allocate(nbytes),
   launch: (kernel) => kernel.call(frameAddress()),
-  copy: (dst, src, op) => backendOf(src._storage.device).copy(dst, src, op),
+  copy: (dst, src) => backendOf(src._storage.device).copy(dst, src),
 };
 
 /** Shapes without bytes: whoever has work for a kernel looked at `hasWork` before. */
@@ -35,8 +41,8 @@ const meta: Backend = {
   launch(kernel) {
     throw texts.launchedOnMeta(undefined, kernel.path);
   },
-  copy(dst, _src, op) {
-    if (dst._storage.device !== META) throw texts.copyFromMeta(op);
+  copy() {
+    throw texts.copyFromMeta(undefined);
   },
 };
 

@@ -6,10 +6,11 @@ import * as frame from "../ffi/frame.ts";
 import { addressOf, copyBytes } from "../ffi/memory.ts";
 import type { Scalar } from "../tensor/complex.ts";
 import { Complex, scalarKind, scalarValue } from "../tensor/complex.ts";
+import { CPU, type Device } from "../tensor/device.ts";
 import { type DType, int64 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { broadcastShapes, empty, emptyCopy, emptyWith } from "./allocate.ts";
+import { broadcastShapes, empty, emptyCopy, emptyWith, preservedStrides } from "./allocate.ts";
 import { backendOf, hasWork } from "./backend.ts";
 import { channelsLast, channelsLast3d, contiguousFormat, type MemoryFormat, preserveFormat } from "./memory-format.ts";
 import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
@@ -23,15 +24,38 @@ function conversionType(from: DType, to: DType): DType {
 /** dst[...] = src, broadcasting; no autograd, no version bump. */
 export function copyInto(dst: Tensor, src: Tensor, op = "copy_"): Tensor {
   const { device } = dst._storage;
-  if (device !== src._storage.device) {
-    backendOf(device).copy(dst, src, op);
-    return dst;
-  }
+  if (device !== src._storage.device) return acrossDevices(dst, src, op);
   if (!device.computes || sameElements(dst, src)) return dst;
   requireNoInternalOverlap(dst, op);
   requireNoPartialOverlap(dst, src, op);
   transfer(dst, src);
   return dst;
+}
+
+/** Dtypes, layouts and broadcasts are one device's own work; between two of them only row-major bytes are copied. */
+function acrossDevices(dst: Tensor, src: Tensor, op: string): Tensor {
+  const [from, to] = [src._storage.device, dst._storage.device];
+  if (!to.computes) return dst;
+  if (!from.computes) throw texts.copyFromMeta(op);
+  requireNoInternalOverlap(dst, op);
+  if (dst._numel === 0) return dst;
+  const dense = denseAs(src, dst.dtype);
+  const direct = dst._contiguous && dst._bits === 0 && sameSizes(dst._shape, dense._shape);
+  const landed = direct ? dst : empty(dense._shape, dst.dtype, to);
+  backendOf(to).copy(landed, dense);
+  if (!direct) transfer(dst, landed);
+  return dst;
+}
+
+/** The same elements on a device that has bytes. */
+export function onDevice(t: Tensor, device: Device): Tensor {
+  if (t._storage.device === device) return t;
+  return copyInto(emptyInFormat(t, t.dtype, preserveFormat, device), t);
+}
+
+/** The same elements where they can be read. */
+export function onCpu(t: Tensor): Tensor {
+  return onDevice(t, CPU);
 }
 
 /** A copy from itself to itself changes nothing, whatever overlaps. */
@@ -98,10 +122,9 @@ function resolve(dst: Tensor, src: Tensor): void {
 }
 
 /** An uninitialised tensor of a shape like `t`'s in a memory format. */
-export function emptyInFormat(t: Tensor, dtype: DType, format: MemoryFormat): Tensor {
-  if (format === preserveFormat) return emptyCopy(t, dtype);
-  const { device } = t._storage;
-  const strides = formatStrides(t._shape, format);
+export function emptyInFormat(t: Tensor, dtype: DType, format: MemoryFormat, device = t._storage.device): Tensor {
+  if (format === preserveFormat && device === t._storage.device) return emptyCopy(t, dtype);
+  const strides = format === preserveFormat ? preservedStrides(t) : formatStrides(t._shape, format);
   return strides === null ? empty(t._shape, dtype, device) : emptyWith(t._shape, strides, dtype, device);
 }
 
@@ -184,7 +207,7 @@ export function fill(t: Tensor, value: Scalar): Tensor {
 
 /** An int64 vector of known positions. */
 export function indexTensor(values: readonly bigint[]): Tensor {
-  const t = empty([values.length], int64);
+  const t = empty([values.length], int64, CPU);
   const bytes = new BigInt64Array(values);
   if (values.length > 0) copyBytes(t._address(), addressOf(bytes), 8 * values.length);
   return t;

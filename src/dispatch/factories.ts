@@ -8,6 +8,7 @@ import { bool, type DType, defaultComplex, getDefaultDtype, int64 } from "../ten
 import { contiguousStrides } from "../tensor/size.ts";
 import { makeStrided, type Tensor } from "../tensor/tensor.ts";
 import { checkSizes, empty as emptyOf, emptyWith, preservedStrides } from "./allocate.ts";
+import { backends } from "./backend.ts";
 import { fill, formatStrides } from "./copy.ts";
 import { checkFits } from "./fits.ts";
 import { contiguousFormat, type MemoryFormat, preserveFormat } from "./memory-format.ts";
@@ -19,7 +20,8 @@ type Out = Tensor | undefined;
 export function factoryDevice(device: Device | null, op: string): Device {
   if (device === null) return CPU;
   if (device === CPU || device === META) return device;
-  throw texts.createOnCpu(op, String(device));
+  if (backends[device.type] === null) throw texts.createOnCpu(op, String(device));
+  return device;
 }
 
 /** `out`, checked and resized, or a fresh tensor. */
@@ -39,6 +41,7 @@ export function outDtype(dtype: DType | null, out: Out, fallback: DType, op: str
 
 /** Sets every byte of a fresh tensor to zero. Tiny blocks are cleared when they are made. */
 function clear(t: Tensor): Tensor {
+  if (t._storage.device !== CPU) return fill(t, 0);
   if (t._storage.kind === "heap") fillBytes(t._storage.ptr, 0, t._storage.nbytes);
   return t;
 }

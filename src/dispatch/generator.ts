@@ -92,7 +92,7 @@ export class Generator {
 
   /** The state as 5056 bytes, in torch's layout. @torch torch.Generator.get_state */
   getState(): Tensor {
-    const state = empty([STATE_BYTES], uint8);
+    const state = empty([STATE_BYTES], uint8, CPU);
     frame.begin(1, 0);
     frame.operand(0, state._address(), uint8.id, state._shape, state._strides, 0);
     frame.attr(RandomAttr.generator, this._address);

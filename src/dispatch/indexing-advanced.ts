@@ -147,7 +147,7 @@ function onlyMask(self: Tensor, indices: Indices, values: Tensor): Tensor | null
   if (mask === null) return null;
   const shape = [...new Array<number>(lead).fill(1), ...mask._shape];
   while (shape.length < self._shape.length) shape.push(1);
-  const dense = copy.denseAs(mask, bool);
+  const dense = copy.denseAs(copy.onDevice(mask, self._storage.device), bool);
   return asView(dense, shape, contiguousStrides(shape), dense._offset);
 }
 

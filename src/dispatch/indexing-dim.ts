@@ -145,7 +145,7 @@ export function indexAdd(
 }
 
 function scale(source: Tensor, alpha: Scalar): Tensor {
-  const factor = empty([], source.dtype);
+  const factor = empty([], source.dtype, source._storage.device);
   copy.fill(factor, alpha);
   return general(SCALE, [source, factor], undefined, false, undefined, source.dtype);
 }
@@ -209,7 +209,7 @@ export function indexFill(
   }
   if (inplace) requireNoPartialOverlap(self, index, op);
   const target = inplace ? self : copy.clone(self);
-  const holder = empty([1], self.dtype);
+  const holder = empty([1], self.dtype, self._storage.device);
   copy.fill(holder, value);
   return writeInto(target, holder, (t) => along(t, d, index, true), IndexMode.assign, op);
 }

@@ -3,6 +3,7 @@
 import { IndexAttr, IndexDetail, IndexFact, STATUS } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import * as frame from "../ffi/frame.ts";
+import type { Device } from "../tensor/device.ts";
 import { contiguousStrides } from "../tensor/size.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { hasWork } from "./backend.ts";
@@ -41,13 +42,20 @@ export interface Selection {
   readonly outside?: (index: number, dim: number, size: number) => Error;
 }
 
+/** Indices on the CPU may index what lies elsewhere. */
+function axesOn(device: Device, axes: readonly Axis[]): readonly Axis[] {
+  if (axes.every((a) => a.index._storage.device === device)) return axes;
+  return axes.map((a) => ({ ...a, index: copy.onDevice(a.index, device) }));
+}
+
 function writeFrame(dense: Tensor, denseStrides: readonly number[], self: Tensor, s: Selection): void {
-  frame.begin(3 + s.axes.length, self.dtype.compute);
+  const axes = axesOn(self._storage.device, s.axes);
+  frame.begin(3 + axes.length, self.dtype.compute);
   frame.operand(0, dense._address(), dense.dtype.id, s.shape, denseStrides, 0);
   frame.operand(1, self._address(), self.dtype.id, s.shape, s.strides, 0);
   frame.operand(2, 0, self.dtype.id, s.shape, s.positions, 0);
-  for (let k = 0; k < s.axes.length; k++) {
-    const a = s.axes[k] as Axis;
+  for (let k = 0; k < axes.length; k++) {
+    const a = axes[k] as Axis;
     frame.operand(3 + k, a.index._address(), a.index.dtype.id, a.facts, a.steps, 0);
   }
   frame.attr(IndexAttr.wrap, s.wrap ? 1 : 0);

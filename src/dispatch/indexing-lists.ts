@@ -3,6 +3,7 @@
 import * as texts from "../../generated/texts.ts";
 import { addressOf, copyBytes } from "../ffi/memory.ts";
 import { Complex, Float, Int, isScalar } from "../tensor/complex.ts";
+import { CPU } from "../tensor/device.ts";
 import { bool, complex128, type DType, float64, int64 } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -54,7 +55,7 @@ export function flatten(list: readonly unknown[]): Flat {
 }
 
 function fromBytes(shape: readonly number[], dtype: DType, bytes: NodeJS.TypedArray): Tensor {
-  const t = empty(shape, dtype);
+  const t = empty(shape, dtype, CPU);
   if (t._numel > 0) copyBytes(t._address(), addressOf(bytes), bytes.byteLength);
   return t;
 }

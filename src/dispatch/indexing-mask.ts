@@ -21,6 +21,7 @@ import {
   requireNoOverlap,
   requireNoPartialOverlap,
 } from "./overlap.ts";
+import { tensorOperand } from "./pointwise.ts";
 import { anyDims } from "./reduce.ts";
 import { asView, expand } from "./views.ts";
 
@@ -41,7 +42,7 @@ export function maskedFill(
 ): Tensor {
   requireBoolMask(mask);
   checkFits(value, self.dtype);
-  const holder = empty([], self.dtype);
+  const holder = empty([], self.dtype, self._storage.device);
   copy.fill(holder, value);
   return fillWhere(self, mask, holder, inplace);
 }
@@ -102,9 +103,10 @@ function run(target: Tensor, self: Tensor, mask: Tensor, value: Tensor): Tensor 
   const c = self.dtype.compute;
   frame.begin(4, c);
   frame.operand(0, target._address(), target.dtype.id, target._shape, target._strides, target._bits);
-  frame.broadcastOperand(1, mask._address(), mask.dtype.id, mask._shape, mask._strides, rank, 0);
-  frame.broadcastOperand(2, value._address(), value.dtype.id, value._shape, value._strides, rank, value._bits);
-  frame.broadcastOperand(3, self._address(), self.dtype.id, self._shape, self._strides, rank, self._bits);
+  const { device } = target._storage;
+  tensorOperand(1, mask, rank, device);
+  tensorOperand(2, value, rank, device);
+  tensorOperand(3, self, rank, device);
   // Elements that are written several times are read again after each write.
   if (target === self && mayOverlap(self)) frame.oneByOne();
   K.ternary_where.run(target._storage.device, "masked_fill", self.dtype.scalarType);
@@ -142,7 +144,7 @@ export function nonzero(self: Tensor, out?: Tensor): Tensor {
   const rank = self._shape.length;
   const shape = [n, rank];
   if (out !== undefined) prepareOut(out, shape);
-  const target = out ?? emptyWith(shape, [1, Math.max(1, n)], int64);
+  const target = out ?? emptyWith(shape, [1, Math.max(1, n)], int64, self._storage.device);
   if (target._numel > 0) {
     frame.begin(2, int64.compute);
     frame.operand(0, target._address(), int64.id, target._shape, target._strides, 0);
@@ -174,7 +176,7 @@ export function maskedSelect(self: Tensor, mask: Tensor, out?: Tensor): Tensor {
   const n = countTrue(bytes);
   if (out !== undefined) prepareOut(out, [n]);
   const direct = out?._contiguous === true && out._bits === 0;
-  const target = out !== undefined && direct ? out : empty([n], self.dtype);
+  const target = out !== undefined && direct ? out : empty([n], self.dtype, self._storage.device);
   if (n > 0) {
     frame.begin(3, self.dtype.compute);
     frame.operand(0, target._address(), target.dtype.id, target._shape, target._strides, 0);

@@ -212,6 +212,7 @@ function scatterNumber(
   const holder = empty(
     sizes(index).map(() => 1),
     self.dtype,
+    self._storage.device,
   );
   copy.fill(holder, value);
   return scatterWrite(target, d, index, holder, mode, op);

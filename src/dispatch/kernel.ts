@@ -2,7 +2,7 @@
 
 import { IndexDetail, STATUS } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
-import { detail, frameAddress } from "../ffi/frame.ts";
+import { detail, frameAddress, frameValue } from "../ffi/frame.ts";
 import { CPU, type Device } from "../tensor/device.ts";
 import { fileFault } from "../tensor/values.ts";
 import { backendOf } from "./backend.ts";
@@ -31,7 +31,7 @@ export class Kernel {
 
   /** Runs on the frame that was written, where its operands are; gives the status. */
   launch(device: Device): number {
-    return device === CPU ? this.call(frameAddress()) : backendOf(device).launch(this, device);
+    return device === CPU ? this.call(frameAddress()) : backendOf(device).launch(this, frameValue(), device);
   }
 
   /** The same; a status other than ok throws. */

@@ -119,7 +119,7 @@ export function multiply(
   const right = plain(b);
   const shared = c._storage === left._storage || c._storage === right._storage;
   if (c._bits !== 0 || shared || (start !== null && start !== c && start._storage === c._storage)) {
-    const fresh = empty(c._shape, c.dtype);
+    const fresh = empty(c._shape, c.dtype, c._storage.device);
     multiply(p, fresh, left, right, inner, start, beta, alpha);
     return copyInto(c, fresh);
   }
@@ -139,9 +139,9 @@ function scaleOnly(c: Tensor, self: Tensor | null, beta: Scalar): Tensor {
   }
   if (c.dtype.category < 1) return self === c ? c : copyInto(c, self);
   // One column times one row of zeros: the kernel scales what it starts from.
-  const zeros = fill(empty([1], c.dtype), 0);
+  const zeros = fill(empty([1], c.dtype, c._storage.device), 0);
   const start = self === c ? clone(c) : self;
-  const flat = empty(c._shape, c.dtype);
+  const flat = empty(c._shape, c.dtype, c._storage.device);
   transfer(flat, start);
   const column: Layout = { shape: [c._numel, 1], strides: [0, 1] };
   const whole: Layout = { shape: [c._numel, 1], strides: [1, 1] };
@@ -163,7 +163,7 @@ function unusual(
   // torch hands all but small batched products on to the product of two matrices.
   const passedOn = (p === BMM || p === BADDBMM) && (c._shape[1] as number) * (c._shape[2] as number) * inner >= 400;
   if (p !== MM || c.dtype.category !== 2) refuse(passedOn ? MM.kernelName : p.kernelName, c.dtype);
-  const wide = self === null ? empty(c._shape, float32) : cast(expand(self, c._shape), float32);
+  const wide = self === null ? empty(c._shape, float32, c._storage.device) : cast(expand(self, c._shape), float32);
   multiply(p, wide, cast(a, float32), cast(b, float32), inner, self === null ? null : wide, beta, alpha);
   return copyInto(c, wide);
 }

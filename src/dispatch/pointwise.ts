@@ -4,7 +4,7 @@ import { FastFlag } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
-import { CPU } from "../tensor/device.ts";
+import { CPU, type Device } from "../tensor/device.ts";
 import { bool, complex128, type DType, float64, int32, int64, toReal } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -245,8 +245,8 @@ function broadcasting(p: Pointwise, a: Tensor, b: Tensor): Tensor {
   const rank = shape.length;
   frame.begin(3, compute.compute);
   frame.operand(0, r._address(), result.id, shape, r._strides, 0);
-  frame.broadcastOperand(1, a._address(), a.dtype.id, a._shape, a._strides, rank, a._bits);
-  frame.broadcastOperand(2, b._address(), b.dtype.id, b._shape, b._strides, rank, b._bits);
+  tensorOperand(1, a, rank, device);
+  tensorOperand(2, b, rank, device);
   p.kernel.run(r._storage.device, p.name, compute.scalarType);
   return r;
 }
@@ -287,7 +287,7 @@ export function general(
   if (target._numel === 0) return target;
   if (target.dtype !== result && !result.native) {
     // Rounding to the result's dtype comes before the conversion to that of `out`.
-    const rounded = empty(shape, result);
+    const rounded = empty(shape, result, target._storage.device);
     launch(p, rounded, operands, compute, setAttrs);
     transfer(target, rounded);
     return target;
@@ -383,7 +383,7 @@ function launch(
   for (let i = 0; i < operands.length; i++) {
     const x = operands[i] as Operand;
     if (x instanceof Tensor) {
-      frame.broadcastOperand(i + 1, x._address(), x.dtype.id, x._shape, x._strides, rank, x._bits);
+      tensorOperand(i + 1, x, rank, target._storage.device);
     } else {
       scalarOperand(i + 1, x, rank);
     }
@@ -394,6 +394,13 @@ function launch(
 }
 
 const NONE: readonly number[] = [];
+
+/** A tensor as an operand. A single element on the CPU is a number for kernels of other devices. */
+export function tensorOperand(i: number, x: Tensor, rank: number, device: Device): void {
+  const here = x._storage.device === device;
+  const address = here ? x._address() : frame.scratchElement(i, x._address(), x.dtype.itemsize);
+  frame.broadcastOperand(i, address, x.dtype.id, x._shape, x._strides, rank, x._bits);
+}
 
 /** A scalar becomes a constant operand: a double, an int64 or a complex128 in the frame's scratch. */
 function scalarOperand(i: number, x: Scalar, rank: number): void {

@@ -13,7 +13,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { readNumbers } from "../tensor/values.ts";
 import { broadcastShapes, empty } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
-import { denseAs, denseOf, transfer } from "./copy.ts";
+import { denseAs, denseOf, onCpu, transfer } from "./copy.ts";
 import { emptyLike, outDtype, target } from "./factories.ts";
 import { checkFits } from "./fits.ts";
 import type { Generator } from "./generator.ts";
@@ -190,7 +190,7 @@ export function randperm(
   checkPermutationFits(n, d);
   const t = target(op, [n], d, device, out);
   if (t._contiguous || !t._storage.device.computes) return fills.permutation(t, generator);
-  transfer(t, fills.permutation(empty([n], d), generator));
+  transfer(t, fills.permutation(empty([n], d, t._storage.device), generator));
   return t;
 }
 
@@ -243,7 +243,7 @@ function checkDeviations(std: Tensor): void {
   const op = "normal";
   if (std.dtype.category === 3) throw texts.normalStdComplex(op);
   if (!hasWork(std)) return;
-  const dense = denseOf(std);
+  const dense = denseOf(onCpu(std));
   const values = readNumbers(dense._address(), std.dtype.id, std._numel, 1);
   for (let i = 0; i < std._numel; i++) {
     if (!((values[i] as number) >= 0)) throw texts.normalStdsNegative(op);
@@ -285,7 +285,7 @@ export function multinomial(self: Tensor, samples: number, replacement: boolean,
   const t = out ?? empty(shape, int64, device);
   if (!hasWork(t)) return t;
   const wide = self.dtype === float64 ? float64 : float32;
-  const dense = t._contiguous ? t : empty(shape, int64);
+  const dense = t._contiguous ? t : empty(shape, int64, device);
   if (!replacement || samples === 1) withoutReplacement(self, wide, rows, n, samples, generator, dense);
   else withReplacement(self, wide, rows, n, samples, generator, dense);
   if (dense !== t) transfer(t, dense);
@@ -316,7 +316,7 @@ function withReplacement(
   to: Tensor,
 ): void {
   const weights = denseAs(self, wide);
-  const sums = empty([n], wide);
+  const sums = empty([n], wide, self._storage.device);
   sampleFrame(weights, sums, rows, n, samples, to);
   fills.useGenerator(generator);
   const status = K.random_multinomial.launch(self._storage.device);
@@ -338,7 +338,7 @@ function withoutReplacement(
   const q = fills.exponential(emptyLike(self, null, null), 1, generator);
   binary(DIV, self, q, q, false);
   const scores = denseAs(q, wide);
-  const room = empty([n], int64);
+  const room = empty([n], int64, self._storage.device);
   sampleFrame(scores, room, rows, n, samples, to);
   K.random_largest.run(self._storage.device, "multinomial");
 }
@@ -347,7 +347,7 @@ const DIV = { name: "div", kernel: K.binary_div, rule: RULES.float };
 
 function checkWeights(self: Tensor, rows: number, n: number): void {
   const op = "multinomial";
-  const dense = denseOf(self);
+  const dense = denseOf(onCpu(self));
   const values = readNumbers(dense._address(), self.dtype.id, rows * n, 1);
   for (let i = 0; i < rows * n; i++) {
     if (!((values[i] as number) >= 0 && (values[i] as number) < Infinity)) throw texts.multinomialProbabilities(op);

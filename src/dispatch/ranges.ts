@@ -5,13 +5,13 @@ import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
 import { Complex, type Scalar, scalarKind, scalarToNumber, scalarValue } from "../tensor/complex.ts";
-import type { Device } from "../tensor/device.ts";
+import { CPU, type Device } from "../tensor/device.ts";
 import { type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { roomFor, writeNumbers } from "../tensor/values.ts";
 import { empty as emptyOf } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
-import { transfer } from "./copy.ts";
+import { onDevice, transfer } from "./copy.ts";
 import { factoryDevice, outDtype, target } from "./factories.ts";
 import { canCast } from "./promotion.ts";
 
@@ -42,8 +42,8 @@ function triangle(
   const d = dtype ?? int64;
   if (d.category !== 1 || d.itemsize < 4) throw texts.notImplementedFor(op, op, d.scalarType);
   const n = Number(count);
-  const t = emptyOf([2, n], d, factoryDevice(device, op));
-  if (!hasWork(t)) return t;
+  const place = factoryDevice(device, op);
+  if (n === 0 || !place.computes) return emptyOf([2, n], d, place);
   const values = roomFor(2 * n);
   let at = 0;
   for (let r = from; r < to; r++) {
@@ -53,8 +53,9 @@ function triangle(
       values[n + at++] = c;
     }
   }
+  const t = emptyOf([2, n], d, CPU);
   writeNumbers(t._address(), d.id, 2 * n, values);
-  return t;
+  return onDevice(t, place);
 }
 
 export function trilIndices(
@@ -108,7 +109,7 @@ export function arangeFrom(
   if (d.category === 0) throw texts.notImplementedFor(op, "arange_cpu", d.scalarType);
   const t = target(op, [n], d, device, out);
   if (!hasWork(t)) return t;
-  const dense = t._contiguous ? t : emptyOf([n], d);
+  const dense = t._contiguous ? t : emptyOf([n], d, t._storage.device);
   frame.begin(3, d.compute);
   frame.operand(0, dense._address(), d.id, dense._shape, dense._strides, 0);
   if (d.category === 1) {
@@ -224,7 +225,7 @@ function spread(op: string, t: Tensor, start: Bound, end: Bound, base: number): 
   if (!hasWork(t)) return t;
   const a = boundOf(start);
   const b = boundOf(end);
-  const dense = t._contiguous ? t : emptyOf([n], t.dtype);
+  const dense = t._contiguous ? t : emptyOf([n], t.dtype, t._storage.device);
   const part = (x: Scalar): [number, number] => (x instanceof Complex ? [x.re, x.im] : [scalarToNumber(x), 0]);
   const from = part(a);
   const to = part(b);

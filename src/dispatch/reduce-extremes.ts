@@ -47,7 +47,7 @@ function extremeAll(op: "max" | "min", k: Kernel, self: Tensor, out: Tensor | un
   if (self._numel === 0) emptyExtreme(op);
   refuse(REFUSALS[`${op}_all`], self.dtype);
   if (out === undefined && direct(self)) {
-    const r = scalarTensor(self.dtype);
+    const r = scalarTensor(self.dtype, self._storage.device);
     reduceAll(k, op, self, r, self.dtype.compute);
     return r;
   }
@@ -161,7 +161,7 @@ function argExtreme(
   if (dim !== null && rank > 0 && self._shape[mask.indexOf(true)] === 1) return fill(indices, 0);
   refuse(REFUSALS[`${op}_cpu`], self.dtype);
   if (!hasWork(indices)) return indices;
-  const values = empty(indices._shape, self.dtype);
+  const values = empty(indices._shape, self.dtype, self._storage.device);
   // The position among all elements is counted in row-major order.
   reduceInto(k, op, dim === null ? denseOf(self) : self, mask, [values, indices], self.dtype, []);
   return indices;

@@ -3,7 +3,7 @@
 import { ReduceAttr } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
-import { CPU } from "../tensor/device.ts";
+import { CPU, type Device } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { type Tensor, wrapDim } from "../tensor/tensor.ts";
 import { empty } from "./allocate.ts";
@@ -135,7 +135,7 @@ export function reduceInto(
 ): void {
   const first = outs[0] as Tensor;
   if (!hasWork(first)) return;
-  const targets = outs.map((o) => (writable(o, self) ? o : empty(o._shape, o.dtype)));
+  const targets = outs.map((o) => (writable(o, self) ? o : empty(o._shape, o.dtype, o._storage.device)));
   // A result that nobody asked for goes where the first one goes, which is written last.
   if (outs[1] === first) targets[1] = targets[0] as Tensor;
   frame.begin(outs.length + 1, compute.compute);
@@ -149,6 +149,6 @@ export function reduceInto(
 }
 
 /** A fresh 0-dim tensor. */
-export function scalarTensor(dtype: DType): Tensor {
-  return empty(SCALAR, dtype);
+export function scalarTensor(dtype: DType, device: Device): Tensor {
+  return empty(SCALAR, dtype, device);
 }

@@ -65,7 +65,7 @@ function complexVariance(
 ): void {
   const dtype = toReal(self.dtype);
   const parts = ([0, 1] as const).map((p) => {
-    const v = empty(target._shape, dtype);
+    const v = empty(target._shape, dtype, target._storage.device);
     realMoments(op, partOf(self, p), mask, divisor, false, v, v);
     return v;
   });

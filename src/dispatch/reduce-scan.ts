@@ -49,7 +49,7 @@ function running(
     return target;
   }
   const direct = target._bits === 0 && (target._storage !== source._storage || sameElements(target, source));
-  const to = direct ? target : empty(self._shape, result);
+  const to = direct ? target : empty(self._shape, result, target._storage.device);
   frame.begin(2, accumulator(result).compute);
   frame.operand(0, to._address(), to.dtype.id, to._shape, to._strides, 0);
   frame.operand(1, source._address(), source.dtype.id, source._shape, source._strides, source._bits);

@@ -69,7 +69,7 @@ function realSource(self: Tensor, result: DType): Tensor {
 export function sum(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   if (out === undefined && dtype === null && direct(self) && !isShortFloat(self.dtype)) {
     const d = self.dtype.category < 2 ? int64 : self.dtype;
-    const r = scalarTensor(d);
+    const r = scalarTensor(d, self._storage.device);
     reduceAll(K.reduce_sum, "sum", self, r, d.compute);
     return r;
   }
@@ -103,7 +103,7 @@ export function mean(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   if (out === undefined && direct(self) && !isShortFloat(self.dtype)) {
     const d = meanDtype(self, dtype);
     if (d === self.dtype) {
-      const r = scalarTensor(d);
+      const r = scalarTensor(d, self._storage.device);
       reduceAll(K.reduce_sum, "mean", self, r, d.compute, self._numel);
       return r;
     }
@@ -143,7 +143,7 @@ function truthDtype(op: Truth, self: Tensor, out: Tensor | undefined): DType {
 function truth(op: Truth, self: Tensor, mask: boolean[], keepdim: boolean, out: Tensor | undefined): Tensor {
   const dtype = truthDtype(op, self, out);
   if (out === undefined && mask.every((reduced) => reduced) && !keepdim && direct(self)) {
-    const r = scalarTensor(dtype);
+    const r = scalarTensor(dtype, self._storage.device);
     reduceAll(truthKernel(op), op, self, r, bool.compute);
     return r;
   }

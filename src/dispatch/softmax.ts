@@ -24,7 +24,7 @@ function requireFloating(name: string, t: Tensor, dim: number): void {
 
 function launch(kernel: Kernel, target: Tensor, sources: readonly Tensor[], dim: number, name: string): Tensor {
   const dense = target._contiguous && target._bits === 0;
-  const r = dense ? target : empty(target._shape, target.dtype);
+  const r = dense ? target : empty(target._shape, target.dtype, target._storage.device);
   const inputs = sources.map(denseOf);
   frame.begin(inputs.length + 1, r.dtype.compute);
   frame.operand(0, r._address(), r.dtype.id, r._shape, r._strides, 0);

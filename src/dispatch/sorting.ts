@@ -52,7 +52,7 @@ function launch(k: Kernel, op: string, self: Tensor, dim: number, outs: readonly
   const first = outs[0] as Tensor;
   if (!hasWork(first)) return;
   const source = self._bits === 0 ? self : denseOf(self);
-  const to = outs.map((o) => (writable(o, source) ? o : empty(o._shape, o.dtype)));
+  const to = outs.map((o) => (writable(o, source) ? o : empty(o._shape, o.dtype, o._storage.device)));
   // A 0-dim tensor is one line of one element.
   const scalar = self._shape.length === 0;
   const one = [1];

@@ -2,6 +2,7 @@
 
 import * as texts from "../../generated/texts.ts";
 import type { Scalar } from "../tensor/complex.ts";
+import type { Device } from "../tensor/device.ts";
 import type { DType } from "../tensor/dtype.ts";
 import { contiguousStrides, sameSizes } from "../tensor/size.ts";
 import { type Storage, UntypedStorage } from "../tensor/storage.ts";
@@ -10,7 +11,7 @@ import { checkSizes, emptyCopy } from "./allocate.ts";
 import { hasWork } from "./backend.ts";
 import * as copies from "./copy.ts";
 import { checkFits } from "./fits.ts";
-import type { MemoryFormat } from "./memory-format.ts";
+import { type MemoryFormat, preserveFormat } from "./memory-format.ts";
 import { setGeometry } from "./out.ts";
 import { requireNoInternalOverlap, requireNoPartialOverlap } from "./overlap.ts";
 
@@ -43,7 +44,10 @@ export function zero(self: Tensor): Tensor {
   return copies.fill(self, 0);
 }
 
-export function toCopy(self: Tensor, dtype: DType, format: MemoryFormat | null): Tensor {
+export function toCopy(self: Tensor, dtype: DType, format: MemoryFormat | null, device: Device | null): Tensor {
+  if (device !== null && device !== self._storage.device) {
+    return copies.copyInto(copies.emptyInFormat(self, dtype, format ?? preserveFormat, device), self, "to");
+  }
   return dtype === self.dtype ? copies.clone(self, format) : copies.cast(self, dtype, format);
 }
 

@@ -1,7 +1,7 @@
 /** The call frame of this thread: one block of f64 fields that a kernel reads. See zig/src/core/frame.zig. */
 import { COMPUTE, FRAME, IsaLevel } from "../../generated/abi.ts";
 import { native, textAt } from "./library.ts";
-import { ownFrame, releaseAnchor } from "./memory.ts";
+import { copyBytes, ownFrame, releaseAnchor } from "./memory.ts";
 
 let capacity = 8;
 let address = 0;
@@ -59,6 +59,9 @@ export function operand(
   }
 }
 
+/** Stands for the sizes of an operand that was broadcast: they are operand 0's, which kernels read. */
+const AS_FIRST = -1;
+
 /** Writes operand `i` of a pointwise call: its strides broadcast to a rank, aligned at the last dimension. */
 export function broadcastOperand(
   i: number,
@@ -75,6 +78,7 @@ export function broadcastOperand(
   f[at + FRAME.DTYPE] = dtype;
   f[at + FRAME.RANK] = rank;
   f[at + FRAME.FLAGS] = flags;
+  f[at + FRAME.SHAPE] = AS_FIRST;
   const lead = rank - shape.length;
   const s = at + FRAME.STRIDES;
   for (let d = 0; d < lead; d++) f[s + d] = 0;
@@ -125,6 +129,67 @@ export function scratchNative(i: number, compute: number, value: number): number
       return 0;
   }
   return address + 8 * at;
+}
+
+/** An operand as a value. */
+export interface OperandValue {
+  /** Address of element 0; 0 for a number. */
+  readonly data: number;
+  readonly dtype: number;
+  readonly flags: number;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  /** The 16 bytes of a number, whose dtype says how to read them; null for a tensor. */
+  readonly number: Uint8Array | null;
+}
+
+/** What the frame holds for a kernel, as a value: it stays as it is while later calls are written. */
+export interface FrameValue {
+  readonly compute: number;
+  /** Whether elements are finished one by one. */
+  readonly sequential: boolean;
+  /** All attribute fields; a kernel reads those that it has. */
+  readonly attributes: Float64Array;
+  readonly operands: readonly OperandValue[];
+}
+
+function operandValue(at: number, first: OperandValue | null): OperandValue {
+  const f = fields;
+  const data = f[at + FRAME.DATA] as number;
+  const rank = f[at + FRAME.RANK] as number;
+  const list = (from: number): number[] => Array.from(f.subarray(at + from, at + from + rank));
+  const broadcast = first !== null && f[at + FRAME.SHAPE] === AS_FIRST;
+  const slot = data - address - 8 * FRAME.SCRATCH;
+  const isNumber = slot >= 0 && slot < 8 * FRAME.SCRATCH_SIZE;
+  return {
+    data: isNumber ? 0 : data,
+    dtype: f[at + FRAME.DTYPE] as number,
+    flags: f[at + FRAME.FLAGS] as number,
+    shape: broadcast ? first.shape : list(FRAME.SHAPE),
+    strides: list(FRAME.STRIDES),
+    number: isNumber ? new Uint8Array(f.buffer, 8 * FRAME.SCRATCH + slot, 16).slice() : null,
+  };
+}
+
+/** The call that was written, for devices that run it later. */
+export function frameValue(): FrameValue {
+  const operands: OperandValue[] = [];
+  for (let i = 0; i < (fields[FRAME.OPERAND_COUNT] as number); i++) {
+    operands.push(operandValue(FRAME.OPERANDS + i * FRAME.OPERAND_SIZE, operands[0] ?? null));
+  }
+  return {
+    compute: fields[FRAME.COMPUTE] as number,
+    sequential: fields[FRAME.SEQUENTIAL] === 1,
+    attributes: fields.slice(FRAME.ATTRS, FRAME.ATTRS + FRAME.ATTR_COUNT),
+    operands,
+  };
+}
+
+/** Address of scratch slot `i` after copying an element to it. */
+export function scratchElement(i: number, element: number, itemsize: number): number {
+  const to = address + 8 * (FRAME.SCRATCH + 2 * i);
+  copyBytes(to, element, itemsize);
+  return to;
 }
 
 /** Number `i` of the detail that a failed call left. */

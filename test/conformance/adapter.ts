@@ -128,6 +128,11 @@ export class Adapter {
     return s;
   }
 
+  /** A storage on a device that a test has made up. */
+  deviceStorage: (bytes: Uint8Array) => unknown = () => {
+    throw new Error("no device was made up");
+  };
+
   /** A storage that has a size and no bytes. */
   metaStorage(nbytes: number): unknown {
     return this.tensors.Storage.meta(nbytes);

@@ -34,7 +34,7 @@ export class Run {
     readonly c: Case,
     /** Detached runs ignore `rg`. */
     readonly grad = true,
-    readonly device: "cpu" | "meta" = "cpu",
+    readonly device: "cpu" | "meta" | "cuda" = "cpu",
   ) {
     this.markInts = DATA_OPS.has(c.op);
   }
@@ -50,8 +50,13 @@ export class Run {
   }
 
   private freshStorage(s: number): unknown {
-    const bytes = storageBytes(this.set, this.c, s);
-    return this.device === "meta" ? this.adapter.metaStorage(bytes.length) : this.adapter.storage(bytes);
+    return this.storageOf(storageBytes(this.set, this.c, s));
+  }
+
+  /** A storage with these bytes where the case runs. */
+  storageOf(bytes: Uint8Array): unknown {
+    if (this.device === "meta") return this.adapter.metaStorage(bytes.length);
+    return this.device === "cuda" ? this.adapter.deviceStorage(bytes) : this.adapter.storage(bytes);
   }
 
   /** s of every input storage made so far, with the storage. */

@@ -25,7 +25,7 @@ function refusesHalfComplex(c: Case, e: unknown): boolean {
 }
 
 export function runPromo(ctx: Context, c: Case, f: Findings): void {
-  const call = promoCall(new Run(ctx.adapter, ctx.set, c));
+  const call = promoCall(new Run(ctx.adapter, ctx.set, c, true, ctx.options.device));
   try {
     call();
   } catch (e) {
@@ -35,7 +35,7 @@ export function runPromo(ctx: Context, c: Case, f: Findings): void {
 }
 
 function checkPromo(ctx: Context, c: Case, f: Findings): void {
-  const run = new Run(ctx.adapter, ctx.set, c);
+  const run = new Run(ctx.adapter, ctx.set, c, true, ctx.options.device);
   const ready = promoCall(run);
   if (c.err) expectError(ctx, "call", ready, c.err, f);
   else {
@@ -50,7 +50,7 @@ function checkPromo(ctx: Context, c: Case, f: Findings): void {
     if (r && r.value !== want) f.fail(`result_type: ${r.value}, expected ${want}`);
   }
   if (!c.ip && !c.iperr) return;
-  const again = new Run(ctx.adapter, ctx.set, c);
+  const again = new Run(ctx.adapter, ctx.set, c, true, ctx.options.device);
   const [x, y] = again.args() as [Any, unknown];
   const z = ctx.adapter.method(x, "clone")();
   const inPlace = ctx.adapter.method(z, `${c.op}_`);
@@ -77,7 +77,7 @@ function checkPromo(ctx: Context, c: Case, f: Findings): void {
 }
 
 export function runIndex(ctx: Context, c: Case, f: Findings): void {
-  const run = new Run(ctx.adapter, ctx.set, c);
+  const run = new Run(ctx.adapter, ctx.set, c, true, ctx.options.device);
   const args = run.args();
   const isTuple = hasTag(c.args[1], "$tu");
   const x = args[0] as Any;
@@ -103,7 +103,7 @@ function excerpt(a: string, b: string): string {
 }
 
 export function runRepr(ctx: Context, c: Case, f: Findings): void {
-  const run = new Run(ctx.adapter, ctx.set, c);
+  const run = new Run(ctx.adapter, ctx.set, c, true, ctx.options.device);
   let x = run.args()[0] as Any;
   const a = ctx.adapter;
   const options = run.kwargs(c.po);

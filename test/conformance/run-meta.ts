@@ -118,8 +118,8 @@ function checkResult(ctx: Context, run: Run, name: string, got: unknown, line: M
   if (passed < 0) for (const reason of tries[0]?.hard ?? [`${name}: nothing to compare with`]) f.fail(reason);
 }
 
-/** Factories that no tensor puts on meta are told so. */
-function onMeta(c: Case, line: MetaLine): Case {
+/** Factories that no tensor puts on the device of a run are told so. */
+export function placed(c: Case, line: Pick<MetaLine, "out" | "dev"> = {}): Case {
   const fromTensor = [...c.args, ...Object.values(c.kw ?? {})].some((v) => tensorDescs(v).length > 0);
   const makes = tensorDescs(line.out ?? c.out).length > 0 && line.dev === undefined;
   return fromTensor || !makes || c.kw?.device !== undefined ? c : { ...c, kw: { ...c.kw, device: "cpu" } };
@@ -173,11 +173,11 @@ export function runOnMeta(runner: Runner, set: CaseSet, c: Case, line: MetaLine 
     soft: f.soft,
   });
   if (line === undefined) return outcome("failed", ["no line of expectations: make them with make_meta_cases.py"]);
-  const placed = onMeta(c, line);
-  const absent = runner.absent(ctx, placed);
+  const there = placed(c, line);
+  const absent = runner.absent(ctx, there);
   if (absent !== null) return outcome("skipped", [absent]);
   try {
-    runCase(ctx, placed, line, f);
+    runCase(ctx, there, line, f);
   } catch (e) {
     f.fail(e instanceof NoSuchOp ? e.message : `runner: ${firstLine(e)}`);
   }

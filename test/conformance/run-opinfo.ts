@@ -17,6 +17,8 @@ import { checkTopk, ordersTiesFreely } from "./topk.ts";
 
 export interface Options {
   softStrides: boolean;
+  /** Where the tensors of a case are. */
+  device?: "cuda";
 }
 
 export interface Context {
@@ -161,6 +163,8 @@ export function compareResult(
     return flat;
   }
   flat.push(got);
+  const { device } = got as Any;
+  if (ctx.options.device !== undefined && device.type !== ctx.options.device) f.fail(`${name}: on ${device}`);
   const snap = ctx.adapter.snapshot(got);
   compareTensor(
     name,
@@ -197,7 +201,7 @@ function runGradients(ctx: Context, run: Run, outs: Any[], f: Findings): void {
     const n = numelOf(s.shape);
     const shape = s.shape;
     return ctx.adapter.method(
-      ctx.adapter.tensor(ctx.adapter.storage(cotangentBytes(s.code, n, k)), s.code, [n], [1], 0),
+      ctx.adapter.tensor(run.storageOf(cotangentBytes(s.code, n, k)), s.code, [n], [1], 0),
       "view",
     )(shape);
   });
@@ -240,7 +244,7 @@ function plainResult(ctx: Context, run: Run, name: string, got: unknown, map: Al
 function runMethod(ctx: Context, c: Case, f: Findings): void {
   if (!c.m && !c.merr) return;
   if (!hasMethodForm(c)) return;
-  const run = new Run(ctx.adapter, ctx.set, c);
+  const run = new Run(ctx.adapter, ctx.set, c, true, ctx.options.device);
   const first = c.args[0];
   if (tensorDescs(first).length === 0 || Array.isArray(first)) return;
   const ready = methodCall(run);
@@ -258,7 +262,7 @@ function runMethod(ctx: Context, c: Case, f: Findings): void {
 function runInPlace(ctx: Context, c: Case, f: Findings): void {
   if (!c.ip && !c.iperr) return;
   const d = tensorDescs(c.args[0])[0] as TensorDesc;
-  const run = new Run(ctx.adapter, ctx.set, c, false);
+  const run = new Run(ctx.adapter, ctx.set, c, false, ctx.options.device);
   const self = run.privateCopy(d);
   const ready = inPlaceCall(run, self);
   seeded(ctx, c);
@@ -283,7 +287,7 @@ function runInPlace(ctx: Context, c: Case, f: Findings): void {
 
 /** Runs an opinfo case in all its forms. */
 export function runOpinfo(ctx: Context, c: Case, f: Findings): void {
-  const run = new Run(ctx.adapter, ctx.set, c);
+  const run = new Run(ctx.adapter, ctx.set, c, true, ctx.options.device);
   const ready = plainCall(run);
   seeded(ctx, c);
   const map = aliasMap(run);
@@ -299,7 +303,7 @@ export function runOpinfo(ctx: Context, c: Case, f: Findings): void {
 
 /** Runs an error case: the call is rejected as torch rejects it and leaves its inputs alone. */
 export function runError(ctx: Context, c: Case, f: Findings): void {
-  const run = new Run(ctx.adapter, ctx.set, c);
+  const run = new Run(ctx.adapter, ctx.set, c, true, ctx.options.device);
   const ready = plainCall(run);
   expectError(ctx, "call", ready, c.err as ErrSpec, f);
   if (c.kw?.out !== undefined) return;

@@ -104,7 +104,7 @@ function checkBackward(ctx: Context, c: Case, vars: Vars, f: Findings): void {
   const root = vars.list[c.bw as number];
   const snap = a.snapshot(root);
   const n = numelOf(snap.shape);
-  const flat = a.tensor(a.storage(cotangentBytes(snap.code, n, 0)), snap.code, [n], [1], 0);
+  const flat = a.tensor(vars.run.storageOf(cotangentBytes(snap.code, n, 0)), snap.code, [n], [1], 0);
   const cotangent = a.method(flat, "view")(snap.shape);
   const ready = () => a.backward(root, cotangent);
   if (c.bwerr) {
@@ -128,7 +128,7 @@ function checkBackward(ctx: Context, c: Case, vars: Vars, f: Findings): void {
 }
 
 export function runProgram(ctx: Context, c: Case, f: Findings): void {
-  const run = new Run(ctx.adapter, ctx.set, c);
+  const run = new Run(ctx.adapter, ctx.set, c, true, ctx.options.device);
   const vars: Vars = { list: (c.leaves ?? []).map((l) => makeLeaf(run, l.$t)), run };
   if (!runSteps(ctx, c, vars, f)) return;
   checkVars(ctx, c, vars, f);

@@ -4,11 +4,12 @@ import "../../src/index.ts";
 import { empty } from "../../src/dispatch/allocate.ts";
 import { cast, denseAs } from "../../src/dispatch/copy.ts";
 import { addressOf, copyBytes } from "../../src/ffi/memory.ts";
+import { CPU } from "../../src/tensor/device.ts";
 import * as D from "../../src/tensor/dtype.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 
 function make(values: ArrayLike<number>, shape: readonly number[], dtype: D.DType = D.float64): Tensor {
-  const t = empty(shape, D.float64);
+  const t = empty(shape, D.float64, CPU);
   const data = Float64Array.from(values);
   if (data.length > 0) copyBytes(t._address(), addressOf(data), 8 * data.length);
   return cast(t, dtype);

@@ -147,6 +147,14 @@ export const texts = [
     text: "Can't call typedArray() on Tensor that requires grad. Use tensor.detach().typedArray() instead.",
   },
   {
+    name: "typedArrayNotOnCpu",
+    error: "TypeError",
+    code: "type",
+    text:
+      "can't convert {device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory " +
+      "first.",
+  },
+  {
     name: "typedArrayNotContiguous",
     error: "RuntimeError",
     code: "runtime",
