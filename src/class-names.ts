@@ -1,45 +1,41 @@
 /**
  * Classes carry the names that users know them by, which printed modules, collections and errors show. A minifier
- * shortens the names of classes, but not those that they are exported by.
+ * shortens the names of classes, but not those of properties.
  */
-import * as generator from "./api/generator.ts";
-import * as indexing from "./api/indexing.ts";
-import * as memoryFormat from "./dispatch/memory-format.ts";
-import * as io from "./io/index.ts";
+
+import { Slice } from "./api/indexing.ts";
+import { TypedStorage } from "./api/typed-storage.ts";
+import { Generator } from "./dispatch/generator.ts";
+import { MemoryFormat } from "./dispatch/memory-format.ts";
 import * as nn from "./nn/index.ts";
-import * as complex from "./tensor/complex.ts";
-import * as device from "./tensor/device.ts";
-import * as dtype from "./tensor/dtype.ts";
-import * as errors from "./tensor/errors.ts";
-import * as size from "./tensor/size.ts";
-import * as storage from "./tensor/storage.ts";
-import * as tensor from "./tensor/tensor.ts";
-import * as tensordict from "./tensordict/index.ts";
+import { Complex, Float, Int } from "./tensor/complex.ts";
+import { Device } from "./tensor/device.ts";
+import { DType } from "./tensor/dtype.ts";
+import { Size } from "./tensor/size.ts";
+import { UntypedStorage } from "./tensor/storage.ts";
+import { Tensor } from "./tensor/tensor.ts";
+import {
+  LazyStackedTensorDict,
+  MemoryMappedTensor,
+  MetaData,
+  NestedTensor,
+  NonTensorData,
+  NonTensorStack,
+  PersistentTensorDict,
+  TensorClassBase,
+  TensorDict,
+} from "./tensordict/index.ts";
 
-/** Second names. */
-const ALIASES = new Set(["MemmapTensor"]);
-
-const ROOMS = [
-  tensor,
-  tensordict,
-  nn,
-  io,
-  errors,
-  size,
-  dtype,
-  device,
-  complex,
-  storage,
-  generator,
-  indexing,
-  memoryFormat,
-];
+const CLASSES: Record<string, unknown> = {
+  ...{ Tensor, Size, DType, Device, Complex, Float, Int, Slice, Generator, MemoryFormat, TypedStorage, UntypedStorage },
+  ...{ TensorDict, LazyStackedTensorDict, PersistentTensorDict, NonTensorData, NonTensorStack, MetaData, NestedTensor },
+  ...{ TensorClassBase, MemoryMappedTensor },
+  ...nn,
+};
 
 export function nameClasses(): void {
-  for (const room of ROOMS) {
-    for (const [name, value] of Object.entries(room)) {
-      if (typeof value !== "function" || !/^[A-Z]/.test(name) || ALIASES.has(name) || value.name === name) continue;
-      Object.defineProperty(value, "name", { value: name });
-    }
+  for (const [name, value] of Object.entries(CLASSES)) {
+    if (typeof value !== "function" || !/^[A-Z]/.test(name) || value.name === name) continue;
+    Object.defineProperty(value, "name", { value: name });
   }
 }

@@ -51,25 +51,32 @@ export { functional as F } from "./nn/functional.ts";
 export * as nn from "./nn/index.ts";
 export * as profiler from "./profiler/index.ts";
 export { Complex, type Float, type Int, type Scalar } from "./tensor/complex.ts";
-export { Device, type DeviceLike, toDevice as device } from "./tensor/device.ts";
+export { Device, type DeviceLike, type DeviceName, device } from "./tensor/device.ts";
 export {
   bfloat16,
   bool,
+  cdouble,
+  cfloat,
   complex64,
   complex128,
   DType,
   type DTypeLike,
+  type DTypeName,
+  double,
   float8_e4m3fn,
   float8_e5m2,
   float16,
   float32,
   float64,
   getDefaultDtype,
+  half,
   int8,
   int16,
   int32,
   int64,
+  long,
   setDefaultDtype,
+  short,
   uint8,
   uint16,
   uint32,

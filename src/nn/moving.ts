@@ -1,7 +1,7 @@
 /** Modules in another dtype, where the parameter objects stay and their bytes change, or on another device. */
 
 import { Device, type DeviceLike, toDevice } from "../tensor/device.ts";
-import { DType, type DTypeLike, dtypeByName, toDType } from "../tensor/dtype.ts";
+import { DType, type DTypeLike, isDTypeName, toDType } from "../tensor/dtype.ts";
 import { TypeError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -24,7 +24,7 @@ function conversionOf(target: Placement): Conversion {
   if (target instanceof DType) return { dtype: target };
   if (target === null || target === undefined) return {};
   if (target instanceof Device) return { device: target };
-  return dtypeByName(target) === undefined ? { device: target } : { dtype: target };
+  return isDTypeName(target) ? { dtype: target } : { device: target };
 }
 
 export function convertModule<M extends Registered>(module: M, target: Placement, named: Conversion): M {

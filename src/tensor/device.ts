@@ -33,7 +33,10 @@ export const META = new Device("meta", null);
 /** One object for each device, so that devices are compared by identity. */
 const cudaDevices: Device[] = [];
 
-export type DeviceLike = Device | string;
+/** The name of a device. */
+export type DeviceName = "cpu" | "cpu:0" | "meta" | "cuda" | `cuda:${number}`;
+/** A device, or its name. */
+export type DeviceLike = Device | DeviceName;
 
 /** Checks a device before it is used; installed by the cuda room. */
 export const deviceChecks: { cuda: (device: Device) => void } = {
@@ -48,7 +51,7 @@ export function namesDevice(text: string): boolean {
 }
 
 /** Reads a device name. A CUDA device without a usable driver is an error. */
-export function toDevice(value: DeviceLike): Device {
+export function toDevice(value: Device | string): Device {
   if (value instanceof Device) return value;
   if (value === "cpu" || value === "cpu:0") return CPU;
   if (value === "meta") return META;
@@ -61,4 +64,16 @@ export function toDevice(value: DeviceLike): Device {
     return device;
   }
   throw texts.unknownDevice(undefined, String(value).split(":")[0]);
+}
+
+/**
+ * The device of a name. A CUDA device without a usable driver is an error.
+ * @example
+ * ```ts
+ * device("meta").type // meta
+ * ```
+ * @torch torch.device
+ */
+export function device(name: DeviceLike): Device {
+  return toDevice(name);
 }

@@ -71,7 +71,7 @@ export const dtypes: readonly DType[] = DTYPES.map((row) => new DType(row));
 
 const byName = new Map<string, DType>();
 for (const d of dtypes) byName.set(d.name, d);
-const ALIASES: Record<string, string> = {
+const ALIASES = {
   float: "float32",
   double: "float64",
   half: "float16",
@@ -80,8 +80,11 @@ const ALIASES: Record<string, string> = {
   long: "int64",
   cfloat: "complex64",
   cdouble: "complex128",
-};
+} as const;
 for (const [alias, name] of Object.entries(ALIASES)) byName.set(alias, byName.get(name) as DType);
+
+/** Whether a string is the name of a dtype. */
+export const isDTypeName = (text: string): text is DTypeName => dtypeByName(text) !== undefined;
 
 /** The dtype of a name such as `"float32"`, `"torch.float32"` or `"double"`; undefined when there is none. */
 export function dtypeByName(name: string): DType | undefined {
@@ -110,11 +113,28 @@ export const uint64 = named("uint64");
 export const float8_e4m3fn = named("float8_e4m3fn");
 export const float8_e5m2 = named("float8_e5m2");
 
+// torch's other names. `float` and `int` are functions here, and dtypes as strings only.
+/** float64. @torch torch.double */
+export const double = float64;
+/** float16. @torch torch.half */
+export const half = float16;
+/** int16. @torch torch.short */
+export const short = int16;
+/** int64. @torch torch.long */
+export const long = int64;
+/** complex64. @torch torch.cfloat */
+export const cfloat = complex64;
+/** complex128. @torch torch.cdouble */
+export const cdouble = complex128;
+
+type PlainName = (typeof DTYPES)[number]["name"] | keyof typeof ALIASES;
+/** The name of a dtype: `"float32"`, `"double"`, `"torch.int64"`. */
+export type DTypeName = PlainName | `torch.${PlainName}`;
 /** A dtype, or its name. */
-export type DTypeLike = DType | string;
+export type DTypeLike = DType | DTypeName;
 
 /** Accepts a dtype or its name; anything else is an error. */
-export function toDType(value: DTypeLike): DType {
+export function toDType(value: DType | string): DType {
   if (value instanceof DType) return value;
   const found = typeof value === "string" ? byName.get(value.replace(/^torch\./, "")) : undefined;
   if (found === undefined) throw texts.unknownDtype(undefined, JSON.stringify(value));

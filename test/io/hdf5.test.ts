@@ -8,6 +8,7 @@ import { arange } from "../../generated/functional.ts";
 import { findHdf5, type Hdf5Library, identifiersInUse } from "../../src/ffi/hdf5.ts";
 import { FileNotFoundError, FormatError, OSError } from "../../src/io/base/errors.ts";
 import { Hdf5File, type Hdf5Opaque, hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
+import type { DTypeName } from "../../src/tensor/dtype.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { tensor, zeros } from "../../src/tensordict/core/tensor-ops.ts";
 
@@ -156,7 +157,7 @@ describe.skipIf(engine === null)(`writing${reason}`, () => {
     const layouts = [{}, { compression: "gzip", shuffle: true }, { chunks: [2, 2] }, { maxShape: [null, 9] }] as const;
     {
       using file = new Hdf5File(path, "w");
-      for (const dtype of dtypes.split(" ")) {
+      for (const dtype of dtypes.split(" ") as DTypeName[]) {
         for (const [i, layout] of layouts.entries()) file.put(`${dtype}/${i}`, tensor(ramp(5, 7)).to(dtype), layout);
         file.put(`${dtype}/turned`, tensor(ramp(5, 7)).to(dtype).t());
         file.put(`${dtype}/one`, tensor(3).to(dtype), { compression: "gzip" });
@@ -164,7 +165,7 @@ describe.skipIf(engine === null)(`writing${reason}`, () => {
       }
     }
     using file = new Hdf5File(path);
-    for (const dtype of dtypes.split(" ")) {
+    for (const dtype of dtypes.split(" ") as DTypeName[]) {
       const source = tensor(ramp(5, 7)).to(dtype);
       for (const i of layouts.keys()) {
         expect(file.read(`${dtype}/${i}`).dtype.name).toBe(dtype);

@@ -2,7 +2,7 @@
 
 import { checkOptions } from "../../tensor/checks.ts";
 import type { Device, DeviceLike } from "../../tensor/device.ts";
-import type { DType } from "../../tensor/dtype.ts";
+import type { DType, DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import type { Size } from "../../tensor/size.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -342,7 +342,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     return cloneTd(this, false) as this;
   }
   /** Moved to a device or cast to a dtype. @torch TensorDict.to */
-  to(target?: DeviceLike | DType | Tensor | Td | ToOptions | null, options: ToOptions = {}): this {
+  to(target?: DeviceLike | DTypeLike | Tensor | Td | ToOptions | null, options: ToOptions = {}): this {
     return convertTd(this, target, options) as this;
   }
   cpu(): this {

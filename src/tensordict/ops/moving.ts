@@ -1,7 +1,7 @@
 // Copies, casts and moves between devices.
 import * as texts from "../../../generated/texts.ts";
 import { Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
-import { DType, dtypeByName, toDType } from "../../tensor/dtype.ts";
+import { DType, isDTypeName, toDType } from "../../tensor/dtype.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { lockTd } from "../core/locking.ts";
@@ -64,7 +64,7 @@ function readTarget(target: unknown, options: ToOptions): ToOptions {
   if (target instanceof Device) return { ...wanted, device: target };
   if (target instanceof Tensor || isTensorCollection(target)) return { ...like(target), ...wanted };
   if (typeof target === "string") {
-    return dtypeByName(target) === undefined ? { ...wanted, device: target } : { ...wanted, dtype: target };
+    return isDTypeName(target) ? { ...wanted, dtype: target } : { ...wanted, device: toDevice(target) };
   }
   throw texts.wrongArgument("to", "to", "target", "a device, a dtype, a Tensor or a TensorDict", typeName(target));
 }
