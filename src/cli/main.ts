@@ -88,6 +88,9 @@ function commandLine(version: string, ended: (exitCode: number) => void = () => 
     .option("--size <size>", "bytes to save, such as 100MB (the default) or 2GiB")
     .option("--json", "machine-readable output")
     .action(async (folder, options) => await (await import("./bench.ts")).bench(folder, options));
+  command("doctor", "say what zensor found on this machine, and what that means")
+    .option("--json", "machine-readable output")
+    .action(async (options) => (await import("./doctor.ts")).doctor(program.version() ?? "", options));
   command("completion <shell>", "print the completion script for bash, zsh or fish").action(async (shell) =>
     say((await import("./completion.ts")).completion(shell, program)),
   );

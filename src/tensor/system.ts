@@ -2,7 +2,7 @@
 import { IsaLevel, MemoryStat } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
 import { instructionSet } from "../ffi/frame.ts";
-import { native } from "../ffi/library.ts";
+import { libraryPath, native } from "../ffi/library.ts";
 import { emptyCache } from "../ffi/memory.ts";
 
 export { instructionSet };
@@ -40,4 +40,9 @@ export function resetPeak(): void {
 /** Returns the blocks that are kept for reuse to the system. */
 export function emptyBlockCache(): void {
   emptyCache();
+}
+
+/** The file of the native library. */
+export function libraryFile(): string {
+  return libraryPath;
 }
