@@ -1,5 +1,6 @@
 // Writes the npm packages into dist/: `zensor`, and one package a platform that holds the native library alone.
-//   bun run pack [--host]     --host: only this machine's platform
+//   bun run pack [--host] [--cli]     --host: only this machine's platform
+//                                    --cli: the command line too, one executable a platform
 // All libraries are compiled here; the same sources give the same bytes.
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -122,8 +123,30 @@ function stagePlatform(platform: Platform, library: string): string {
   return folder;
 }
 
+/** The command line with Bun and the library in one file; Bun itself comes from npm for other platforms. */
+function compileCli(platform: Platform, dist: string): void {
+  const folder = join(stage, "cli");
+  const packages = join(folder, "node_modules");
+  mkdirSync(packages, { recursive: true });
+  // The program's own first line, which names Bun, would make its bundle one that is taken as it is.
+  writeFileSync(
+    join(folder, "entry.ts"),
+    `export { main } from ${JSON.stringify(join(root, "src", "cli", "main.ts"))};\n`,
+  );
+  bundle(join(folder, "entry.ts"), folder, "commands.js", [...READABLE, "--define", "import.meta.main=false"]);
+  const start = "then((code) => { process.exitCode = code; })";
+  writeFileSync(join(folder, "main.js"), `require("./commands.js").main(process.argv.slice(2)).${start};\n`);
+  cpSync(join(stage, platform.name), join(packages, platform.name), { recursive: true });
+  const system = platform.os === "win32" ? "windows" : platform.os;
+  const target = `--target=bun-${system}-${platform.cpu}${platform.libc === "musl" ? "-musl" : ""}`;
+  const name = platform.name.replace("zensor-", "zensor-cli-") + (platform.os === "win32" ? ".exe" : "");
+  const foreign = platform === hostPlatform() ? [] : [target];
+  run([process.execPath, "build", "main.js", "--compile", ...foreign, `--outfile=${join(dist, name)}`], folder);
+  rmSync(folder, { recursive: true });
+}
+
 /** Writes the packages into a folder, which is emptied first; gives the folders that they were packed from. */
-export async function packAll(dist: string, host: boolean): Promise<string[]> {
+export async function packAll(dist: string, host: boolean, cli = false): Promise<string[]> {
   rmSync(stage, { recursive: true, force: true });
   rmSync(dist, { recursive: true, force: true });
   mkdirSync(dist, { recursive: true });
@@ -134,6 +157,7 @@ export async function packAll(dist: string, host: boolean): Promise<string[]> {
     const wrong = objections(platform, library);
     if (wrong !== "") throw new ToolError(`${library} ${wrong}: run the build first`);
     folders.push(stagePlatform(platform, library));
+    if (cli) compileCli(platform, dist);
   }
   for (const folder of folders) {
     run([process.execPath, "pm", "pack", "--destination", dist, "--ignore-scripts", "--quiet"], folder);
@@ -142,10 +166,12 @@ export async function packAll(dist: string, host: boolean): Promise<string[]> {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { host: { type: "boolean", default: false } } });
+  const { values } = parseArgs({
+    options: { host: { type: "boolean", default: false }, cli: { type: "boolean", default: false } },
+  });
   const dist = join(root, "dist");
-  await packAll(dist, values.host);
-  for (const file of new Bun.Glob("*.tgz").scanSync(dist)) {
+  await packAll(dist, values.host, values.cli);
+  for (const file of new Bun.Glob("zensor*").scanSync(dist)) {
     console.log(`dist/${file}  ${(statSync(join(dist, file)).size / 1e6).toFixed(2)} MB`);
   }
 }

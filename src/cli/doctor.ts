@@ -24,7 +24,8 @@ function library(version: string): Finding {
   const file = libraryFile();
   const place = set("ZENSOR_LIBRARY")
     ? "named by ZENSOR_LIBRARY"
-    : (/[\\/](zensor-(?:linux|darwin|win32)-[\w-]+)[\\/]/.exec(file)?.[1] ?? "built in a clone, or beside the program");
+    : (/[\\/](zensor-(?:linux|darwin|win32)-[\w-]+)[\\/]/.exec(file)?.[1] ??
+      "built in a clone, beside the program or within it");
   const platform = `${process.platform} on ${process.arch}, Bun ${Bun.version}`;
   return { what: "library", found: true, detail: `${file} (${place})`, meaning: `zensor ${version}, ${platform}` };
 }

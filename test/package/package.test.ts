@@ -35,7 +35,10 @@ function run(words: string[], cwd: string, env: Record<string, string> = {}): { 
 }
 
 const bun = process.execPath;
-const tarballs = () => readdirSync(dist).sort();
+const tarballs = () =>
+  readdirSync(dist)
+    .filter((name) => name.endsWith(".tgz"))
+    .sort();
 
 /** The installed project is out of the way while `work` runs. */
 function without(work: () => void): void {
@@ -48,7 +51,7 @@ function without(work: () => void): void {
 }
 
 beforeAll(async () => {
-  await packAll(dist, true);
+  await packAll(dist, true, true);
   mkdirSync(join(scratch, "bin"));
   mkdirSync(project);
   writeFileSync(join(project, "package.json"), "{}");
@@ -102,6 +105,13 @@ describe("an installed package", () => {
     const loaded =
       "import 'zensor'; console.log(Object.keys(require.cache).filter((f) => f.includes('compiled')).length)";
     expect(run([bun, "-e", loaded], project).out).toBe("1\n");
+  });
+
+  test("has its command in one file, which needs nothing else", () => {
+    const cli = join(dist, platform.name.replace("zensor-", "zensor-cli-"));
+    const found = JSON.parse(run([cli, "doctor", "--json"], scratch).out) as { what: string; detail: string }[];
+    expect(found.find(({ what }) => what === "library")?.detail).toContain("$bunfs");
+    expect(readFileSync(cli).includes(root)).toBe(false);
   });
 
   test("has a command", () => {
