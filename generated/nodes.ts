@@ -2418,7 +2418,6 @@ export class var_mean_dim_Backward extends Node {
   unbiased!: boolean;
   keepdim!: boolean;
   override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
     const dim = this.dim;
     const keepdim = this.keepdim;
     const self = S.unpack(this.self, this) as Tensor;
@@ -2442,7 +2441,6 @@ export class var_mean_correction_Backward extends Node {
   correction!: Scalar | null;
   keepdim!: boolean;
   override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
     const correction = this.correction;
     const dim = this.dim;
     const keepdim = this.keepdim;
@@ -2464,7 +2462,6 @@ export class var_mean_unbiased_Backward extends Node {
   self!: S.Saved;
   unbiased!: boolean;
   override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
     const self = S.unpack(this.self, this) as Tensor;
     const unbiased = this.unbiased;
     return [
@@ -2487,7 +2484,6 @@ export class std_mean_dim_Backward extends Node {
   keepdim!: boolean;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
     const dim = this.dim;
     const keepdim = this.keepdim;
     const self = S.unpack(this.self, this) as Tensor;
@@ -2514,7 +2510,6 @@ export class std_mean_correction_Backward extends Node {
   keepdim!: boolean;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
     const correction = this.correction;
     const dim = this.dim;
     const keepdim = this.keepdim;
@@ -2539,7 +2534,6 @@ export class std_mean_unbiased_Backward extends Node {
   unbiased!: boolean;
   result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
     const self = S.unpack(this.self, this) as Tensor;
     const unbiased = this.unbiased;
     const result0 = S.unpack(this.result0, this) as Tensor;
@@ -3031,7 +3025,6 @@ export class unbind_Backward extends Node {
   dim!: number;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
     const dim = this.dim;
     const self = this.self;
     return F.unbindBackward(grads, self.shape, dim);
@@ -3046,7 +3039,6 @@ export class split_Backward extends Node {
   dim!: number;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
     const dim = this.dim;
     const splitSize = this.splitSize;
     const self = this.self;
@@ -3062,7 +3054,6 @@ export class split_sizes_Backward extends Node {
   dim!: number;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
     const dim = this.dim;
     const splitSize = this.splitSize;
     const self = this.self;
@@ -3078,7 +3069,6 @@ export class split_with_sizes_Backward extends Node {
   dim!: number;
   self!: S.Geometry;
   override apply(grads: Gradients): Gradients {
-    const grad = grads[0] as Tensor;
     const dim = this.dim;
     const splitSizes = this.splitSizes;
     const self = this.self;

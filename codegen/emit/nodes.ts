@@ -72,8 +72,9 @@ function emitClass(plan: NodePlan): string {
   for (const a of plan.geometry) out.push(`  ${a.name}!: S.Geometry;`);
   for (const r of plan.results) out.push(`  result${r}!: S.Saved;`);
   out.push("  override apply(grads: Gradients): Gradients {");
-  out.push("    const grad = grads[0] as Tensor;");
-  if (!op.multiOutput && !usesGrads(plan)) out.push(`    if (!grad) return this.nothing();`);
+  const single = !op.multiOutput && !usesGrads(plan);
+  if (single || plan.formulas.some((f) => /\bgrad\b/.test(f.code))) out.push("    const grad = grads[0] as Tensor;");
+  if (single) out.push("    if (!grad) return this.nothing();");
   // In torch's order, so that the same one of several written tensors is complained about.
   for (const a of [...plan.values].sort((x, y) => (x.name < y.name ? -1 : 1))) {
     const value = isTensorArg(a) ? `S.unpack(this.${a.name}, this) as ${typeOf(a)}` : `this.${a.name}`;

@@ -69,6 +69,51 @@ function replaced(node: ts.Node): [ts.Node, string] | undefined {
   return undefined;
 }
 
+/** The call that a node is an argument of, by its function's last name, and which argument it is. */
+function argumentOf(node: ts.Node): { name: string; at: number; of: ts.NodeArray<ts.Expression> } | undefined {
+  const call = node.parent;
+  if (!ts.isCallExpression(call)) return undefined;
+  const at = call.arguments.indexOf(node as ts.Expression);
+  return at < 0 ? undefined : { name: call.expression.getText().split(".").pop() as string, at, of: call.arguments };
+}
+
+/** Arguments that no function of that name reads: options of torch that mean nothing to a processor's memory. */
+const UNREAD: Record<string, number> = { expand: 2, gather: 3, toDevice: 3 };
+/** Copies, pointwise operators and reductions: whose kernels read the flags of their operands. */
+const READS_FLAGS = /dispatch\/(copy|pointwise|reduce)/;
+
+/** Changes that no call can see, each class with its reason. */
+const UNSEEN: readonly ((node: ts.Node, file: string) => boolean)[] = [
+  // How many operands a call has is read by indexing kernels alone, and a frame has room for eight.
+  (node) => argumentOf(node)?.name === "begin" && argumentOf(node)?.at === 0 && Number(node.getText()) <= 8,
+  // Flags of operands that no kernel reads.
+  (node, file) => {
+    const call = argumentOf(node);
+    const last = call !== undefined && /^(broadcastO|o)perand$/.test(call.name) && call.at === call.of.length - 1;
+    return last && !READS_FLAGS.test(file);
+  },
+  // Attributes that are a yes or a no: kernels compare them with zero.
+  (node) => {
+    const choice = node.parent;
+    if (!ts.isConditionalExpression(choice) || node.getText() !== "1") return false;
+    const arms = [choice.whenTrue, choice.whenFalse].map((x) => x.getText());
+    const place = ts.isBinaryExpression(choice.parent) ? choice.parent.left.getText() : argumentOf(choice)?.name;
+    return arms.includes("0") && arms.includes("1") && /^attr(ibutes\[|$)/.test(place ?? "");
+  },
+  // Parameters that nothing reads, and their arguments.
+  (node) => ts.isParameter(node.parent) && node.parent.name.getText().startsWith("_"),
+  (node) => {
+    const call = argumentOf(node);
+    return call !== undefined && Object.hasOwn(UNREAD, call.name) && UNREAD[call.name] === call.at;
+  },
+  // Whether a call is in place is asked only where it has an `out`: not by default, nor beside an absent one.
+  (node) => ts.isParameter(node.parent) && /^in[pP]lace$/.test(node.parent.name.getText()),
+  (node) => {
+    const call = argumentOf(node);
+    return node.kind === K.FalseKeyword && call?.of[call.at - 1]?.getText() === "undefined";
+  },
+];
+
 /** The name of the outermost function, class or variable around a node. */
 function around(node: ts.Node): string {
   let name = "";
@@ -92,7 +137,7 @@ export function mutantsOf(file: string, source: string): Mutant[] {
   const visit = (node: ts.Node): void => {
     if (isSilent(node)) return;
     const change = replaced(node);
-    if (change !== undefined) {
+    if (change !== undefined && !UNSEEN.some((rule) => rule(node, file))) {
       const [at, after] = change;
       const line = tree.getLineAndCharacterOfPosition(at.getStart()).line;
       const place = { file, line: line + 1, start: at.getStart(), end: at.getEnd() };

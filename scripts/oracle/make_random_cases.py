@@ -2,8 +2,10 @@
 mixed dtypes, wrong arguments; results, storages afterwards, gradients and error texts.
 
     python make_random_cases.py OUT_FILE COUNT [SEED [OP...]]      `more` for those of random_calls_more.py
+    python make_random_cases.py OUT_FILE COUNT SEED strict all          every layout, version and flag is an answer too
+    python make_random_cases.py OUT_FILE COUNT SEED strict conj all     complex numbers, some lazily conjugated
 
-One JSON line a case: T operands [dtype, storage number, shape, strides, offset, requires grad], S storages (values),
+One JSON line a case: T operands [dtype, storage number, shape, strides, offset, requires grad, 1 if conjugated], S storages (values),
 op, form (f function, m method, i in-place, o out=), args, kw; then err [class, first line], or out (results), post
 (storages that the call changed), grads. tests: test/ops/random-cases.test.ts.
 """
@@ -15,8 +17,10 @@ import warnings
 
 import torch
 
+import random_calls
 from random_calls import CALLS, DTYPES, draw_call
 from random_calls_more import BEFORE, MORE
+from random_calls_rest import REST
 
 CODE = {v: k for k, v in DTYPES.items()}
 PARSING = re.compile(r"position|received an invalid|unexpected keyword|must be|got multiple")
@@ -44,7 +48,7 @@ def storage_of(t):
     return torch.empty(0, dtype=t.dtype).set_(t.untyped_storage())
 
 
-def snapshot(storages, t):
+def snapshot(storages, t, strict=False):
     """A result: a plain value, or a tensor with the operand whose storage it shares."""
     if not isinstance(t, torch.Tensor):
         return {"v": number(t)} if isinstance(t, (bool, int, float, complex)) else {"v": str(t)}
@@ -56,6 +60,10 @@ def snapshot(storages, t):
     r = {"dt": CODE[t.dtype], "sh": list(t.shape), "st": list(t.stride()), "x": flat(t), "a": owner}
     if owner >= 0:
         r["off"] = t.storage_offset()
+    if strict:
+        r["ver"] = t._version
+        flags = ("c" if t.is_conj() else "") + ("n" if t.is_neg() else "")
+        r.update({"fl": flags} if flags else {})
     if t.requires_grad:
         r["gf"] = type(t.grad_fn).__name__ if t.grad_fn is not None else None
     return r
@@ -65,8 +73,9 @@ def build(case):
     storages = [torch.tensor([complex(*map(float, v)) if isinstance(v, list) else v for v in s], dtype=DTYPES[d])
                 for d, s in case["S"]]
     tensors = []
-    for dt, s, shape, strides, offset, grad in case["T"]:
+    for dt, s, shape, strides, offset, grad, *lazy in case["T"]:
         t = torch.as_strided(storages[s], shape, strides, offset).detach()
+        t = t.conj().detach() if lazy else t
         tensors.append(t.requires_grad_() if grad else t)
     return storages, tensors
 
@@ -107,18 +116,20 @@ def answer(case):
         torch.manual_seed(case["seed"])
     try:
         r = invoke(case, tensors)
-    except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError) as e:
+    except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError, OverflowError) as e:
         case["err"] = [type(e).__name__, str(e).split("\n")[0][:300]]
         return case
     results = list(r) if isinstance(r, (tuple, list)) else [r]
     if case["op"] == "topk":
         results = results[:1]  # the order of equal elements is open
-    case["out"] = [snapshot(storages, t) for t in results]
+    case["out"] = [snapshot(storages, t, "strict" in case) for t in results]
     case["post"] = {}
     for k, s in enumerate(storages):
         same = torch.equal(s.view(torch.uint8), before[k].view(torch.uint8)) if s.numel() else True
         if not same:
             case["post"][k] = flat(s)
+    if "strict" in case:
+        case["tv"] = [t._version for t in tensors]
     add_gradients(case, tensors, results)
     return case
 
@@ -132,7 +143,7 @@ def add_gradients(case, tensors, results):
     try:
         grads = torch.autograd.grad(outs, leaves, [cotangent(o, k) for k, o in enumerate(outs)], allow_unused=True)
         case["grads"] = [None if g is None else flat(g) for g in grads]
-        if case.get("exact"):
+        if case.get("exact") or case.get("strict"):
             case["gst"] = [None if g is None else list(g.stride()) for g in grads]
     except (RuntimeError, NotImplementedError) as e:
         case["gerr"] = [type(e).__name__, str(e).split("\n")[0][:300]]
@@ -142,13 +153,28 @@ def main():
     out, count = sys.argv[1], int(sys.argv[2])
     rng = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
     names = sys.argv[4:] or [name for name in CALLS if name in BEFORE]
+    strict, conj = names[:1] == ["strict"], names[:2] == ["strict", "conj"]
+    names = names[strict + conj:]
+    if conj:
+        random_calls.COMMON[:] = ["c64", "c64", "c128", "f32"]
     if names == ["more"]:
         names = MORE
+    elif names == ["rest"]:
+        names = REST
+    elif names == ["all"]:
+        names = list(CALLS)
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     with open(out, "w") as f:
         for n in range(count):
-            case = answer(draw_call(rng, names[n % len(names)]))
+            drawn = draw_call(rng, names[n % len(names)])
+            if conj:
+                for t in drawn["T"]:
+                    t.extend([1] if t[0][0] == "c" and rng.random() < 0.4 else [])
+            try:
+                case = answer({**drawn, "strict": True} if strict else drawn)
+            except KeyError:  # a dtype that only torch has
+                continue
             # Python's own complaints about arguments say nothing about operators.
             if case.get("err", [""])[0] == "TypeError" and PARSING.search(case["err"][1]):
                 continue

@@ -31,6 +31,16 @@ test("operators, comparisons, constants, conditions and methods of formulas are 
   ]);
 });
 
+test("what no call can see is left alone, what resembles it is not", () => {
+  const changes = (file: string, source: string) => mutantsOf(file, source).map((m) => `${m.before} -> ${m.after}`);
+  const kernel = "frame.begin(2, c); frame.operand(0, a, b, 0); frame.attr(3, x ? 1 : 0); size(x ? 1 : 0);";
+  expect(changes("src/dispatch/matrix.ts", kernel)).toEqual(["0 -> 1", "3 -> 2", "0 -> 1", "1 -> 2", "0 -> 1"]);
+  expect(changes("src/dispatch/copy.ts", kernel)).toEqual(["0 -> 1", "0 -> 1", "3 -> 2", "0 -> 1", "1 -> 2", "0 -> 1"]);
+  const calls =
+    "const f = (_a = 1, b = 2, inplace = false) => b; O.expand(x, [3], false); g(x, undefined, false, true);";
+  expect(changes("f.ts", calls)).toEqual(["2 -> 1", "3 -> 2", "true -> false"]);
+});
+
 test("types, imports, errors and joined texts are left alone", () => {
   const lines = new Set(mutantsOf("f.ts", SOURCE).map((m) => m.line));
   expect([...lines]).toEqual([4, 6, 8]);

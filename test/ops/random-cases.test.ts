@@ -12,8 +12,9 @@ const read = (file: string): RandomCase[] =>
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as RandomCase);
-/** Names of the second set begin with `more-`. */
-const cases = [...read("calls.jsonl"), ...read("calls-more.jsonl").map((c) => ({ ...c, id: `more-${c.id}` }))];
+const named = (set: string): RandomCase[] => read(`calls-${set}.jsonl`).map((c) => ({ ...c, id: `${set}-${c.id}` }));
+/** Names of the second set begin with `more-`; in the third every layout, version and flag counts. */
+const cases = [...read("calls.jsonl"), ...named("more"), ...named("strict")];
 const known = JSON.parse(readFileSync(join(dir, "known.json"), "utf8")) as Record<string, string>;
 const adapter = await Adapter.load();
 const groups = new Map<string, RandomCase[]>();
@@ -33,7 +34,7 @@ for (const [op, list] of groups) {
 }
 
 test("the list of known differences is short", () => {
-  expect(cases.length).toBeGreaterThan(6000);
+  expect(cases.length).toBeGreaterThan(9000);
   expect(Object.keys(known).length).toBeLessThan(cases.length / 100);
 });
 
@@ -54,5 +55,19 @@ test("a falsified answer is seen", () => {
   expect(change((r) => void (r.dt = "u8"))).toContain("dtype");
   expect(change((r) => void r.sh?.push(1))).toContain("shape");
   expect(change((r) => void (r.a = 0))).toContain("shares storage");
+  const strict = cases.find((x) => x.strict && usable({ ...x, out: x.out?.slice(0, 1) } as RandomCase));
+  const wrong = (edit: (copy: RandomCase) => void): string | null => {
+    const copy = structuredClone(strict) as RandomCase;
+    edit(copy);
+    return runRandom(adapter, copy);
+  };
+  expect(wrong(() => {})).toBeNull();
+  expect(wrong((x) => void ((x.tv as number[])[0] = 3))).toContain("versions 0");
+  expect(wrong((x) => void (((x.out as NonNullable<RandomCase["out"]>)[0] as { ver: number }).ver = 9))).toContain(
+    "version",
+  );
+  expect(wrong((x) => void (((x.out as NonNullable<RandomCase["out"]>)[0] as { fl: string }).fl = "c"))).toContain(
+    "flags",
+  );
   expect(runRandom(adapter, { ...c, err: ["RuntimeError", "x"] })).toContain("no error");
 });

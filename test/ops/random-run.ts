@@ -17,13 +17,17 @@ interface Result {
   a?: number;
   off?: number;
   gf?: string | null;
+  ver?: number;
+  /** c: lazily conjugated, n: lazily negated. */
+  fl?: string;
 }
 
 export interface RandomCase {
   id: number | string;
   op: string;
   form: "f" | "m" | "i" | "o";
-  T: [Code, number, number[], number[], number, boolean][];
+  /** The last says that it is lazily conjugated. */
+  T: [Code, number, number[], number[], number, boolean, number?][];
   S: [Code, Raw[]][];
   args: Value[];
   kw?: Record<string, Value>;
@@ -36,6 +40,10 @@ export interface RandomCase {
   gerr?: [string, string];
   /** What the generator starts from. */
   seed?: number;
+  /** All strides, versions and flags are answers, also where nothing depends on them. */
+  strict?: boolean;
+  /** Versions of the operands afterwards. */
+  tv?: number[];
   /** Results are torch's bit for bit. */
   exact?: boolean;
   /** They need a fused product. */
@@ -121,8 +129,8 @@ class Replay {
     readonly c: RandomCase,
   ) {
     this.storages = c.S.map(([code, raw]) => a.storage(bytesOf(code, raw)));
-    this.tensors = c.T.map(([code, s, shape, strides, offset, grad]) => {
-      const t = a.tensor(this.storages[s], code, shape, strides, offset);
+    this.tensors = c.T.map(([code, s, shape, strides, offset, grad, conj]) => {
+      const t = a.tensor(this.storages[s], code, shape, strides, offset, conj === 1);
       return grad ? a.requireGrad(t) : t;
     });
   }
@@ -163,14 +171,18 @@ class Replay {
     if (wrong !== null) return wrong;
     const counts = s.shape.every((n) => n > 0);
     const other = (n: number, d: number): boolean => n > 1 && s.stride[d] !== (want.st as number[])[d];
-    const strange = this.c.exact ? s.stride.join() !== (want.st as number[]).join() : counts && s.shape.some(other);
+    const strange =
+      this.c.exact || this.c.strict ? s.stride.join() !== (want.st as number[]).join() : counts && s.shape.some(other);
     if (strange) return `strides [${s.stride}], expected [${want.st}]`;
     const owner = counts ? this.storages.indexOf(s.storage) : -1;
     if (owner !== want.a) return `shares storage ${owner}, expected ${want.a}`;
     if (want.off !== undefined && s.offset !== want.off) return `offset ${s.offset}, expected ${want.off}`;
     if (s.requiresGrad !== "gf" in want) return `requires grad: ${s.requiresGrad}`;
     if (s.gradFn !== (want.gf ?? null)) return `grad_fn ${s.gradFn} of result ${i}, expected ${want.gf}`;
-    return null;
+    if (want.ver === undefined) return null;
+    const flags = `${s.conj ? "c" : ""}${s.neg ? "n" : ""}`;
+    if (flags !== (want.fl ?? "")) return `flags "${flags}", expected "${want.fl ?? ""}"`;
+    return a.version(got) === want.ver ? null : `version ${a.version(got)}, expected ${want.ver}`;
   }
 
   storagesAfter(post: Record<string, Raw[]>): string | null {
@@ -189,6 +201,12 @@ class Replay {
       if (wrong !== null) return `storage ${k} afterwards: ${wrong}`;
     }
     return null;
+  }
+
+  versions(): string | null {
+    const got = this.tensors.map((t) => this.a.version(t));
+    const want = this.c.tv ?? got;
+    return got.join() === want.join() ? null : `versions ${got} of operands, expected ${want}`;
   }
 
   gradients(results: Any[]): string | null {
@@ -261,7 +279,7 @@ export function runRandom(a: Adapter, c: RandomCase): string | null {
     const wrong = r.result(list[i], w, i);
     if (wrong !== null) return `result ${i}: ${wrong}`;
   }
-  return r.storagesAfter(c.post ?? {}) ?? r.gradients(list);
+  return r.storagesAfter(c.post ?? {}) ?? r.versions() ?? r.gradients(list);
 }
 
 /** One line that shows the call. */
