@@ -2036,17 +2036,20 @@ export class prod_Backward extends Node {
     return "ProdBackward0";
   }
   self!: S.Saved;
+  result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
     const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
-      this.needs(0) ? F.prodBackward(grad, self, null, false) : null,
+      this.needs(0) ? F.prodBackward(grad, self, result, null, false) : null,
     ];
   }
   override release(): void {
     super.release();
     this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
   }
 }
 
@@ -2057,19 +2060,22 @@ export class prod_dim_int_Backward extends Node {
   self!: S.Saved;
   dim!: number;
   keepdim!: boolean;
+  result0!: S.Saved;
   override apply(grads: Gradients): Gradients {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
     const dim = this.dim;
     const keepdim = this.keepdim;
     const self = S.unpack(this.self, this) as Tensor;
+    const result = S.unpack(this.result0, this) as Tensor;
     return [
-      this.needs(0) ? F.prodBackward(grad, self, dim, keepdim) : null,
+      this.needs(0) ? F.prodBackward(grad, self, result, dim, keepdim) : null,
     ];
   }
   override release(): void {
     super.release();
     this.self = S.drop(this.self);
+    this.result0 = S.drop(this.result0);
   }
 }
 

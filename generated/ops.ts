@@ -3410,6 +3410,7 @@ export function prod(self: Tensor, dtype: DType | null, out?: Tensor): Tensor {
   $T.connect(node, [self]);
   node.self = $S.save(self);
   const r = $reduce.prod(self, dtype, undefined);
+  node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 
@@ -3427,6 +3428,7 @@ export function prod_dim_int(self: Tensor, dim: number, keepdim: boolean, dtype:
   node.dim = dim;
   node.keepdim = keepdim;
   const r = $reduce.prodDim(self, dim, keepdim, dtype, undefined);
+  node.result0 = $S.saveResult(r, node, 0);
   return $T.record(r, node);
 }
 

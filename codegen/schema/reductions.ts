@@ -79,7 +79,7 @@ export const ops = [
     impl: "reduce.prod",
     node: "ProdBackward0",
     doc: "The product of all elements. Integers and bools are multiplied in int64.",
-    grad: { self: "prodBackward(grad, self, null, false)" },
+    grad: { self: "prodBackward(grad, self, result, null, false)" },
     example: "tensor([2, 3, 4]).prod() // tensor(24.)",
   },
   {
@@ -91,7 +91,7 @@ export const ops = [
     impl: "reduce.prodDim",
     node: "ProdBackward1",
     doc: "The product over one dimension.",
-    grad: { self: "prodBackward(grad, self, dim, keepdim)" },
+    grad: { self: "prodBackward(grad, self, result, dim, keepdim)" },
     example: "tensor([[1, 2], [3, 4]]).prod(1) // tensor([ 2., 12.])",
   },
   {

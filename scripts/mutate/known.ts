@@ -3,12 +3,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Mutant } from "./mutants.ts";
 
-export type Named = Pick<Mutant, "file" | "within" | "text" | "before" | "after">;
+export type Named = Pick<Mutant, "file" | "within" | "text" | "before" | "after"> & { nth?: number };
 
 export interface Known extends Named {
   reason: string;
-  /** The how manyth of the same kind in its line, when there are several; from 0. */
-  nth?: number;
 }
 
 export function readLines<T>(file: string): T[] {
@@ -21,5 +19,11 @@ export function readLines<T>(file: string): T[] {
 
 export const known = (): Known[] => readLines(join(import.meta.dir, "known.jsonl"));
 
+/** A name without `nth` stands for all such changes of its line. */
 export const sameMutant = (a: Named, b: Named): boolean =>
-  a.file === b.file && a.within === b.within && a.text === b.text && a.before === b.before && a.after === b.after;
+  a.file === b.file &&
+  a.within === b.within &&
+  a.text === b.text &&
+  a.before === b.before &&
+  a.after === b.after &&
+  (a.nth === undefined || b.nth === undefined || a.nth === b.nth);

@@ -12,6 +12,8 @@ export interface Mutant {
   /** The function or class that it stands in, and the line without indentation: names of a mutant that moves. */
   within: string;
   text: string;
+  /** The how manyth of the same change in its line; from 0. */
+  nth: number;
 }
 
 const K = ts.SyntaxKind;
@@ -141,7 +143,9 @@ export function mutantsOf(file: string, source: string): Mutant[] {
       const [at, after] = change;
       const line = tree.getLineAndCharacterOfPosition(at.getStart()).line;
       const place = { file, line: line + 1, start: at.getStart(), end: at.getEnd() };
-      found.push({ ...place, before: at.getText(), after, within: around(at), text: (lines[line] as string).trim() });
+      const before = at.getText();
+      const nth = found.filter((m) => m.line === line + 1 && m.before === before && m.after === after).length;
+      found.push({ ...place, before, after, within: around(at), text: (lines[line] as string).trim(), nth });
     }
     ts.forEachChild(node, visit);
   };

@@ -79,7 +79,8 @@ export function zigMutantsOf(file: string, source: string): Mutant[] {
         const after = replacement(before, line, index);
         if (after === undefined) continue;
         const place = { file, line: i + 1, start: start + index, end: start + index + before.length };
-        found.push({ ...place, before, after, within, text: line.trim() });
+        const nth = found.filter((m) => m.line === i + 1 && m.before === before && m.after === after).length;
+        found.push({ ...place, before, after, within, text: line.trim(), nth });
       }
     }
     if (line === "}") inTest = false;

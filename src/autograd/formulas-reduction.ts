@@ -67,9 +67,15 @@ export function selectedBackward(
 
 /**
  * The product of the other elements. With the zeros set aside it is a quotient; one zero leaves a product for itself
- * alone, two leave none.
+ * alone, two leave none. The result is saved because torch does: who writes to it is told.
  */
-export function prodBackward(grad: Tensor, self: Tensor, dim: number | null, keepdim: boolean): Tensor {
+export function prodBackward(
+  grad: Tensor,
+  self: Tensor,
+  _result: Tensor,
+  dim: number | null,
+  keepdim: boolean,
+): Tensor {
   const shape = self._shape;
   const dims = dim === null ? [...shape.keys()] : [dim];
   if (shape.length === 0) return grad;

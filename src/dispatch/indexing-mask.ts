@@ -202,7 +202,6 @@ export function maskedScatter(
   const shape = inplace ? expand(mask, self._shape)._shape : broadcastShapes(mask._shape, self._shape, op);
   if (inplace) {
     requireNoInternalOverlap(self, op);
-    requireNoOverlap(self, source, op);
     requireNoPartialOverlap(self, mask, op);
   }
   if (!self._storage.device.computes) return inplace ? self : empty(shape, self.dtype, self._storage.device);

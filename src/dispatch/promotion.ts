@@ -24,10 +24,8 @@ const UNSIGNED = new Set(["uint16", "uint32", "uint64"]);
 function promoteOnce(a: DType, b: DType): DType | undefined {
   if (a === b) return a;
   if (UNSIGNED.has(a.name) || UNSIGNED.has(b.name)) {
-    if (a.category >= 2 || b.category >= 2) return a.category > b.category ? a : b;
-    if (a === bool) return b;
-    if (b === bool) return a;
-    return undefined;
+    const other = UNSIGNED.has(a.name) ? b : a;
+    return other.category === 2 ? other : undefined;
   }
   if (a.category !== b.category) return mixCategories(a, b);
   if (a.category === 2) {

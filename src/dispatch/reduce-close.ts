@@ -51,13 +51,17 @@ export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number,
   if (isShortFloat(self.dtype)) {
     throw texts.notImplementedFor(undefined, "mul_cpu_reduced_float", self.dtype.scalarType);
   }
-  if (rtol === 0 && atol === 0 && self.dtype.category < 2) return binary(EQ, self, other);
+  const exact = rtol === 0 && atol === 0;
+  if (exact && self.dtype.category < 2) return binary(EQ, self, other);
   const tolerances = (): void => {
     frame.attr(CloseAttr.rtol, rtol);
     frame.attr(CloseAttr.atol, atol);
     frame.attr(CloseAttr.equalNan, equalNan ? 1 : 0);
   };
-  return general(CLOSE, [self, other], undefined, false, tolerances, closeCompute(self.dtype));
+  const close = general(CLOSE, [self, other], undefined, false, tolerances, closeCompute(self.dtype));
+  // torch compares for equality and then writes into that what else is close.
+  close._version.value = (exact ? 0 : 1) + (equalNan && self.dtype.category >= 2 ? 1 : 0);
+  return close;
 }
 
 export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean {

@@ -227,3 +227,99 @@ test("what linear adds", () => {
     [5, 5, 5, 5],
   ]);
 });
+
+test("versions of what isclose gives", () => {
+  const version = (dtype: z.DType, tol: number, equalNan: boolean): number =>
+    z.isclose(ones([2], { dtype }), ones([2], { dtype }), { rtol: tol, atol: 0, equalNan }).version;
+  const cases: [z.DType, number, boolean, number][] = [
+    [float32, 1e-5, false, 1],
+    [float32, 1e-5, true, 2],
+    [float32, 0, false, 0],
+    [float32, 0, true, 1],
+    [int32, 1e-5, false, 1],
+    [int32, 1e-5, true, 1],
+    [int32, 0, true, 0],
+    [z.complex64, 1e-5, true, 2],
+    [z.bool, 1e-5, false, 1],
+  ];
+  for (const [dtype, tol, nan, wanted] of cases)
+    expect([dtype, tol, nan, version(dtype, tol, nan)]).toEqual([dtype, tol, nan, wanted]);
+  expect(z.isclose(zeros([2], { device: "meta" }), zeros([2], { device: "meta" })).version).toBe(1);
+});
+
+test("masked_scatter_ reads a source that it writes to, one element after another", () => {
+  const mask = tensor([true, false, true, false]);
+  const a = tensor([0, 1, 2, 3]).to(float32);
+  expect(a.maskedScatter_(mask, a).tolist()).toEqual([0, 1, 1, 3]);
+  const b = arange(6).to(float32);
+  b.narrow(0, 0, 4).maskedScatter_(mask, b.narrow(0, 1, 4));
+  expect(b.tolist()).toEqual([1, 1, 2, 3, 4, 5]);
+  const c = arange(4).to(float32);
+  expect(c.maskedScatter_(tensor([false, true, true, true]), c).tolist()).toEqual([0, 0, 0, 0]);
+  const n = 100_000;
+  const long = arange(n).to(float32);
+  const all = ones([n], { dtype: z.bool });
+  all.at(0).fill_(false);
+  expect(long.maskedScatter_(all, long).sum().item()).toBe(0);
+});
+
+test("a product that was written to is seen", () => {
+  for (const dim of [null, 0]) {
+    const y = tensor([1, 2, 3], { requiresGrad: true }).mul(1);
+    const product = dim === null ? y.prod() : y.prod(dim);
+    const twice = product.mul(2);
+    product.gt_(1.5);
+    expect(() => twice.backward()).toThrow(
+      `[torch.FloatTensor []], which is output 0 of ${dim === null ? "Prod" : "Prod1"}, is at`,
+    );
+  }
+});
+
+/** For each pair of dtypes the digit of the one that they promote to; - where there is none. */
+const PROMOTED = [
+  "0123456789ab---", // bool
+  "1133456789ab---", // uint8
+  "2323456789ab---", // int8
+  "3333456789ab---", // int16
+  "4444456789ab---", // int32
+  "5555556789ab---", // int64
+  "6666666889ab666", // float16
+  "7777778789ab777", // bfloat16
+  "8888888889ab888", // float32
+  "9999999999bb999", // float64
+  "aaaaaaaaabab---", // complex64
+  "bbbbbbbbbbbb---", // complex128
+  "------6789--c--", // uint16
+  "------6789---d-", // uint32
+  "------6789----e", // uint64
+];
+const NAMES =
+  "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 uint16 uint32 uint64".split(
+    " ",
+  );
+
+test("what two dtypes promote to", () => {
+  const dtypes = NAMES.map((name) => (z as unknown as Record<string, z.DType>)[name] as z.DType);
+  const digit = (a: z.DType, b: z.DType): string => {
+    try {
+      return dtypes.indexOf(z.promoteTypes(a, b)).toString(15);
+    } catch {
+      return "-";
+    }
+  };
+  expect(dtypes.map((a) => dtypes.map((b) => digit(a, b)).join(""))).toEqual(PROMOTED);
+});
+
+test("integers beyond 62 bits, and many dimensions", () => {
+  const far = arange(2 ** 62, 2 ** 62 + 4096, 1024);
+  expect([0, 1, 2, 3].map((i) => far.at(i).bigint())).toEqual([0n, 1n, 2n, 3n].map((i) => 2n ** 62n + 1024n * i));
+  const low = arange(-(2 ** 63), -(2 ** 63) + 4096, 2048);
+  expect(low.at(0).bigint()).toBe(-(2n ** 63n));
+  const flat = (rank: number): z.Tensor => ones([1]).view(new Array(rank).fill(1) as number[]);
+  expect(
+    flat(64)
+      .sum(new Array(64).fill(0).map((_, d) => d))
+      .item(),
+  ).toBe(1);
+  expect(flat(32).tile([2]).numel()).toBe(2);
+});
