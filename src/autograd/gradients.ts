@@ -25,7 +25,7 @@ export function sumTo(grad: Tensor, shape: readonly number[]): Tensor {
   for (let d = 0; d < grad._shape.length; d++) {
     if (d < lead || (shape[d - lead] === 1 && grad._shape[d] !== 1)) dims.push(d);
   }
-  const summed = dims.length > 0 ? grad.sum(dims, { keepdim: true }) : grad;
+  const summed = grad.sum(dims, { keepdim: true });
   return lead > 0 ? summed.view(shape) : summed;
 }
 
