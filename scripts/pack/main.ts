@@ -145,6 +145,13 @@ function compileCli(platform: Platform, dist: string): void {
   rmSync(folder, { recursive: true });
 }
 
+/** This machine's library, as `bun run build` left it; one that is compiled for its package is checked there. */
+function builtHere(platform: Platform): string {
+  const wrong = objections(platform, libraryFile());
+  if (wrong !== "") throw new ToolError(`${libraryFile()} ${wrong}: run the build first`);
+  return libraryFile();
+}
+
 /** Writes the packages into a folder, which is emptied first; gives the folders that they were packed from. */
 export async function packAll(dist: string, host: boolean, cli = false): Promise<string[]> {
   rmSync(stage, { recursive: true, force: true });
@@ -153,10 +160,7 @@ export async function packAll(dist: string, host: boolean, cli = false): Promise
   const folders = [await stageMain()];
   for (const platform of PLATFORMS) {
     if (host && platform !== hostPlatform()) continue;
-    const library = host ? libraryFile() : crossBuild(platform);
-    const wrong = objections(platform, library);
-    if (wrong !== "") throw new ToolError(`${library} ${wrong}: run the build first`);
-    folders.push(stagePlatform(platform, library));
+    folders.push(stagePlatform(platform, host ? builtHere(platform) : crossBuild(platform)));
     if (cli) compileCli(platform, dist);
   }
   for (const folder of folders) {

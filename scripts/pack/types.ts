@@ -19,7 +19,6 @@ function emit(): void {
     noEmit: false,
     declaration: true,
     emitDeclarationOnly: true,
-    removeComments: false,
     outDir: emitted,
     rootDir: root,
     incremental: false,
