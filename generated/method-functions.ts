@@ -17,6 +17,10 @@ const REQUIRED = A.REQUIRED;
 /**
  * The absolute value of each element; the modulus of complex ones, which gives the real dtype.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([-1.5, 2]).abs_() // tensor([1.5000, 2.0000])
+ * ```
  * @torch torch.abs_
  */
 export function abs_(self: Tensor): Tensor;
@@ -31,6 +35,10 @@ export function abs_(self: unknown, options?: unknown): Tensor {
  * self + alpha * other, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when the shapes do not broadcast
+ * @example
+ * ```ts
+ * tensor([1, 2]).add_(tensor([10, 20]), { alpha: 2 }) // tensor([21., 42.])
+ * ```
  * @torch torch.add_
  */
 export function add_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
@@ -46,6 +54,10 @@ export function add_(self: unknown, other: unknown, options?: unknown): Tensor {
  * beta * self + alpha * the sum over the batch of batch1 @ batch2.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @example
+ * ```ts
+ * tensor([[1]]).addbmm_(tensor([[[1, 2]]]), tensor([[[3], [4]]])) // tensor([[12.]])
+ * ```
  * @torch torch.addbmm_
  */
 export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
@@ -62,6 +74,10 @@ export function addbmm_(self: unknown, batch1: unknown, batch2: unknown, options
  * self + value * tensor1 / tensor2, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when tensor1 and tensor2 are both integers or bools
+ * @example
+ * ```ts
+ * tensor([1]).addcdiv_(tensor([6]), tensor([3]), { value: 10 }) // tensor([21.])
+ * ```
  * @torch torch.addcdiv_
  */
 export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
@@ -77,6 +93,10 @@ export function addcdiv_(self: unknown, tensor1: unknown, tensor2: unknown, opti
 /**
  * self + value * tensor1 * tensor2, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1]).addcmul_(tensor([2]), tensor([3]), { value: 10 }) // tensor([61.])
+ * ```
  * @torch torch.addcmul_
  */
 export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
@@ -94,6 +114,10 @@ export function addcmul_(self: unknown, tensor1: unknown, tensor2: unknown, opti
  * not read.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @example
+ * ```ts
+ * tensor([[1]]).addmm_(tensor([[1, 2]]), tensor([[3], [4]]), { alpha: 10 }) // tensor([[111.]])
+ * ```
  * @torch torch.addmm_
  */
 export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
@@ -110,6 +134,10 @@ export function addmm_(self: unknown, mat1: unknown, mat2: unknown, options?: un
  * beta * self + alpha * (mat @ vec).
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @example
+ * ```ts
+ * tensor([1]).addmv_(tensor([[1, 2]]), tensor([1, 10])) // tensor([22.])
+ * ```
  * @torch torch.addmv_
  */
 export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
@@ -126,6 +154,10 @@ export function addmv_(self: unknown, mat: unknown, vec: unknown, options?: unkn
  * beta * self + alpha * the outer product of two vectors, with type promotion.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError unless vec1 and vec2 have one dimension
+ * @example
+ * ```ts
+ * tensor([[1, 1]]).addr_(tensor([10]), tensor([1, 2])) // tensor([[11., 21.]])
+ * ```
  * @torch torch.addr_
  */
 export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
@@ -141,6 +173,10 @@ export function addr_(self: unknown, vec1: unknown, vec2: unknown, options?: unk
 /**
  * The angle, in radians, of the point (other, self).
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1]).atan2_(tensor([1])) // tensor([0.7854])
+ * ```
  * @torch torch.atan2_
  */
 export function arctan2_(self: Tensor, other: Tensor): Tensor;
@@ -160,6 +196,11 @@ const T__asStrided_: A.Overload[] = [
  * A view: it shares the memory of the tensor.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when the region reaches beyond the storage
+ * @example
+ * ```ts
+ * arange(4).asStrided_([2, 2], [1, 2]) // tensor([[0, 2],
+ * //         [1, 3]])
+ * ```
  * @torch torch.as_strided_
  */
 export function asStrided_(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor;
@@ -172,6 +213,10 @@ export function asStrided_(...args: unknown[]): Tensor {
 /**
  * The angle, in radians, of the point (other, self).
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1]).atan2_(tensor([1])) // tensor([0.7854])
+ * ```
  * @torch torch.atan2_
  */
 export function atan2_(self: Tensor, other: Tensor): Tensor;
@@ -187,6 +232,10 @@ export function atan2_(self: unknown, other: unknown, options?: unknown): Tensor
  * beta * self + alpha * (batch1 @ batch2) for batches of matrices.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
+ * @example
+ * ```ts
+ * tensor([[[1]]]).baddbmm_(tensor([[[1, 2]]]), tensor([[[3], [4]]])) // tensor([[[12.]]])
+ * ```
  * @torch torch.baddbmm_
  */
 export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
@@ -208,6 +257,11 @@ const T__bernoulli_: A.Overload[] = [
  * Fills with 1 or 0, with the chance p of a 1.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for chances outside of [0, 1]
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * zeros(4).bernoulli_(0.5) // tensor([0., 0., 1., 0.])
+ * ```
  * @torch torch.bernoulli_
  */
 export function bernoulli_(self: Tensor, p: Tensor, options?: { generator?: Generator | null }): Tensor;
@@ -242,6 +296,10 @@ export function bfloat16(...args: unknown[]): Tensor {
  * The bitwise and of integers or bools.
  * Writes into the tensor itself, which is also returned.
  * @throws NotImplementedError for floating and complex tensors
+ * @example
+ * ```ts
+ * tensor([6n]).bitwiseAnd_(tensor([3n])) // tensor([2])
+ * ```
  * @torch torch.bitwise_and_
  */
 export function bitwiseAnd_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
@@ -257,6 +315,10 @@ export function bitwiseAnd_(self: unknown, other: unknown, options?: unknown): T
  * All bits of an integer turned over; the opposite of a bool.
  * Writes into the tensor itself, which is also returned.
  * @throws NotImplementedError for floating and complex tensors
+ * @example
+ * ```ts
+ * tensor([0n, 5n]).bitwiseNot_() // tensor([-1, -6])
+ * ```
  * @torch torch.bitwise_not_
  */
 export function bitwiseNot_(self: Tensor): Tensor;
@@ -271,6 +333,10 @@ export function bitwiseNot_(self: unknown, options?: unknown): Tensor {
  * The bitwise or of integers or bools.
  * Writes into the tensor itself, which is also returned.
  * @throws NotImplementedError for floating and complex tensors
+ * @example
+ * ```ts
+ * tensor([6n]).bitwiseOr_(tensor([3n])) // tensor([7])
+ * ```
  * @torch torch.bitwise_or_
  */
 export function bitwiseOr_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
@@ -286,6 +352,10 @@ export function bitwiseOr_(self: unknown, other: unknown, options?: unknown): Te
  * The bitwise exclusive or of integers or bools.
  * Writes into the tensor itself, which is also returned.
  * @throws NotImplementedError for floating and complex tensors
+ * @example
+ * ```ts
+ * tensor([6n]).bitwiseXor_(tensor([3n])) // tensor([5])
+ * ```
  * @torch torch.bitwise_xor_
  */
 export function bitwiseXor_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
@@ -338,6 +408,11 @@ const T__cauchy_: A.Overload[] = [
  * Fills with Cauchy distributed random numbers.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for a sigma that is not positive
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * zeros(2).cauchy_() // tensor([10.5977,  0.7648])
+ * ```
  * @torch torch.cauchy_
  */
 export function cauchy_(self: Tensor, median: number, sigma: number, options?: { generator?: Generator | null }): Tensor;
@@ -410,6 +485,10 @@ const T__clamp_: A.Overload[] = [
  * Each element, or the bound that it lies beyond.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError without a bound
+ * @example
+ * ```ts
+ * tensor([-1, 0.5, 2]).clamp_(0, 1) // tensor([0.0000, 0.5000, 1.0000])
+ * ```
  * @torch torch.clamp_
  */
 export function clamp_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor;
@@ -437,6 +516,10 @@ const T__clip_: A.Overload[] = [
  * Each element, or the bound that it lies beyond.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError without a bound
+ * @example
+ * ```ts
+ * tensor([-1, 0.5, 2]).clamp_(0, 1) // tensor([0.0000, 0.5000, 1.0000])
+ * ```
  * @torch torch.clamp_
  */
 export function clip_(self: Tensor, min: Tensor | null, max: Tensor | null): Tensor;
@@ -479,6 +562,11 @@ const T__copy_: A.Overload[] = [
  * Takes the elements of another tensor, broadcast and converted.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when the shapes do not broadcast or the tensors partly overlap
+ * @example
+ * ```ts
+ * zeros(2, 2).copy_(tensor([1, 2])) // tensor([[1., 2.],
+ * //         [1., 2.]])
+ * ```
  * @torch torch.copy_
  */
 export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor;
@@ -493,6 +581,10 @@ export function copy_(...args: unknown[]): Tensor {
 /**
  * The magnitude of self with the sign of other.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1, 2]).copysign_(-1) // tensor([-1., -2.])
+ * ```
  * @torch torch.copysign_
  */
 export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor;
@@ -507,6 +599,10 @@ export function copysign_(self: unknown, other: unknown, options?: unknown): Ten
 /**
  * The cosine of each element, in radians. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).cos_() // tensor([1.0000, 0.5403])
+ * ```
  * @torch torch.cos_
  */
 export function cos_(self: Tensor): Tensor;
@@ -540,6 +636,10 @@ const T__cumprod_: A.Overload[] = [
 /**
  * The running product along a dimension. Integers and bools are multiplied in int64.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1, 2, 3]).cumprod_(0) // tensor([1., 2., 6.])
+ * ```
  * @torch torch.cumprod_
  */
 export function cumprod_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
@@ -554,6 +654,10 @@ const T__cumsum_: A.Overload[] = [
 /**
  * The running sum along a dimension. Integers and bools are summed in int64.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1, 2, 3]).cumsum_(0) // tensor([1., 3., 6.])
+ * ```
  * @torch torch.cumsum_
  */
 export function cumsum_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
@@ -582,6 +686,10 @@ export function detach_(...args: unknown[]): Tensor {
  * "trunc" rounds the quotient and keeps integer dtypes.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for an unknown rounding mode
+ * @example
+ * ```ts
+ * tensor([7, -7]).div_(2, { roundingMode: "floor" }) // tensor([ 3., -4.])
+ * ```
  * @torch torch.div_
  */
 export function div_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
@@ -598,6 +706,10 @@ export function div_(self: unknown, other: unknown, options?: unknown): Tensor {
  * "trunc" rounds the quotient and keeps integer dtypes.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for an unknown rounding mode
+ * @example
+ * ```ts
+ * tensor([7, -7]).div_(2, { roundingMode: "floor" }) // tensor([ 3., -4.])
+ * ```
  * @torch torch.div_
  */
 export function divide_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
@@ -629,6 +741,10 @@ export function double(...args: unknown[]): Tensor {
 /**
  * True where the elements are equal.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1, 2]).eq_(2) // tensor([0., 1.])
+ * ```
  * @torch torch.eq_
  */
 export function eq_(self: Tensor, other: Tensor | Scalar): Tensor;
@@ -643,6 +759,10 @@ export function eq_(self: unknown, other: unknown, options?: unknown): Tensor {
 /**
  * e to the power of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).exp_() // tensor([1.0000, 2.7183])
+ * ```
  * @torch torch.exp_
  */
 export function exp_(self: Tensor): Tensor;
@@ -700,6 +820,11 @@ const T__exponential_: A.Overload[] = [
  * Fills with exponentially distributed random numbers of the rate `lambd`.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for a rate that is not positive
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * zeros(2).exponential_(2) // tensor([1.7542, 0.6152])
+ * ```
  * @torch torch.exponential_
  */
 export function exponential_(self: Tensor, lambd: number, options?: { generator?: Generator | null }): Tensor;
@@ -720,6 +845,10 @@ const T__fill_: A.Overload[] = [
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when the number does not fit the dtype
  * @throws RuntimeError when the value has dimensions
+ * @example
+ * ```ts
+ * zeros(2).fill_(7) // tensor([7., 7.])
+ * ```
  * @torch torch.fill_
  */
 export function fill_(self: Tensor, value: Scalar): Tensor;
@@ -750,6 +879,10 @@ export function float(...args: unknown[]): Tensor {
  * self / other rounded towards minus infinity.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for an integer division by zero
+ * @example
+ * ```ts
+ * tensor([7, -7]).floorDivide_(2) // tensor([ 3., -4.])
+ * ```
  * @torch torch.floor_divide_
  */
 export function floorDivide_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
@@ -765,6 +898,10 @@ export function floorDivide_(self: unknown, other: unknown, options?: unknown): 
  * The remainder of the division, with the sign of the dividend (C's %).
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for an integer division by zero
+ * @example
+ * ```ts
+ * tensor([7, -7]).fmod_(3) // tensor([ 1., -1.])
+ * ```
  * @torch torch.fmod_
  */
 export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor;
@@ -780,6 +917,10 @@ export function fmod_(self: unknown, other: unknown, options?: unknown): Tensor 
  * True where self is greater than or equal to other.
  * Writes into the tensor itself, which is also returned.
  * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, 2]).ge_(2) // tensor([0., 1.])
+ * ```
  * @torch torch.ge_
  */
 export function ge_(self: Tensor, other: Tensor | Scalar): Tensor;
@@ -798,6 +939,11 @@ const T__geometric_: A.Overload[] = [
  * Fills with the number of trials up to the first success, for a chance of success of p.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for p outside of (0, 1)
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * zeros(3).geometric_(0.5) // tensor([1., 1., 2.])
+ * ```
  * @torch torch.geometric_
  */
 export function geometric_(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
@@ -809,6 +955,10 @@ export function geometric_(...args: unknown[]): Tensor {
  * True where self is greater than other.
  * Writes into the tensor itself, which is also returned.
  * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, 2]).gt_(1) // tensor([0., 1.])
+ * ```
  * @torch torch.gt_
  */
 export function greater_(self: Tensor, other: Tensor | Scalar): Tensor;
@@ -824,6 +974,10 @@ export function greater_(self: unknown, other: unknown, options?: unknown): Tens
  * True where self is greater than or equal to other.
  * Writes into the tensor itself, which is also returned.
  * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, 2]).ge_(2) // tensor([0., 1.])
+ * ```
  * @torch torch.ge_
  */
 export function greaterEqual_(self: Tensor, other: Tensor | Scalar): Tensor;
@@ -839,6 +993,10 @@ export function greaterEqual_(self: unknown, other: unknown, options?: unknown):
  * True where self is greater than other.
  * Writes into the tensor itself, which is also returned.
  * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, 2]).gt_(1) // tensor([0., 1.])
+ * ```
  * @torch torch.gt_
  */
 export function gt_(self: Tensor, other: Tensor | Scalar): Tensor;
@@ -875,6 +1033,10 @@ const T__indexAdd_: A.Overload[] = [
  * Writes into the tensor itself, which is also returned.
  * @throws IndexError for a position outside the dimension
  * @throws RuntimeError when shapes or dtypes do not match
+ * @example
+ * ```ts
+ * zeros(3).indexAdd_(0, [0, 0, 2], tensor([1, 2, 3])) // tensor([3., 0., 3.])
+ * ```
  * @torch torch.index_add_
  */
 export function indexAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar }): Tensor;
@@ -891,6 +1053,10 @@ const T__indexCopy_: A.Overload[] = [
  * Writes into the tensor itself, which is also returned.
  * @throws IndexError for a position outside the dimension
  * @throws RuntimeError when shapes or dtypes do not match
+ * @example
+ * ```ts
+ * zeros(3).indexCopy_(0, [2, 0], tensor([1, 2])) // tensor([2., 0., 1.])
+ * ```
  * @torch torch.index_copy_
  */
 export function indexCopy_(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor): Tensor;
@@ -908,6 +1074,10 @@ const T__indexFill_: A.Overload[] = [
  * The tensor with the parts along a dimension that a vector of positions names set to a number.
  * Writes into the tensor itself, which is also returned.
  * @throws IndexError for a position outside the dimension
+ * @example
+ * ```ts
+ * zeros(3).indexFill_(0, [0, 2], 7) // tensor([7., 0., 7.])
+ * ```
  * @torch torch.index_fill_
  */
 export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
@@ -926,6 +1096,10 @@ const T__indexPut_: A.Overload[] = [
  * Writes into the tensor itself, which is also returned.
  * @throws IndexError for an index outside its dimension
  * @throws RuntimeError when the values do not broadcast or have another dtype
+ * @example
+ * ```ts
+ * zeros(3).indexPut_([[0, 2]], tensor([5, 6])) // tensor([5., 0., 6.])
+ * ```
  * @torch torch.index_put_
  */
 export function indexPut_(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
@@ -990,6 +1164,10 @@ export function isSetTo(...args: unknown[]): boolean {
  * True where self is less than or equal to other.
  * Writes into the tensor itself, which is also returned.
  * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, 2]).le_(2) // tensor([1., 1.])
+ * ```
  * @torch torch.le_
  */
 export function le_(self: Tensor, other: Tensor | Scalar): Tensor;
@@ -1005,6 +1183,10 @@ export function le_(self: unknown, other: unknown, options?: unknown): Tensor {
  * self + weight * (end - self).
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when the dtypes differ
+ * @example
+ * ```ts
+ * tensor([0, 10]).lerp_(tensor([10, 20]), 0.5) // tensor([ 5., 15.])
+ * ```
  * @torch torch.lerp_
  */
 export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor;
@@ -1021,6 +1203,10 @@ export function lerp_(self: unknown, end: unknown, weight: unknown, options?: un
  * True where self is less than other.
  * Writes into the tensor itself, which is also returned.
  * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, 2]).lt_(2) // tensor([1., 0.])
+ * ```
  * @torch torch.lt_
  */
 export function less_(self: Tensor, other: Tensor | Scalar): Tensor;
@@ -1036,6 +1222,10 @@ export function less_(self: unknown, other: unknown, options?: unknown): Tensor 
  * True where self is less than or equal to other.
  * Writes into the tensor itself, which is also returned.
  * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, 2]).le_(2) // tensor([1., 1.])
+ * ```
  * @torch torch.le_
  */
 export function lessEqual_(self: Tensor, other: Tensor | Scalar): Tensor;
@@ -1050,6 +1240,10 @@ export function lessEqual_(self: unknown, other: unknown, options?: unknown): Te
 /**
  * The natural logarithm of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1, 10]).log_() // tensor([0.0000, 2.3026])
+ * ```
  * @torch torch.log_
  */
 export function log_(self: Tensor): Tensor;
@@ -1064,6 +1258,10 @@ export function log_(self: unknown, options?: unknown): Tensor {
  * The natural logarithm of 1 + self, exact for small elements too. Integers give the default float
  * dtype.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).log1p_() // tensor([0.0000, 0.6931])
+ * ```
  * @torch torch.log1p_
  */
 export function log1p_(self: Tensor): Tensor;
@@ -1081,6 +1279,11 @@ const T__logNormal_: A.Overload[] = [
  * Fills with random numbers whose logarithms are normal, with the given mean and standard deviation.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for a standard deviation that is not positive
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * zeros(2).logNormal_() // tensor([59.2634,  1.5116])
+ * ```
  * @torch torch.log_normal_
  */
 export function logNormal_(self: Tensor, mean: number, std: number, options?: { generator?: Generator | null }): Tensor;
@@ -1096,6 +1299,10 @@ export function logNormal_(...args: unknown[]): Tensor {
 /**
  * True where both elements are nonzero.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).logicalAnd_(tensor([2, 3])) // tensor([0., 1.])
+ * ```
  * @torch torch.logical_and_
  */
 export function logicalAnd_(self: Tensor, other: Tensor): Tensor;
@@ -1110,6 +1317,10 @@ export function logicalAnd_(self: unknown, other: unknown, options?: unknown): T
 /**
  * True where an element is zero.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 2]).logicalNot_() // tensor([1., 0.])
+ * ```
  * @torch torch.logical_not_
  */
 export function logicalNot_(self: Tensor): Tensor;
@@ -1123,6 +1334,10 @@ export function logicalNot_(self: unknown, options?: unknown): Tensor {
 /**
  * True where either element is nonzero.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).logicalOr_(tensor([0, 3])) // tensor([0., 1.])
+ * ```
  * @torch torch.logical_or_
  */
 export function logicalOr_(self: Tensor, other: Tensor): Tensor;
@@ -1155,6 +1370,10 @@ export function long(...args: unknown[]): Tensor {
  * True where self is less than other.
  * Writes into the tensor itself, which is also returned.
  * @throws NotImplementedError for complex tensors
+ * @example
+ * ```ts
+ * tensor([1, 2]).lt_(2) // tensor([1., 0.])
+ * ```
  * @torch torch.lt_
  */
 export function lt_(self: Tensor, other: Tensor | Scalar): Tensor;
@@ -1175,6 +1394,10 @@ const T__maskedFill_: A.Overload[] = [
  * The tensor with a number where the mask is true; the mask broadcasts.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when the mask is not bool or the number does not fit the dtype
+ * @example
+ * ```ts
+ * tensor([1, 2, 3]).maskedFill_(tensor([1, 2, 3]).gt(1), 0) // tensor([1., 0., 0.])
+ * ```
  * @torch torch.masked_fill_
  */
 export function maskedFill_(self: Tensor, mask: Tensor, value: Tensor): Tensor;
@@ -1189,6 +1412,10 @@ export function maskedFill_(...args: unknown[]): Tensor {
  * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when `source` has too few elements or another dtype
+ * @example
+ * ```ts
+ * zeros(3).maskedScatter_(tensor([1, 0, 1]).ne(0), tensor([5, 6])) // tensor([5., 0., 6.])
+ * ```
  * @torch torch.masked_scatter_
  */
 export function maskedScatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor;
@@ -1205,6 +1432,10 @@ export function maskedScatter_(self: unknown, mask: unknown, source: unknown, op
  * self * other, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when the shapes do not broadcast
+ * @example
+ * ```ts
+ * tensor([1, 2]).mul_(3) // tensor([3., 6.])
+ * ```
  * @torch torch.mul_
  */
 export function mul_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
@@ -1220,6 +1451,10 @@ export function mul_(self: unknown, other: unknown, options?: unknown): Tensor {
  * self * other, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when the shapes do not broadcast
+ * @example
+ * ```ts
+ * tensor([1, 2]).mul_(3) // tensor([3., 6.])
+ * ```
  * @torch torch.mul_
  */
 export function multiply_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
@@ -1234,6 +1469,10 @@ export function multiply_(self: unknown, other: unknown, options?: unknown): Ten
 /**
  * True where the elements differ.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1, 2]).ne_(2) // tensor([1., 0.])
+ * ```
  * @torch torch.ne_
  */
 export function ne_(self: Tensor, other: Tensor | Scalar): Tensor;
@@ -1249,6 +1488,10 @@ export function ne_(self: unknown, other: unknown, options?: unknown): Tensor {
  * The negative of each element.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for bool tensors
+ * @example
+ * ```ts
+ * tensor([1, -2]).neg_() // tensor([-1.,  2.])
+ * ```
  * @torch torch.neg_
  */
 export function neg_(self: Tensor): Tensor;
@@ -1263,6 +1506,10 @@ export function neg_(self: unknown, options?: unknown): Tensor {
  * The negative of each element.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for bool tensors
+ * @example
+ * ```ts
+ * tensor([1, -2]).neg_() // tensor([-1.,  2.])
+ * ```
  * @torch torch.neg_
  */
 export function negative_(self: Tensor): Tensor;
@@ -1388,6 +1635,10 @@ export function normal_(...args: unknown[]): Tensor {
 /**
  * True where the elements differ.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1, 2]).ne_(2) // tensor([1., 0.])
+ * ```
  * @torch torch.ne_
  */
 export function notEqual_(self: Tensor, other: Tensor | Scalar): Tensor;
@@ -1431,6 +1682,10 @@ const T__pow_: A.Overload[] = [
  * self to the power of a number.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for an integer tensor and a negative integer exponent
+ * @example
+ * ```ts
+ * tensor([2, 3]).pow_(2) // tensor([4., 9.])
+ * ```
  * @torch torch.pow_
  */
 export function pow_(self: Tensor, exponent: Tensor): Tensor;
@@ -1449,6 +1704,10 @@ const T__put_: A.Overload[] = [
  * added to with `accumulate`.
  * Writes into the tensor itself, which is also returned.
  * @throws IndexError for a position outside the tensor
+ * @example
+ * ```ts
+ * zeros(3).put_([2], tensor([7])) // tensor([0., 0., 7.])
+ * ```
  * @torch torch.put_
  */
 export function put_(self: Tensor, index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
@@ -1470,6 +1729,11 @@ const T__random_: A.Overload[] = [
  * dtype.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when the range is empty or does not fit the dtype
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * zeros(4).random_(10) // tensor([4., 9., 3., 0.])
+ * ```
  * @torch torch.random_
  */
 export function random_(self: Tensor, options?: { generator?: Generator | null }): Tensor;
@@ -1488,6 +1752,10 @@ export function random_(...args: unknown[]): Tensor {
  * Each element, or zero where it is negative.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for bool and complex tensors
+ * @example
+ * ```ts
+ * tensor([-1, 2]).relu_() // tensor([0., 2.])
+ * ```
  * @torch torch.relu_
  */
 export function relu_(self: Tensor): Tensor;
@@ -1521,6 +1789,10 @@ export function remainder(self: unknown, other: unknown, options?: unknown): Ten
  * The remainder of the division, with the sign of the divisor (Python's %).
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for an integer division by zero
+ * @example
+ * ```ts
+ * tensor([7, -7]).remainder_(3) // tensor([1., 2.])
+ * ```
  * @torch torch.remainder_
  */
 export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor;
@@ -1605,6 +1877,11 @@ const T__resize_: A.Overload[] = [
  * Changes the shape; the storage grows when it must, new bytes are not cleared.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for tensors that require gradients or whose storage cannot grow
+ * @example
+ * ```ts
+ * arange(4).resize_(2, 2) // tensor([[0, 1],
+ * //         [2, 3]])
+ * ```
  * @torch torch.resize_
  */
 export function resize_(self: Tensor, size: readonly number[], options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -1622,6 +1899,10 @@ const T__resizeAs_: A.Overload[] = [
 /**
  * Changes the shape to another tensor's.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * arange(4).resizeAs_(zeros(2, 2)).shape // torch.Size([2, 2])
+ * ```
  * @torch torch.resize_as_
  */
 export function resizeAs_(self: Tensor, theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
@@ -1645,6 +1926,10 @@ const T__scatter_: A.Overload[] = [
  * As with a tensor, for one number.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+ * @example
+ * ```ts
+ * zeros(3).scatter_(0, [2, 0], tensor([5, 6])) // tensor([6., 0., 5.])
+ * ```
  * @torch torch.scatter_
  */
 export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor): Tensor;
@@ -1665,6 +1950,10 @@ const T__scatterAdd_: A.Overload[] = [
  * The tensor with each element of `src` added to the element that `index` names along `dim`.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+ * @example
+ * ```ts
+ * zeros(3).scatterAdd_(0, [0, 0, 2], tensor([1, 2, 3])) // tensor([3., 0., 3.])
+ * ```
  * @torch torch.scatter_add_
  */
 export function scatterAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor): Tensor;
@@ -1678,6 +1967,13 @@ const T__set_: A.Overload[] = [
 /**
  * Makes the tensor a region of another storage or tensor; without arguments, an empty one.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * const x = tensor([1, 2]);
+ * const y = zeros(2).set_(x);
+ * x.fill_(7);
+ * y // tensor([7., 7.])
+ * ```
  * @torch torch.set_
  */
 export function set_(self: Tensor, source: Tensor | TypedStorageLike | UntypedStorage | null, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): Tensor;
@@ -1714,6 +2010,10 @@ export function short(...args: unknown[]): Tensor {
 /**
  * 1 / (1 + exp(-x)) of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).sigmoid_() // tensor([0.5000, 0.7311])
+ * ```
  * @torch torch.sigmoid_
  */
 export function sigmoid_(self: Tensor): Tensor;
@@ -1727,6 +2027,10 @@ export function sigmoid_(self: unknown, options?: unknown): Tensor {
 /**
  * The sine of each element, in radians. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).sin_() // tensor([0.0000, 0.8415])
+ * ```
  * @torch torch.sin_
  */
 export function sin_(self: Tensor): Tensor;
@@ -1768,6 +2072,10 @@ export function slice(...args: unknown[]): Tensor {
 /**
  * The square root of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([4, 2]).sqrt_() // tensor([2.0000, 1.4142])
+ * ```
  * @torch torch.sqrt_
  */
 export function sqrt_(self: Tensor): Tensor;
@@ -1784,6 +2092,10 @@ const T__square_: A.Overload[] = [
 /**
  * Each element times itself.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([-2, 3]).square_() // tensor([4., 9.])
+ * ```
  * @torch torch.square_
  */
 export function square_(self: Tensor): Tensor;
@@ -1803,6 +2115,10 @@ const T__squeeze_: A.Overload[] = [
  * Without the named dimensions whose size is one.
  * A view: it shares the memory of the tensor.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * zeros(1, 2, 1).squeeze_().shape // torch.Size([2])
+ * ```
  * @torch torch.squeeze_
  */
 export function squeeze_(self: Tensor): Tensor;
@@ -1820,6 +2136,10 @@ export function squeeze_(...args: unknown[]): Tensor {
  * self - alpha * other, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for bool tensors
+ * @example
+ * ```ts
+ * tensor([1, 2]).sub_(0.5) // tensor([0.5000, 1.5000])
+ * ```
  * @torch torch.sub_
  */
 export function sub_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
@@ -1835,6 +2155,10 @@ export function sub_(self: unknown, other: unknown, options?: unknown): Tensor {
  * self - alpha * other, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for bool tensors
+ * @example
+ * ```ts
+ * tensor([1, 2]).sub_(0.5) // tensor([0.5000, 1.5000])
+ * ```
  * @torch torch.sub_
  */
 export function subtract_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
@@ -1873,6 +2197,10 @@ const T__swapaxes_: A.Overload[] = [
  * Two dimensions exchanged.
  * A view: it shares the memory of the tensor.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * arange(6).view(2, 3).transpose_(0, 1).shape // torch.Size([3, 2])
+ * ```
  * @torch torch.transpose_
  */
 export function swapaxes_(self: Tensor, dim0: number, dim1: number): Tensor;
@@ -1888,6 +2216,10 @@ const T__swapdims_: A.Overload[] = [
  * Two dimensions exchanged.
  * A view: it shares the memory of the tensor.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * arange(6).view(2, 3).transpose_(0, 1).shape // torch.Size([3, 2])
+ * ```
  * @torch torch.transpose_
  */
 export function swapdims_(self: Tensor, dim0: number, dim1: number): Tensor;
@@ -1900,6 +2232,11 @@ export function swapdims_(...args: unknown[]): Tensor {
  * A matrix transposed; vectors and scalars as they are.
  * A view: it shares the memory of the tensor.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([[1, 2]]).t_() // tensor([[1.],
+ * //         [2.]])
+ * ```
  * @torch torch.t_
  */
 export function t_(self: Tensor): Tensor;
@@ -1913,6 +2250,10 @@ export function t_(self: unknown, options?: unknown): Tensor {
 /**
  * The hyperbolic tangent of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([0, 1]).tanh_() // tensor([0.0000, 0.7616])
+ * ```
  * @torch torch.tanh_
  */
 export function tanh_(self: Tensor): Tensor;
@@ -1971,6 +2312,10 @@ const T__transpose_: A.Overload[] = [
  * Two dimensions exchanged.
  * A view: it shares the memory of the tensor.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * arange(6).view(2, 3).transpose_(0, 1).shape // torch.Size([3, 2])
+ * ```
  * @torch torch.transpose_
  */
 export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor;
@@ -1982,6 +2327,10 @@ export function transpose_(...args: unknown[]): Tensor {
 /**
  * self / other as real numbers; the same as `div` without a rounding mode.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([7, -7]).trueDivide_(2) // tensor([ 3.5000, -3.5000])
+ * ```
  * @torch torch.true_divide_
  */
 export function trueDivide_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
@@ -2053,6 +2402,11 @@ const T__uniform_: A.Overload[] = [
  * Fills with uniform random numbers in [from, to).
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError when the range is empty
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * zeros(2).uniform_(-1, 1) // tensor([-0.0075,  0.5364])
+ * ```
  * @torch torch.uniform_
  */
 export function uniform_(self: Tensor, from: number, to: number, options?: { generator?: Generator | null }): Tensor;
@@ -2072,6 +2426,10 @@ const T__unsqueeze_: A.Overload[] = [
  * With a new dimension of size one.
  * A view: it shares the memory of the tensor.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * tensor([1, 2]).unsqueeze_(1).shape // torch.Size([2, 1])
+ * ```
  * @torch torch.unsqueeze_
  */
 export function unsqueeze_(self: Tensor, dim: number): Tensor;
@@ -2128,6 +2486,10 @@ export function viewAs(...args: unknown[]): Tensor {
 /**
  * Every element set to zero.
  * Writes into the tensor itself, which is also returned.
+ * @example
+ * ```ts
+ * ones(2).zero_() // tensor([0., 0.])
+ * ```
  * @torch torch.zero_
  */
 export function zero_(self: Tensor): Tensor;

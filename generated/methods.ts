@@ -35,6 +35,10 @@ export interface TensorMethods {
   /**
    * The absolute value of each element; the modulus of complex ones, which gives the real dtype.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([-1.5, 2]).abs_() // tensor([1.5000, 2.0000])
+   * ```
    * @torch torch.abs_
    */
   abs_(): this;
@@ -53,6 +57,10 @@ export interface TensorMethods {
    * self + alpha * other, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when the shapes do not broadcast
+   * @example
+   * ```ts
+   * tensor([1, 2]).add_(tensor([10, 20]), { alpha: 2 }) // tensor([21., 42.])
+   * ```
    * @torch torch.add_
    */
   add_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
@@ -70,6 +78,10 @@ export interface TensorMethods {
    * beta * self + alpha * the sum over the batch of batch1 @ batch2.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @example
+   * ```ts
+   * tensor([[1]]).addbmm_(tensor([[[1, 2]]]), tensor([[[3], [4]]])) // tensor([[12.]])
+   * ```
    * @torch torch.addbmm_
    */
   addbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
@@ -88,6 +100,10 @@ export interface TensorMethods {
    * self + value * tensor1 / tensor2, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when tensor1 and tensor2 are both integers or bools
+   * @example
+   * ```ts
+   * tensor([1]).addcdiv_(tensor([6]), tensor([3]), { value: 10 }) // tensor([21.])
+   * ```
    * @torch torch.addcdiv_
    */
   addcdiv_(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): this;
@@ -104,6 +120,10 @@ export interface TensorMethods {
   /**
    * self + value * tensor1 * tensor2, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1]).addcmul_(tensor([2]), tensor([3]), { value: 10 }) // tensor([61.])
+   * ```
    * @torch torch.addcmul_
    */
   addcmul_(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): this;
@@ -123,6 +143,10 @@ export interface TensorMethods {
    * not read.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @example
+   * ```ts
+   * tensor([[1]]).addmm_(tensor([[1, 2]]), tensor([[3], [4]]), { alpha: 10 }) // tensor([[111.]])
+   * ```
    * @torch torch.addmm_
    */
   addmm_(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
@@ -140,6 +164,10 @@ export interface TensorMethods {
    * beta * self + alpha * (mat @ vec).
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @example
+   * ```ts
+   * tensor([1]).addmv_(tensor([[1, 2]]), tensor([1, 10])) // tensor([22.])
+   * ```
    * @torch torch.addmv_
    */
   addmv_(mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
@@ -157,6 +185,10 @@ export interface TensorMethods {
    * beta * self + alpha * the outer product of two vectors, with type promotion.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError unless vec1 and vec2 have one dimension
+   * @example
+   * ```ts
+   * tensor([[1, 1]]).addr_(tensor([10]), tensor([1, 2])) // tensor([[11., 21.]])
+   * ```
    * @torch torch.addr_
    */
   addr_(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
@@ -250,6 +282,10 @@ export interface TensorMethods {
   /**
    * The angle, in radians, of the point (other, self).
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1]).atan2_(tensor([1])) // tensor([0.7854])
+   * ```
    * @torch torch.atan2_
    */
   arctan2_(other: Tensor): this;
@@ -328,6 +364,11 @@ export interface TensorMethods {
    * A view: it shares the memory of the tensor.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when the region reaches beyond the storage
+   * @example
+   * ```ts
+   * arange(4).asStrided_([2, 2], [1, 2]) // tensor([[0, 2],
+   * //         [1, 3]])
+   * ```
    * @torch torch.as_strided_
    */
   asStrided_(size: readonly number[], stride: readonly number[], storageOffset: number | null): this;
@@ -347,6 +388,10 @@ export interface TensorMethods {
   /**
    * The angle, in radians, of the point (other, self).
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1]).atan2_(tensor([1])) // tensor([0.7854])
+   * ```
    * @torch torch.atan2_
    */
   atan2_(other: Tensor): this;
@@ -364,6 +409,10 @@ export interface TensorMethods {
    * beta * self + alpha * (batch1 @ batch2) for batches of matrices.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
+   * @example
+   * ```ts
+   * tensor([[[1]]]).baddbmm_(tensor([[[1, 2]]]), tensor([[[3], [4]]])) // tensor([[[12.]]])
+   * ```
    * @torch torch.baddbmm_
    */
   baddbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
@@ -385,6 +434,11 @@ export interface TensorMethods {
    * Fills with 1 or 0, with the chance p of a 1.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for chances outside of [0, 1]
+   * @example
+   * ```ts
+   * manualSeed(0);
+   * zeros(4).bernoulli_(0.5) // tensor([0., 0., 1., 0.])
+   * ```
    * @torch torch.bernoulli_
    */
   bernoulli_(p: Tensor, options?: { generator?: Generator | null }): this;
@@ -417,6 +471,10 @@ export interface TensorMethods {
    * The bitwise and of integers or bools.
    * Writes into the tensor itself, which is also returned.
    * @throws NotImplementedError for floating and complex tensors
+   * @example
+   * ```ts
+   * tensor([6n]).bitwiseAnd_(tensor([3n])) // tensor([2])
+   * ```
    * @torch torch.bitwise_and_
    */
   bitwiseAnd_(other: Tensor | Scalar): this;
@@ -435,6 +493,10 @@ export interface TensorMethods {
    * All bits of an integer turned over; the opposite of a bool.
    * Writes into the tensor itself, which is also returned.
    * @throws NotImplementedError for floating and complex tensors
+   * @example
+   * ```ts
+   * tensor([0n, 5n]).bitwiseNot_() // tensor([-1, -6])
+   * ```
    * @torch torch.bitwise_not_
    */
   bitwiseNot_(): this;
@@ -454,6 +516,10 @@ export interface TensorMethods {
    * The bitwise or of integers or bools.
    * Writes into the tensor itself, which is also returned.
    * @throws NotImplementedError for floating and complex tensors
+   * @example
+   * ```ts
+   * tensor([6n]).bitwiseOr_(tensor([3n])) // tensor([7])
+   * ```
    * @torch torch.bitwise_or_
    */
   bitwiseOr_(other: Tensor | Scalar): this;
@@ -473,6 +539,10 @@ export interface TensorMethods {
    * The bitwise exclusive or of integers or bools.
    * Writes into the tensor itself, which is also returned.
    * @throws NotImplementedError for floating and complex tensors
+   * @example
+   * ```ts
+   * tensor([6n]).bitwiseXor_(tensor([3n])) // tensor([5])
+   * ```
    * @torch torch.bitwise_xor_
    */
   bitwiseXor_(other: Tensor | Scalar): this;
@@ -520,6 +590,11 @@ export interface TensorMethods {
    * Fills with Cauchy distributed random numbers.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for a sigma that is not positive
+   * @example
+   * ```ts
+   * manualSeed(0);
+   * zeros(2).cauchy_() // tensor([10.5977,  0.7648])
+   * ```
    * @torch torch.cauchy_
    */
   cauchy_(median: number, sigma: number, options?: { generator?: Generator | null }): this;
@@ -593,6 +668,10 @@ export interface TensorMethods {
    * Each element, or the bound that it lies beyond.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError without a bound
+   * @example
+   * ```ts
+   * tensor([-1, 0.5, 2]).clamp_(0, 1) // tensor([0.0000, 0.5000, 1.0000])
+   * ```
    * @torch torch.clamp_
    */
   clamp_(min: Tensor | null, max: Tensor | null): this;
@@ -633,6 +712,10 @@ export interface TensorMethods {
    * Each element, or the bound that it lies beyond.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError without a bound
+   * @example
+   * ```ts
+   * tensor([-1, 0.5, 2]).clamp_(0, 1) // tensor([0.0000, 0.5000, 1.0000])
+   * ```
    * @torch torch.clamp_
    */
   clip_(min: Tensor | null, max: Tensor | null): this;
@@ -678,6 +761,11 @@ export interface TensorMethods {
    * Takes the elements of another tensor, broadcast and converted.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when the shapes do not broadcast or the tensors partly overlap
+   * @example
+   * ```ts
+   * zeros(2, 2).copy_(tensor([1, 2])) // tensor([[1., 2.],
+   * //         [1., 2.]])
+   * ```
    * @torch torch.copy_
    */
   copy_(src: Tensor, nonBlocking: boolean): this;
@@ -697,6 +785,10 @@ export interface TensorMethods {
   /**
    * The magnitude of self with the sign of other.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1, 2]).copysign_(-1) // tensor([-1., -2.])
+   * ```
    * @torch torch.copysign_
    */
   copysign_(other: Tensor | Scalar): this;
@@ -714,6 +806,10 @@ export interface TensorMethods {
   /**
    * The cosine of each element, in radians. Integers give the default float dtype.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).cos_() // tensor([1.0000, 0.5403])
+   * ```
    * @torch torch.cos_
    */
   cos_(): this;
@@ -738,6 +834,10 @@ export interface TensorMethods {
   /**
    * The running product along a dimension. Integers and bools are multiplied in int64.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1, 2, 3]).cumprod_(0) // tensor([1., 2., 6.])
+   * ```
    * @torch torch.cumprod_
    */
   cumprod_(dim: number, options?: { dtype?: DTypeLike | null }): this;
@@ -753,6 +853,10 @@ export interface TensorMethods {
   /**
    * The running sum along a dimension. Integers and bools are summed in int64.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1, 2, 3]).cumsum_(0) // tensor([1., 3., 6.])
+   * ```
    * @torch torch.cumsum_
    */
   cumsum_(dim: number, options?: { dtype?: DTypeLike | null }): this;
@@ -806,6 +910,10 @@ export interface TensorMethods {
    * "trunc" rounds the quotient and keeps integer dtypes.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for an unknown rounding mode
+   * @example
+   * ```ts
+   * tensor([7, -7]).div_(2, { roundingMode: "floor" }) // tensor([ 3., -4.])
+   * ```
    * @torch torch.div_
    */
   div_(other: Tensor | Scalar, options?: { roundingMode?: string | null }): this;
@@ -827,6 +935,10 @@ export interface TensorMethods {
    * "trunc" rounds the quotient and keeps integer dtypes.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for an unknown rounding mode
+   * @example
+   * ```ts
+   * tensor([7, -7]).div_(2, { roundingMode: "floor" }) // tensor([ 3., -4.])
+   * ```
    * @torch torch.div_
    */
   divide_(other: Tensor | Scalar, options?: { roundingMode?: string | null }): this;
@@ -862,6 +974,10 @@ export interface TensorMethods {
   /**
    * True where the elements are equal.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1, 2]).eq_(2) // tensor([0., 1.])
+   * ```
    * @torch torch.eq_
    */
   eq_(other: Tensor | Scalar): this;
@@ -888,6 +1004,10 @@ export interface TensorMethods {
   /**
    * e to the power of each element. Integers give the default float dtype.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).exp_() // tensor([1.0000, 2.7183])
+   * ```
    * @torch torch.exp_
    */
   exp_(): this;
@@ -918,6 +1038,11 @@ export interface TensorMethods {
    * Fills with exponentially distributed random numbers of the rate `lambd`.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for a rate that is not positive
+   * @example
+   * ```ts
+   * manualSeed(0);
+   * zeros(2).exponential_(2) // tensor([1.7542, 0.6152])
+   * ```
    * @torch torch.exponential_
    */
   exponential_(lambd: number, options?: { generator?: Generator | null }): this;
@@ -929,6 +1054,10 @@ export interface TensorMethods {
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when the number does not fit the dtype
    * @throws RuntimeError when the value has dimensions
+   * @example
+   * ```ts
+   * zeros(2).fill_(7) // tensor([7., 7.])
+   * ```
    * @torch torch.fill_
    */
   fill_(value: Scalar): this;
@@ -986,6 +1115,10 @@ export interface TensorMethods {
    * self / other rounded towards minus infinity.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for an integer division by zero
+   * @example
+   * ```ts
+   * tensor([7, -7]).floorDivide_(2) // tensor([ 3., -4.])
+   * ```
    * @torch torch.floor_divide_
    */
   floorDivide_(other: Tensor | Scalar): this;
@@ -1004,6 +1137,10 @@ export interface TensorMethods {
    * The remainder of the division, with the sign of the dividend (C's %).
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for an integer division by zero
+   * @example
+   * ```ts
+   * tensor([7, -7]).fmod_(3) // tensor([ 1., -1.])
+   * ```
    * @torch torch.fmod_
    */
   fmod_(other: Tensor | Scalar): this;
@@ -1034,6 +1171,10 @@ export interface TensorMethods {
    * True where self is greater than or equal to other.
    * Writes into the tensor itself, which is also returned.
    * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, 2]).ge_(2) // tensor([0., 1.])
+   * ```
    * @torch torch.ge_
    */
   ge_(other: Tensor | Scalar): this;
@@ -1041,6 +1182,11 @@ export interface TensorMethods {
    * Fills with the number of trials up to the first success, for a chance of success of p.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for p outside of (0, 1)
+   * @example
+   * ```ts
+   * manualSeed(0);
+   * zeros(3).geometric_(0.5) // tensor([1., 1., 2.])
+   * ```
    * @torch torch.geometric_
    */
   geometric_(p: number, options?: { generator?: Generator | null }): this;
@@ -1070,6 +1216,10 @@ export interface TensorMethods {
    * True where self is greater than other.
    * Writes into the tensor itself, which is also returned.
    * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, 2]).gt_(1) // tensor([0., 1.])
+   * ```
    * @torch torch.gt_
    */
   greater_(other: Tensor | Scalar): this;
@@ -1088,6 +1238,10 @@ export interface TensorMethods {
    * True where self is greater than or equal to other.
    * Writes into the tensor itself, which is also returned.
    * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, 2]).ge_(2) // tensor([0., 1.])
+   * ```
    * @torch torch.ge_
    */
   greaterEqual_(other: Tensor | Scalar): this;
@@ -1106,6 +1260,10 @@ export interface TensorMethods {
    * True where self is greater than other.
    * Writes into the tensor itself, which is also returned.
    * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, 2]).gt_(1) // tensor([0., 1.])
+   * ```
    * @torch torch.gt_
    */
   gt_(other: Tensor | Scalar): this;
@@ -1144,6 +1302,10 @@ export interface TensorMethods {
    * Writes into the tensor itself, which is also returned.
    * @throws IndexError for a position outside the dimension
    * @throws RuntimeError when shapes or dtypes do not match
+   * @example
+   * ```ts
+   * zeros(3).indexAdd_(0, [0, 0, 2], tensor([1, 2, 3])) // tensor([3., 0., 3.])
+   * ```
    * @torch torch.index_add_
    */
   indexAdd_(dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar }): this;
@@ -1165,6 +1327,10 @@ export interface TensorMethods {
    * Writes into the tensor itself, which is also returned.
    * @throws IndexError for a position outside the dimension
    * @throws RuntimeError when shapes or dtypes do not match
+   * @example
+   * ```ts
+   * zeros(3).indexCopy_(0, [2, 0], tensor([1, 2])) // tensor([2., 0., 1.])
+   * ```
    * @torch torch.index_copy_
    */
   indexCopy_(dim: number, index: Tensor | readonly number[], source: Tensor): this;
@@ -1188,6 +1354,10 @@ export interface TensorMethods {
    * The tensor with the parts along a dimension that a vector of positions names set to a number.
    * Writes into the tensor itself, which is also returned.
    * @throws IndexError for a position outside the dimension
+   * @example
+   * ```ts
+   * zeros(3).indexFill_(0, [0, 2], 7) // tensor([7., 0., 7.])
+   * ```
    * @torch torch.index_fill_
    */
   indexFill_(dim: number, index: Tensor | readonly number[], value: Tensor): this;
@@ -1213,6 +1383,10 @@ export interface TensorMethods {
    * Writes into the tensor itself, which is also returned.
    * @throws IndexError for an index outside its dimension
    * @throws RuntimeError when the values do not broadcast or have another dtype
+   * @example
+   * ```ts
+   * zeros(3).indexPut_([[0, 2]], tensor([5, 6])) // tensor([5., 0., 6.])
+   * ```
    * @torch torch.index_put_
    */
   indexPut_(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): this;
@@ -1307,6 +1481,10 @@ export interface TensorMethods {
    * True where self is less than or equal to other.
    * Writes into the tensor itself, which is also returned.
    * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, 2]).le_(2) // tensor([1., 1.])
+   * ```
    * @torch torch.le_
    */
   le_(other: Tensor | Scalar): this;
@@ -1325,6 +1503,10 @@ export interface TensorMethods {
    * self + weight * (end - self).
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when the dtypes differ
+   * @example
+   * ```ts
+   * tensor([0, 10]).lerp_(tensor([10, 20]), 0.5) // tensor([ 5., 15.])
+   * ```
    * @torch torch.lerp_
    */
   lerp_(end: Tensor, weight: Tensor | Scalar): this;
@@ -1343,6 +1525,10 @@ export interface TensorMethods {
    * True where self is less than other.
    * Writes into the tensor itself, which is also returned.
    * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, 2]).lt_(2) // tensor([1., 0.])
+   * ```
    * @torch torch.lt_
    */
   less_(other: Tensor | Scalar): this;
@@ -1361,6 +1547,10 @@ export interface TensorMethods {
    * True where self is less than or equal to other.
    * Writes into the tensor itself, which is also returned.
    * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, 2]).le_(2) // tensor([1., 1.])
+   * ```
    * @torch torch.le_
    */
   lessEqual_(other: Tensor | Scalar): this;
@@ -1378,6 +1568,10 @@ export interface TensorMethods {
   /**
    * The natural logarithm of each element. Integers give the default float dtype.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1, 10]).log_() // tensor([0.0000, 2.3026])
+   * ```
    * @torch torch.log_
    */
   log_(): this;
@@ -1397,6 +1591,10 @@ export interface TensorMethods {
    * The natural logarithm of 1 + self, exact for small elements too. Integers give the default float
    * dtype.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).log1p_() // tensor([0.0000, 0.6931])
+   * ```
    * @torch torch.log1p_
    */
   log1p_(): this;
@@ -1404,6 +1602,11 @@ export interface TensorMethods {
    * Fills with random numbers whose logarithms are normal, with the given mean and standard deviation.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for a standard deviation that is not positive
+   * @example
+   * ```ts
+   * manualSeed(0);
+   * zeros(2).logNormal_() // tensor([59.2634,  1.5116])
+   * ```
    * @torch torch.log_normal_
    */
   logNormal_(mean: number, std: number, options?: { generator?: Generator | null }): this;
@@ -1436,6 +1639,10 @@ export interface TensorMethods {
   /**
    * True where both elements are nonzero.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).logicalAnd_(tensor([2, 3])) // tensor([0., 1.])
+   * ```
    * @torch torch.logical_and_
    */
   logicalAnd_(other: Tensor): this;
@@ -1452,6 +1659,10 @@ export interface TensorMethods {
   /**
    * True where an element is zero.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 2]).logicalNot_() // tensor([1., 0.])
+   * ```
    * @torch torch.logical_not_
    */
   logicalNot_(): this;
@@ -1468,6 +1679,10 @@ export interface TensorMethods {
   /**
    * True where either element is nonzero.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).logicalOr_(tensor([0, 3])) // tensor([0., 1.])
+   * ```
    * @torch torch.logical_or_
    */
   logicalOr_(other: Tensor): this;
@@ -1495,11 +1710,19 @@ export interface TensorMethods {
    * True where self is less than other.
    * Writes into the tensor itself, which is also returned.
    * @throws NotImplementedError for complex tensors
+   * @example
+   * ```ts
+   * tensor([1, 2]).lt_(2) // tensor([1., 0.])
+   * ```
    * @torch torch.lt_
    */
   lt_(other: Tensor | Scalar): this;
   /**
    * The last two dimensions exchanged.
+   * @example
+   * ```ts
+   * zeros(4, 2, 3).mT.shape // torch.Size([4, 3, 2])
+   * ```
    * @torch torch.mT
    */
   readonly mT: Tensor;
@@ -1521,6 +1744,10 @@ export interface TensorMethods {
    * The tensor with a number where the mask is true; the mask broadcasts.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when the mask is not bool or the number does not fit the dtype
+   * @example
+   * ```ts
+   * tensor([1, 2, 3]).maskedFill_(tensor([1, 2, 3]).gt(1), 0) // tensor([1., 0., 0.])
+   * ```
    * @torch torch.masked_fill_
    */
   maskedFill_(mask: Tensor, value: Tensor): this;
@@ -1540,6 +1767,10 @@ export interface TensorMethods {
    * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when `source` has too few elements or another dtype
+   * @example
+   * ```ts
+   * zeros(3).maskedScatter_(tensor([1, 0, 1]).ne(0), tensor([5, 6])) // tensor([5., 0., 6.])
+   * ```
    * @torch torch.masked_scatter_
    */
   maskedScatter_(mask: Tensor, source: Tensor): this;
@@ -1684,6 +1915,10 @@ export interface TensorMethods {
    * self * other, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when the shapes do not broadcast
+   * @example
+   * ```ts
+   * tensor([1, 2]).mul_(3) // tensor([3., 6.])
+   * ```
    * @torch torch.mul_
    */
   mul_(other: Tensor | Scalar): this;
@@ -1714,6 +1949,10 @@ export interface TensorMethods {
    * self * other, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when the shapes do not broadcast
+   * @example
+   * ```ts
+   * tensor([1, 2]).mul_(3) // tensor([3., 6.])
+   * ```
    * @torch torch.mul_
    */
   multiply_(other: Tensor | Scalar): this;
@@ -1752,6 +1991,10 @@ export interface TensorMethods {
   /**
    * True where the elements differ.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1, 2]).ne_(2) // tensor([1., 0.])
+   * ```
    * @torch torch.ne_
    */
   ne_(other: Tensor | Scalar): this;
@@ -1770,6 +2013,10 @@ export interface TensorMethods {
    * The negative of each element.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for bool tensors
+   * @example
+   * ```ts
+   * tensor([1, -2]).neg_() // tensor([-1.,  2.])
+   * ```
    * @torch torch.neg_
    */
   neg_(): this;
@@ -1788,6 +2035,10 @@ export interface TensorMethods {
    * The negative of each element.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for bool tensors
+   * @example
+   * ```ts
+   * tensor([1, -2]).neg_() // tensor([-1.,  2.])
+   * ```
    * @torch torch.neg_
    */
   negative_(): this;
@@ -1880,6 +2131,10 @@ export interface TensorMethods {
   /**
    * True where the elements differ.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1, 2]).ne_(2) // tensor([1., 0.])
+   * ```
    * @torch torch.ne_
    */
   notEqual_(other: Tensor | Scalar): this;
@@ -1925,6 +2180,10 @@ export interface TensorMethods {
    * self to the power of a number.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for an integer tensor and a negative integer exponent
+   * @example
+   * ```ts
+   * tensor([2, 3]).pow_(2) // tensor([4., 9.])
+   * ```
    * @torch torch.pow_
    */
   pow_(exponent: Tensor): this;
@@ -1962,6 +2221,10 @@ export interface TensorMethods {
    * added to with `accumulate`.
    * Writes into the tensor itself, which is also returned.
    * @throws IndexError for a position outside the tensor
+   * @example
+   * ```ts
+   * zeros(3).put_([2], tensor([7])) // tensor([0., 0., 7.])
+   * ```
    * @torch torch.put_
    */
   put_(index: Tensor | readonly number[], source: Tensor, accumulate: boolean): this;
@@ -1974,6 +2237,11 @@ export interface TensorMethods {
    * dtype.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when the range is empty or does not fit the dtype
+   * @example
+   * ```ts
+   * manualSeed(0);
+   * zeros(4).random_(10) // tensor([4., 9., 3., 0.])
+   * ```
    * @torch torch.random_
    */
   random_(options?: { generator?: Generator | null }): this;
@@ -2017,6 +2285,10 @@ export interface TensorMethods {
    * Each element, or zero where it is negative.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for bool and complex tensors
+   * @example
+   * ```ts
+   * tensor([-1, 2]).relu_() // tensor([0., 2.])
+   * ```
    * @torch torch.relu_
    */
   relu_(): this;
@@ -2035,6 +2307,10 @@ export interface TensorMethods {
    * The remainder of the division, with the sign of the divisor (Python's %).
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for an integer division by zero
+   * @example
+   * ```ts
+   * tensor([7, -7]).remainder_(3) // tensor([1., 2.])
+   * ```
    * @torch torch.remainder_
    */
   remainder_(other: Tensor | Scalar): this;
@@ -2095,6 +2371,11 @@ export interface TensorMethods {
    * Changes the shape; the storage grows when it must, new bytes are not cleared.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for tensors that require gradients or whose storage cannot grow
+   * @example
+   * ```ts
+   * arange(4).resize_(2, 2) // tensor([[0, 1],
+   * //         [2, 3]])
+   * ```
    * @torch torch.resize_
    */
   resize_(size: readonly number[], options?: { memoryFormat?: MemoryFormat | null }): this;
@@ -2103,6 +2384,10 @@ export interface TensorMethods {
   /**
    * Changes the shape to another tensor's.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * arange(4).resizeAs_(zeros(2, 2)).shape // torch.Size([2, 2])
+   * ```
    * @torch torch.resize_as_
    */
   resizeAs_(theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): this;
@@ -2154,6 +2439,10 @@ export interface TensorMethods {
    * As with a tensor, for one number.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+   * @example
+   * ```ts
+   * zeros(3).scatter_(0, [2, 0], tensor([5, 6])) // tensor([6., 0., 5.])
+   * ```
    * @torch torch.scatter_
    */
   scatter_(dim: number, index: Tensor | readonly number[], src: Tensor): this;
@@ -2177,6 +2466,10 @@ export interface TensorMethods {
    * The tensor with each element of `src` added to the element that `index` names along `dim`.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
+   * @example
+   * ```ts
+   * zeros(3).scatterAdd_(0, [0, 0, 2], tensor([1, 2, 3])) // tensor([3., 0., 3.])
+   * ```
    * @torch torch.scatter_add_
    */
   scatterAdd_(dim: number, index: Tensor | readonly number[], src: Tensor): this;
@@ -2194,6 +2487,13 @@ export interface TensorMethods {
   /**
    * Makes the tensor a region of another storage or tensor; without arguments, an empty one.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * const x = tensor([1, 2]);
+   * const y = zeros(2).set_(x);
+   * x.fill_(7);
+   * y // tensor([7., 7.])
+   * ```
    * @torch torch.set_
    */
   set_(source: Tensor | TypedStorageLike | UntypedStorage | null, storageOffset: number, size: number | readonly number[] | null, stride: number | readonly number[] | null): this;
@@ -2228,6 +2528,10 @@ export interface TensorMethods {
   /**
    * 1 / (1 + exp(-x)) of each element. Integers give the default float dtype.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).sigmoid_() // tensor([0.5000, 0.7311])
+   * ```
    * @torch torch.sigmoid_
    */
   sigmoid_(): this;
@@ -2245,6 +2549,10 @@ export interface TensorMethods {
   /**
    * The sine of each element, in radians. Integers give the default float dtype.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).sin_() // tensor([0.0000, 0.8415])
+   * ```
    * @torch torch.sin_
    */
   sin_(): this;
@@ -2341,6 +2649,10 @@ export interface TensorMethods {
   /**
    * The square root of each element. Integers give the default float dtype.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([4, 2]).sqrt_() // tensor([2.0000, 1.4142])
+   * ```
    * @torch torch.sqrt_
    */
   sqrt_(): this;
@@ -2356,6 +2668,10 @@ export interface TensorMethods {
   /**
    * Each element times itself.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([-2, 3]).square_() // tensor([4., 9.])
+   * ```
    * @torch torch.square_
    */
   square_(): this;
@@ -2381,6 +2697,10 @@ export interface TensorMethods {
    * Without the named dimensions whose size is one.
    * A view: it shares the memory of the tensor.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * zeros(1, 2, 1).squeeze_().shape // torch.Size([2])
+   * ```
    * @torch torch.squeeze_
    */
   squeeze_(): this;
@@ -2429,6 +2749,10 @@ export interface TensorMethods {
    * self - alpha * other, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for bool tensors
+   * @example
+   * ```ts
+   * tensor([1, 2]).sub_(0.5) // tensor([0.5000, 1.5000])
+   * ```
    * @torch torch.sub_
    */
   sub_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
@@ -2447,6 +2771,10 @@ export interface TensorMethods {
    * self - alpha * other, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for bool tensors
+   * @example
+   * ```ts
+   * tensor([1, 2]).sub_(0.5) // tensor([0.5000, 1.5000])
+   * ```
    * @torch torch.sub_
    */
   subtract_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
@@ -2493,6 +2821,10 @@ export interface TensorMethods {
    * Two dimensions exchanged.
    * A view: it shares the memory of the tensor.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * arange(6).view(2, 3).transpose_(0, 1).shape // torch.Size([3, 2])
+   * ```
    * @torch torch.transpose_
    */
   swapaxes_(dim0: number, dim1: number): this;
@@ -2510,6 +2842,10 @@ export interface TensorMethods {
    * Two dimensions exchanged.
    * A view: it shares the memory of the tensor.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * arange(6).view(2, 3).transpose_(0, 1).shape // torch.Size([3, 2])
+   * ```
    * @torch torch.transpose_
    */
   swapdims_(dim0: number, dim1: number): this;
@@ -2528,6 +2864,11 @@ export interface TensorMethods {
    * A matrix transposed; vectors and scalars as they are.
    * A view: it shares the memory of the tensor.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([[1, 2]]).t_() // tensor([[1.],
+   * //         [2.]])
+   * ```
    * @torch torch.t_
    */
   t_(): this;
@@ -2568,6 +2909,10 @@ export interface TensorMethods {
   /**
    * The hyperbolic tangent of each element. Integers give the default float dtype.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([0, 1]).tanh_() // tensor([0.0000, 0.7616])
+   * ```
    * @torch torch.tanh_
    */
   tanh_(): this;
@@ -2666,6 +3011,10 @@ export interface TensorMethods {
    * Two dimensions exchanged.
    * A view: it shares the memory of the tensor.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * arange(6).view(2, 3).transpose_(0, 1).shape // torch.Size([3, 2])
+   * ```
    * @torch torch.transpose_
    */
   transpose_(dim0: number, dim1: number): this;
@@ -2683,6 +3032,10 @@ export interface TensorMethods {
   /**
    * self / other as real numbers; the same as `div` without a rounding mode.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([7, -7]).trueDivide_(2) // tensor([ 3.5000, -3.5000])
+   * ```
    * @torch torch.true_divide_
    */
   trueDivide_(other: Tensor | Scalar): this;
@@ -2743,6 +3096,11 @@ export interface TensorMethods {
    * Fills with uniform random numbers in [from, to).
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError when the range is empty
+   * @example
+   * ```ts
+   * manualSeed(0);
+   * zeros(2).uniform_(-1, 1) // tensor([-0.0075,  0.5364])
+   * ```
    * @torch torch.uniform_
    */
   uniform_(from: number, to: number, options?: { generator?: Generator | null }): this;
@@ -2764,6 +3122,10 @@ export interface TensorMethods {
    * With a new dimension of size one.
    * A view: it shares the memory of the tensor.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * tensor([1, 2]).unsqueeze_(1).shape // torch.Size([2, 1])
+   * ```
    * @torch torch.unsqueeze_
    */
   unsqueeze_(dim: number): this;
@@ -2880,6 +3242,10 @@ export interface TensorMethods {
   /**
    * Every element set to zero.
    * Writes into the tensor itself, which is also returned.
+   * @example
+   * ```ts
+   * ones(2).zero_() // tensor([0., 0.])
+   * ```
    * @torch torch.zero_
    */
   zero_(): this;

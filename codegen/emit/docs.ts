@@ -34,10 +34,39 @@ export function docOf(ops: readonly Op[], inplace: boolean, indent: string): str
   if (inplace) lines.push("Writes into the tensor itself, which is also returned.");
   else if (resultText(first) !== null) lines.push(...wrap(`@returns ${resultText(first)}`));
   for (const op of ops) for (const t of op.throws ?? []) lines.push(`@throws ${t}`);
-  const example = ops.find((op) => op.example !== undefined)?.example;
-  if (example !== undefined && !inplace) lines.push("@example", "```ts", ...example.split("\n"), "```");
+  const example = inplace ? inplaceExample(ops) : ops.find((op) => op.example !== undefined)?.example;
+  if (example !== undefined) lines.push("@example", "```ts", ...example.split("\n"), "```");
   lines.push(torchName(first, inplace));
   return [`${indent}/**`, ...lines.map((l) => `${indent} * ${l}`.trimEnd()), `${indent} */`];
+}
+
+/**
+ * The example of an operator's in-place form: its own, or the operator's with the writing method in place of the call.
+ * The result is the same where the dtype stays; where it does not, the schema has an example of its own.
+ */
+export function inplaceExample(ops: readonly Op[]): string | undefined {
+  const own = ops.find((op) => op.inplaceExample !== undefined)?.inplaceExample;
+  const op = ops.find((one) => one.example !== undefined);
+  if (own !== undefined || op?.example === undefined) return own;
+  const { example, publicName: name } = op;
+  if (example.includes(`.${name}(`) && !/\bnn\./.test(example)) return example.replace(`.${name}(`, `.${name}_(`);
+  const call = new RegExp(`\\b(nn\\.functional\\.)?${name}\\(`).exec(example);
+  if (call === null) return example;
+  const first = firstArgument(example, call.index + call[0].length);
+  const rest = example.slice(call.index + call[0].length + first.length).replace(/^, /, "");
+  return `${example.slice(0, call.index)}${first}.${name}_(${rest}`;
+}
+
+/** The text of a call's first argument, which begins at a position. */
+function firstArgument(code: string, from: number): string {
+  let depth = 0;
+  for (let at = from; at < code.length; at++) {
+    const c = code[at] as string;
+    if (depth === 0 && (c === "," || c === ")")) return code.slice(from, at);
+    if ("([{".includes(c)) depth++;
+    else if (")]}".includes(c)) depth--;
+  }
+  return code.slice(from);
 }
 
 /** The comment of a further overload: its first sentence. */

@@ -166,6 +166,8 @@ export interface OpSchema {
   readonly aliases?: readonly string[];
   /** Code whose last expression prints the text after `// `. */
   readonly example?: string;
+  /** The in-place form's, where it is not the operator's with the writing method instead of the call. */
+  readonly inplaceExample?: string;
   /** What it refuses. */
   readonly throws?: readonly string[];
 }

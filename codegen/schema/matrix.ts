@@ -52,6 +52,7 @@ export const ops = [
       mat1: "mmSelfBackward(grad, mat2, mat1._strides, alpha)",
       mat2: "mmOtherBackward(grad, mat1, mat2._strides, alpha)",
     },
+    inplaceExample: "tensor([[1]]).addmm_(tensor([[1, 2]]), tensor([[3], [4]]), { alpha: 10 }) // tensor([[111.]])",
     doc:
       "beta * self + alpha * (mat1 @ mat2); self is expanded to the product's shape. With beta = 0 self " +
       "is not read.",
@@ -73,6 +74,7 @@ export const ops = [
       batch1: "scaled(grad.bmm(conj(batch2.transpose(1, 2))), alpha)",
       batch2: "scaled(conj(batch1.transpose(1, 2)).bmm(grad), alpha)",
     },
+    inplaceExample: "tensor([[[1]]]).baddbmm_(tensor([[[1, 2]]]), tensor([[[3], [4]]])) // tensor([[[12.]]])",
     doc: "beta * self + alpha * (batch1 @ batch2) for batches of matrices.",
     throws: [sameDtype],
     example: "baddbmm(tensor([1]), tensor([[[1, 2]]]), tensor([[[3], [4]]])) // tensor([[[12.]]])",

@@ -196,6 +196,7 @@ export const ops = [
     fast: ["f32", "f64", "i32", "i64", "b8"],
     promote: "bool",
     grad: "none",
+    inplaceExample: "tensor([0, 2]).logicalNot_() // tensor([1., 0.])",
     doc: "True where an element is zero.",
     example: "tensor([0, 2]).logicalNot() // tensor([ True, False])",
   },

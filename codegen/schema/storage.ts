@@ -44,6 +44,7 @@ export const ops = [
     node: "torch::autograd::CopyBackwards",
     anyResult: true,
     grad: { self: "zerosOf(grad)", src: "grad" },
+    inplaceExample: "zeros(2, 2).copy_(tensor([1, 2])) // tensor([[1., 2.],\n//         [1., 2.]])",
     doc: "Takes the elements of another tensor, broadcast and converted.",
     throws: ["RuntimeError when the shapes do not broadcast or the tensors partly overlap"],
   },
@@ -84,6 +85,7 @@ export const ops = [
     impl: "storage_ops.zero",
     node: "ZeroBackward0",
     grad: { self: "zerosOf(grad)" },
+    inplaceExample: "ones(2).zero_() // tensor([0., 0.])",
     doc: "Every element set to zero.",
   },
   {
@@ -269,6 +271,7 @@ export const ops = [
     args: { self: "Tensor", size: "Size" },
     kwargs: { memory_format: "MemoryFormat?" },
     impl: "composites.resize",
+    inplaceExample: "arange(4).resize_(2, 2) // tensor([[0, 1],\n//         [2, 3]])",
     doc: "Changes the shape; the storage grows when it must, new bytes are not cleared.",
     throws: ["RuntimeError for tensors that require gradients or whose storage cannot grow"],
   },
@@ -280,6 +283,7 @@ export const ops = [
     args: { self: "Tensor", the_template: "Tensor" },
     kwargs: { memory_format: "MemoryFormat?" },
     impl: "composites.resizeAs",
+    inplaceExample: "arange(4).resizeAs_(zeros(2, 2)).shape // torch.Size([2, 2])",
     doc: "Changes the shape to another tensor's.",
   },
   {
@@ -289,6 +293,7 @@ export const ops = [
     variants: ["inplace"],
     args: { self: "Tensor", source: ["Source?", null], storage_offset: ["Int", 0], size: "Dims?", stride: "Dims?" },
     impl: "composites.set",
+    inplaceExample: "const x = tensor([1, 2]);\nconst y = zeros(2).set_(x);\nx.fill_(7);\ny // tensor([7., 7.])",
     doc: "Makes the tensor a region of another storage or tensor; without arguments, an empty one.",
   },
   {

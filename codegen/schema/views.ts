@@ -172,6 +172,7 @@ export const ops = [
     args: { self: "Tensor" },
     impl: "composites.reverseDims",
     doc: "All dimensions reversed.",
+    example: "zeros(2, 3).T.shape // torch.Size([3, 2])",
   },
   {
     name: "T",
@@ -190,6 +191,7 @@ export const ops = [
     args: { self: "Tensor" },
     impl: "composites.matrixTranspose",
     doc: "The last two dimensions exchanged.",
+    example: "zeros(4, 2, 3).mT.shape // torch.Size([4, 3, 2])",
   },
   {
     ...view,

@@ -50,7 +50,18 @@ export function fencesOf(markdown: string): Fence[] {
   return fences;
 }
 
-/** All `@example` blocks of a source text: the text after the last `// ` of the code, over several lines if need be. */
+/** An example's lines apart: the code, and the text after the last `// ` of it, over several lines if need be. */
+export function splitExample(lines: readonly string[], line: number): Example {
+  const split = lines.findIndex((text) => text.includes(" // "));
+  if (split < 0) throw new Error(`line ${line}: the example does not say what it gives`);
+  const last = lines[split] as string;
+  const at = last.lastIndexOf(" // ");
+  const code = [...lines.slice(0, split), last.slice(0, at)].join("\n");
+  const more = lines.slice(split + 1).map((text) => text.replace(/^\/\/ ?/, ""));
+  return { line, code, result: [last.slice(at + 4), ...more].join("\n") };
+}
+
+/** All `@example` blocks of a source text. */
 export function examplesOf(source: string): Example[] {
   const examples: Example[] = [];
   for (const block of source.matchAll(/^ *\* @example\n *\* ```ts\n((?: *\*.*\n)*?) *\* ```$/gm)) {
@@ -58,14 +69,7 @@ export function examplesOf(source: string): Example[] {
       .trimEnd()
       .split("\n")
       .map((line) => line.replace(/^ *\* ?/, ""));
-    const line = source.slice(0, block.index).split("\n").length;
-    const split = lines.findIndex((text) => text.includes(" // "));
-    if (split < 0) throw new Error(`line ${line}: the example does not say what it gives`);
-    const last = lines[split] as string;
-    const at = last.lastIndexOf(" // ");
-    const code = [...lines.slice(0, split), last.slice(0, at)].join("\n");
-    const more = lines.slice(split + 1).map((text) => text.replace(/^\/\/ ?/, ""));
-    examples.push({ line, code, result: [last.slice(at + 4), ...more].join("\n") });
+    examples.push(splitExample(lines, source.slice(0, block.index).split("\n").length));
   }
   return examples;
 }

@@ -1,13 +1,14 @@
-// Runs the `@example` of every generated function and of every source: the text of its last expression is what the
-// comment behind it says.
+// Runs the `@example` of every generated function and of every source, and the examples of docs/members: the text of
+// the last expression is what the comment behind it says.
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { examplesUnder } from "../../scripts/docs/member-examples.ts";
 import * as zensor from "../../src/index.ts";
-import { examplesOf } from "./fences.ts";
+import { type Example, examplesOf, splitExample } from "./fences.ts";
 
 const root = join(import.meta.dir, "..", "..");
-const GENERATED = ["functional.ts", "method-functions.ts", "namespaces.ts"].map((name) =>
+const GENERATED = ["functional.ts", "method-functions.ts", "methods.ts", "namespaces.ts"].map((name) =>
   join(root, "generated", name),
 );
 
@@ -41,28 +42,21 @@ function shown(value: unknown): string {
 }
 
 const seen = new Set<string>();
+function check(file: string, { line, code, result }: Example): void {
+  // Aliases carry the example of what they stand for.
+  if (seen.has(code)) return;
+  seen.add(code);
+  test(`${file}:${line}: ${code}`, async () => {
+    const value = code.includes("await ") ? await evaluateLater(zensor, code) : evaluate(zensor, code);
+    expect(shown(value)).toBe(result);
+  });
+}
+
 for (const file of [...GENERATED, ...sourcesUnder(join(root, "src"))]) {
-  for (const { line, code, result } of examplesOf(readFileSync(file, "utf8"))) {
-    // Aliases carry the example of what they stand for.
-    if (seen.has(code)) continue;
-    seen.add(code);
-    test(`${relative(root, file)}:${line}: ${code}`, async () => {
-      const value = code.includes("await ") ? await evaluateLater(zensor, code) : evaluate(zensor, code);
-      expect(shown(value)).toBe(result);
-    });
-  }
+  for (const example of examplesOf(readFileSync(file, "utf8"))) check(relative(root, file), example);
+}
+for (const { file, line, code } of examplesUnder(join(root, "docs", "members"))) {
+  check(`docs/members/${file}`, splitExample(code.split("\n"), line));
 }
 
 test("there are examples", () => expect(seen.size).toBeGreaterThan(200));
-
-test("every generated function that users call has an example", () => {
-  const without: string[] = [];
-  for (const file of GENERATED) {
-    const functions = readFileSync(file, "utf8").matchAll(/\/\*\*\n((?: \*.*\n)*?) \*\/\n(?:export )?function (\w+)/g);
-    // In-place forms have the text of the operator, with what they do besides.
-    for (const [, text, name] of functions) {
-      if (!text?.includes("@example") && !name?.endsWith("_")) without.push(name as string);
-    }
-  }
-  expect(without).toEqual([]);
-});
