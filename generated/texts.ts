@@ -1054,6 +1054,11 @@ export function tooManyIndices(op: string | undefined, rank: Part): IndexError {
   return new IndexError(`too many indices for tensor of dimension ${part(rank)}`, { op, code: "index" });
 }
 
+/** too many indices for tensor of dimension {rank} An array holds one index for each dimension, as in at([row, column]); a list of rows is an array inside of it: at([[0, 1, 2]]). */
+export function tooManyInArray(op: string | undefined, rank: Part): IndexError {
+  return new IndexError(`too many indices for tensor of dimension ${part(rank)}\nAn array holds one index for each dimension, as in at([row, column]); a list of rows is an array inside of it: at([[0, 1, 2]]).`, { op, code: "index" });
+}
+
 /** can't assign a {value} to a torch.{type}Tensor */
 export function cannotAssign(op: string | undefined, value: Part, type: Part): TypeError {
   return new TypeError(`can't assign a ${part(value)} to a torch.${part(type)}Tensor`, { op, code: "type" });

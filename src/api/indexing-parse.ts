@@ -112,3 +112,11 @@ export function indexTypeName(x: unknown): string {
   if (typeof x === "object" && x !== null) return x.constructor?.name ?? "object";
   return typeof x;
 }
+
+export const isTypedArray = (x: unknown): x is NodeJS.TypedArray => ArrayBuffer.isView(x) && !(x instanceof DataView);
+
+/** A typed array as a list of indices; one of bytes is a mask, as a tensor of bytes is. */
+export function listOfArray(x: NodeJS.TypedArray): unknown[] {
+  const list = Array.from(x as ArrayLike<unknown>);
+  return x instanceof Uint8Array ? list.map(Boolean) : list;
+}

@@ -11,10 +11,17 @@ import { attention } from "../dispatch/seam.ts";
 import * as views from "../dispatch/views.ts";
 import { Complex, Int, isScalar, type Scalar, scalarValue } from "../tensor/complex.ts";
 import { bool, int64, uint8 } from "../tensor/dtype.ts";
-import { warn } from "../tensor/errors.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { ELLIPSIS, indexTypeName, parseIndex, Slice, type TextPart } from "./indexing-parse.ts";
+import {
+  ELLIPSIS,
+  indexTypeName,
+  isTypedArray,
+  listOfArray,
+  parseIndex,
+  Slice,
+  type TextPart,
+} from "./indexing-parse.ts";
 
 export { Slice, slice } from "./indexing-parse.ts";
 
@@ -99,10 +106,11 @@ function sliceFirst(t: Tensor, s: Slice): Tensor {
   return t._derive(views.asView(t, shape, strides, t._offset + (to > from ? from : Math.min(from, n)) * first));
 }
 
-/** The elements, or a view of them, that an index names. */
-export function at(t: Tensor, index: readonly unknown[]): Tensor {
-  if (index.length === 1) {
-    const x = index[0];
+/** The elements, or a view of them, that an index names: its parts, or one array of them. */
+export function at(t: Tensor, given: readonly unknown[]): Tensor {
+  let index = given;
+  if (given.length === 1) {
+    const x = given[0];
     if (typeof x === "number") return selectFirst(t, x);
     if (x instanceof Slice) return sliceFirst(t, x);
     if (typeof x === "string") {
@@ -113,33 +121,13 @@ export function at(t: Tensor, index: readonly unknown[]): Tensor {
         if (only instanceof Slice) return sliceFirst(t, only);
       }
     }
+    if (Array.isArray(x)) index = x;
   }
   const walk = new Walk(t, tracked(t));
-  walk.all(partsOf(index));
+  walk.all(readParts(index), index !== given);
   const view = walk.finish();
   if (walk.indices.length === 0) return t._derive(view === t ? (tracked(t) ? O.alias(t) : views.alias(t)) : view);
   return O.index(view, walk.indices);
-}
-
-/** A single array of indices, slices or tensors is what Python makes of a list: a tuple, which torch will change. */
-function isTupleLike(list: readonly unknown[]): boolean {
-  if (list.length >= 32) return false;
-  return list.some(
-    (x) => x === null || Array.isArray(x) || x instanceof Tensor || x instanceof Slice || x === "..." || x === ELLIPSIS,
-  );
-}
-
-function partsOf(index: readonly unknown[]): readonly Part[] {
-  const only = index[0];
-  if (index.length === 1 && Array.isArray(only) && isTupleLike(only)) {
-    warn(
-      "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; " +
-        "use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, " +
-        "x[torch.tensor(seq)], which will result either in an error or a different result",
-    );
-    return readParts(only);
-  }
-  return readParts(index);
 }
 
 function readParts(index: readonly unknown[]): readonly Part[] {
@@ -156,6 +144,7 @@ function addPart(parts: Part[], x: unknown): void {
   else if (Array.isArray(x)) parts.push(indexFromList(x));
   else if (typeof x === "bigint") parts.push(Number(x));
   else if (x instanceof Int) parts.push(Number(x.value));
+  else if (isTypedArray(x)) parts.push(indexFromList(listOfArray(x)));
   else badIndex(x);
 }
 
@@ -200,11 +189,12 @@ class Walk {
     this.offset = self._offset;
   }
 
-  all(parts: readonly Part[]): void {
+  /** `fromArray` when the parts were one array, which may have been meant as a list of rows. */
+  all(parts: readonly Part[], fromArray = false): void {
     const rank = this.self._shape.length;
     let named = 0;
     for (const p of parts) named += dimsOf(p);
-    if (named > rank) throw texts.tooManyIndices("at", rank);
+    if (named > rank) throw fromArray ? texts.tooManyInArray("at", rank) : texts.tooManyIndices("at", rank);
     let rest = rank - named;
     parts.forEach((p, at) => {
       if (p === ELLIPSIS) {
@@ -283,13 +273,12 @@ class Walk {
 
 /** Writes a number, a tensor or nested arrays to the elements that an index names. */
 export function setAt(t: Tensor, index: unknown, value: unknown): Tensor {
-  const given = Array.isArray(index) ? index : [index];
   const source = valueOf(value, t);
   const recording = recorded(t) || (source instanceof Tensor && recorded(source));
-  const parts = partsOf(given);
+  const parts = readParts(Array.isArray(index) ? index : [index]);
   if (parts.length === 1 && parts[0] === false) return t;
   const walk = new Walk(t, tracked(t));
-  walk.all(parts.length === 1 && parts[0] === true ? [null] : parts);
+  walk.all(parts.length === 1 && parts[0] === true ? [null] : parts, Array.isArray(index));
   const view = walk.finish();
   if (walk.indices.length > 0) putValues(view, walk.indices, source, recording);
   else if (source instanceof Tensor) copyTo(view, source, recording || attention.bits !== 0);

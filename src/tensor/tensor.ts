@@ -329,11 +329,20 @@ export class Tensor {
   toJSON(): NestedList {
     return late.tolist(this);
   }
-  /** Python's `x[...]`: numbers, slices, strings such as "1:3", null, booleans, tensors, arrays. */
+  /**
+   * Python's `x[...]`: numbers, slices, strings such as "1:3", null, booleans, tensors, arrays. An array that is the
+   * only argument is Python's tuple: one index for each dimension, `x.at([0, 1])` is `x.at(0, 1)`. An array inside of
+   * it, or beside other arguments, is a list of indices (`x.at([[0, 2]])` are two rows), and so are typed arrays and
+   * integer tensors.
+   * @example
+   * ```ts
+   * arange(6).view(3, 2).at([[0, 2], 1]) // tensor([1, 5])
+   * ```
+   */
   at(...index: unknown[]): Tensor {
     return late.at(this, index);
   }
-  /** Python's `x[index] = value`; `index` is one index or an array of them. */
+  /** Python's `x[index] = value`; `index` is what `at` takes as one argument. */
   setAt(index: unknown, value: Tensor | Scalar | NestedList): this {
     late.setAt(this, index, value);
     return this;

@@ -19,6 +19,7 @@ import {
   randnLike,
   remainder,
   sub,
+  TensorDict,
   tensor,
   trueDivide,
   zeros,
@@ -80,13 +81,12 @@ test("a nested list in a list is one index tensor", () => {
     [0, 0, 0],
     [1, 1, 1],
   ]);
+  // Written through the same index that reads it.
   const z = zeros(3, 3);
   z.setAt(
     [
-      [
-        [0, -1],
-        [0, -1],
-      ],
+      [0, -1],
+      [0, -1],
     ],
     1,
   );
@@ -142,4 +142,75 @@ test("what is given instead of a tensor is named, lists by what is in them", () 
   for (const [other, name] of wrong) {
     expect(() => zeros(2).maximum(other as never)).toThrow(`argument 'other' must be Tensor, not ${name}`);
   }
+});
+
+test("an array that is the only argument holds the indices of the dimensions, one inside is a list of rows", () => {
+  const x = arange(12).reshape(3, 4);
+  const td = new TensorDict({ a: x, n: { b: x.mul(2) } }, [3, 4]);
+  const same: [unknown[], unknown[]][] = [
+    [[[0, 1]], [0, 1]],
+    [[["1:", 2]], ["1:", 2]],
+    [[[":", [0, 3]]], [":", [0, 3]]],
+    [[[[0, 2]]], ["::2"]],
+    [[[]], ["..."]],
+    [[Int32Array.of(0, 2)], ["::2"]],
+    [[BigInt64Array.of(0n, 2n)], ["::2"]],
+    [
+      [":", Int16Array.of(-1, 1)],
+      [":", [3, 1]],
+    ],
+    [[Uint8Array.of(1, 0, 1)], ["::2"]],
+    [[[[true, false, true]]], ["::2"]],
+    [
+      [
+        [
+          [
+            [0, 1],
+            [2, 0],
+          ],
+        ],
+      ],
+      [
+        tensor([
+          [0n, 1n],
+          [2n, 0n],
+        ]),
+      ],
+    ],
+    [[[tensor([0n, 2n]), 1]], ["::2", 1]],
+  ];
+  for (const [index, plain] of same) {
+    expect([index, list(x.at(...index))]).toEqual([index, list(x.at(...plain))]);
+    expect([
+      index,
+      list(
+        td
+          .at(...(index as number[]))
+          .get("n")
+          .get("b"),
+      ),
+    ]).toEqual([index, list(x.at(...plain).mul(2))]);
+    // One argument is an index that setAt takes as well.
+    if (index.length > 1) continue;
+    const [y, z] = [x.clone(), td.clone()];
+    y.setAt(index[0], -1);
+    z.setAt(index[0], -1);
+    const written = new Set(
+      x
+        .at(...plain)
+        .reshape([-1])
+        .tolist() as number[],
+    );
+    expect(y.reshape([-1]).tolist()).toEqual(Array.from({ length: 12 }, (_, i) => (written.has(i) ? -1 : i)));
+    expect(list(z.get("a"))).toEqual(list(y));
+  }
+  expect(td.at(["n", "b"])).toBe(td.get("n").get("b"));
+  const text = "too many indices for tensor of dimension 2";
+  const advice = "a list of rows is an array inside of it: at([[0, 1, 2]])";
+  for (const call of [() => x.at([0, 1, 2]), () => td.at([0, 1, 2]), () => x.setAt([0, 1, 2], 1)]) {
+    expect(call).toThrow(text);
+    expect(call).toThrow(advice);
+  }
+  for (const call of [() => x.at(0, 1, 2), () => td.at(0, 1, 2)]) expect(call).toThrow(new RegExp(`^${text}$`));
+  expect(() => td.setAt([0, 1, 2], 1)).toThrow(advice);
 });

@@ -261,11 +261,17 @@ export class Adapter {
   }
 
   getItem(x: Any, index: unknown, isTuple: boolean): unknown {
-    return isTuple ? x.at(...(index as unknown[])) : x.at(index);
+    return isTuple ? x.at(...(index as unknown[])) : x.at(this.listIndex(index));
   }
 
   setItem(x: Any, index: unknown, isTuple: boolean, value: unknown): void {
-    x.setAt(isTuple ? index : [index], value);
+    x.setAt(isTuple ? index : this.listIndex(index), value);
+  }
+
+  /** Python's list of numbers is an array inside of one here; torch takes a list of lists or slices for a tuple. */
+  private listIndex(index: unknown): unknown {
+    const isPart = (x: unknown) => typeof x === "number" || typeof x === "bigint" || typeof x === "boolean";
+    return Array.isArray(index) && index.every(isPart) ? [index] : index;
   }
 
   manualSeed(seed: number): void {

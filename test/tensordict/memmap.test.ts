@@ -309,7 +309,7 @@ describe("MemoryMappedTensor", () => {
     expect(t.at("0:2")).toBeInstanceOf(MemoryMappedTensor);
     expect(t.clone()).not.toBeInstanceOf(MemoryMappedTensor);
     expect(t.add(1)).not.toBeInstanceOf(MemoryMappedTensor);
-    expect(t.at([0, 1])).not.toBeInstanceOf(MemoryMappedTensor);
+    expect(t.at([[0, 1]])).not.toBeInstanceOf(MemoryMappedTensor);
   });
 });
 

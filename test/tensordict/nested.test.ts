@@ -198,7 +198,7 @@ describe("an entry of a TensorDict", () => {
     ]);
     expect(entry(td.at(":"))).toBe(entry(td));
     expect(entry(td.at("..."))).toBe(entry(td));
-    const parts: unknown[] = ["0:1", "::2", null, [0, 1], tensor([true, false])];
+    const parts: unknown[] = ["0:1", "::2", null, [[0, 1]], tensor([true, false])];
     for (const part of parts) expect(() => td.at(part as number)).toThrow(NOT_POSSIBLE);
   });
   test("copies and conversions", () => {

@@ -234,7 +234,7 @@ describe.skipIf(engine === null)(`a file of our own${reason}`, () => {
     }
     using td = new PersistentTensorDict({ filename, batchSize: [2 ** 33] });
     expect(list(td.at(2 ** 32 + 1).get("x"))).toEqual([5, 6]);
-    expect(list(td.at([2 ** 32, 2 ** 32 + 1]).get("x"))).toEqual([
+    expect(list(td.at([[2 ** 32, 2 ** 32 + 1]]).get("x"))).toEqual([
       [0, 0],
       [5, 6],
     ]);

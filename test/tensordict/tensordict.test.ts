@@ -251,8 +251,8 @@ describe("indexing", () => {
   });
   test("masks and lists give copies", () => {
     expect(td.at(tensor([true, false])).batchSize).toEqual([1] as never);
-    expect(td.at([0, 0, 1]).batchSize).toEqual([3] as never);
-    expect((td.at([1]).at("a") as Tensor).tolist()).toEqual([[3, 4, 5]]);
+    expect(td.at([[0, 0, 1]]).batchSize).toEqual([3] as never);
+    expect((td.at([[1]]).at("a") as Tensor).tolist()).toEqual([[3, 4, 5]]);
   });
   test("errors", () => {
     expect(() => td.at(5)).toThrow("index 5 is out of bounds for dimension 0 with size 2");

@@ -67,6 +67,14 @@ export const texts = [
     text: "too many indices for tensor of dimension {rank}",
   },
   {
+    name: "tooManyInArray",
+    error: "IndexError",
+    code: "index",
+    text:
+      "too many indices for tensor of dimension {rank}\nAn array holds one index for each dimension, as in " +
+      "at([row, column]); a list of rows is an array inside of it: at([[0, 1, 2]]).",
+  },
+  {
     name: "cannotAssign",
     error: "TypeError",
     code: "type",

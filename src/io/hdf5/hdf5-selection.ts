@@ -19,7 +19,13 @@ export interface SelectedRows {
   index: Tensor;
 }
 
-function partsOf(index: readonly unknown[]): unknown[] {
+/** The parts of an index: as many arguments, or one array of them. */
+export function partsOf(given: readonly unknown[]): readonly unknown[] {
+  return given.length === 1 && Array.isArray(given[0]) ? given[0] : given;
+}
+
+/** Text may say several parts. */
+function readParts(index: readonly unknown[]): unknown[] {
   return index.flatMap<unknown>((part) => (typeof part === "string" ? [...parseIndex(part)] : [part]));
 }
 
@@ -31,7 +37,7 @@ function sliceOf(size: number, { start, stop, step }: Slice): { start: number; s
 
 /** The selection of numbers, slices, "..." and new dimensions; null for every other kind of index. */
 export function selectBasic(shape: readonly number[], index: readonly unknown[]): Selected | null {
-  const parts = partsOf(index);
+  const parts = readParts(index);
   const used = parts.filter((part) => typeof part === "number" || part instanceof Slice).length;
   const dots = parts.filter((part) => part === ELLIPSIS).length;
   const known = parts.filter((part) => part === null).length + used + dots;

@@ -15,7 +15,7 @@ import { requireText, requireTexts } from "../base/well-formed.ts";
 import { nativeBytes } from "../disk/tensor-bytes.ts";
 import type { Hdf5Engine, Hdf5Handle, Hdf5Info, Hdf5Layout, Hdf5Mode, Hdf5Storage } from "./hdf5-engine.ts";
 import { nativeEngine } from "./hdf5-library.ts";
-import { boxesIn, boxFor, type Selected, selectBasic, selectRows } from "./hdf5-selection.ts";
+import { boxesIn, boxFor, partsOf, type Selected, selectBasic, selectRows } from "./hdf5-selection.ts";
 import { decodeValues, encodeValues } from "./hdf5-values.ts";
 import { WasmEngine } from "./hdf5-wasm.ts";
 
@@ -217,14 +217,15 @@ export class Hdf5File {
     return makeContiguous(storage, shape, dtype);
   }
 
-  /** A dataset, or the part of it that an index names; only that part is read where the index allows it. */
-  read(path: string, ...index: unknown[]): Tensor {
+  /** A dataset, or the part that an index, as of `Tensor.at`, names; only that is read where the index allows it. */
+  read(path: string, ...given: unknown[]): Tensor {
+    const index = partsOf(given);
     const info = this.info(path);
     if (index.length === 0) return this.#readSelected(path, info, null);
     const basic = selectBasic(info.shape, index);
     if (basic !== null) return this.#readSelected(path, info, basic);
     const rows = selectRows(info.shape, index);
-    if (rows === null) return this.#readSelected(path, info, null).at(...(index as number[]));
+    if (rows === null) return this.#readSelected(path, info, null).at(index);
     return this.#readSelected(path, info, this.#rows(info, rows.from, rows.count)).at(rows.index);
   }
 
@@ -252,7 +253,8 @@ export class Hdf5File {
   }
 
   /** Writes into a dataset, or into the part that an index names. The value is cast and expanded to fit. */
-  write(path: string, value: Tensor, ...index: unknown[]): void {
+  write(path: string, value: Tensor, ...given: unknown[]): void {
+    const index = partsOf(given);
     const info = this.#writable.describe(path);
     const basic = index.length === 0 ? null : selectBasic(info.shape, index);
     if (index.length === 0 || basic !== null) this.#writeSelected(path, info, basic, value);

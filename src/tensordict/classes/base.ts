@@ -188,7 +188,10 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     }
     return requireEntry(this, key);
   }
-  /** Python's `td[...]`: an entry by key (wrapped values come as they are), or a part of the batch by index. */
+  /**
+   * Python's `td[...]`: an entry by key (wrapped values come as they are; an array of keys is a path), or a part of the
+   * batch by index, as `Tensor.at` takes it: `td.at([[0, 2]])` is a list of rows, `td.at([0, 2])` is `td.at(0, 2)`.
+   */
   at(...index: IndexPart[]): this;
   at<K extends KeyOf<S>>(key: K): Unwrapped<ValueAt<S, K>>;
   at<A extends KeyOf<S>, B extends KeyOf<Inner<ValueAt<S, A>>>>(
@@ -208,7 +211,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     }
     return indexTd(this, index);
   }
-  /** Python's `td[...] = value`: by key, or by index. */
+  /** Python's `td[...] = value`: by key, or by index, which is what `at` takes as one argument. */
   setAt(index: unknown, value: unknown): this {
     if (isKey(index) && !(isSlice(index) && this._own(index) === undefined)) setEntry(this, index, value);
     else writeIndex(this, index, value);

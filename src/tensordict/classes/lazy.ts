@@ -120,7 +120,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
     const shape = Array.from({ length: rank }, (_, i) => Math.max(...tensors.map((t) => t._shape[i] as number)));
     const padded = tensors.map((t) => {
       const out = zeros(shape, { dtype: t.dtype }).fill_(options.paddingValue ?? 0);
-      out.at(...t._shape.map((n) => `0:${n}`)).copy_(t);
+      out.at(t._shape.map((n) => `0:${n}`)).copy_(t);
       return out;
     });
     return stackTensors(padded, this.stackDim);

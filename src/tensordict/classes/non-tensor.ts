@@ -175,7 +175,7 @@ export class NonTensorStack<V = unknown> extends Values {
   /** @internal Replaces the values at an index. */
   _assignAt(index: readonly unknown[], value: ValueTd): void {
     const positions = tensor(Float64Array.from(this.values_, (_, i) => i)).reshape([...this._batchSize]);
-    const picked = flatNumbers(index.length === 0 ? positions : positions.at(...index));
+    const picked = flatNumbers(positions.at(index));
     const values = valuesOf(value);
     const next = [...this.values_];
     for (const [i, at] of picked.entries()) next[at] = (values.length === 1 ? values[0] : values[i]) as V;

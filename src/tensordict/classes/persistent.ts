@@ -230,7 +230,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
   override get _outside(): Outside {
     return {
       outline: (key) => this.#entry(key, (_path, dtype, shape) => outlineTensor(dtype, shape)),
-      read: (key, index) => this.#moved(this.#place.file.read(this.#at(key), ...index)),
+      read: (key, index) => this.#moved(this.#place.file.read(this.#at(key), index)),
       write: (key, index, value) => this.#write(key, index, value),
       check: (key, entry) => {
         if (isNested(entry)) throw noNested("saving in an HDF5 file", key);

@@ -186,7 +186,7 @@ export class NestedTensor extends Collection<never> {
       throw new IndexError(`index ${index} is out of bounds for dimension 0 with size ${n}`);
     }
     const found = this.component(index < 0 ? index + n : index);
-    return rest.length === 0 ? found : found.at(...(rest as number[]));
+    return rest.length === 0 ? found : found.at(rest);
   }
   /** Nested arrays of the elements of each component. */
   tolist(): NestedList[] {

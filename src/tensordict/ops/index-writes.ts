@@ -35,11 +35,11 @@ function partsOf(index: unknown): Index {
 
 /** Python's `td[index] = value`. */
 export function writeIndex(td: Td, index: unknown, value: unknown): void {
-  allOrNothing((writes) => planIndex(td, partsOf(index), value, writes));
+  allOrNothing((writes) => planIndex(td, partsOf(index), value, writes, Array.isArray(index)));
 }
 
-function planIndex(td: Td, index: Index, value: unknown, writes: Writes): void {
-  const parts = normalize(index, td._batchSize.length);
+function planIndex(td: Td, index: Index, value: unknown, writes: Writes, fromArray = false): void {
+  const parts = normalize(index, td._batchSize.length, fromArray);
   if (isNonTensor(td)) planOwnValues(td, parts, value, writes);
   else if (isBranch(value)) planEntries(td, parts, entriesOf(value), writes);
   else if (isSource(value)) planEntries(td, parts, sourceEntries(value), writes);
@@ -86,7 +86,7 @@ function isBasic(part: unknown): boolean {
 function splitIndex(lazy: LazyTd, parts: Index): { picked: number[]; one: boolean; inner: Index; dim: number } {
   const { stackDim, members } = lazy;
   const own = parts[stackDim] ?? ":";
-  const found = tensor(Float64Array.from(members, (_, i) => i)).at(own as number);
+  const found = tensor(Float64Array.from(members, (_, i) => i)).at([own]);
   return {
     picked: found.reshape([-1]).tolist() as number[],
     one: typeof own === "number",
@@ -130,8 +130,7 @@ function planStacked(td: LazyTd, key: string, own: Tensor, index: Index, value: 
   rehearseSetAt(own, tensorIndex(index), value);
   const line = own._shape.map((n, dim) => (dim === stackDim ? n : 1));
   const numbers = tensor(Float64Array.from(members, (_, i) => i)).reshape(line);
-  const parts = index.length === 0 ? ["..."] : index;
-  const found = numbers.expand([...own._shape]).at(...(parts as number[]));
+  const found = numbers.expand([...own._shape]).at(index);
   const whole = own.clone();
   writes.push(() => whole.setAt(tensorIndex(index), value as number));
   for (const i of new Set(found.reshape([-1]).tolist() as number[])) {

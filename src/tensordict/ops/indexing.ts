@@ -1,5 +1,6 @@
 // Indexing of the batch: `td.at(0)`, `td.at(slice(0, 2))`, `td.at(mask)`.
-import { ELLIPSIS, parseIndex, Slice } from "../../api/indexing-parse.ts";
+import * as texts from "../../../generated/texts.ts";
+import { ELLIPSIS, isTypedArray, listOfArray, parseIndex, Slice } from "../../api/indexing-parse.ts";
 import { IndexError, TypeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { NestedTensor } from "../core/nested.ts";
@@ -65,18 +66,22 @@ function consumed(part: unknown): number {
   return maskDims(part) ?? 1;
 }
 
-/** "0, 1:" says two parts. */
+/** "0, 1:" says two parts; typed arrays are lists of indices. */
 function partsOfText(part: unknown): readonly unknown[] {
+  if (isTypedArray(part)) return [listOfArray(part)];
   if (typeof part !== "string" || part === "...") return [part];
   return parseIndex(part).map((one) => (one === ELLIPSIS ? "..." : one));
 }
 
-/** Replaces the ellipsis, so that it ends where the batch ends, and refuses indices that reach beyond. */
-export function normalize(index: readonly unknown[], rank: number): unknown[] {
+/**
+ * Replaces the ellipsis, so that it ends where the batch ends, and refuses indices that reach beyond. `fromArray` when
+ * the parts were one array, which may have been meant as a list of rows.
+ */
+export function normalize(index: readonly unknown[], rank: number, fromArray = false): unknown[] {
   for (const part of index) checkPart(part);
   const parts = index.flatMap(partsOfText);
   const used = parts.reduce<number>((n, part) => n + consumed(part), 0);
-  if (used > rank) throw new IndexError(`too many indices for tensor of dimension ${rank}`);
+  if (used > rank) throw fromArray ? texts.tooManyInArray("at", rank) : texts.tooManyIndices("at", rank);
   const dots = parts.indexOf("...");
   if (dots < 0) return parts;
   if (parts.indexOf("...", dots + 1) >= 0) {
@@ -117,7 +122,7 @@ export function indexedSize(shape: readonly number[], index: readonly unknown[])
   if (basic !== null) return basic;
   return zeros([], { dtype: "bool" })
     .expand([...shape])
-    .at(...index)._shape;
+    .at(index)._shape;
 }
 
 function indexedNames(names: DimNames, index: readonly unknown[]): DimNames {
@@ -142,7 +147,7 @@ function lazyIndex(td: LazyTd, index: readonly unknown[]): Td | null {
   const inner = (member: Td) => (rest.length === 0 ? member : indexTd(member, rest));
   const before = index.slice(0, stackDim).filter((part) => typeof part === "number").length;
   if (own === undefined) return make.lazy(members.map(inner), stackDim - before, td.stackDimName);
-  const positions = tensor(members.map((_, i) => i)).at(own);
+  const positions = tensor(members.map((_, i) => i)).at([own]);
   if (typeof own === "number") return inner(members[Number(positions.item())] as Td);
   const picked = (positions.tolist() as number[]).map((i) => inner(members[i] as Td));
   return picked.length === 0 ? null : make.lazy(picked, stackDim - before, td.stackDimName);
@@ -169,11 +174,12 @@ function nestedPart(entry: NestedTensor, parts: readonly unknown[]): Entry | nul
   return typeof first === "number" ? entry.at(first, ...rest) : null;
 }
 
-/** Python's `td[index]`. */
-export function indexTd(td: Td, index: readonly unknown[]): Td {
-  const parts = normalize(index, td._batchSize.length);
+/** Python's `td[index]`: the parts of the index, or one array of them. */
+export function indexTd(td: Td, given: readonly unknown[]): Td {
+  const index = given.length === 1 && Array.isArray(given[0]) ? (given[0] as unknown[]) : given;
+  const parts = normalize(index, td._batchSize.length, index !== given);
   return applyShape(td, {
-    tensor: (t) => t.at(...parts),
+    tensor: (t) => t.at(parts),
     outside: (outside, key) => outside.read(key, parts),
     nested: (entry) => nestedPart(entry, parts),
     size: (shape) => indexedSize(shape, parts),
