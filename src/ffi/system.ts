@@ -2,6 +2,8 @@
 import { dlopen, ptr } from "bun:ffi";
 
 const AT_FDCWD = -100;
+/** The number of the system call `renameat2`. */
+const RENAMEAT2 = process.arch === "arm64" ? 276 : 316;
 const RENAME_EXCHANGE = 2;
 const RENAME_SWAP = 2;
 const MADV_DONTNEED = 4;
@@ -39,10 +41,12 @@ function exchangeOf(library: string): Exchange {
     const { renamex_np } = dlopen(library, { renamex_np: { args, returns: "i32" } }).symbols;
     return (a, b) => renamex_np(ptr(terminated(a)), ptr(terminated(b)), RENAME_SWAP) === 0;
   }
-  const args = ["i32", "ptr", "i32", "ptr", "u32"] as const;
-  const { renameat2 } = dlopen(library, { renameat2: { args, returns: "i32" } }).symbols;
+  // By its number: musl had no function of this name before 2024.
+  const args = ["i64", "i64", "ptr", "i64", "ptr", "i64"] as const;
+  const { syscall } = dlopen(library, { syscall: { args, returns: "i64" } }).symbols;
   return (a, b) => {
-    return renameat2(AT_FDCWD, ptr(terminated(a)), AT_FDCWD, ptr(terminated(b)), RENAME_EXCHANGE) === 0;
+    const [from, to] = [ptr(terminated(a)), ptr(terminated(b))];
+    return Number(syscall(RENAMEAT2, AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE)) === 0;
   };
 }
 

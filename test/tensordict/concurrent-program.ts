@@ -1,6 +1,8 @@
 // One of several writers of concurrent.test.ts, as a Worker or as a child process: saves to one place again and again,
 // and looks whether what it gets back is what it wrote.
 import "../../src/install.ts";
+import { runSteps } from "../../src/io/base/steps.ts";
+import { AtomicDirectory } from "../../src/io/disk/atomic-directory.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import type { Td } from "../../src/tensordict/core/state.ts";
 import { zeros } from "../../src/tensordict/core/tensor-ops.ts";
@@ -25,6 +27,13 @@ const WAYS: Record<string, (td: Td, path: string) => Td | Promise<Td>> = {
   memmap: (td, path) => td.memmap(path) as Td,
   memmapAsync: async (td, path) => (await td.memmapAsync(path)) as Td,
   "memmap, atomic": (td, path) => td.memmap(path, { atomic: true }) as Td,
+  "memmap, names not exchanged": (td, path) => {
+    const made = new AtomicDirectory(path, { exchange: () => false });
+    made.begin();
+    const saved = td.memmap(made.path);
+    runSteps(made.commit());
+    return saved as Td;
+  },
   "memmap_, atomic": (td, path) => td.memmap_(path, { atomic: true }) as Td,
   "memmapAsync, atomic": async (td, path) => (await td.memmapAsync(path, { atomic: true })) as Td,
   "save to an archive": (td, path) => td.save(`${path}.tdz`) as Td,

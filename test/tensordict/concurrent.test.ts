@@ -67,6 +67,7 @@ describe.each([
     "memmap",
     "memmapAsync",
     "memmap, atomic",
+    "memmap, names not exchanged",
     "memmap_, atomic",
     "memmapAsync, atomic",
     "save to an archive",

@@ -1,6 +1,6 @@
 // Directories written whole: beside the target under another name, with which they trade places when every byte is on
 // the disk. Whoever opens the target finds the old directory or the new one.
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { guarded, OSError } from "../base/errors.ts";
@@ -45,6 +45,16 @@ export interface ReplaceOptions {
   existsok?: boolean;
   /** Lets two directories trade names; false where that cannot be done. */
   exchange?: (a: string, b: string) => boolean;
+}
+
+/** The names in a directory; none once another writer took it away. */
+function listedNow(directory: string): string[] {
+  try {
+    return guarded(directory, () => readdirSync(directory));
+  } catch (error) {
+    if ((error as OSError).code === "ENOENT") return [];
+    throw error;
+  }
 }
 
 /** A directory that takes the place of another one in one step. */
@@ -120,15 +130,28 @@ export class AtomicDirectory {
 
   private check(): void {
     const { target } = this;
-    const stat = guarded(target, () => lstatSync(target, { throwIfNoEntry: false }));
-    if (stat === undefined) return;
-    if (!stat.isDirectory())
-      throw new OSError(`${target} exists and is not a directory.`, { path: target, errno: 20, code: "ENOTDIR" });
-    if (guarded(target, () => readdirSync(target)).length === 0) return;
+    const look = () => guarded(target, () => lstatSync(target, { throwIfNoEntry: false }));
+    for (let stat = look(); stat !== undefined; ) {
+      if (!stat.isDirectory())
+        throw new OSError(`${target} exists and is not a directory.`, { path: target, errno: 20, code: "ENOTDIR" });
+      const names = listedNow(target);
+      // What another writer puts in place or takes away meanwhile is looked at again.
+      const now = look();
+      if (now?.ino === stat.ino) {
+        this.mayReplace(names);
+        return;
+      }
+      stat = now;
+    }
+  }
+
+  private mayReplace(names: readonly string[]): void {
+    const { target } = this;
+    if (names.length === 0) return;
     if (this.options.existsok === false) {
       throw new OSError(`${target} is not empty and existsok=False.`, { path: target, errno: 17, code: "EEXIST" });
     }
-    if (!existsSync(join(target, "meta.json"))) {
+    if (!names.includes("meta.json")) {
       throw new RuntimeError(
         asSaid(
           `Refusing to replace ${target} with atomic=True: it is not empty and holds no saved tensordict ` +

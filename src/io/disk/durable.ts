@@ -238,14 +238,28 @@ function syncTree(path: string): void {
 export function tradePlaces(made: string, target: string, aside: string, exchange = exchangeNames): string {
   guarded(target, () => requirePlain(target));
   if (exchange(made, target)) return made;
-  guarded(target, () => renameSync(target, aside));
+  for (;;) {
+    const moved = steppedAside(target, aside);
+    try {
+      if (tookName(made, target)) return aside;
+    } catch (error) {
+      if (moved) renameSync(aside, target);
+      throw error;
+    }
+    // Another writer took the name between the two steps: what stepped aside is older than what is there now.
+    rmSync(aside, { recursive: true, force: true });
+  }
+}
+
+/** False when nothing has the name: another writer is between his two steps. */
+function steppedAside(target: string, aside: string): boolean {
   try {
-    replaceFile(made, target);
+    guarded(target, () => renameSync(target, aside));
+    return true;
   } catch (error) {
-    renameSync(aside, target);
+    if ((error as OSError).code === "ENOENT" && !existsSync(target)) return false;
     throw error;
   }
-  return aside;
 }
 
 /**
