@@ -8,8 +8,11 @@ type Bound = number | bigint | Int | Tensor | null | undefined;
 
 /** A part of an index: from `start` up to `stop`, every `step`-th; null is Python's None. @torch slice */
 export class Slice {
+  /** The first position; null: the beginning. */
   readonly start: number | null;
+  /** The position behind the last; null: the end. */
   readonly stop: number | null;
+  /** The distance of positions; null: 1. */
   readonly step: number | null;
   constructor(start: Bound, stop: Bound, step: Bound = null) {
     this.start = boundOf(start);
@@ -22,6 +25,7 @@ export class Slice {
   get isFull(): boolean {
     return (this.start === null || this.start === 0) && this.stop === null && (this.step === null || this.step === 1);
   }
+  /** The text as Python's `slice` prints it. */
   toString(): string {
     const text = (x: number | null): string => (x === null ? "None" : String(x));
     return `slice(${text(this.start)}, ${text(this.stop)}, ${text(this.step)})`;

@@ -17,9 +17,13 @@ import { bigint, item } from "./values.ts";
 /** What a tensor can be made from. */
 export type TensorData = Scalar | Tensor | NodeJS.TypedArray | readonly TensorData[];
 
+/** What a factory may be told besides the data. */
 export interface TensorOptions {
+  /** By default that of the data: the default dtype for numbers, int64 for bigints, bool for booleans. */
   dtype?: DTypeLike | null;
+  /** By default the CPU. */
   device?: DeviceLike | null;
+  /** Whether operators on the result are recorded; false by default. */
   requiresGrad?: boolean;
 }
 

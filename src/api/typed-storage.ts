@@ -12,6 +12,7 @@ const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
 /** All elements of a storage, whatever the tensor that it was asked of shows of it. @torch torch.TypedStorage */
 export class TypedStorage {
+  /** The dtype of the elements. */
   readonly dtype: DType;
   private readonly bytes: Storage;
 
@@ -27,12 +28,15 @@ export class TypedStorage {
   size(): number {
     return this.length;
   }
+  /** Bytes of all elements. @torch torch.TypedStorage.nbytes */
   nbytes(): number {
     return this.bytes.nbytes;
   }
+  /** Bytes of an element. @torch torch.TypedStorage.element_size */
   elementSize(): number {
     return this.dtype.itemsize;
   }
+  /** Where the elements are: `cpu`. @torch torch.TypedStorage.device */
   get device(): string {
     return String(this.bytes.device);
   }
@@ -67,6 +71,7 @@ export class TypedStorage {
     this.whole().fill_(value);
     return this;
   }
+  /** The elements as an array. @torch torch.TypedStorage.tolist */
   tolist(): Value[] {
     return flatValues(this.whole());
   }
@@ -76,6 +81,7 @@ export class TypedStorage {
   private line(): string {
     return `[torch.storage.TypedStorage(dtype=${this.dtype}, device=${this.device}) of size ${this.length}]`;
   }
+  /** The elements, a line each, and what they are. */
   toString(): string {
     return [...this.texts().map((x) => ` ${x}`), this.line()].join("\n");
   }

@@ -151,11 +151,17 @@ function requireGraph(roots: readonly Tensor[]): void {
   });
 }
 
+/** How `autograd.grad` goes. */
 export interface GradOptions {
+  /** A gradient for each output; outputs of one element need none. */
   gradOutputs?: Tensor | readonly (Tensor | null)[];
+  /** Keep what the graph saved, for another pass; by default as `createGraph`. */
   retainGraph?: boolean;
+  /** Record the pass itself, for gradients of gradients. */
   createGraph?: boolean;
+  /** Give null for an input that the outputs do not depend on; otherwise it is an error. */
   allowUnused?: boolean;
+  /** Give zeros for such an input. */
   materializeGrads?: boolean;
 }
 

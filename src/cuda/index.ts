@@ -62,11 +62,15 @@ export function getDeviceCapability(device: CudaDeviceLike = 0): [number, number
 
 /** What is known about a device. */
 export interface DeviceProperties {
+  /** The product's name. */
   readonly name: string;
+  /** The compute capability before the point. */
   readonly major: number;
+  /** The compute capability behind the point. */
   readonly minor: number;
   /** Bytes. */
   readonly totalMemory: number;
+  /** The number of multiprocessors. */
   readonly multiProcessorCount: number;
 }
 

@@ -43,6 +43,7 @@ const plainSeed = (x: bigint): number | bigint => (x <= BigInt(Number.MAX_SAFE_I
  */
 export class Generator {
   private readonly block: Storage;
+  /** Where its numbers are made: the CPU. */
   readonly device: Device = CPU;
 
   constructor(device: DeviceLike = "cpu") {

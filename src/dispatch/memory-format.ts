@@ -2,10 +2,12 @@
 
 /** How the dimensions of a dense tensor lie in memory. @torch torch.memory_format */
 export class MemoryFormat {
+  /** The name in PyTorch: `channels_last`. */
   readonly name: string;
   constructor(name: string) {
     this.name = name;
   }
+  /** `torch.` and the name. */
   toString(): string {
     return `torch.${this.name}`;
   }
@@ -14,7 +16,11 @@ export class MemoryFormat {
   }
 }
 
+/** Row by row, the last dimension beside each other in memory. @torch torch.contiguous_format */
 export const contiguousFormat = new MemoryFormat("contiguous_format");
+/** The layout of the operand where it is dense, else row by row. @torch torch.preserve_format */
 export const preserveFormat = new MemoryFormat("preserve_format");
+/** Four dimensions (N, C, H, W) with the channels beside each other in memory. @torch torch.channels_last */
 export const channelsLast = new MemoryFormat("channels_last");
+/** Five dimensions (N, C, D, H, W) with the channels beside each other in memory. @torch torch.channels_last_3d */
 export const channelsLast3d = new MemoryFormat("channels_last_3d");

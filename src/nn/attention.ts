@@ -7,15 +7,19 @@ import { Module } from "./module.ts";
 import { newParameter, type Placement, settings } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
+/** Options of `MultiheadAttention`. */
 export interface AttentionOptions extends Placement {
   /** Probability of dropping an attention weight. Default 0. */
   dropout?: number;
+  /** Whether the projections have biases; true by default. */
   bias?: boolean;
   /** Adds a learned key and value. */
   addBiasKv?: boolean;
+  /** Adds a row of zeros to keys and values. */
   addZeroAttn?: boolean;
   /** Features of the keys, when they differ. */
   kdim?: number | null;
+  /** Features of the values; by default `embedDim`. */
   vdim?: number | null;
   /** Whether the batch comes first. */
   batchFirst?: boolean;
@@ -49,21 +53,37 @@ function makeProjections(module: MultiheadAttention, o: Placement): void {
 
 /** Attention with several heads; `forward` is not implemented yet. @torch torch.nn.MultiheadAttention */
 export class MultiheadAttention extends Module {
+  /** The projections of queries, keys and values in one; null where their features differ. */
   declare in_proj_weight: Parameter | null;
+  /** The projection of queries, where it is apart. */
   declare q_proj_weight: Parameter | null;
+  /** The projection of keys, where it is apart. */
   declare k_proj_weight: Parameter | null;
+  /** The projection of values, where it is apart. */
   declare v_proj_weight: Parameter | null;
+  /** The biases of the three projections. */
   declare in_proj_bias: Parameter | null;
+  /** The bias that is added to the keys. */
   declare bias_k: Parameter | null;
+  /** The bias that is added to the values. */
   declare bias_v: Parameter | null;
+  /** The last linear map. */
   declare out_proj: NonDynamicallyQuantizableLinear;
+  /** Features of the queries. */
   embedDim: number;
+  /** Heads of attention. */
   numHeads: number;
+  /** Features of a head. */
   headDim: number;
+  /** Features of the keys. */
   kdim: number;
+  /** Features of the values. */
   vdim: number;
+  /** The probability of dropout. */
   dropout: number;
+  /** Whether the batch is the first dimension. */
   batchFirst: boolean;
+  /** Whether a row of zeros is added to keys and values. */
   addZeroAttn: boolean;
 
   constructor(embed: number, heads: number, ...options: (number | boolean | null | AttentionOptions)[]) {

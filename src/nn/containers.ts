@@ -29,10 +29,12 @@ abstract class Ordered extends Module {
     if (!(module instanceof Module)) throw new TypeError(`${typeName(module)} is not a Module subclass`);
     this._modules.set(key, module);
   }
+  /** Adds a module at the end. @torch torch.nn.ModuleList.append */
   append(module: Module): this {
     this.addModule(String(this.length), module);
     return this;
   }
+  /** Adds modules at the end. @torch torch.nn.ModuleList.extend */
   extend(modules: Iterable<Module>): this {
     if (typeof (modules as Ordered)?.[Symbol.iterator] !== "function") {
       throw new TypeError(`ModuleList.extend should be called with an iterable, but got ${typeName(modules)}`);
@@ -115,6 +117,7 @@ export class ModuleList extends Ordered {
     super();
     this.extend(modules);
   }
+  /** Its modules, equal neighbours as one line. */
   override toString(): string {
     return listText(this);
   }
@@ -150,32 +153,40 @@ export class ModuleDict extends Module {
     super();
     this.update(modules);
   }
+  /** The number of modules. @torch len(torch.nn.ModuleDict) */
   override get length(): number {
     return this._modules.size;
   }
+  /** Adds and replaces modules. @torch torch.nn.ModuleDict.update */
   update(modules: Record<string, Module> | Iterable<readonly [string, Module]>): this {
     for (const [name, m] of pairsOf(modules)) this.set(name, m);
     return this;
   }
+  /** The module of a name. @torch torch.nn.ModuleDict.__getitem__ */
   get(name: string): Module {
     const found = this._modules.get(name);
     if (found === undefined || found === null) throw new KeyError(`'${name}'`);
     return found;
   }
+  /** Sets the module of a name. @torch torch.nn.ModuleDict.__setitem__ */
   set(name: string, module: Module): this {
     if (this._modules.has(name)) this._modules.set(name, module);
     else this.addModule(name, module);
     return this;
   }
+  /** Whether there is a module of that name. @torch torch.nn.ModuleDict.__contains__ */
   has(name: string): boolean {
     return this._modules.has(name);
   }
+  /** The names. @torch torch.nn.ModuleDict.keys */
   keys(): string[] {
     return [...this._modules.keys()];
   }
+  /** The modules. @torch torch.nn.ModuleDict.values */
   values(): Module[] {
     return [...this._modules.values()] as Module[];
   }
+  /** Names and modules. @torch torch.nn.ModuleDict.items */
   items(): [string, Module][] {
     return [...this._modules] as [string, Module][];
   }

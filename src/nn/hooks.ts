@@ -2,6 +2,7 @@
 
 /** Takes a hook out again. @torch torch.utils.hooks.RemovableHandle */
 export interface RemovableHandle {
+  /** Takes the hook away. Once more does nothing. */
   remove(): void;
   [Symbol.dispose](): void;
 }

@@ -145,17 +145,17 @@ function drawBelowDensity(t: Tensor, mean: number, std: number, [a, b]: Bounds, 
   }
 }
 
-/** @torch torch.nn.init.constant_ */
+/** Fills with one value. @torch torch.nn.init.constant_ */
 export function constant_(tensor: Tensor, val: number): Tensor {
   checkCall("constant_", FUNCTIONS.constant_, arguments);
   return noGrad(() => tensor.fill_(val));
 }
-/** @torch torch.nn.init.ones_ */
+/** Fills with ones. @torch torch.nn.init.ones_ */
 export function ones_(tensor: Tensor): Tensor {
   checkCall("ones_", FUNCTIONS.ones_, arguments);
   return constant_(tensor, 1);
 }
-/** @torch torch.nn.init.zeros_ */
+/** Fills with zeros. @torch torch.nn.init.zeros_ */
 export function zeros_(tensor: Tensor): Tensor {
   checkCall("zeros_", FUNCTIONS.zeros_, arguments);
   return noGrad(() => tensor.zero_());
@@ -193,7 +193,10 @@ export function dirac_(tensor: Tensor, groups = 1): Tensor {
   });
 }
 
-/** @torch torch.nn.init.xavier_uniform_ */
+/**
+ * Fills from the uniform distribution whose variance is 2 gain² / (fan in + fan out).
+ * @torch torch.nn.init.xavier_uniform_
+ */
 export function xavierUniform_(tensor: Tensor, gain = 1, generator: Generator | null = null): Tensor {
   checkCall("xavierUniform_", FUNCTIONS.xavierUniform_, arguments);
   const [fanIn, fanOut] = calculateFanInAndFanOut(tensor);
@@ -202,7 +205,10 @@ export function xavierUniform_(tensor: Tensor, gain = 1, generator: Generator | 
   return uniform_(tensor, -bound, bound, generator);
 }
 
-/** @torch torch.nn.init.xavier_normal_ */
+/**
+ * Fills from the normal distribution whose variance is 2 gain² / (fan in + fan out).
+ * @torch torch.nn.init.xavier_normal_
+ */
 export function xavierNormal_(tensor: Tensor, gain = 1, generator: Generator | null = null): Tensor {
   checkCall("xavierNormal_", FUNCTIONS.xavierNormal_, arguments);
   const [fanIn, fanOut] = calculateFanInAndFanOut(tensor);
@@ -211,9 +217,13 @@ export function xavierNormal_(tensor: Tensor, gain = 1, generator: Generator | n
 
 /** Settings of the Kaiming initialisers. */
 export interface KaimingOptions {
+  /** The slope behind a leaky ReLU, of which the gain follows; 0 by default. */
   a?: number;
+  /** The fan that counts; `"fan_in"` by default. */
   mode?: FanMode;
+  /** What follows the layer; `"leaky_relu"` by default. */
   nonlinearity?: string;
+  /** By default the default generator. */
   generator?: Generator | null;
 }
 
@@ -226,7 +236,7 @@ function kaimingStd(tensor: Tensor, o: KaimingOptions): number | null {
   return calculateGain(o.nonlinearity ?? "leaky_relu", o.a ?? 0) / Math.sqrt(fan);
 }
 
-/** @torch torch.nn.init.kaiming_uniform_ */
+/** Fills from the uniform distribution whose variance is gain² / fan. @torch torch.nn.init.kaiming_uniform_ */
 export function kaimingUniform_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
   checkCall("kaimingUniform_", FUNCTIONS.kaimingUniform_, arguments);
   const std = kaimingStd(tensor, options);
@@ -235,7 +245,7 @@ export function kaimingUniform_(tensor: Tensor, options: KaimingOptions = {}): T
   return uniform_(tensor, -bound, bound, options.generator ?? null);
 }
 
-/** @torch torch.nn.init.kaiming_normal_ */
+/** Fills from the normal distribution whose variance is gain² / fan. @torch torch.nn.init.kaiming_normal_ */
 export function kaimingNormal_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
   checkCall("kaimingNormal_", FUNCTIONS.kaimingNormal_, arguments);
   const std = kaimingStd(tensor, options);

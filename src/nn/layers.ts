@@ -21,6 +21,7 @@ interface InplaceOptions {
  * @torch torch.nn.ReLU
  */
 export class ReLU extends Module {
+  /** Whether the input is written into. */
   inplace: boolean;
   constructor(options: boolean | InplaceOptions = false) {
     super();
@@ -79,6 +80,7 @@ export class Sigmoid extends Module {
  * @torch torch.nn.Softmax
  */
 export class Softmax extends Module {
+  /** The dimension whose elements sum to one. */
   dim: number | null;
   constructor(dim: number | { dim?: number | null } | null = null) {
     super();
@@ -120,6 +122,7 @@ interface LossOptions {
  * @torch torch.nn.MSELoss
  */
 export class MSELoss extends Module {
+  /** What becomes of the squared differences. */
   reduction: "mean" | "sum" | "none";
   constructor(options: LossOptions = {}) {
     super();
@@ -140,7 +143,9 @@ export class MSELoss extends Module {
  * @torch torch.nn.Dropout
  */
 export class Dropout extends Module {
+  /** The probability that an element becomes zero. */
   p: number;
+  /** Whether the input is written into. */
   inplace: boolean;
   constructor(...options: [(number | { p?: number; inplace?: boolean })?, (boolean | InplaceOptions)?]) {
     super();
@@ -159,6 +164,7 @@ export class Dropout extends Module {
   }
 }
 
+/** Options of `LayerNorm`. */
 export interface LayerNormOptions extends Placement {
   /** Added to the variance. Default 1e-5. */
   eps?: number;
@@ -181,10 +187,15 @@ const NORM = { eps: 1e-5, elementwiseAffine: true, bias: true, device: null, dty
  * @torch torch.nn.LayerNorm
  */
 export class LayerNorm extends Module {
+  /** The factors, of shape `normalizedShape`; null without `elementwiseAffine`. */
   declare weight: Parameter | null;
+  /** The summands, of shape `normalizedShape`; null without them. */
   declare bias: Parameter | null;
+  /** The last dimensions, over which is normalized. */
   normalizedShape: readonly number[];
+  /** What is added to the variance. */
   eps: number;
+  /** Whether there are factors. */
   elementwiseAffine: boolean;
 
   constructor(
@@ -200,6 +211,7 @@ export class LayerNorm extends Module {
     this.registerParameter("bias", o.elementwiseAffine && o.bias ? newParameter(this.normalizedShape, o) : null);
     this.resetParameters();
   }
+  /** Sets factors to one and summands to zero. @torch torch.nn.LayerNorm.reset_parameters */
   resetParameters(): void {
     if (this.weight !== null) init.ones_(this.weight);
     if (this.bias !== null) init.zeros_(this.bias);

@@ -24,6 +24,7 @@ export class Identity extends Module {
   }
 }
 
+/** Options of `Linear`. */
 export interface LinearOptions extends Placement {
   /** Whether a bias is added. Default true. */
   bias?: boolean;
@@ -44,9 +45,13 @@ const DEFAULTS = { bias: true, device: null, dtype: null };
  * @torch torch.nn.Linear
  */
 export class Linear extends Module {
+  /** The matrix, of shape (outFeatures, inFeatures). */
   declare weight: Parameter;
+  /** The summands, of shape (outFeatures); null without them. */
   declare bias: Parameter | null;
+  /** Features of the input. */
   inFeatures: number;
+  /** Features of the output. */
   outFeatures: number;
 
   constructor(inFeatures: number, outFeatures: number, ...options: [(boolean | LinearOptions)?, LinearOptions?]) {

@@ -189,7 +189,7 @@ export class Module {
     this._registers.modules.set(name, module);
     connect(this, name);
   }
-  /** @torch torch.nn.Module.register_module */
+  /** Another name of `addModule`. @torch torch.nn.Module.register_module */
   registerModule(name: string, module: Module | null): void {
     this.addModule(name, module);
   }
@@ -218,7 +218,7 @@ export class Module {
     visit(this, prefix);
     return out;
   }
-  /** @torch torch.nn.Module.modules */
+  /** This module and all below it, each once. @torch torch.nn.Module.modules */
   modules(): Module[] {
     return this.namedModules().map(([, m]) => m);
   }
@@ -233,7 +233,7 @@ export class Module {
     }
     return out;
   }
-  /** @torch torch.nn.Module.children */
+  /** The modules right below this one. @torch torch.nn.Module.children */
   children(): Module[] {
     return this.namedChildren().map(([, m]) => m);
   }
@@ -241,7 +241,10 @@ export class Module {
   namedParameters(prefix = "", recurse = true, removeDuplicate = true): [string, Parameter][] {
     return members(this, (m) => m._parameters, prefix, recurse, removeDuplicate) as [string, Parameter][];
   }
-  /** @torch torch.nn.Module.parameters */
+  /**
+   * All parameters, each once; `recurse` (true by default) takes those of modules below, too.
+   * @torch torch.nn.Module.parameters
+   */
   parameters(recurse = true): Parameter[] {
     return this.namedParameters("", recurse).map(([, p]) => p);
   }
@@ -249,7 +252,10 @@ export class Module {
   namedBuffers(prefix = "", recurse = true, removeDuplicate = true): [string, Tensor][] {
     return members(this, (m) => m._buffers, prefix, recurse, removeDuplicate);
   }
-  /** @torch torch.nn.Module.buffers */
+  /**
+   * All buffers, each once; `recurse` (true by default) takes those of modules below, too.
+   * @torch torch.nn.Module.buffers
+   */
   buffers(recurse = true): Tensor[] {
     return this.namedBuffers("", recurse).map(([, b]) => b);
   }
@@ -258,11 +264,11 @@ export class Module {
   getSubmodule(path: string): Module {
     return findModule(this, path === "" ? [] : path.split("."));
   }
-  /** @torch torch.nn.Module.get_parameter */
+  /** The parameter under a path (`"0.weight"`). @torch torch.nn.Module.get_parameter */
   getParameter(path: string): Parameter {
     return findMember(this, path, "parameters", "an nn.Parameter") as Parameter;
   }
-  /** @torch torch.nn.Module.get_buffer */
+  /** The buffer under a path. @torch torch.nn.Module.get_buffer */
   getBuffer(path: string): Tensor {
     return findMember(this, path, "buffers", "a buffer");
   }
@@ -280,11 +286,11 @@ export class Module {
     for (const child of this.children()) child.train(mode);
     return this;
   }
-  /** @torch torch.nn.Module.eval */
+  /** Switches training off, here and below. @torch torch.nn.Module.eval */
   eval(): this {
     return this.train(false);
   }
-  /** @torch torch.nn.Module.requires_grad_ */
+  /** Whether the parameters get gradients. @torch torch.nn.Module.requires_grad_ */
   requiresGrad_(requiresGrad = true): this {
     for (const p of this.parameters()) p.requiresGrad_(requiresGrad);
     return this;
@@ -303,19 +309,19 @@ export class Module {
   to(target: Placement | Conversion, dtype?: DTypeLike | Conversion | null, options?: Conversion): this {
     return convertModule(this, target as Placement, { ...options, dtype: dtype as DTypeLike | null });
   }
-  /** @torch torch.nn.Module.float */
+  /** Casts floating point parameters and buffers to float32. @torch torch.nn.Module.float */
   float(): this {
     return this.to(float32);
   }
-  /** @torch torch.nn.Module.double */
+  /** Casts floating point parameters and buffers to float64. @torch torch.nn.Module.double */
   double(): this {
     return this.to(float64);
   }
-  /** @torch torch.nn.Module.half */
+  /** Casts floating point parameters and buffers to float16. @torch torch.nn.Module.half */
   half(): this {
     return this.to(float16);
   }
-  /** @torch torch.nn.Module.bfloat16 */
+  /** Casts floating point parameters and buffers to bfloat16. @torch torch.nn.Module.bfloat16 */
   bfloat16(): this {
     return this.to(bfloat16);
   }
@@ -325,7 +331,7 @@ export class Module {
     convertAll(this, (t) => t.to(d));
     return this;
   }
-  /** @torch torch.nn.Module.cpu */
+  /** Moves parameters and buffers to the CPU. @torch torch.nn.Module.cpu */
   cpu(): this {
     return this.to("cpu");
   }
@@ -347,6 +353,7 @@ export class Module {
   _getName(): string {
     return this.constructor.name;
   }
+  /** The tree of modules, as PyTorch prints it. */
   toString(): string {
     return moduleText(this);
   }

@@ -8,7 +8,9 @@ import { CONSTRUCTORS } from "./signatures.ts";
 
 /** Where the parameters of a new module live, and their dtype. */
 export interface Placement {
+  /** Where the parameters are. */
   device?: DeviceLike | null | undefined;
+  /** The parameters' dtype. */
   dtype?: DTypeLike | null | undefined;
 }
 

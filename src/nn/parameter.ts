@@ -36,6 +36,7 @@ export class Parameter extends Tensor {
     if (requiresGrad) this.requiresGrad_(true);
     take(this);
   }
+  /** As PyTorch prints it. */
   override toString(): string {
     return `Parameter containing:\n${super.toString()}`;
   }

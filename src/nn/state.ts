@@ -12,6 +12,7 @@ import type { Registered } from "./registers.ts";
 /** Tensors by path. */
 export type StateDict = Record<string, Tensor>;
 
+/** Options of `stateDict`. */
 export interface StateOptions {
   /** Receives the entries. */
   destination?: StateDict;
@@ -21,6 +22,7 @@ export interface StateOptions {
   keepVars?: boolean;
 }
 
+/** Options of `loadStateDict`. */
 export interface LoadOptions {
   /** Refuse missing and unexpected names. Default true. */
   strict?: boolean;
@@ -33,9 +35,12 @@ const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 /** What a state and a module did not have in common. */
 export class IncompatibleKeys {
   constructor(
+    /** Keys of the module that the state did not have. */
     readonly missingKeys: readonly string[],
+    /** Keys of the state that the module does not have. */
     readonly unexpectedKeys: readonly string[],
   ) {}
+  /** As PyTorch prints it. */
   toString(): string {
     if (this.missingKeys.length === 0 && this.unexpectedKeys.length === 0) return "<All keys matched successfully>";
     const list = (keys: readonly string[]): string => `[${keys.map((k) => `'${k}'`).join(", ")}]`;

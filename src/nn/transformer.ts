@@ -13,13 +13,21 @@ import { type Placement, settings } from "./options.ts";
 /** A nonlinearity by name, or as a function. */
 export type Activation = "relu" | "gelu" | ((x: Tensor) => Tensor);
 
+/** Options of a Transformer's layers. */
 export interface TransformerLayerOptions extends Placement {
+  /** Features between the two linear maps; 2048 by default. */
   dimFeedforward?: number;
+  /** The probability of dropout; 0.1 by default. */
   dropout?: number;
+  /** Between the two linear maps; `"relu"` by default. */
   activation?: Activation;
+  /** What the normalizations add to variances; 1e-5 by default. */
   layerNormEps?: number;
+  /** Inputs are (batch, sequence, features) instead of (sequence, batch, features). */
   batchFirst?: boolean;
+  /** Normalize before attention and linear maps instead of behind them. */
   normFirst?: boolean;
+  /** Whether linear maps and normalizations have biases; true by default. */
   bias?: boolean;
 }
 
@@ -58,15 +66,25 @@ function norm(dModel: number, o: Required<TransformerLayerOptions>): LayerNorm {
 
 /** Self-attention and a feed-forward network. @torch torch.nn.TransformerEncoderLayer */
 export class TransformerEncoderLayer extends Module {
+  /** Attention of the input to itself. */
   self_attn: MultiheadAttention;
+  /** The first linear map. */
   linear1: Linear;
+  /** Between the linear maps. */
   dropout: Dropout;
+  /** The second linear map. */
   linear2: Linear;
+  /** The normalization of the attention. */
   norm1: LayerNorm;
+  /** The normalization of the linear maps. */
   norm2: LayerNorm;
+  /** Behind the attention. */
   dropout1: Dropout;
+  /** Behind the linear maps. */
   dropout2: Dropout;
+  /** Whether normalizations come first. */
   normFirst: boolean;
+  /** Between the linear maps. */
   activation: Activation;
 
   constructor(model: number, heads: number, ...options: (number | boolean | Activation | TransformerLayerOptions)[]) {
@@ -96,18 +114,31 @@ export class TransformerEncoderLayer extends Module {
  * @torch torch.nn.TransformerDecoderLayer
  */
 export class TransformerDecoderLayer extends Module {
+  /** Attention of the target to itself. */
   self_attn: MultiheadAttention;
+  /** Attention of the target to the encoder's result. */
   multihead_attn: MultiheadAttention;
+  /** The first linear map. */
   linear1: Linear;
+  /** Between the linear maps. */
   dropout: Dropout;
+  /** The second linear map. */
   linear2: Linear;
+  /** The normalization of the first attention. */
   norm1: LayerNorm;
+  /** The normalization of the second attention. */
   norm2: LayerNorm;
+  /** The normalization of the linear maps. */
   norm3: LayerNorm;
+  /** Behind the first attention. */
   dropout1: Dropout;
+  /** Behind the second attention. */
   dropout2: Dropout;
+  /** Behind the linear maps. */
   dropout3: Dropout;
+  /** Whether normalizations come first. */
   normFirst: boolean;
+  /** Between the linear maps. */
   activation: Activation;
 
   constructor(model: number, heads: number, ...options: (number | boolean | Activation | TransformerLayerOptions)[]) {
@@ -148,8 +179,11 @@ function copies(layer: Module, count: number): ModuleList {
 
 /** A stack of equal copies of a layer. @torch torch.nn.TransformerEncoder */
 export class TransformerEncoder extends Module {
+  /** Its layers, one after the other. */
   layers: ModuleList;
+  /** How many there are. */
   numLayers: number;
+  /** The last normalization; null without. */
   declare norm: Module | null;
 
   constructor(encoderLayer: Module, numLayers: number, norm: Module | null = null) {
@@ -166,8 +200,11 @@ export class TransformerEncoder extends Module {
 
 /** A stack of equal copies of a layer. @torch torch.nn.TransformerDecoder */
 export class TransformerDecoder extends Module {
+  /** Its layers, one after the other. */
   layers: ModuleList;
+  /** How many there are. */
   numLayers: number;
+  /** The last normalization; null without. */
   declare norm: Module | null;
 
   constructor(decoderLayer: Module, numLayers: number, norm: Module | null = null) {
@@ -182,13 +219,19 @@ export class TransformerDecoder extends Module {
   }
 }
 
+/** Options of `Transformer`. */
 export interface TransformerOptions extends TransformerLayerOptions {
+  /** Features of inputs and outputs; 512 by default. */
   dModel?: number;
+  /** Heads of attention; 8 by default. */
   nhead?: number;
+  /** Layers of the encoder; 6 by default. */
   numEncoderLayers?: number;
+  /** Layers of the decoder; 6 by default. */
   numDecoderLayers?: number;
   /** Used instead of the standard encoder. */
   customEncoder?: Module | null;
+  /** A decoder of the program's own. */
   customDecoder?: Module | null;
 }
 
@@ -211,10 +254,15 @@ const MODEL_DEFAULTS = {
  * @torch torch.nn.Transformer
  */
 export class Transformer extends Module {
+  /** The encoder. */
   encoder: Module;
+  /** The decoder. */
   decoder: Module;
+  /** Features of inputs and outputs. */
   dModel: number;
+  /** Heads of attention. */
   nhead: number;
+  /** Whether the batch is the first dimension. */
   batchFirst: boolean;
 
   constructor(...options: (number | boolean | Module | null | Activation | TransformerOptions)[]) {

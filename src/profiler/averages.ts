@@ -5,13 +5,19 @@ import type { ProfilerEvent } from "./recorder.ts";
 
 /** All calls of one operator. Times are in microseconds, memory in bytes. */
 export interface AverageRow {
+  /** The operator. */
   readonly key: string;
+  /** Its calls. */
   count: number;
+  /** Microseconds of its calls, with the operators they call. */
   cpuTimeTotal: number;
+  /** Microseconds of its calls, without those. */
   selfCpuTimeTotal: number;
   /** Of one call. */
   readonly cpuTime: number;
+  /** Bytes that its calls brought, with the operators they call. */
   cpuMemoryUsage: number;
+  /** Bytes that its calls brought, without those. */
   selfCpuMemoryUsage: number;
   /** As text; null unless rows are grouped by shape. */
   readonly inputShapes: string | null;
@@ -28,6 +34,7 @@ export type SortKey =
 
 /** How a table is printed. */
 export interface TableOptions {
+  /** The column that rows are sorted by, the largest first. */
   sortBy?:
     | SortKey
     | "cpu_time_total"
@@ -37,7 +44,9 @@ export interface TableOptions {
     | "self_cpu_memory_usage";
   /** Rows at most: 100 unless given. */
   rowLimit?: number;
+  /** Longer names are cut; 55 by default. */
   maxNameColumnWidth?: number;
+  /** Longer shapes are cut; 80 by default. */
   maxShapesColumnWidth?: number;
 }
 
@@ -113,6 +122,7 @@ function shorten(text: string, width: number): string {
 export class Averages {
   /** @internal Made by `keyAverages`. */
   constructor(
+    /** One row for each operator. */
     readonly rows: readonly AverageRow[],
     private readonly memory: boolean,
   ) {}
@@ -172,6 +182,7 @@ export class Averages {
     return [...this.rows].sort((a, b) => b[key] - a[key]);
   }
 
+  /** The table with its default columns. */
   toString(): string {
     return this.table();
   }

@@ -20,6 +20,7 @@ export interface ProfilerEvent {
   readonly inputShapes: readonly ShapeOf[] | null;
   /** Bytes that the call's results hold and its arguments do not, with the calls inside. */
   cpuMemory: number;
+  /** Bytes that it brought, without the operators it calls. */
   selfCpuMemory: number;
   /** The call that this one is inside of. */
   readonly parent: ProfilerEvent | null;

@@ -2,7 +2,9 @@
 
 /** A complex number: `complex(1, 2)` is 1+2j. @torch complex (the Python scalar) */
 export class Complex {
+  /** The real part. */
   readonly re: number;
+  /** The imaginary part. */
   readonly im: number;
   constructor(re: number, im = 0) {
     this.re = re;
@@ -16,6 +18,7 @@ export class Complex {
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     return this.toString();
   }
+  /** Whether both parts are equal. */
   equals(other: Complex): boolean {
     return this.re === other.re && this.im === other.im;
   }
@@ -29,6 +32,7 @@ function text(x: number): string {
 
 /** A number that is an int whatever its value: `int(2)`. */
 export class Int {
+  /** The number; a bigint where it was one. */
   readonly value: number | bigint;
   constructor(value: number | bigint) {
     this.value = value;
@@ -37,6 +41,7 @@ export class Int {
 
 /** A number that is a float whatever its value: `float(2)`. */
 export class Float {
+  /** The number. */
   readonly value: number;
   constructor(value: number) {
     this.value = value;

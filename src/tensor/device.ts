@@ -3,7 +3,9 @@ import * as texts from "../../generated/texts.ts";
 
 /** A device: `cpu`, `meta` (shapes without bytes) or `cuda:0`. @torch torch.device */
 export class Device {
+  /** The kind of device. */
   readonly type: "cpu" | "cuda" | "meta";
+  /** Which one of its kind; null where none was said. */
   readonly index: number | null;
   /** @internal Whether tensors have bytes here. Without, results are decided and nothing is computed. */
   readonly computes: boolean;
@@ -12,6 +14,7 @@ export class Device {
     this.index = index;
     this.computes = type !== "meta";
   }
+  /** The name: `cuda:1`. */
   toString(): string {
     return this.index === null ? this.type : `${this.type}:${this.index}`;
   }
@@ -19,6 +22,7 @@ export class Device {
   repr(): string {
     return this.index === null ? `device(type='${this.type}')` : `device(type='${this.type}', index=${this.index})`;
   }
+  /** Whether kind and index are the same. */
   equals(other: Device): boolean {
     return this.type === other.type && this.index === other.index;
   }

@@ -13,9 +13,11 @@ function refuseClone(): never {
 export class DType {
   /** Number used by the native library. */
   readonly id: number;
+  /** The name: `float32`. */
   readonly name: string;
   /** Bytes per element. */
   readonly itemsize: number;
+  /** What kind of numbers it holds. */
   readonly category: Category;
   /** The C++ scalar type's name, as torch's messages give it: `Float`. */
   readonly scalarType: string;
@@ -25,6 +27,7 @@ export class DType {
   readonly compute: number;
   /** True when bytes of this dtype are the compute type's own. */
   readonly native: boolean;
+  /** Whether it has negative numbers. */
   readonly isSigned: boolean;
 
   constructor(row: (typeof DTYPES)[number]) {
@@ -40,20 +43,22 @@ export class DType {
     // Every tensor has a dtype, and whatever clones an object reads all of its properties.
     Object.defineProperty(this, "_clone", { enumerable: true, get: refuseClone });
   }
-  /** @torch torch.dtype.is_floating_point */
+  /** Whether it holds floating point numbers. @torch torch.dtype.is_floating_point */
   get isFloatingPoint(): boolean {
     return this.category === 2;
   }
-  /** @torch torch.dtype.is_complex */
+  /** Whether it holds complex numbers. @torch torch.dtype.is_complex */
   get isComplex(): boolean {
     return this.category === 3;
   }
+  /** `torch.` and the name. */
   toString(): string {
     return `torch.${this.name}`;
   }
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     return this.toString();
   }
+  /** As its text. */
   toJSON(): string {
     return this.toString();
   }
@@ -95,22 +100,39 @@ function named(name: string): DType {
   return byName.get(name) as DType;
 }
 
+/** Truth values, one byte each. @torch torch.bool */
 export const bool = named("bool");
+/** Unsigned, 8 bits. @torch torch.uint8 */
 export const uint8 = named("uint8");
+/** Signed, 8 bits. @torch torch.int8 */
 export const int8 = named("int8");
+/** Signed, 16 bits. @torch torch.int16 */
 export const int16 = named("int16");
+/** Signed, 32 bits. @torch torch.int32 */
 export const int32 = named("int32");
+/** Signed, 64 bits; the dtype of indices. @torch torch.int64 */
 export const int64 = named("int64");
+/** IEEE half precision: 11 bits of precision, up to 65504. @torch torch.float16 */
 export const float16 = named("float16");
+/** 16 bits with the range of float32 and 8 bits of precision. @torch torch.bfloat16 */
 export const bfloat16 = named("bfloat16");
+/** IEEE single precision; the default dtype. @torch torch.float32 */
 export const float32 = named("float32");
+/** IEEE double precision, as JavaScript's numbers. @torch torch.float64 */
 export const float64 = named("float64");
+/** Two float32: real and imaginary part. @torch torch.complex64 */
 export const complex64 = named("complex64");
+/** Two float64: real and imaginary part. @torch torch.complex128 */
 export const complex128 = named("complex128");
+/** Unsigned, 16 bits. @torch torch.uint16 */
 export const uint16 = named("uint16");
+/** Unsigned, 32 bits. @torch torch.uint32 */
 export const uint32 = named("uint32");
+/** Unsigned, 64 bits. @torch torch.uint64 */
 export const uint64 = named("uint64");
+/** 8 bits, 4 of them exponent: for storing and converting only. @torch torch.float8_e4m3fn */
 export const float8_e4m3fn = named("float8_e4m3fn");
+/** 8 bits, 5 of them exponent: for storing and converting only. @torch torch.float8_e5m2 */
 export const float8_e5m2 = named("float8_e5m2");
 
 // torch's other names. `float` and `int` are functions here, and dtypes as strings only.
@@ -148,7 +170,7 @@ export function getDefaultDtype(): DType {
   return current;
 }
 
-/** @torch torch.set_default_dtype */
+/** Sets the dtype that plain numbers become: a floating point dtype. @torch torch.set_default_dtype */
 export function setDefaultDtype(dtype: DTypeLike): void {
   const d = toDType(dtype);
   if (d.category !== 2 || d.itemsize === 1) throw texts.badDefaultDtype(undefined);

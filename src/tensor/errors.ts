@@ -27,7 +27,9 @@ function brand(error: Error, name: string, fallback: string, details: Details | 
 
 /** The brand: true for every error that zensor throws, also those extending TypeError and RangeError. */
 export class ZensorError extends Error {
+  /** What kind of error it is, in a word that does not change. */
   declare code: string;
+  /** The operator that refused. */
   declare op: string | undefined;
   constructor(message: string, details?: Details) {
     super(message);
@@ -39,7 +41,7 @@ export class ZensorError extends Error {
   }
 }
 
-/** @torch RuntimeError */
+/** What operators refuse: shapes, dtypes and devices that do not fit. @torch RuntimeError */
 export class RuntimeError extends ZensorError {
   constructor(message: string, details?: Details) {
     super(message);
@@ -71,7 +73,7 @@ export class IndexError extends ZensorError {
   }
 }
 
-/** @torch ValueError */
+/** An argument of the right kind with a value that is out of range. @torch ValueError */
 export class ValueError extends ZensorError {
   constructor(message: string, details?: Details) {
     super(message);
@@ -105,7 +107,9 @@ export class DisposedError extends RuntimeError {
 
 /** An argument has the wrong type. Extends the global TypeError. @torch TypeError */
 class TypeErrorOfZensor extends TypeError {
+  /** What kind of error it is, in a word that does not change. */
   declare code: string;
+  /** The operator that refused. */
   declare op: string | undefined;
   constructor(message: string, details?: Details) {
     super(message);
@@ -115,7 +119,9 @@ class TypeErrorOfZensor extends TypeError {
 
 /** A number does not fit. Extends the global RangeError. */
 class RangeErrorOfZensor extends RangeError {
+  /** What kind of error it is, in a word that does not change. */
   declare code: string;
+  /** The operator that refused. */
   declare op: string | undefined;
   constructor(message: string, details?: Details) {
     super(message);

@@ -267,6 +267,7 @@ export const DISPOSED: Storage = new DisposedStorage();
 
 /** The untyped view of a tensor's bytes. @torch torch.UntypedStorage */
 export class UntypedStorage {
+  /** The storage whose bytes these are. */
   readonly storage: Storage;
   constructor(storage: Storage) {
     if (!(storage instanceof Storage)) throw texts.notAStorage(undefined);
@@ -276,12 +277,15 @@ export class UntypedStorage {
   nbytes(): number {
     return this.storage.nbytes;
   }
+  /** The number of bytes. @torch torch.UntypedStorage.size */
   size(): number {
     return this.storage.nbytes;
   }
+  /** The number of bytes. @torch len(torch.UntypedStorage) */
   get length(): number {
     return this.storage.nbytes;
   }
+  /** Where the bytes are. @torch torch.UntypedStorage.device */
   get device(): Device {
     return this.storage.device;
   }
@@ -326,6 +330,7 @@ export class UntypedStorage {
     this.storage.resize(nbytes);
     return this;
   }
+  /** The bytes as an array of numbers. @torch torch.UntypedStorage.tolist */
   tolist(): number[] {
     const n = this.storage.nbytes;
     const out = listFor<number>(n, "tolist");
@@ -333,6 +338,7 @@ export class UntypedStorage {
     checkFile("tolist");
     return out;
   }
+  /** The bytes, a line each, and how many there are. */
   toString(): string {
     const lines = this.hasBytes ? this.tolist().map((b) => ` ${b}`) : ["..."];
     const tail = `[torch.storage.UntypedStorage(device=${this.device}) of size ${this.storage.nbytes}]`;

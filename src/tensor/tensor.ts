@@ -28,8 +28,8 @@ export const CREATION_NO_GRAD = 2;
 
 /** What autograd's engine offers to a Tensor; implemented in the autograd room. */
 export interface GradientNode {
-  readonly name: string;
-  readonly qualifiedName: string;
+  /** The name that programs print: `AddBackward0`. */ readonly name: string;
+  /** The name with its namespace, where PyTorch's class has one. */ readonly qualifiedName: string;
 }
 
 /** Makes a view again, from a base. */
@@ -72,16 +72,16 @@ export interface TensorLate {
   typedArray: (t: Tensor) => NodeJS.TypedArray;
 }
 
-export interface BackwardOptions {
+/** How a backward pass goes. */ export interface BackwardOptions {
   /** The gradient to start from; for tensors of more than one element. */
   gradient?: Tensor | null;
-  retainGraph?: boolean;
-  createGraph?: boolean;
-  inputs?: Tensor | Tensor[];
+  /** Keep what the graph saved, for another pass; by default as `createGraph`. */ retainGraph?: boolean;
+  /** Record the pass itself, for gradients of gradients. */ createGraph?: boolean;
+  /** The only tensors that get gradients; by default all leaves. */ inputs?: Tensor | Tensor[];
 }
 
-export interface HookHandle {
-  remove(): void;
+/** What registering a hook gives; `using` removes the hook at the end of the block. */ export interface HookHandle {
+  /** Takes the hook away. Once more does nothing. */ remove(): void;
   [Symbol.dispose](): void;
 }
 
@@ -169,7 +169,7 @@ export class Tensor {
     if (dim === undefined || dim === null) return Object.freeze(this._strides.slice()) as readonly number[];
     return this._strides[givenDim("stride", dim, this._shape.length)] as number;
   }
-  get ndim(): number {
+  /** The number of dimensions. @torch Tensor.ndim */ get ndim(): number {
     return this._shape.length;
   }
   /** Number of dimensions. @torch Tensor.dim */
@@ -180,10 +180,10 @@ export class Tensor {
   numel(): number {
     return this._numel;
   }
-  nelement(): number {
+  /** The number of elements. @torch Tensor.nelement */ nelement(): number {
     return this._numel;
   }
-  get length(): number {
+  /** The size of the first dimension. @torch len(Tensor) */ get length(): number {
     if (this._shape.length === 0) throw texts.lenOfScalar(undefined);
     return this._shape[0] as number;
   }
@@ -191,7 +191,7 @@ export class Tensor {
   get itemsize(): number {
     return this.dtype.itemsize;
   }
-  elementSize(): number {
+  /** Bytes of an element. @torch Tensor.element_size */ elementSize(): number {
     return this.dtype.itemsize;
   }
   /** Bytes of the elements. @torch Tensor.nbytes */
@@ -218,34 +218,34 @@ export class Tensor {
   untypedStorage(): UntypedStorage {
     return new UntypedStorage(this._storage);
   }
-  get device(): Device {
+  /** Where the elements are. @torch Tensor.device */ get device(): Device {
     return this._storage.device;
   }
-  get layout(): "torch.strided" {
+  /** Always `torch.strided`. @torch Tensor.layout */ get layout(): "torch.strided" {
     return "torch.strided";
   }
-  get isCpu(): boolean {
+  /** Whether it is on the CPU. @torch Tensor.is_cpu */ get isCpu(): boolean {
     return this._storage.device.type === "cpu";
   }
-  get isCuda(): boolean {
+  /** Whether it is on a GPU. @torch Tensor.is_cuda */ get isCuda(): boolean {
     return this._storage.device.type === "cuda";
   }
-  get isMeta(): boolean {
+  /** Whether it has no elements, only a shape and a dtype. @torch Tensor.is_meta */ get isMeta(): boolean {
     return this._storage.device.type === "meta";
   }
-  isFloatingPoint(): boolean {
+  /** Whether its dtype is a floating point one. @torch Tensor.is_floating_point */ isFloatingPoint(): boolean {
     return this.dtype.category === 2;
   }
-  isComplex(): boolean {
+  /** Whether its dtype is complex. @torch Tensor.is_complex */ isComplex(): boolean {
     return this.dtype.category === 3;
   }
-  isSigned(): boolean {
+  /** Whether its dtype has negative numbers. @torch Tensor.is_signed */ isSigned(): boolean {
     return this.dtype.isSigned;
   }
-  isConj(): boolean {
+  /** Whether its elements are the conjugates of what its memory holds. @torch Tensor.is_conj */ isConj(): boolean {
     return (this._bits & CONJ) !== 0;
   }
-  isNeg(): boolean {
+  /** Whether its elements are the negatives of what its memory holds. @torch Tensor.is_neg */ isNeg(): boolean {
     return (this._bits & NEG) !== 0;
   }
   /** Writes seen by this tensor's family of views. @torch Tensor._version */
@@ -257,7 +257,7 @@ export class Tensor {
     return this._base !== null;
   }
 
-  /** @torch Tensor.requires_grad */
+  /** Whether operators on it are recorded; a leaf's may be set. @torch Tensor.requires_grad */
   get requiresGrad(): boolean {
     return this._requiresGrad || this._gradFn !== null || (this._base?.requiresGrad ?? false);
   }
@@ -294,7 +294,7 @@ export class Tensor {
   retainGrad(): void {
     late.retainGrad(this);
   }
-  get retainsGrad(): boolean {
+  /** Whether a tensor that is no leaf keeps its gradient. @torch Tensor.retains_grad */ get retainsGrad(): boolean {
     return this._extra?.retainGrad ?? false;
   }
   /** Calls `hook` with each gradient of this tensor; what it returns replaces it. @torch Tensor.register_hook */
@@ -361,7 +361,7 @@ export class Tensor {
     const n = this._shape[0] as number;
     for (let i = 0; i < n; i++) yield late.at(this, [i]);
   }
-  toString(): string {
+  /** The text that PyTorch prints. */ toString(): string {
     return late.repr(this);
   }
   [Symbol.for("nodejs.util.inspect.custom")](): string {
@@ -387,7 +387,7 @@ export class Tensor {
     this._storage = DISPOSED;
     s.release();
   }
-  dispose(): void {
+  /** Gives its memory back now; using it afterwards is an error. */ dispose(): void {
     this[Symbol.dispose]();
   }
 }

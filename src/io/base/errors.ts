@@ -33,6 +33,7 @@ export class FileNotFoundError extends OSError {
 
 /** The bytes of a file are not what its format says. */
 export class FormatError extends RuntimeError {
+  /** The file, where one is known. */
   readonly path: string | undefined;
   constructor(message: string, path?: string, cause?: unknown) {
     super(asSaid(finishedPath(path === undefined ? message : `${path}: ${message}`)), { code: "format", cause });

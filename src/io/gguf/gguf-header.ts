@@ -32,10 +32,13 @@ export type GgufValue = number | bigint | boolean | string | GgufNumbers | GgufV
 
 /** What a file says about one tensor. */
 export interface GgufEntry {
+  /** The tensor's name in the file. */
   readonly name: string;
+  /** How its elements are stored. */
   readonly type: GgufType;
   /** Sizes as torch has them: the last dimension is the one without gaps. */
   readonly shape: readonly number[];
+  /** The bytes it takes in the file. */
   readonly nbytes: number;
   /** Where in the file its bytes begin. */
   readonly offset: number;
@@ -43,9 +46,13 @@ export interface GgufEntry {
 
 /** What the header says. */
 export interface GgufHeader {
+  /** The version of the format: 2 or 3. */
   readonly version: number;
+  /** Tensors begin at multiples of this, in bytes. */
   readonly alignment: number;
+  /** Keys and values, in the order of the file. */
   readonly metadata: ReadonlyMap<string, GgufValue>;
+  /** The tensors by name, in the order of the file. */
   readonly entries: ReadonlyMap<string, GgufEntry>;
 }
 

@@ -5,7 +5,9 @@ import { bfloat16, type DType, float16, float32, float64, int8, int16, int32, in
 export interface GgufType {
   /** Its name, such as "F16" or "Q4_0". */
   readonly name: string;
+  /** Elements in a block. */
   readonly blockSize: number;
+  /** Bytes of a block. */
   readonly blockBytes: number;
   /** The tensor's dtype; null for quantized types. */
   readonly dtype: DType | null;

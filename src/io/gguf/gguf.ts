@@ -38,7 +38,9 @@ function readHeader(path: string): { header: GgufHeader; path: string } {
 
 /** An open GGUF file whose tensors are made when they are asked for; their bytes are read when they are used. */
 export class GgufFile {
+  /** The file's name. */
   readonly path: string;
+  /** What the file says of itself and its tensors. */
   readonly header: GgufHeader;
   private readonly file: TensorFile;
 

@@ -12,6 +12,7 @@ export interface Hdf5Info {
   other: { kind: "text" } | { kind: "opaque"; tag: string; itemsize: number } | { kind: "unknown" } | null;
   /** The type in words, for messages. */
   typeName: string;
+  /** Its shape. */
   shape: readonly number[];
   /** How far each dimension can grow; null is without limit. */
   maxShape: readonly (number | null)[];
@@ -23,6 +24,7 @@ export interface Hdf5Info {
 export interface Hdf5Layout {
   /** "gzip" (also `true`) with its level from 0 to 9. Compressed data is stored in chunks. */
   compression?: "gzip" | boolean | null;
+  /** The level of gzip, 0 to 9. */
   compressionOpts?: number;
   /** Sort bytes by significance before they are compressed, which makes numbers smaller. */
   shuffle?: boolean;

@@ -74,7 +74,9 @@ export async function loadHdf5(h5wasm: object | null = null): Promise<string | n
 
 /** Values that are no tensors, and the shape they have. */
 export interface Hdf5Values {
+  /** The values, row by row. */
   values: unknown[];
+  /** Their shape. */
   shape: readonly number[];
   /** The shape of a stack of values that tensordict wrote, null for everything else. */
   stack: readonly number[] | null;
@@ -88,6 +90,7 @@ export class Hdf5Opaque {
     /** Where it is. */
     readonly path: string,
   ) {}
+  /** Its type and path. */
   toString(): string {
     return `<HDF5 dataset ${JSON.stringify(this.path)} of type ${this.typeName}>`;
   }
@@ -146,6 +149,7 @@ function fits(n: number, shape: readonly number[], maxShape: readonly (number | 
  * @torch h5py.File
  */
 export class Hdf5File {
+  /** The file's name. */
   readonly path: string;
   /** How it was opened. */
   readonly mode: Hdf5Mode;
@@ -171,6 +175,7 @@ export class Hdf5File {
     if (this.mode === "r") throw new OSError(`${this.path} was opened for reading only`, { path: this.path, errno: 9 });
     return file;
   }
+  /** Whether it was closed. */
   get closed(): boolean {
     return this.#handle === null;
   }
@@ -382,6 +387,7 @@ export class Hdf5File {
 
   // ---- structure
 
+  /** Makes an empty group. */
   createGroup(path: string): void {
     this.#requireName(path);
     this.#writable.createGroup(path);
@@ -408,6 +414,7 @@ export class Hdf5File {
     }
     this.#writable.extend(path, shape);
   }
+  /** Hands all that was written to the system. */
   flush(): void {
     this.#file.flush();
   }

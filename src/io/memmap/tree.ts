@@ -8,11 +8,13 @@ import type { FoundLeaf } from "./memmap-meta.ts";
 
 /** A tensor on disk. */
 export interface LeafNode {
+  /** What tells it from a level. */
   kind: "leaf";
   /** The file that holds its bytes. */
   path: string;
   /** Where in the file they begin. */
   offset: number;
+  /** Shape, dtype and file, as `meta.json` has them. */
   meta: FoundLeaf;
 }
 

@@ -10,16 +10,23 @@ export const MAX_HEADER_BYTES = 100_000_000;
 
 /** One tensor as the header describes it; offsets count from the end of the header. */
 export interface SafetensorsEntry {
+  /** The tensor's name. */
   name: string;
+  /** Its dtype. */
   dtype: DType;
+  /** Its shape. */
   shape: readonly number[];
+  /** Its first byte, counted from the end of the header. */
   begin: number;
+  /** The byte behind its last. */
   end: number;
 }
 
 /** A checked header. */
 export interface SafetensorsHeader {
+  /** The tensors by name, in the order of their bytes. */
   entries: Map<string, SafetensorsEntry>;
+  /** The texts of `__metadata__`. */
   metadata: Map<string, string>;
   /** Where the tensors' bytes begin in the file. */
   dataStart: number;
@@ -193,6 +200,7 @@ export class SafetensorsListing {
     return [...this.header.entries.keys()];
   }
 
+  /** The texts of `__metadata__`. */
   get metadata(): ReadonlyMap<string, string> {
     return this.header.metadata;
   }

@@ -17,12 +17,15 @@ import { requireNoSnapshot, type SnapshotWriteOptions, SnapshotWriter } from "./
 
 /** An object whose state can be saved. @torch torchsnapshot.Stateful */
 export interface Stateful {
+  /** Its state: tensors, numbers, texts, lists and objects of them. */
   stateDict(): unknown;
+  /** Takes such a state. */
   loadStateDict(state: never): unknown;
 }
 
 /** Values that are saved as they are. @torch torchsnapshot.StateDict */
 export class StateDict implements Stateful {
+  /** The values by key. */
   values: Record<string, unknown>;
   constructor(values: Record<string, unknown>) {
     checkCall("StateDict", CONSTRUCTORS.StateDict, arguments);
@@ -43,11 +46,13 @@ export type AppState = Readonly<Record<string, Stateful>>;
 export interface TakeOptions extends SnapshotWriteOptions {
   /** A directory that holds no snapshot yet. */
   path: string;
+  /** What is saved, by name. */
   appState: AppState;
 }
 
 /** What is restored, and how. */
 export interface RestoreOptions extends SnapshotReadOptions {
+  /** What is restored, by the names of `take`. */
   appState: AppState;
 }
 
@@ -70,6 +75,7 @@ export class PendingSnapshot {
 
   /** @internal */
   constructor(
+    /** Where the snapshot will be. */
     readonly path: string,
     written: Promise<void>,
   ) {
@@ -96,6 +102,7 @@ export class PendingSnapshot {
 
 /** A directory that holds the state of several objects. @torch torchsnapshot.Snapshot */
 export class Snapshot {
+  /** Where it is. */
   readonly path: string;
   /** Entries by path, which begins with the number of a process. */
   readonly manifest: Manifest;

@@ -67,47 +67,41 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   get _td(): this & Td {
     return this;
   }
-  /** Leading dimensions shared by all entries. @torch TensorDict.batch_size */
-  get batchSize(): Size {
+  /** Leading dimensions shared by all entries. @torch TensorDict.batch_size */ get batchSize(): Size {
     return this._batchSize;
   }
   set batchSize(value: SizeLike) {
     setBatch(this, toSize(value));
   }
-  /** @torch TensorDict.shape */
-  get shape(): Size {
+  /** The batch size. @torch TensorDict.shape */ get shape(): Size {
     return this._batchSize;
   }
-  /** @torch TensorDict.size */
+  /** The batch size, or that of one batch dimension. @torch TensorDict.size */
   size(): Size;
   size(dim: number): number;
   size(dim?: number): Size | number {
     return dim === undefined ? this._batchSize : (this._batchSize[shape.requireBatchDim(this, dim)] as number);
   }
-  /** Number of batch dimensions. @torch TensorDict.batch_dims */
-  get batchDims(): number {
+  /** Number of batch dimensions. @torch TensorDict.batch_dims */ get batchDims(): number {
     return this._batchSize.length;
   }
-  get ndim(): number {
+  /** Number of batch dimensions. @torch TensorDict.ndim */ get ndim(): number {
     return this._batchSize.length;
   }
-  dim(): number {
+  /** Number of batch dimensions. @torch TensorDict.dim */ dim(): number {
     return this._batchSize.length;
   }
   /** Elements of the batch, at least one. @torch TensorDict.numel */
   numel(): number {
     return Math.max(1, this._batchSize.numel());
   }
-  /** Size of the first batch dimension. @torch len(TensorDict) */
-  get length(): number {
+  /** Size of the first batch dimension. @torch len(TensorDict) */ get length(): number {
     return this._batchSize[0] ?? 0;
   }
-  /** Device of all entries, null when they may differ. @torch TensorDict.device */
-  get device(): Device | null {
+  /** Device of all entries, null when they may differ. @torch TensorDict.device */ get device(): Device | null {
     return this._device;
   }
-  /** Names of the batch dimensions. @torch TensorDict.names */
-  get names(): (string | null)[] {
+  /** Names of the batch dimensions. @torch TensorDict.names */ get names(): (string | null)[] {
     return [...(this._names ?? new Array<null>(this._batchSize.length).fill(null))];
   }
   set names(value: readonly (string | null)[] | null) {
@@ -118,8 +112,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     refineNames(this, names);
     return this;
   }
-  /** Common dtype of all tensors, null when they differ. @torch TensorDict.dtype */
-  get dtype(): DType | null {
+  /** Common dtype of all tensors, null when they differ. @torch TensorDict.dtype */ get dtype(): DType | null {
     let found: DType | null = null;
     for (const [, t] of tensorsOf(this)) {
       if (found !== null && found !== t.dtype) return null;
@@ -141,8 +134,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
 
   // ---- locks
 
-  /** @torch TensorDict.is_locked */
-  get isLocked(): boolean {
+  /** Whether the set of entries is fixed. @torch TensorDict.is_locked */ get isLocked(): boolean {
     return isLockedTd(this);
   }
   /** Fixes the set of entries of the whole tree. `using _ = td.lock_()` unlocks at the end. @torch TensorDict.lock_ */
@@ -252,15 +244,15 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   has(key: NestedKey): boolean {
     return findEntry(this, key) !== undefined;
   }
-  /** @torch TensorDict.keys */
+  /** Its keys; nested ones are arrays. @torch TensorDict.keys */
   keys(options: IterationOptions = {}): (string | string[])[] {
     return listEntries(this, options, outlinesOf).map(([path]) => unravelKey(path));
   }
-  /** @torch TensorDict.values */
+  /** Its entries, in the order of the keys. @torch TensorDict.values */
   values(options: IterationOptions = {}): Entry[] {
     return listEntries(this, options).map(([, entry]) => entry);
   }
-  /** @torch TensorDict.items */
+  /** Keys and entries. @torch TensorDict.items */
   items(options: IterationOptions = {}): [string | string[], Entry][] {
     return listEntries(this, options).map(([path, entry]) => [unravelKey(path), entry]);
   }
@@ -284,7 +276,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     writeIndex(this, index, selectedPart(source, options.keysToUpdate));
     return this;
   }
-  /** @torch TensorDict.copy_ */
+  /** Writes the entries of another into these. Same keys, shapes that broadcast. @torch TensorDict.copy_ */
   copy_(source: Td): this {
     updateInPlace(this, source);
     return this;
@@ -311,7 +303,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     for (const key of [...this._keys()]) this._drop(key);
     return this;
   }
-  /** @torch TensorDict.rename_key_ */
+  /** Another key for an entry; `safe` refuses one that is there. @torch TensorDict.rename_key_ */
   renameKey_(before: NestedKey, after: NestedKey, options: { safe?: boolean } = {}): this {
     renameKey(this, before, after, options.safe === true);
     return this;
@@ -348,10 +340,10 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   to(target?: DeviceLike | DTypeLike | Tensor | Td | ToOptions | null, options: ToOptions = {}): this {
     return convertTd(this, target, options) as this;
   }
-  cpu(): this {
+  /** On the CPU. @torch TensorDict.cpu */ cpu(): this {
     return this.to("cpu");
   }
-  cuda(index = 0): this {
+  /** On a GPU. @torch TensorDict.cuda */ cuda(index = 0): this {
     return this.to(`cuda:${index}`);
   }
   /** Lets entries be on any device; nothing is moved. @torch TensorDict.clear_device_ */
@@ -364,58 +356,67 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   clearDevice(): this {
     return this.clearDevice_();
   }
-  contiguous(): Td {
+  /** With every tensor contiguous. @torch TensorDict.contiguous */ contiguous(): Td {
     return contiguousTd(this);
   }
-  detach(): this {
+  /** With every tensor detached. @torch TensorDict.detach */ detach(): this {
     return detachTd(this) as this;
   }
-  requiresGrad_(value = true): this {
+  /** Sets whether its tensors get gradients. @torch TensorDict.requires_grad_ */ requiresGrad_(value = true): this {
     for (const [, t] of tensorsOf(this)) t.requiresGrad_(value);
     return this;
   }
 
   // ---- shape
 
+  /** Another batch size over the same memory. @torch TensorDict.view */
   view(...size: (number | readonly number[])[]): this {
     return shape.viewTd(this, sizes(size), false) as this;
   }
+  /** Another batch size, copied where it must be. @torch TensorDict.reshape */
   reshape(...size: (number | readonly number[])[]): this {
     return shape.viewTd(this, sizes(size), true) as this;
   }
+  /** Batch dimensions of size one repeated, without a copy. @torch TensorDict.expand */
   expand(...size: (number | readonly number[])[]): this {
     return shape.expandTd(this, sizes(size)) as this;
   }
+  /** Batch dimensions in another order. @torch TensorDict.permute */
   permute(...dims: (number | readonly number[])[]): this {
     return shape.permuteTd(this, sizes(dims)) as this;
   }
-  transpose(dim0: number, dim1: number): this {
+  /** Two batch dimensions exchanged. @torch TensorDict.transpose */ transpose(dim0: number, dim1: number): this {
     return shape.transposeTd(this, dim0, dim1) as this;
   }
-  unsqueeze(dim: number): this {
+  /** One more batch dimension, of size one. @torch TensorDict.unsqueeze */ unsqueeze(dim: number): this {
     return shape.unsqueezeTd(this, dim) as this;
   }
-  squeeze(dim?: number): this {
+  /** Without batch dimensions of size one. @torch TensorDict.squeeze */ squeeze(dim?: number): this {
     return shape.squeezeTd(this, dim) as this;
   }
+  /** Batch dimensions from one to another as one. @torch TensorDict.flatten */
   flatten(startDim = 0, endDim = -1): this {
     return shape.flattenTd(this, startDim, endDim) as this;
   }
+  /** One batch dimension as several. @torch TensorDict.unflatten */
   unflatten(dim: number, unflattenedSize: readonly number[]): this {
     return shape.unflattenTd(this, dim, unflattenedSize) as this;
   }
+  /** Parts of a size, or of given sizes. @torch TensorDict.split */
   split(size: number | readonly number[], dim = 0): this[] {
     return shape.splitTd(this, size, dim) as this[];
   }
-  chunk(chunks: number, dim = 0): this[] {
+  /** That many parts, or fewer. @torch TensorDict.chunk */ chunk(chunks: number, dim = 0): this[] {
     return shape.chunkTd(this, chunks, dim) as this[];
   }
-  unbind(dim = 0): this[] {
+  /** The parts along a batch dimension. @torch TensorDict.unbind */ unbind(dim = 0): this[] {
     return shape.unbindTd(this, dim) as this[];
   }
+  /** The batch elements at the places of `index`. @torch TensorDict.gather */
   gather(dim: number, index: Tensor): this {
     return shape.gatherTd(this, dim, index) as this;
   }
+  /** Copies along the batch dimensions. @torch TensorDict.repeat */
   repeat(...repeats: (number | readonly number[])[]): this {
     return shape.repeatTd(this, sizes(repeats)) as this;
   }

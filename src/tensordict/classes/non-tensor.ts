@@ -156,6 +156,7 @@ export class NonTensorStack<V = unknown> extends Values {
   get _className(): string {
     return "NonTensorStack";
   }
+  /** The dimension along which the values are stacked. */
   get stackDim(): number {
     return this._stackDim;
   }

@@ -119,10 +119,10 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
   get filename(): string {
     return this.#place.file.path;
   }
-  get mode(): Hdf5Mode {
+  /** How the file was opened: `r`, `r+`, `w`. */ get mode(): Hdf5Mode {
     return this.#place.file.mode;
   }
-  get closed(): boolean {
+  /** Whether the file was closed. */ get closed(): boolean {
     return this.#place.file.closed;
   }
   /** Writes everything and closes the file. @torch PersistentTensorDict.close */
@@ -391,7 +391,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
       "Cannot build a memmap TensorDict in-place from a PersistentTensorDict. Use `td.memmap()` instead.",
     );
   }
-  override requiresGrad_(): never {
+  /** Refused: what a file holds has no gradients. */ override requiresGrad_(): never {
     throw new RuntimeError("Entries of a PersistentTensorDict cannot require gradients: call toTensorDict() first.");
   }
   override select(...keys: (NestedKey | { inplace?: boolean; strict?: boolean })[]): Td {

@@ -98,7 +98,7 @@ export class NestedTensor extends Collection<never> {
   get device(): Device {
     return this._values.device;
   }
-  /** @torch Tensor.requires_grad */
+  /** Whether gradients of it are recorded. @torch Tensor.requires_grad */
   get requiresGrad(): boolean {
     return this._values.requiresGrad;
   }

@@ -5,12 +5,19 @@ import { Mode } from "../../tensor/modes.ts";
 export interface PrintOptions {
   /** One short line per TensorDict instead of the detailed form. */
   compact: boolean;
+  /** The shapes of tensors. */
   showShape: boolean;
+  /** The devices of tensors. */
   showFieldDevice: boolean;
+  /** The dtypes of tensors. */
   showDtype: boolean;
+  /** Whether tensors are in shared memory or mapped. */
   showFieldIsShared: boolean;
+  /** The batch size. */
   showBatchSize: boolean;
+  /** The TensorDict's device. */
   showDevice: boolean;
+  /** Whether the TensorDict is shared. */
   showIsShared: boolean;
   /** Fields in alphabetical order. */
   sortKeys: boolean;
@@ -66,7 +73,7 @@ export function setLazyLegacy(value: boolean): Restorable {
   return change("lazyLegacy", value, "setLazyLegacy");
 }
 
-/** @torch tensordict.lazy_legacy */
+/** Whether `stack` of TensorDicts is lazy. @torch tensordict.lazy_legacy */
 export function lazyLegacy(): boolean {
   return settings.lazyLegacy;
 }
@@ -76,7 +83,7 @@ export function setListToStack(value: boolean): Restorable {
   return change("listToStack", value, "setListToStack");
 }
 
-/** @torch tensordict.list_to_stack */
+/** Whether arrays of non-numbers become stacks of values. @torch tensordict.list_to_stack */
 export function listToStack(): boolean {
   return settings.listToStack;
 }
@@ -86,7 +93,7 @@ export function setGetDefaultsToNull(value: boolean): Restorable {
   return change("getDefaultsToNull", value, "setGetDefaultsToNull");
 }
 
-/** @torch tensordict.get_defaults_to_none */
+/** Whether `get` of a missing key gives null. @torch tensordict.get_defaults_to_none */
 export function getDefaultsToNull(): boolean {
   return settings.getDefaultsToNull;
 }
@@ -96,7 +103,7 @@ export function setTensorDictPrintoptions(options: Partial<PrintOptions> = {}): 
   return change("print", { ...settings.print, ...options }, "setTensorDictPrintoptions");
 }
 
-/** @torch tensordict.get_printoptions */
+/** How TensorDicts print now. @torch tensordict.get_printoptions */
 export function getTensorDictPrintoptions(): PrintOptions {
   return { ...settings.print };
 }

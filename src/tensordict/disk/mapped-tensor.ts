@@ -22,6 +22,7 @@ import { isContiguousGeometry, Tensor, VersionCounter } from "../../tensor/tenso
 
 /** Where a mapped tensor is kept. */
 export interface MappedOptions {
+  /** By default the tensor's own. */
   dtype?: DTypeLike;
   /** A file; without it the tensor lives in anonymous shared memory. */
   filename?: string;
@@ -86,6 +87,7 @@ export class MemoryMappedTensor extends Tensor {
     return view;
   }
 
+  /** As a tensor prints, with its class's name. */
   override toString(): string {
     return repr(this, "MemoryMappedTensor(");
   }
@@ -107,17 +109,17 @@ export class MemoryMappedTensor extends Tensor {
         : sparseFile(absolutePath(options.filename), nbytes, { existsok: options.existsok === true });
     return MemoryMappedTensor._over(storage, sizes, dtype);
   }
-  /** @torch MemoryMappedTensor.zeros */
+  /** Filled with zeros. @torch MemoryMappedTensor.zeros */
   static zeros(shape: number | readonly number[], options: MappedOptions = {}): MemoryMappedTensor {
     const made = MemoryMappedTensor.empty(shape, options);
     if (options.existsok === true) made.zero_();
     return made;
   }
-  /** @torch MemoryMappedTensor.ones */
+  /** Filled with ones. @torch MemoryMappedTensor.ones */
   static ones(shape: number | readonly number[], options: MappedOptions = {}): MemoryMappedTensor {
     return MemoryMappedTensor.full(shape, 1, options);
   }
-  /** @torch MemoryMappedTensor.full */
+  /** Filled with one value. @torch MemoryMappedTensor.full */
   static full(
     shape: number | readonly number[],
     value: number | boolean,
@@ -130,15 +132,19 @@ export class MemoryMappedTensor extends Tensor {
     };
     return options.filename === undefined ? make() : makingFile(absolutePath(options.filename), make);
   }
+  /** Of the shape and dtype of another. @torch MemoryMappedTensor.empty_like */
   static emptyLike(t: Tensor, options: MappedOptions = {}): MemoryMappedTensor {
     return MemoryMappedTensor.empty(t._shape, { dtype: t.dtype, ...options });
   }
+  /** Zeros of the shape and dtype of another. @torch MemoryMappedTensor.zeros_like */
   static zerosLike(t: Tensor, options: MappedOptions = {}): MemoryMappedTensor {
     return MemoryMappedTensor.zeros(t._shape, { dtype: t.dtype, ...options });
   }
+  /** Ones of the shape and dtype of another. @torch MemoryMappedTensor.ones_like */
   static onesLike(t: Tensor, options: MappedOptions = {}): MemoryMappedTensor {
     return MemoryMappedTensor.ones(t._shape, { dtype: t.dtype, ...options });
   }
+  /** One value in the shape and dtype of another. @torch MemoryMappedTensor.full_like */
   static fullLike(t: Tensor, value: number, options: MappedOptions = {}): MemoryMappedTensor {
     return MemoryMappedTensor.full(t._shape, value, { dtype: t.dtype, ...options });
   }

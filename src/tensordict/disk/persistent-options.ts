@@ -13,6 +13,7 @@ import type { CollectionOptions, SizeLike } from "../core/types.ts";
 
 /** A group inside an open file. */
 export interface Hdf5Group {
+  /** The open file. */
   file: Hdf5File;
   /** Names joined by "/"; "" is the file itself. */
   path?: string;
@@ -30,7 +31,9 @@ export interface PersistentOptions extends Hdf5Layout {
   mode?: Hdf5Mode;
   /** Leading dimensions that all entries share; none by default. */
   batchSize?: SizeLike;
+  /** Where what is read goes. */
   device?: CollectionOptions["device"];
+  /** Names of the batch dimensions. */
   names?: CollectionOptions["names"];
   /** Read values that another program wrote, one per element of the batch, as a stack. */
   nonTensorAsStack?: boolean;
@@ -38,11 +41,13 @@ export interface PersistentOptions extends Hdf5Layout {
 
 /** How `fromH5` opens a file. */
 export interface FromH5Options {
+  /** `"r"`, the default, or `"r+"` for writing. */
   mode?: Hdf5Mode;
   /** Without it every level gets the longest leading shape that its entries share. */
   batchSize?: SizeLike;
   /** The most batch dimensions. */
   batchDims?: number;
+  /** Read values that another program wrote, one per element of the batch, as a stack. */
   nonTensorAsStack?: boolean;
 }
 

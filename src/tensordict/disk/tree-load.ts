@@ -30,14 +30,17 @@ import { followFile } from "./memmap-save.ts";
 /** Bytes of a Python pickle that were kept but not interpreted. */
 export class PickledData {
   constructor(
+    /** The bytes of the pickle, which nothing has run. */
     readonly bytes: Uint8Array,
+    /** The file that they are from. */
     readonly path: string,
   ) {}
 }
 
 /** A class of Python's that was saved as a value: `dict`, `list`, `tuple` or `OrderedDict` itself. */
 export class PythonClass {
-  constructor(readonly name: string) {}
+  constructor(/** The class's name in Python, with its module. */ readonly name: string) {}
+  /** As Python prints a class. */
   toString(): string {
     return `<class '${this.name === "OrderedDict" ? "collections." : ""}${this.name}'>`;
   }

@@ -210,7 +210,7 @@ function catEntries(entries: readonly Entry[], key: string, dim: number): Entry 
   );
 }
 
-/** @torch torch.cat of TensorDicts */
+/** Copies of TensorDicts one after the other along a batch dimension. @torch torch.cat of TensorDicts */
 export function catTds(list: readonly Td[], given = 0): Td {
   const dim = checkedDim("cat", list, given);
   if (list.length === 0) throw new ValueError("torch.cat(): expected a non-empty list of Tensors");

@@ -14,6 +14,7 @@ import { allOrNothing, planInPlace, planSet } from "./writes.ts";
 export interface StateDictOptions {
   /** One level with keys joined by dots; otherwise nested. */
   flatten?: boolean;
+  /** What stands before every key. */
   prefix?: string;
   /** The tensors themselves, with their history; otherwise detached. */
   keepVars?: boolean;

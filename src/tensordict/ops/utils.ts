@@ -114,6 +114,7 @@ function valueOfBatch(entry: Td, grown: (shape: readonly number[]) => number[]):
 export interface PadSequenceOptions {
   /** The dimension in which lengths differ. */
   padDim?: number;
+  /** What is put behind the shorter ones; 0 by default. */
   paddingValue?: number;
   /** Add the entry "masks", true where an element is no padding. */
   returnMask?: boolean;
