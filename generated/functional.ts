@@ -940,7 +940,8 @@ export function diagonal(...args: unknown[]): Tensor {
 
 /**
  * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
- * "trunc" rounds the quotient and keeps integer dtypes.
+ * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
+ * x` is `x.reciprocal().mul(2)`, which may differ in the last bit.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
  * bools give the default float dtype
  * @throws RuntimeError for an unknown rounding mode
@@ -961,7 +962,8 @@ export function div(self: unknown, other: unknown, options?: unknown): Tensor {
 
 /**
  * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
- * "trunc" rounds the quotient and keeps integer dtypes.
+ * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
+ * x` is `x.reciprocal().mul(2)`, which may differ in the last bit.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
  * bools give the default float dtype
  * @throws RuntimeError for an unknown rounding mode
@@ -1096,10 +1098,11 @@ export function emptyStrided(...args: unknown[]): Tensor {
  * ```
  * @torch torch.eq
  */
-export function eq(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function eq(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function eq(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("eq", "self", self);
+  if (!(self instanceof Tensor)) A.operand("eq", "self", self);
   if (!(other instanceof Tensor)) A.operand("eq", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("eq", "self", self);
   if (options === undefined) return O.eq(self, other);
   A.checkKeys("eq", options, ["out"]);
   return O.eq(self, other, A.outOption("eq", options));
@@ -1335,10 +1338,11 @@ export function gather(...args: unknown[]): Tensor {
  * ```
  * @torch torch.ge
  */
-export function ge(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function ge(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function ge(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("ge", "self", self);
+  if (!(self instanceof Tensor)) A.operand("ge", "self", self);
   if (!(other instanceof Tensor)) A.operand("ge", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("ge", "self", self);
   if (options === undefined) return O.ge(self, other);
   A.checkKeys("ge", options, ["out"]);
   return O.ge(self, other, A.outOption("ge", options));
@@ -1373,10 +1377,11 @@ export function ger(...args: unknown[]): Tensor {
  * ```
  * @torch torch.gt
  */
-export function greater(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function greater(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function greater(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("greater", "self", self);
+  if (!(self instanceof Tensor)) A.operand("greater", "self", self);
   if (!(other instanceof Tensor)) A.operand("greater", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("greater", "self", self);
   if (options === undefined) return O.gt(self, other);
   A.checkKeys("greater", options, ["out"]);
   return O.gt(self, other, A.outOption("greater", options));
@@ -1392,10 +1397,11 @@ export function greater(self: unknown, other: unknown, options?: unknown): Tenso
  * ```
  * @torch torch.ge
  */
-export function greaterEqual(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function greaterEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function greaterEqual(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("greaterEqual", "self", self);
+  if (!(self instanceof Tensor)) A.operand("greaterEqual", "self", self);
   if (!(other instanceof Tensor)) A.operand("greaterEqual", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("greaterEqual", "self", self);
   if (options === undefined) return O.ge(self, other);
   A.checkKeys("greaterEqual", options, ["out"]);
   return O.ge(self, other, A.outOption("greaterEqual", options));
@@ -1411,10 +1417,11 @@ export function greaterEqual(self: unknown, other: unknown, options?: unknown): 
  * ```
  * @torch torch.gt
  */
-export function gt(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function gt(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function gt(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("gt", "self", self);
+  if (!(self instanceof Tensor)) A.operand("gt", "self", self);
   if (!(other instanceof Tensor)) A.operand("gt", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("gt", "self", self);
   if (options === undefined) return O.gt(self, other);
   A.checkKeys("gt", options, ["out"]);
   return O.gt(self, other, A.outOption("gt", options));
@@ -1621,10 +1628,11 @@ export function isnan(self: unknown, options?: unknown): Tensor {
  * ```
  * @torch torch.le
  */
-export function le(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function le(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function le(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("le", "self", self);
+  if (!(self instanceof Tensor)) A.operand("le", "self", self);
   if (!(other instanceof Tensor)) A.operand("le", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("le", "self", self);
   if (options === undefined) return O.le(self, other);
   A.checkKeys("le", options, ["out"]);
   return O.le(self, other, A.outOption("le", options));
@@ -1660,10 +1668,11 @@ export function lerp(self: unknown, end: unknown, weight: unknown, options?: unk
  * ```
  * @torch torch.lt
  */
-export function less(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function less(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function less(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("less", "self", self);
+  if (!(self instanceof Tensor)) A.operand("less", "self", self);
   if (!(other instanceof Tensor)) A.operand("less", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("less", "self", self);
   if (options === undefined) return O.lt(self, other);
   A.checkKeys("less", options, ["out"]);
   return O.lt(self, other, A.outOption("less", options));
@@ -1679,10 +1688,11 @@ export function less(self: unknown, other: unknown, options?: unknown): Tensor {
  * ```
  * @torch torch.le
  */
-export function lessEqual(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function lessEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function lessEqual(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("lessEqual", "self", self);
+  if (!(self instanceof Tensor)) A.operand("lessEqual", "self", self);
   if (!(other instanceof Tensor)) A.operand("lessEqual", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("lessEqual", "self", self);
   if (options === undefined) return O.le(self, other);
   A.checkKeys("lessEqual", options, ["out"]);
   return O.le(self, other, A.outOption("lessEqual", options));
@@ -1844,10 +1854,11 @@ export function logspace(...args: unknown[]): Tensor {
  * ```
  * @torch torch.lt
  */
-export function lt(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function lt(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function lt(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("lt", "self", self);
+  if (!(self instanceof Tensor)) A.operand("lt", "self", self);
   if (!(other instanceof Tensor)) A.operand("lt", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("lt", "self", self);
   if (options === undefined) return O.lt(self, other);
   A.checkKeys("lt", options, ["out"]);
   return O.lt(self, other, A.outOption("lt", options));
@@ -2218,10 +2229,11 @@ export function narrow(...args: unknown[]): Tensor {
  * ```
  * @torch torch.ne
  */
-export function ne(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function ne(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function ne(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("ne", "self", self);
+  if (!(self instanceof Tensor)) A.operand("ne", "self", self);
   if (!(other instanceof Tensor)) A.operand("ne", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("ne", "self", self);
   if (options === undefined) return O.ne(self, other);
   A.checkKeys("ne", options, ["out"]);
   return O.ne(self, other, A.outOption("ne", options));
@@ -2329,10 +2341,11 @@ export function normal(...args: unknown[]): Tensor {
  * ```
  * @torch torch.ne
  */
-export function notEqual(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function notEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 export function notEqual(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("notEqual", "self", self);
+  if (!(self instanceof Tensor)) A.operand("notEqual", "self", self);
   if (!(other instanceof Tensor)) A.operand("notEqual", "other", other);
+  if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("notEqual", "self", self);
   if (options === undefined) return O.ne(self, other);
   A.checkKeys("notEqual", options, ["out"]);
   return O.ne(self, other, A.outOption("notEqual", options));

@@ -683,7 +683,8 @@ export function detach_(...args: unknown[]): Tensor {
 
 /**
  * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
- * "trunc" rounds the quotient and keeps integer dtypes.
+ * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
+ * x` is `x.reciprocal().mul(2)`, which may differ in the last bit.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for an unknown rounding mode
  * @example
@@ -703,7 +704,8 @@ export function div_(self: unknown, other: unknown, options?: unknown): Tensor {
 
 /**
  * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
- * "trunc" rounds the quotient and keeps integer dtypes.
+ * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
+ * x` is `x.reciprocal().mul(2)`, which may differ in the last bit.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for an unknown rounding mode
  * @example
@@ -747,7 +749,7 @@ export function double(...args: unknown[]): Tensor {
  * ```
  * @torch torch.eq_
  */
-export function eq_(self: Tensor, other: Tensor | Scalar): Tensor;
+export function eq_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function eq_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("eq_", "self", self);
   if (!(other instanceof Tensor)) A.operand("eq_", "other", other);
@@ -923,7 +925,7 @@ export function fmod_(self: unknown, other: unknown, options?: unknown): Tensor 
  * ```
  * @torch torch.ge_
  */
-export function ge_(self: Tensor, other: Tensor | Scalar): Tensor;
+export function ge_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function ge_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("ge_", "self", self);
   if (!(other instanceof Tensor)) A.operand("ge_", "other", other);
@@ -961,7 +963,7 @@ export function geometric_(...args: unknown[]): Tensor {
  * ```
  * @torch torch.gt_
  */
-export function greater_(self: Tensor, other: Tensor | Scalar): Tensor;
+export function greater_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function greater_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("greater_", "self", self);
   if (!(other instanceof Tensor)) A.operand("greater_", "other", other);
@@ -980,7 +982,7 @@ export function greater_(self: unknown, other: unknown, options?: unknown): Tens
  * ```
  * @torch torch.ge_
  */
-export function greaterEqual_(self: Tensor, other: Tensor | Scalar): Tensor;
+export function greaterEqual_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function greaterEqual_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("greaterEqual_", "self", self);
   if (!(other instanceof Tensor)) A.operand("greaterEqual_", "other", other);
@@ -999,7 +1001,7 @@ export function greaterEqual_(self: unknown, other: unknown, options?: unknown):
  * ```
  * @torch torch.gt_
  */
-export function gt_(self: Tensor, other: Tensor | Scalar): Tensor;
+export function gt_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function gt_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("gt_", "self", self);
   if (!(other instanceof Tensor)) A.operand("gt_", "other", other);
@@ -1170,7 +1172,7 @@ export function isSetTo(...args: unknown[]): boolean {
  * ```
  * @torch torch.le_
  */
-export function le_(self: Tensor, other: Tensor | Scalar): Tensor;
+export function le_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function le_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("le_", "self", self);
   if (!(other instanceof Tensor)) A.operand("le_", "other", other);
@@ -1209,7 +1211,7 @@ export function lerp_(self: unknown, end: unknown, weight: unknown, options?: un
  * ```
  * @torch torch.lt_
  */
-export function less_(self: Tensor, other: Tensor | Scalar): Tensor;
+export function less_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function less_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("less_", "self", self);
   if (!(other instanceof Tensor)) A.operand("less_", "other", other);
@@ -1228,7 +1230,7 @@ export function less_(self: unknown, other: unknown, options?: unknown): Tensor 
  * ```
  * @torch torch.le_
  */
-export function lessEqual_(self: Tensor, other: Tensor | Scalar): Tensor;
+export function lessEqual_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function lessEqual_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("lessEqual_", "self", self);
   if (!(other instanceof Tensor)) A.operand("lessEqual_", "other", other);
@@ -1376,7 +1378,7 @@ export function long(...args: unknown[]): Tensor {
  * ```
  * @torch torch.lt_
  */
-export function lt_(self: Tensor, other: Tensor | Scalar): Tensor;
+export function lt_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function lt_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("lt_", "self", self);
   if (!(other instanceof Tensor)) A.operand("lt_", "other", other);
@@ -1475,7 +1477,7 @@ export function multiply_(self: unknown, other: unknown, options?: unknown): Ten
  * ```
  * @torch torch.ne_
  */
-export function ne_(self: Tensor, other: Tensor | Scalar): Tensor;
+export function ne_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function ne_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("ne_", "self", self);
   if (!(other instanceof Tensor)) A.operand("ne_", "other", other);
@@ -1641,7 +1643,7 @@ export function normal_(...args: unknown[]): Tensor {
  * ```
  * @torch torch.ne_
  */
-export function notEqual_(self: Tensor, other: Tensor | Scalar): Tensor;
+export function notEqual_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 export function notEqual_(self: unknown, other: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) A.bad("notEqual_", "self", self);
   if (!(other instanceof Tensor)) A.operand("notEqual_", "other", other);

@@ -894,7 +894,8 @@ export interface TensorMethods {
   diagonal(options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
   /**
    * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
-   * "trunc" rounds the quotient and keeps integer dtypes.
+   * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
+   * x` is `x.reciprocal().mul(2)`, which may differ in the last bit.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
    * bools give the default float dtype
    * @throws RuntimeError for an unknown rounding mode
@@ -907,7 +908,8 @@ export interface TensorMethods {
   div(other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
   /**
    * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
-   * "trunc" rounds the quotient and keeps integer dtypes.
+   * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
+   * x` is `x.reciprocal().mul(2)`, which may differ in the last bit.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for an unknown rounding mode
    * @example
@@ -919,7 +921,8 @@ export interface TensorMethods {
   div_(other: Tensor | Scalar, options?: { roundingMode?: string | null }): this;
   /**
    * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
-   * "trunc" rounds the quotient and keeps integer dtypes.
+   * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
+   * x` is `x.reciprocal().mul(2)`, which may differ in the last bit.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
    * bools give the default float dtype
    * @throws RuntimeError for an unknown rounding mode
@@ -932,7 +935,8 @@ export interface TensorMethods {
   divide(other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
   /**
    * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
-   * "trunc" rounds the quotient and keeps integer dtypes.
+   * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
+   * x` is `x.reciprocal().mul(2)`, which may differ in the last bit.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for an unknown rounding mode
    * @example

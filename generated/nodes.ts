@@ -897,7 +897,7 @@ export class eq_Backward extends Node {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
     const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor | Scalar;
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -921,7 +921,7 @@ export class ne_Backward extends Node {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
     const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor | Scalar;
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -945,7 +945,7 @@ export class lt_Backward extends Node {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
     const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor | Scalar;
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -969,7 +969,7 @@ export class le_Backward extends Node {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
     const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor | Scalar;
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -993,7 +993,7 @@ export class gt_Backward extends Node {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
     const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor | Scalar;
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,
@@ -1017,7 +1017,7 @@ export class ge_Backward extends Node {
     const grad = grads[0] as Tensor;
     if (!grad) return this.nothing();
     const other = S.unpack(this.other, this) as Tensor | Scalar;
-    const self = S.unpack(this.self, this) as Tensor;
+    const self = S.unpack(this.self, this) as Tensor | Scalar;
     return [
       this.needs(0) ? F.noGradient(grad, self) : null,
       this.needs(1) ? F.noGradient(grad, other) : null,

@@ -1337,7 +1337,7 @@ export function nn_functional_layer_norm(input: Tensor, normalizedShape: readonl
 export const P_eq = { name: "eq", kernel: $K.binary_eq, rule: $pointwise.RULES.compare, refuses: null } as const;
 
 const O_eq: $A.Operator = { name: "eq", publicName: "eq", overload: "", kind: "pointwise", run: eq, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
-export function eq(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+export function eq(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_eq, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_eq, self, other, out, false), out) as Tensor;
@@ -1348,7 +1348,7 @@ export function eq(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 const O_eq_: $A.Operator = { name: "eq_", publicName: "eq", overload: "", kind: "pointwise", run: eq_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_eq_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
@@ -1374,7 +1374,7 @@ export function eq_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_ne = { name: "ne", kernel: $K.binary_ne, rule: $pointwise.RULES.compare, refuses: null } as const;
 
 const O_ne: $A.Operator = { name: "ne", publicName: "ne", overload: "", kind: "pointwise", run: ne, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
-export function ne(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+export function ne(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_ne, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_ne, self, other, out, false), out) as Tensor;
@@ -1385,7 +1385,7 @@ export function ne(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 const O_ne_: $A.Operator = { name: "ne_", publicName: "ne", overload: "", kind: "pointwise", run: ne_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_ne_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
@@ -1411,7 +1411,7 @@ export function ne_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_lt = { name: "lt", kernel: $K.binary_lt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"lt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 const O_lt: $A.Operator = { name: "lt", publicName: "lt", overload: "", kind: "pointwise", run: lt, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
-export function lt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+export function lt(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_lt, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_lt, self, other, out, false), out) as Tensor;
@@ -1422,7 +1422,7 @@ export function lt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 const O_lt_: $A.Operator = { name: "lt_", publicName: "lt", overload: "", kind: "pointwise", run: lt_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_lt_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
@@ -1448,7 +1448,7 @@ export function lt_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_le = { name: "le", kernel: $K.binary_le, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"le_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 const O_le: $A.Operator = { name: "le", publicName: "le", overload: "", kind: "pointwise", run: le, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
-export function le(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+export function le(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_le, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_le, self, other, out, false), out) as Tensor;
@@ -1459,7 +1459,7 @@ export function le(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 const O_le_: $A.Operator = { name: "le_", publicName: "le", overload: "", kind: "pointwise", run: le_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_le_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
@@ -1485,7 +1485,7 @@ export function le_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_gt = { name: "gt", kernel: $K.binary_gt, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"gt_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 const O_gt: $A.Operator = { name: "gt", publicName: "gt", overload: "", kind: "pointwise", run: gt, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
-export function gt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+export function gt(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_gt, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_gt, self, other, out, false), out) as Tensor;
@@ -1496,7 +1496,7 @@ export function gt(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 const O_gt_: $A.Operator = { name: "gt_", publicName: "gt", overload: "", kind: "pointwise", run: gt_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_gt_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }
@@ -1522,7 +1522,7 @@ export function gt_(self: Tensor, other: Tensor | Scalar): Tensor {
 export const P_ge = { name: "ge", kernel: $K.binary_ge, rule: $pointwise.RULES.compare, refuses: [{"dtypes":3072,"kernel":"ge_cpu","text":null,"error":"NotImplementedError","all":null}] } as const;
 
 const O_ge: $A.Operator = { name: "ge", publicName: "ge", overload: "", kind: "pointwise", run: ge, args: ["self","other","out"], devices: [[0,1],[2],[]], madeOn: null };
-export function ge(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
+export function ge(self: Tensor | Scalar, other: Tensor | Scalar, out?: Tensor): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_ge, [self, other, out]); if (r !== $A.PROCEED) return r as Tensor; }
   if (out !== undefined) {
     return $T.finishOut($pointwise.binary(P_ge, self, other, out, false), out) as Tensor;
@@ -1533,7 +1533,7 @@ export function ge(self: Tensor, other: Tensor | Scalar, out?: Tensor): Tensor {
 const O_ge_: $A.Operator = { name: "ge_", publicName: "ge", overload: "", kind: "pointwise", run: ge_, args: ["self","other"], devices: [[0,1],[0],[]], madeOn: null };
 export function ge_(self: Tensor, other: Tensor | Scalar): Tensor {
   if ($A.attention.bits !== 0) { const r = $A.attend(O_ge_, [self, other]); if (r !== $A.PROCEED) return r as Tensor; }
-  if (!(gradMode.enabled && (requiresGrad(self) || $T.tracks(other)))) {
+  if (!(gradMode.enabled && ($T.tracks(self) || $T.tracks(other)))) {
     if (!self._contiguous || self._storage.claims > 1) {
       $pointwise.checkWrite(self, other);
     }

@@ -7,9 +7,13 @@ const binary = {
   variants: ["function", "method", "inplace", "out"],
 } as const;
 const reals = ["f32", "f64", "i32", "i64"] as const;
-/** The results are bools without gradients; written into a float tensor they cut the gradients off. */
+/**
+ * The results are bools without gradients; written into a float tensor they cut the gradients off. A number may stand
+ * first, as in Python, where `2 < x` is `x > 2`.
+ */
 const comparison = {
   ...binary,
+  args: { self: "Tensor|Scalar", other: "Tensor|Scalar" },
   promote: "compare",
   inplaceGradOnly: true,
   grad: { self: "noGradient(grad, self)", other: "noGradient(grad, other)" },

@@ -95,7 +95,8 @@ export const ops = [
     nodeWhen: ["rounding_mode", "DivBackward2"],
     doc:
       'self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or ' +
-      '"trunc" rounds the quotient and keeps integer dtypes.',
+      '"trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python\'s `2 / x` is ' +
+      "`x.reciprocal().mul(2)`, which may differ in the last bit.",
     grad: {
       self: "divSelfBackward(grad, other, roundingMode)",
       other: "divOtherBackward(grad, self, other, roundingMode)",

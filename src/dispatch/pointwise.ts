@@ -385,7 +385,7 @@ function launch(
     if (x instanceof Tensor) {
       tensorOperand(i + 1, x, rank, target._storage.device);
     } else {
-      scalarOperand(i + 1, x, rank);
+      scalarOperand(i + 1, x, rank, compute);
     }
   }
   if (!target._contiguous && operands.includes(target) && mayOverlap(target)) frame.oneByOne();
@@ -402,15 +402,22 @@ export function tensorOperand(i: number, x: Tensor, rank: number, device: Device
   frame.broadcastOperand(i, address, x.dtype.id, x._shape, x._strides, rank, x._bits);
 }
 
+/** Beyond it an integer has no int64; floating dtypes take its nearest double. */
+const PAST_INT64 = 2 ** 63;
+
 /** A scalar becomes a constant operand: a double, an int64 or a complex128 in the frame's scratch. */
-function scalarOperand(i: number, x: Scalar, rank: number): void {
+function scalarOperand(i: number, x: Scalar, rank: number, compute: DType): void {
   const value = scalarValue(x);
   let address: number;
   let dtype: number;
   if (value instanceof Complex) {
     address = frame.scratchFloat(i, value.re, value.im);
     dtype = complex128.id;
-  } else if (scalarKind(x) === "float" || (typeof value === "number" && Math.abs(value) < 2 ** 53)) {
+  } else if (
+    scalarKind(x) === "float" ||
+    (typeof value === "number" && Math.abs(value) < 2 ** 53) ||
+    (compute.category >= 2 && Math.abs(Number(value)) >= PAST_INT64)
+  ) {
     address = frame.scratchFloat(i, scalarToNumber(x));
     dtype = float64.id;
   } else {

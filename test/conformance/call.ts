@@ -72,6 +72,9 @@ function reordered(c: Case, args: unknown[]): unknown[] {
   }
 }
 
+/** What Python's operators take with a number first and torch's functions refuse (test/ops/number-first.test.ts). */
+const COMPARISONS = new Set(["lt", "le", "gt", "ge", "eq", "ne"]);
+
 function indexOf(v: Encoded): { isTuple: boolean } {
   return { isTuple: hasTag(v, "$tu") };
 }
@@ -96,6 +99,9 @@ export function plainCall(run: Run): Ready {
   const kw = run.kwargs();
   const self = args[0] as Any;
   if (REFLECTED[c.op]) return reflected(a, c.op, args);
+  if (COMPARISONS.has(c.op) && c.err !== undefined && !a.isTensor(self) && a.isTensor(args[1])) {
+    throw new NotApplicable("comparisons take a number first, as Python's operators do");
+  }
   if (PROPERTIES.has(c.op)) return a.property(self, c.op);
   if (c.op === "slice") return sliceCall(a, args);
   if (c.op === "__getitem__") return () => a.getItem(self, args[1], indexOf(c.args[1] as Encoded).isTuple);
