@@ -673,6 +673,10 @@ const T__detach_: A.Overload[] = [
  * Forgets the history of the tensor.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for views
+ * @example
+ * ```ts
+ * ones(1, { requiresGrad: true }).mul(2).detach_().requiresGrad // false
+ * ```
  * @torch torch.detach_
  */
 export function detach_(self: Tensor): Tensor;
@@ -1622,6 +1626,11 @@ const T__normal_: A.Overload[] = [
  * Fills with normal random numbers.
  * Writes into the tensor itself, which is also returned.
  * @throws RuntimeError for a negative standard deviation
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * zeros(2).normal_(10, 1) // tensor([11.5410,  9.7066])
+ * ```
  * @torch torch.normal_
  */
 export function normal_(self: Tensor, mean: number, std: number, options?: { generator?: Generator | null }): Tensor;

@@ -19,6 +19,10 @@ import * as M from "./method-functions.ts";
 export interface TensorMethods {
   /**
    * All dimensions reversed.
+   * @example
+   * ```ts
+   * zeros(2, 3).T.shape // torch.Size([3, 2])
+   * ```
    * @torch torch.T
    */
   readonly T: Tensor;
@@ -873,6 +877,10 @@ export interface TensorMethods {
    * Forgets the history of the tensor.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for views
+   * @example
+   * ```ts
+   * ones(1, { requiresGrad: true }).mul(2).detach_().requiresGrad // false
+   * ```
    * @torch torch.detach_
    */
   detach_(): this;
@@ -2115,6 +2123,11 @@ export interface TensorMethods {
    * Fills with normal random numbers.
    * Writes into the tensor itself, which is also returned.
    * @throws RuntimeError for a negative standard deviation
+   * @example
+   * ```ts
+   * manualSeed(0);
+   * zeros(2).normal_(10, 1) // tensor([11.5410,  9.7066])
+   * ```
    * @torch torch.normal_
    */
   normal_(mean: number, std: number, options?: { generator?: Generator | null }): this;

@@ -304,6 +304,7 @@ export const ops = [
     variants: ["inplace"],
     args: { self: "Tensor" },
     impl: "composites.detachInplace",
+    inplaceExample: "ones(1, { requiresGrad: true }).mul(2).detach_().requiresGrad // false",
     doc: "Forgets the history of the tensor.",
     throws: ["RuntimeError for views"],
   },

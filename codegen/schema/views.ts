@@ -172,7 +172,6 @@ export const ops = [
     args: { self: "Tensor" },
     impl: "composites.reverseDims",
     doc: "All dimensions reversed.",
-    example: "zeros(2, 3).T.shape // torch.Size([3, 2])",
   },
   {
     name: "T",
@@ -182,6 +181,7 @@ export const ops = [
     args: { self: "Tensor" },
     impl: "composites.reverseDims",
     doc: "All dimensions reversed.",
+    example: "zeros(2, 3).T.shape // torch.Size([3, 2])",
   },
   {
     name: "mT",

@@ -34,7 +34,7 @@ class Inventory {
   readonly #names = new Map<ts.Declaration, PublicName>();
   readonly #entry: ts.Symbol;
   /** Classes by their public names. */
-  readonly #classes = new Map<string, ts.Symbol>();
+  readonly #classes = new Map<string, { instance: ts.Type; statics: ts.Type }>();
   readonly #examples = new Map<string, string>();
 
   constructor() {
@@ -56,21 +56,22 @@ class Inventory {
     }
     this.#module("", this.#entry, 0);
     // A class before those that extend it, so that a member is named by the class that has it first.
-    const classes = [...this.#classes].sort((a, b) => this.#depth(a[1]) - this.#depth(b[1]));
-    for (const [name, symbol] of classes) this.#members(name, symbol);
+    const classes = [...this.#classes].sort((a, b) => this.#depth(a[1].instance) - this.#depth(b[1].instance));
+    for (const [name] of classes) this.#members(name);
     const used = this.#spread();
+    this.#inherit();
     const strangers = [...this.#examples.keys()].filter((name) => !used.has(name));
     return { names: [...this.#names.values()], strangers };
   }
 
-  #depth(symbol: ts.Symbol): number {
-    let depth = 0;
-    let type: ts.BaseType | undefined = this.#checker.getDeclaredTypeOfSymbol(symbol) as ts.InterfaceType;
-    while (type !== undefined) {
-      type = this.#checker.getBaseTypes(type as ts.InterfaceType)[0];
-      depth++;
-    }
-    return depth;
+  #depth(type: ts.Type): number {
+    const [base] = this.#basesOf(type);
+    return base === undefined ? 1 : 1 + this.#depth(base);
+  }
+
+  #basesOf(type: ts.Type): ts.Type[] {
+    const target = (type as ts.TypeReference).target ?? type;
+    return target.isClassOrInterface() ? this.#checker.getBaseTypes(target) : [];
   }
 
   /** Examples of docs/members, each to the declaration that its heading names. */
@@ -78,23 +79,35 @@ class Inventory {
     const used = new Set<string>();
     for (const [heading, code] of this.#examples) {
       const [owner = "", member] = heading.split(/#|(?<=[A-Z]\w*)\.(?=\w+$)/);
-      const symbol = this.#classes.get(owner);
-      let declaration: ts.Declaration | undefined;
-      if (symbol !== undefined && member !== undefined) {
-        const type = heading.includes("#")
-          ? this.#checker.getDeclaredTypeOfSymbol(symbol)
-          : this.#checker.getTypeOfSymbol(symbol);
-        declaration = this.#checker.getPropertyOfType(type, member)?.declarations?.find(isOurs);
-      }
+      const type = this.#classes.get(owner)?.[heading.includes("#") ? "instance" : "statics"];
+      const found = member === undefined ? undefined : type?.getProperty(member)?.declarations?.find(isOurs);
       const row =
-        declaration !== undefined
-          ? this.#names.get(declaration)
-          : [...this.#names.values()].find((one) => one.name === heading);
+        found !== undefined
+          ? this.#names.get(found)
+          : [...this.#names.values()].find((one) => one.name === heading && one.kind !== "type");
       if (row === undefined) continue;
       used.add(heading);
       row.example = row.example === null ? code : `${row.example}\n\n${code}`;
     }
     return used;
+  }
+
+  /** A method that overrides one of a public class has the example of that one, as it has its text. */
+  #inherit(): void {
+    for (const { instance } of this.#classes.values()) {
+      for (const member of instance.getProperties()) {
+        const row = this.#rowOf(member);
+        if (row === undefined || row.example !== null) continue;
+        for (let [base] = this.#basesOf(instance); base !== undefined; [base] = this.#basesOf(base)) {
+          row.example ??= this.#rowOf(base.getProperty(member.name))?.example ?? null;
+        }
+      }
+    }
+  }
+
+  #rowOf(symbol: ts.Symbol | undefined): PublicName | undefined {
+    const declaration = symbol?.declarations?.find(isOurs);
+    return declaration === undefined ? undefined : this.#names.get(declaration);
   }
 
   #module(prefix: string, module: ts.Symbol, depth: number): void {
@@ -108,7 +121,8 @@ class Inventory {
         const declaration = symbol.declarations?.find(isOurs);
         if (declaration !== undefined && this.#names.has(declaration)) continue;
         this.#add(name, "class", symbol, null);
-        this.#classes.set(name, symbol);
+        const instance = this.#checker.getDeclaredTypeOfSymbol(symbol);
+        this.#classes.set(name, { instance, statics: this.#checker.getTypeOfSymbol(symbol) });
       } else if (symbol.flags & Flag.ValueModule) {
         if (depth < 4) this.#module(`${name}.`, symbol, depth + 1);
       } else if (symbol.flags & Flag.Function) this.#add(name, "function", symbol, null);
@@ -117,9 +131,16 @@ class Inventory {
     }
   }
 
-  /** A constant; one that holds functions is a namespace. */
+  /** A constant; one that makes objects is a class, one that holds functions a namespace. */
   #variable(name: string, symbol: ts.Symbol): void {
-    const members = this.#checker.getPropertiesOfType(this.#checker.getTypeOfSymbol(symbol));
+    const type = this.#checker.getTypeOfSymbol(symbol);
+    const instance = type.getConstructSignatures()[0]?.getReturnType();
+    if (instance !== undefined) {
+      this.#add(name, "class", symbol, null);
+      this.#classes.set(name, { instance, statics: type });
+      return;
+    }
+    const members = this.#checker.getPropertiesOfType(type);
     const functions = members.filter((m) => m.valueDeclaration && ts.isPropertyAssignment(m.valueDeclaration));
     this.#add(name, "constant", symbol, null);
     for (const member of functions) {
@@ -137,11 +158,13 @@ class Inventory {
     }
   }
 
-  #members(name: string, symbol: ts.Symbol): void {
-    const kind = (m: ts.Symbol): Kind => (m.flags & Flag.Method && !PROTOCOL.test(m.name) ? "method" : "property");
-    const own = this.#checker.getPropertiesOfType(this.#checker.getDeclaredTypeOfSymbol(symbol));
-    for (const m of own) if (isVisible(m)) this.#add(`${name}#${m.name}`, kind(m), m, name);
-    for (const m of this.#checker.getPropertiesOfType(this.#checker.getTypeOfSymbol(symbol))) {
+  #members(name: string): void {
+    const { instance, statics } = this.#classes.get(name) as { instance: ts.Type; statics: ts.Type };
+    const isMethod = (m: ts.Symbol) =>
+      m.declarations?.some((d) => ts.isMethodDeclaration(d) || ts.isMethodSignature(d));
+    const kind = (m: ts.Symbol): Kind => (isMethod(m) && !PROTOCOL.test(m.name) ? "method" : "property");
+    for (const m of instance.getProperties()) if (isVisible(m)) this.#add(`${name}#${m.name}`, kind(m), m, name);
+    for (const m of statics.getProperties()) {
       if (m.name !== "prototype" && isVisible(m)) this.#add(`${name}.${m.name}`, kind(m), m, name);
     }
   }

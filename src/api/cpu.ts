@@ -11,12 +11,22 @@ import {
 
 /**
  * The instruction set that the kernels use: `baseline`, `avx2`, `avx512` or `neon`. `ZENSOR_ISA` forces a lower one.
+ * @example
+ * ```ts
+ * ["baseline", "avx2", "avx512", "neon"].includes(cpu.isa()) // true
+ * ```
  */
 export function isa(): string {
   return instructionSet();
 }
 
-/** The widest instruction set that this processor offers. */
+/**
+ * The widest instruction set that this processor offers.
+ * @example
+ * ```ts
+ * ["baseline", "avx2", "avx512", "neon"].includes(cpu.bestIsa()) // true
+ * ```
+ */
 export function bestIsa(): string {
   return bestInstructionSet();
 }
@@ -45,7 +55,14 @@ export function deviceCount(): number {
   return 1;
 }
 
-/** Does nothing: CPU operators are finished when they return. @torch torch.cpu.synchronize */
+/**
+ * Does nothing: CPU operators are finished when they return.
+ * @example
+ * ```ts
+ * cpu.synchronize() // undefined
+ * ```
+ * @torch torch.cpu.synchronize
+ */
 export function synchronize(): void {}
 
 /**
@@ -62,28 +79,60 @@ export function memoryAllocated(): number {
   return memoryCounters().live;
 }
 
-/** The highest `memoryAllocated()` since the start or since `resetPeakMemoryStats()`. */
+/**
+ * The highest `memoryAllocated()` since the start or since `resetPeakMemoryStats()`.
+ * @example
+ * ```ts
+ * cpu.maxMemoryAllocated() >= cpu.memoryAllocated() // true
+ * ```
+ */
 export function maxMemoryAllocated(): number {
   return memoryCounters().peak;
 }
 
-/** Sets the peak to what is allocated now. */
+/**
+ * Sets the peak to what is allocated now.
+ * @example
+ * ```ts
+ * cpu.resetPeakMemoryStats();
+ * cpu.maxMemoryAllocated() === cpu.memoryAllocated() // true
+ * ```
+ */
 export function resetPeakMemoryStats(): void {
   resetPeak();
 }
 
-/** Bytes that live tensors take and those kept for the next tensor. */
+/**
+ * Bytes that live tensors take and those kept for the next tensor.
+ * @example
+ * ```ts
+ * cpu.memoryReserved() >= cpu.memoryAllocated() // true
+ * ```
+ */
 export function memoryReserved(): number {
   const { live, cached } = memoryCounters();
   return live + cached;
 }
 
-/** Returns the memory that is kept for the next tensor to the system. */
+/**
+ * Returns the memory that is kept for the next tensor to the system.
+ * @example
+ * ```ts
+ * cpu.emptyCache();
+ * cpu.memoryReserved() >= cpu.memoryAllocated() // true
+ * ```
+ */
 export function emptyCache(): void {
   emptyBlockCache();
 }
 
-/** The allocator's counters, under the names that PyTorch gives those of a GPU. */
+/**
+ * The allocator's counters, under the names that PyTorch gives those of a GPU.
+ * @example
+ * ```ts
+ * cpu.memoryStats()["allocated_bytes.all.current"] === cpu.memoryAllocated() // true
+ * ```
+ */
 export function memoryStats(): Record<string, number> {
   const { live, peak, cached, allocations, frees, requested } = memoryCounters();
   return {
@@ -99,7 +148,14 @@ export function memoryStats(): Record<string, number> {
   };
 }
 
-/** The number of threads that an operator may use. @torch torch.get_num_threads */
+/**
+ * The number of threads that an operator may use.
+ * @example
+ * ```ts
+ * getNumThreads() > 0 // true
+ * ```
+ * @torch torch.get_num_threads
+ */
 export function getNumThreads(): number {
   return threadCount();
 }

@@ -18,7 +18,14 @@ export function manualSeed(seed: number | bigint): Generator {
   return defaultGenerator.manualSeed(seed);
 }
 
-/** Starts a stream that nobody can predict, and returns its seed. @torch torch.seed */
+/**
+ * Starts a stream that nobody can predict, and returns its seed.
+ * @example
+ * ```ts
+ * seed() === initialSeed() // true
+ * ```
+ * @torch torch.seed
+ */
 export function seed(): number | bigint {
   return defaultGenerator.seed();
 }
@@ -52,7 +59,17 @@ export function getRngState(): Tensor {
   return defaultGenerator.getState();
 }
 
-/** Takes over a state from `getRngState`. @torch torch.set_rng_state */
+/**
+ * Takes over a state from `getRngState`.
+ * @example
+ * ```ts
+ * const state = getRngState();
+ * const first = rand(2);
+ * setRngState(state);
+ * rand(2).equal(first) // true
+ * ```
+ * @torch torch.set_rng_state
+ */
 export function setRngState(state: Tensor): void {
   defaultGenerator.setState(state);
 }

@@ -6,7 +6,15 @@ import { Tensor } from "../tensor/tensor.ts";
 
 type Bound = number | bigint | Int | Tensor | null | undefined;
 
-/** A part of an index: from `start` up to `stop`, every `step`-th; null is Python's None. @torch slice */
+/**
+ * A part of an index: from `start` up to `stop`, every `step`-th; null is Python's None.
+ * @example
+ * ```ts
+ * const part = slice(1, null, 2);
+ * [part.start, part.stop, part.step, part.isFull, arange(6).at(part)] // [1, null, 2, false, tensor([1, 3, 5])]
+ * ```
+ * @torch slice
+ */
 export class Slice {
   /** The first position; null: the beginning. */
   readonly start: number | null;

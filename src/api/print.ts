@@ -11,6 +11,10 @@ const NUMPY_EDGE = 3;
 /**
  * Prints values as Python's print does, with a space between them: `True`, `None`, tensors and TensorDicts by their
  * text, arrays as tuples, typed arrays as NumPy shows them. @torch print
+ * @example
+ * ```ts
+ * print([1, "a", null, true], tensor([1, 2])) // (1, 'a', None, True) tensor([1., 2.])
+ * ```
  */
 export function print(...values: unknown[]): void {
   console.log(values.map((value) => (typeof value === "string" ? value : pythonText(value))).join(" "));

@@ -40,6 +40,13 @@ const SETTINGS = ["profile", "precision", "threshold", "edgeitems", "linewidth",
 /**
  * Sets how tensors are printed. Every call sets `sciMode` anew: to what is given, else to null.
  * @throws ValueError for an unknown option or a value that is no count
+ * @example
+ * ```ts
+ * setPrintoptions({ precision: 2 });
+ * const text = String(tensor([1 / 3]));
+ * setPrintoptions({ profile: "default" });
+ * text // tensor([0.33])
+ * ```
  * @torch torch.set_printoptions
  */
 export function setPrintoptions(settings: PrintSettings = {}): void {

@@ -10,7 +10,15 @@ import { flatValues, flatWords, item, type Value } from "./values.ts";
 
 const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
-/** All elements of a storage, whatever the tensor that it was asked of shows of it. @torch torch.TypedStorage */
+/**
+ * All elements of a storage, whatever the tensor that it was asked of shows of it.
+ * @example
+ * ```ts
+ * const s = tensor([1, 2, 3]).storage();
+ * [s.dtype, s.length, s.device, s.at(-1)] // [torch.float32, 3, cpu, 3]
+ * ```
+ * @torch torch.TypedStorage
+ */
 export class TypedStorage {
   /** The dtype of the elements. */
   readonly dtype: DType;

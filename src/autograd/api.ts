@@ -275,7 +275,17 @@ function registerHook(t: Tensor, hook: (grad: Tensor) => Tensor | null | undefin
   return { remove, [Symbol.dispose]: remove };
 }
 
-/** Calls `hook` with the leaf after a gradient was added to it. @torch Tensor.register_post_accumulate_grad_hook */
+/**
+ * Calls `hook` with the leaf after a gradient was added to it.
+ * @example
+ * ```ts
+ * const x = ones(2, { requiresGrad: true });
+ * autograd.registerPostAccumulateGradHook(x, (leaf) => void leaf.data.sub_(leaf.grad.mul(0.1)));
+ * x.mul(2).sum().backward();
+ * x // tensor([0.8000, 0.8000], requires_grad=True)
+ * ```
+ * @torch Tensor.register_post_accumulate_grad_hook
+ */
 export function registerPostAccumulateGradHook(leaf: Tensor, hook: (leaf: Tensor) => void): HookHandle {
   requireTensors("register_post_accumulate_grad_hook", "self", [leaf]);
   if (typeof hook !== "function") throw texts.hookNotAFunction(undefined, kindOf(hook));

@@ -34,27 +34,63 @@ function required(device: CudaDeviceLike, op: string): number {
   return index;
 }
 
-/** True when a driver and at least one device were found. Never throws. @torch torch.cuda.is_available */
+/**
+ * True when a driver and at least one device were found. Never throws.
+ * @example
+ * ```ts
+ * cuda.isAvailable() === cuda.deviceCount() > 0 // true
+ * ```
+ * @torch torch.cuda.is_available
+ */
 export function isAvailable(): boolean {
   return problem() === null;
 }
 
-/** The number of devices; 0 without a driver. @torch torch.cuda.device_count */
+/**
+ * The number of devices; 0 without a driver.
+ * @example
+ * ```ts
+ * Array.from({ length: cuda.deviceCount() }, (_,
+ *   i) => cuda.getDeviceName(i)).length === cuda.deviceCount() // true
+ * ```
+ * @torch torch.cuda.device_count
+ */
 export function deviceCount(): number {
   return countDevices();
 }
 
-/** The number of the device that `"cuda"` stands for: 0. @torch torch.cuda.current_device */
+/**
+ * The number of the device that `"cuda"` stands for: 0.
+ * @example
+ * ```ts
+ * cuda.isAvailable() ? cuda.currentDevice() : 0 // 0
+ * ```
+ * @torch torch.cuda.current_device
+ */
 export function currentDevice(): number {
   return required(0, "cuda.currentDevice");
 }
 
-/** The product name of a device. @torch torch.cuda.get_device_name */
+/**
+ * The product name of a device.
+ * @example
+ * ```ts
+ * cuda.isAvailable() ? typeof cuda.getDeviceName(0) : "string" // string
+ * ```
+ * @torch torch.cuda.get_device_name
+ */
 export function getDeviceName(device: CudaDeviceLike = 0): string {
   return deviceName(required(device, "cuda.getDeviceName"));
 }
 
-/** Major and minor compute capability. @torch torch.cuda.get_device_capability */
+/**
+ * Major and minor compute capability.
+ * @example
+ * ```ts
+ * cuda.isAvailable() ? cuda.getDeviceCapability(0).length : 2 // 2
+ * ```
+ * @torch torch.cuda.get_device_capability
+ */
 export function getDeviceCapability(device: CudaDeviceLike = 0): [number, number] {
   const index = required(device, "cuda.getDeviceCapability");
   return [attribute(index, CAPABILITY_MAJOR), attribute(index, CAPABILITY_MINOR)];
@@ -74,7 +110,14 @@ export interface DeviceProperties {
   readonly multiProcessorCount: number;
 }
 
-/** Name, compute capability, memory and size of a device. @torch torch.cuda.get_device_properties */
+/**
+ * Name, compute capability, memory and size of a device.
+ * @example
+ * ```ts
+ * cuda.isAvailable() ? cuda.getDeviceProperties(0).totalMemory > 0 : true // true
+ * ```
+ * @torch torch.cuda.get_device_properties
+ */
 export function getDeviceProperties(device: CudaDeviceLike = 0): DeviceProperties {
   const index = required(device, "cuda.getDeviceProperties");
   return {
@@ -86,25 +129,51 @@ export function getDeviceProperties(device: CudaDeviceLike = 0): DevicePropertie
   };
 }
 
-/** The CUDA version that the driver speaks, `"12.4"`; null without a driver. */
+/**
+ * The CUDA version that the driver speaks, `"12.4"`; null without a driver.
+ * @example
+ * ```ts
+ * cuda.isAvailable() === (cuda.getDriverVersion() !== null) // true
+ * ```
+ */
 export function getDriverVersion(): string | null {
   if (problem() !== null) return null;
   const version = driverVersion();
   return `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`;
 }
 
-/** Free and total bytes of a device, whoever uses them. @torch torch.cuda.mem_get_info */
+/**
+ * Free and total bytes of a device, whoever uses them.
+ * @example
+ * ```ts
+ * const [free, total] = cuda.isAvailable() ? cuda.memGetInfo(0) : [0, 0];
+ * free <= total // true
+ * ```
+ * @torch torch.cuda.mem_get_info
+ */
 export function memGetInfo(device: CudaDeviceLike = 0): [number, number] {
   return memoryInfo(required(device, "cuda.memGetInfo"));
 }
 
-/** Waits until a device has done all its work. @torch torch.cuda.synchronize */
+/**
+ * Waits until a device has done all its work.
+ * @example
+ * ```ts
+ * if (cuda.isAvailable()) cuda.synchronize(0);
+ * cuda.memoryAllocated() // 0
+ * ```
+ * @torch torch.cuda.synchronize
+ */
 export function synchronize(device: CudaDeviceLike = 0): void {
   waitFor(required(device, "cuda.synchronize"));
 }
 
 /**
  * Bytes that this program's tensors take on a device: 0, as none can be made yet.
+ * @example
+ * ```ts
+ * cuda.memoryAllocated() // 0
+ * ```
  * @torch torch.cuda.memory_allocated
  */
 export function memoryAllocated(device: CudaDeviceLike = 0): number {
@@ -112,22 +181,52 @@ export function memoryAllocated(device: CudaDeviceLike = 0): number {
   return 0;
 }
 
-/** The highest `memoryAllocated()`: 0. @torch torch.cuda.max_memory_allocated */
+/**
+ * The highest `memoryAllocated()`: 0.
+ * @example
+ * ```ts
+ * cuda.maxMemoryAllocated() // 0
+ * ```
+ * @torch torch.cuda.max_memory_allocated
+ */
 export function maxMemoryAllocated(device: CudaDeviceLike = 0): number {
   indexOf(device);
   return 0;
 }
 
-/** Bytes kept for tensors on a device: 0. @torch torch.cuda.memory_reserved */
+/**
+ * Bytes kept for tensors on a device: 0.
+ * @example
+ * ```ts
+ * cuda.memoryReserved() // 0
+ * ```
+ * @torch torch.cuda.memory_reserved
+ */
 export function memoryReserved(device: CudaDeviceLike = 0): number {
   indexOf(device);
   return 0;
 }
 
-/** Nothing is cached on devices yet. @torch torch.cuda.reset_peak_memory_stats */
+/**
+ * Nothing is cached on devices yet.
+ * @example
+ * ```ts
+ * cuda.resetPeakMemoryStats();
+ * cuda.maxMemoryAllocated() // 0
+ * ```
+ * @torch torch.cuda.reset_peak_memory_stats
+ */
 export function resetPeakMemoryStats(device: CudaDeviceLike = 0): void {
   indexOf(device);
 }
 
-/** Nothing is cached on devices yet. @torch torch.cuda.empty_cache */
+/**
+ * Nothing is cached on devices yet.
+ * @example
+ * ```ts
+ * cuda.emptyCache();
+ * cuda.memoryReserved() // 0
+ * ```
+ * @torch torch.cuda.empty_cache
+ */
 export function emptyCache(): void {}

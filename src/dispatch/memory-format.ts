@@ -1,6 +1,15 @@
 /** Memory formats. */
 
-/** How the dimensions of a dense tensor lie in memory. @torch torch.memory_format */
+/**
+ * How the dimensions of a dense tensor lie in memory.
+ * @example
+ * ```ts
+ * const x = zeros(1, 2, 3, 4).contiguous({ memoryFormat: channelsLast });
+ * [x.stride(), channelsLast.name, x.isContiguous(), x.isContiguous({ memoryFormat: channelsLast })]
+ * // [[24, 1, 8, 2], channels_last, false, true]
+ * ```
+ * @torch torch.memory_format
+ */
 export class MemoryFormat {
   /** The name in PyTorch: `channels_last`. */
   readonly name: string;

@@ -51,7 +51,20 @@ function makeProjections(module: MultiheadAttention, o: Placement): void {
   if (!together) module.registerParameter("in_proj_weight", null);
 }
 
-/** Attention with several heads; `forward` is not implemented yet. @torch torch.nn.MultiheadAttention */
+/**
+ * Attention with several heads; `forward` is not implemented yet.
+ * @example
+ * ```ts
+ * const a = new nn.MultiheadAttention(8, 2);
+ * const sizes = [a.embedDim, a.numHeads, a.headDim, a.kdim, a.vdim, a.dropout, a.batchFirst,
+ *   a.addZeroAttn];
+ * const apart = [a.q_proj_weight, a.k_proj_weight, a.v_proj_weight, a.bias_k,
+ *   a.bias_v].map((p) => p === null);
+ * [sizes, apart, [a.in_proj_weight, a.in_proj_bias, a.out_proj.weight].map((p) => p.numel())]
+ * // [[8, 2, 4, 8, 8, 0, false, false], [true, true, true, true, true], [192, 24, 64]]
+ * ```
+ * @torch torch.nn.MultiheadAttention
+ */
 export class MultiheadAttention extends Module {
   /** The projections of queries, keys and values in one; null where their features differ. */
   declare in_proj_weight: Parameter | null;

@@ -21,7 +21,14 @@ const LINEAR = new Set([
   "sigmoid",
 ]);
 
-/** The gain recommended for a nonlinearity. @torch torch.nn.init.calculate_gain */
+/**
+ * The gain recommended for a nonlinearity.
+ * @example
+ * ```ts
+ * nn.init.calculateGain("tanh") // 1.6666666666666667
+ * ```
+ * @torch torch.nn.init.calculate_gain
+ */
 export function calculateGain(nonlinearity: string, param: number | null = null): number {
   checkCall("calculateGain", FUNCTIONS.calculateGain, arguments);
   if (LINEAR.has(nonlinearity)) return 1;
@@ -45,7 +52,13 @@ export function calculateGain(nonlinearity: string, param: number | null = null)
   }
 }
 
-/** Inputs and outputs of one unit of a layer with this weight. */
+/**
+ * Inputs and outputs of one unit of a layer with this weight.
+ * @example
+ * ```ts
+ * nn.init.calculateFanInAndFanOut(zeros(3, 5)) // [5, 3]
+ * ```
+ */
 export function calculateFanInAndFanOut(tensor: Tensor): [fanIn: number, fanOut: number] {
   checkCall("calculateFanInAndFanOut", FUNCTIONS.calculateFanInAndFanOut, arguments);
   if (tensor.ndim < 2) {
@@ -64,19 +77,43 @@ function fanOf(tensor: Tensor, mode: FanMode): number {
   return mode === "fan_in" ? fanIn : fanOut;
 }
 
-/** Uniform numbers from [a, b). @torch torch.nn.init.uniform_ */
+/**
+ * Uniform numbers from [a, b).
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * nn.init.uniform_(zeros(2), -1, 1) // tensor([-0.0075,  0.5364])
+ * ```
+ * @torch torch.nn.init.uniform_
+ */
 export function uniform_(tensor: Tensor, a = 0, b = 1, generator: Generator | null = null): Tensor {
   checkCall("uniform_", FUNCTIONS.uniform_, arguments);
   return noGrad(() => tensor.uniform_(a, b, { generator }));
 }
 
-/** Normal numbers. @torch torch.nn.init.normal_ */
+/**
+ * Normal numbers.
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * nn.init.normal_(zeros(2), 10, 1) // tensor([11.5410,  9.7066])
+ * ```
+ * @torch torch.nn.init.normal_
+ */
 export function normal_(tensor: Tensor, mean = 0, std = 1, generator: Generator | null = null): Tensor {
   checkCall("normal_", FUNCTIONS.normal_, arguments);
   return noGrad(() => tensor.normal_(mean, std, { generator }));
 }
 
-/** Normal numbers, those outside of [a, b] drawn again. @torch torch.nn.init.trunc_normal_ */
+/**
+ * Normal numbers, those outside of [a, b] drawn again.
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * nn.init.truncNormal_(zeros(100), 0, 1, -1, 1).abs().max().item() <= 1 // true
+ * ```
+ * @torch torch.nn.init.trunc_normal_
+ */
 export function truncNormal_(
   tensor: Tensor,
   mean = 0,
@@ -145,23 +182,52 @@ function drawBelowDensity(t: Tensor, mean: number, std: number, [a, b]: Bounds, 
   }
 }
 
-/** Fills with one value. @torch torch.nn.init.constant_ */
+/**
+ * Fills with one value.
+ * @example
+ * ```ts
+ * nn.init.constant_(zeros(2), 3) // tensor([3., 3.])
+ * ```
+ * @torch torch.nn.init.constant_
+ */
 export function constant_(tensor: Tensor, val: number): Tensor {
   checkCall("constant_", FUNCTIONS.constant_, arguments);
   return noGrad(() => tensor.fill_(val));
 }
-/** Fills with ones. @torch torch.nn.init.ones_ */
+/**
+ * Fills with ones.
+ * @example
+ * ```ts
+ * nn.init.ones_(zeros(2)) // tensor([1., 1.])
+ * ```
+ * @torch torch.nn.init.ones_
+ */
 export function ones_(tensor: Tensor): Tensor {
   checkCall("ones_", FUNCTIONS.ones_, arguments);
   return constant_(tensor, 1);
 }
-/** Fills with zeros. @torch torch.nn.init.zeros_ */
+/**
+ * Fills with zeros.
+ * @example
+ * ```ts
+ * nn.init.zeros_(ones(2)) // tensor([0., 0.])
+ * ```
+ * @torch torch.nn.init.zeros_
+ */
 export function zeros_(tensor: Tensor): Tensor {
   checkCall("zeros_", FUNCTIONS.zeros_, arguments);
   return noGrad(() => tensor.zero_());
 }
 
-/** Ones on the diagonal of a matrix. @torch torch.nn.init.eye_ */
+/**
+ * Ones on the diagonal of a matrix.
+ * @example
+ * ```ts
+ * nn.init.eye_(zeros(2, 2)) // tensor([[1., 0.],
+ * //         [0., 1.]])
+ * ```
+ * @torch torch.nn.init.eye_
+ */
 export function eye_(tensor: Tensor): Tensor {
   checkCall("eye_", FUNCTIONS.eye_, arguments);
   if (tensor.ndim !== 2) throw new ValueError("Only tensors with 2 dimensions are supported");
@@ -172,7 +238,14 @@ export function eye_(tensor: Tensor): Tensor {
   });
 }
 
-/** Identity filters of a convolution. @torch torch.nn.init.dirac_ */
+/**
+ * Identity filters of a convolution.
+ * @example
+ * ```ts
+ * nn.init.dirac_(zeros(1, 1, 3)) // tensor([[[0., 1., 0.]]])
+ * ```
+ * @torch torch.nn.init.dirac_
+ */
 export function dirac_(tensor: Tensor, groups = 1): Tensor {
   checkCall("dirac_", FUNCTIONS.dirac_, arguments);
   const rank = tensor.ndim;
@@ -195,6 +268,11 @@ export function dirac_(tensor: Tensor, groups = 1): Tensor {
 
 /**
  * Fills from the uniform distribution whose variance is 2 gain² / (fan in + fan out).
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * nn.init.xavierUniform_(zeros(1, 2)) // tensor([[-0.0106,  0.7586]])
+ * ```
  * @torch torch.nn.init.xavier_uniform_
  */
 export function xavierUniform_(tensor: Tensor, gain = 1, generator: Generator | null = null): Tensor {
@@ -207,6 +285,11 @@ export function xavierUniform_(tensor: Tensor, gain = 1, generator: Generator | 
 
 /**
  * Fills from the normal distribution whose variance is 2 gain² / (fan in + fan out).
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * nn.init.xavierNormal_(zeros(1, 2)) // tensor([[ 1.2582, -0.2396]])
+ * ```
  * @torch torch.nn.init.xavier_normal_
  */
 export function xavierNormal_(tensor: Tensor, gain = 1, generator: Generator | null = null): Tensor {
@@ -236,7 +319,15 @@ function kaimingStd(tensor: Tensor, o: KaimingOptions): number | null {
   return calculateGain(o.nonlinearity ?? "leaky_relu", o.a ?? 0) / Math.sqrt(fan);
 }
 
-/** Fills from the uniform distribution whose variance is gain² / fan. @torch torch.nn.init.kaiming_uniform_ */
+/**
+ * Fills from the uniform distribution whose variance is gain² / fan.
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * nn.init.kaimingUniform_(zeros(1, 2), { nonlinearity: "relu" }) // tensor([[-0.0130,  0.9291]])
+ * ```
+ * @torch torch.nn.init.kaiming_uniform_
+ */
 export function kaimingUniform_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
   checkCall("kaimingUniform_", FUNCTIONS.kaimingUniform_, arguments);
   const std = kaimingStd(tensor, options);
@@ -245,7 +336,15 @@ export function kaimingUniform_(tensor: Tensor, options: KaimingOptions = {}): T
   return uniform_(tensor, -bound, bound, options.generator ?? null);
 }
 
-/** Fills from the normal distribution whose variance is gain² / fan. @torch torch.nn.init.kaiming_normal_ */
+/**
+ * Fills from the normal distribution whose variance is gain² / fan.
+ * @example
+ * ```ts
+ * manualSeed(0);
+ * nn.init.kaimingNormal_(zeros(1, 2), { mode: "fan_out" }) // tensor([[ 2.1793, -0.4150]])
+ * ```
+ * @torch torch.nn.init.kaiming_normal_
+ */
 export function kaimingNormal_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
   checkCall("kaimingNormal_", FUNCTIONS.kaimingNormal_, arguments);
   const std = kaimingStd(tensor, options);

@@ -32,7 +32,15 @@ export interface LoadOptions {
 
 const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
-/** What a state and a module did not have in common. */
+/**
+ * What a state and a module did not have in common.
+ * @example
+ * ```ts
+ * const found = new nn.Linear(2, 1).loadStateDict({ weight: ones(1, 2), other: ones(1) },
+ *   { strict: false });
+ * [found.missingKeys, found.unexpectedKeys] // [[bias], [other]]
+ * ```
+ */
 export class IncompatibleKeys {
   constructor(
     /** Keys of the module that the state did not have. */

@@ -64,7 +64,18 @@ function norm(dModel: number, o: Required<TransformerLayerOptions>): LayerNorm {
   return new LayerNorm(dModel, { eps: o.layerNormEps, bias: o.bias, device: o.device, dtype: o.dtype });
 }
 
-/** Self-attention and a feed-forward network. @torch torch.nn.TransformerEncoderLayer */
+/**
+ * Self-attention and a feed-forward network.
+ * @example
+ * ```ts
+ * const layer = new nn.TransformerEncoderLayer(8, 2, { dimFeedforward: 16 });
+ * [layer.self_attn.numHeads, layer.linear1.outFeatures, layer.linear2.outFeatures, layer.dropout.p,
+ *   layer.norm1.eps,
+ *   layer.norm2.eps, layer.dropout1.p, layer.dropout2.p, layer.normFirst, typeof layer.activation]
+ * // [2, 16, 8, 0.1, 0.00001, 0.00001, 0.1, 0.1, false, string]
+ * ```
+ * @torch torch.nn.TransformerEncoderLayer
+ */
 export class TransformerEncoderLayer extends Module {
   /** Attention of the input to itself. */
   self_attn: MultiheadAttention;
@@ -111,6 +122,16 @@ export class TransformerEncoderLayer extends Module {
 
 /**
  * Self-attention, attention to the encoder's output, and a feed-forward network.
+ * @example
+ * ```ts
+ * const layer = new nn.TransformerDecoderLayer(8, 2, { dimFeedforward: 16 });
+ * [layer.self_attn.numHeads, layer.multihead_attn.numHeads, layer.linear1.outFeatures,
+ *   layer.dropout.p,
+ *   layer.linear2.outFeatures, layer.norm1.eps, layer.norm2.eps, layer.norm3.eps, layer.dropout1.p,
+ *     layer.dropout2.p,
+ *   layer.dropout3.p, layer.normFirst, typeof layer.activation]
+ * // [2, 2, 16, 0.1, 8, 0.00001, 0.00001, 0.00001, 0.1, 0.1, 0.1, false, string]
+ * ```
  * @torch torch.nn.TransformerDecoderLayer
  */
 export class TransformerDecoderLayer extends Module {
@@ -177,7 +198,16 @@ function copies(layer: Module, count: number): ModuleList {
   return new ModuleList(Array.from({ length: count }, () => deepcopy(layer)));
 }
 
-/** A stack of equal copies of a layer. @torch torch.nn.TransformerEncoder */
+/**
+ * A stack of equal copies of a layer.
+ * @example
+ * ```ts
+ * const encoder = new nn.TransformerEncoder(new nn.TransformerEncoderLayer(8, 2,
+ *   { dimFeedforward: 16 }), 3);
+ * [encoder.layers.length, encoder.numLayers, encoder.norm] // [3, 3, null]
+ * ```
+ * @torch torch.nn.TransformerEncoder
+ */
 export class TransformerEncoder extends Module {
   /** Its layers, one after the other. */
   layers: ModuleList;
@@ -198,7 +228,16 @@ export class TransformerEncoder extends Module {
   }
 }
 
-/** A stack of equal copies of a layer. @torch torch.nn.TransformerDecoder */
+/**
+ * A stack of equal copies of a layer.
+ * @example
+ * ```ts
+ * const decoder = new nn.TransformerDecoder(new nn.TransformerDecoderLayer(8, 2,
+ *   { dimFeedforward: 16 }), 3);
+ * [decoder.layers.length, decoder.numLayers, decoder.norm] // [3, 3, null]
+ * ```
+ * @torch torch.nn.TransformerDecoder
+ */
 export class TransformerDecoder extends Module {
   /** Its layers, one after the other. */
   layers: ModuleList;

@@ -118,7 +118,14 @@ function shorten(text: string, width: number): string {
   return text.length >= width - 3 ? `${text.slice(0, width - 3)}...` : text;
 }
 
-/** The calls of a profile by operator. */
+/**
+ * The calls of a profile by operator.
+ * @example
+ * ```ts
+ * const averages = profiler.profile(() => ones(2).add(1)).keyAverages();
+ * [averages.rows.length, averages.rows[0].count, averages.selfCpuTimeTotal > 0] // [2, 1, true]
+ * ```
+ */
 export class Averages {
   /** @internal Made by `keyAverages`. */
   constructor(

@@ -17,7 +17,14 @@ export interface ProfileOptions {
   profileMemory?: boolean;
 }
 
-/** What a profiled function did. */
+/**
+ * What a profiled function did.
+ * @example
+ * ```ts
+ * const found = profiler.profile(() => ones(2).add(1));
+ * [found.result, found.events.map((event) => event.name)] // [tensor([2., 2.]), [aten::ones, aten::add]]
+ * ```
+ */
 export class Profile<R> {
   /** @internal Made by `profile`. */
   constructor(

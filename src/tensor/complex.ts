@@ -1,6 +1,14 @@
 /** Complex scalars and the markers that force a JavaScript number to be an int or a float. */
 
-/** A complex number: `complex(1, 2)` is 1+2j. @torch complex (the Python scalar) */
+/**
+ * A complex number: `complex(1, 2)` is 1+2j.
+ * @example
+ * ```ts
+ * const z = tensor([new Complex(1, -2)]).item();
+ * [z, z.re, z.im] // [(1-2j), 1, -2]
+ * ```
+ * @torch complex (the Python scalar)
+ */
 export class Complex {
   /** The real part. */
   readonly re: number;
@@ -30,7 +38,13 @@ function text(x: number): string {
   return Object.is(x, -0) ? "-0" : String(x);
 }
 
-/** A number that is an int whatever its value: `int(2)`. */
+/**
+ * A number that is an int whatever its value: `int(2)`.
+ * @example
+ * ```ts
+ * [int(2).value, tensor(int(2)).dtype] // [2, torch.int64]
+ * ```
+ */
 export class Int {
   /** The number; a bigint where it was one. */
   readonly value: number | bigint;
@@ -39,7 +53,13 @@ export class Int {
   }
 }
 
-/** A number that is a float whatever its value: `float(2)`. */
+/**
+ * A number that is a float whatever its value: `float(2)`.
+ * @example
+ * ```ts
+ * [float(2).value, tensor([1n]).mul(float(2)).dtype] // [2, torch.float32]
+ * ```
+ */
 export class Float {
   /** The number. */
   readonly value: number;

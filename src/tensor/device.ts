@@ -1,7 +1,15 @@
 /** Where a tensor's bytes are. */
 import * as texts from "../../generated/texts.ts";
 
-/** A device: `cpu`, `meta` (shapes without bytes) or `cuda:0`. @torch torch.device */
+/**
+ * A device: `cpu`, `meta` (shapes without bytes) or `cuda:0`.
+ * @example
+ * ```ts
+ * const place = device("meta");
+ * [place, place.type, place.index] // [meta, meta, null]
+ * ```
+ * @torch torch.device
+ */
 export class Device {
   /** The kind of device. */
   readonly type: "cpu" | "cuda" | "meta";

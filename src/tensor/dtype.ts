@@ -9,7 +9,17 @@ function refuseClone(): never {
   throw texts.notCloneable(undefined);
 }
 
-/** An element type, for example `float32`. Printed as `torch.float32`. @torch torch.dtype */
+/**
+ * An element type, for example `float32`. Printed as `torch.float32`.
+ * @example
+ * ```ts
+ * const d = float32;
+ * [d, d.name, d.itemsize, d.category, d.isFloatingPoint, d.isComplex, d.isSigned, d.scalarType,
+ *   d.cppName, d.id, d.compute, d.native]
+ * // [torch.float32, float32, 4, 2, true, false, true, Float, float, 8, 0, true]
+ * ```
+ * @torch torch.dtype
+ */
 export class DType {
   /** Number used by the native library. */
   readonly id: number;
@@ -165,12 +175,29 @@ export function toDType(value: DType | string): DType {
 
 let current = float32;
 
-/** The dtype of new floating-point tensors. @torch torch.get_default_dtype */
+/**
+ * The dtype of new floating-point tensors.
+ * @example
+ * ```ts
+ * getDefaultDtype() // torch.float32
+ * ```
+ * @torch torch.get_default_dtype
+ */
 export function getDefaultDtype(): DType {
   return current;
 }
 
-/** Sets the dtype that plain numbers become: a floating point dtype. @torch torch.set_default_dtype */
+/**
+ * Sets the dtype that plain numbers become: a floating point dtype.
+ * @example
+ * ```ts
+ * setDefaultDtype("float64");
+ * const x = tensor([1, 2]);
+ * setDefaultDtype("float32");
+ * x.dtype // torch.float64
+ * ```
+ * @torch torch.set_default_dtype
+ */
 export function setDefaultDtype(dtype: DTypeLike): void {
   const d = toDType(dtype);
   if (d.category !== 2 || d.itemsize === 1) throw texts.badDefaultDtype(undefined);

@@ -25,7 +25,17 @@ function brand(error: Error, name: string, fallback: string, details: Details | 
   Object.defineProperty(fields, BRAND, { value: true });
 }
 
-/** The brand: true for every error that zensor throws, also those extending TypeError and RangeError. */
+/**
+ * The brand: true for every error that zensor throws, also those extending TypeError and RangeError.
+ * @example
+ * ```ts
+ * try {
+ *   zeros(2).add(zeros(3));
+ * } catch (error) {
+ *   [error instanceof errors.ZensorError, error.code, error.op]
+ * } // [true, shape_mismatch, add]
+ * ```
+ */
 export class ZensorError extends Error {
   /** What kind of error it is, in a word that does not change. */
   declare code: string;
@@ -41,7 +51,18 @@ export class ZensorError extends Error {
   }
 }
 
-/** What operators refuse: shapes, dtypes and devices that do not fit. @torch RuntimeError */
+/**
+ * What operators refuse: shapes, dtypes and devices that do not fit.
+ * @example
+ * ```ts
+ * try {
+ *   zeros(2).add(zeros(3));
+ * } catch (error) {
+ *   error instanceof errors.RuntimeError && error.message
+ * } // The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0
+ * ```
+ * @torch RuntimeError
+ */
 export class RuntimeError extends ZensorError {
   constructor(message: string, details?: Details) {
     super(message);
@@ -49,7 +70,18 @@ export class RuntimeError extends ZensorError {
   }
 }
 
-/** An operator has no kernel for this dtype. @torch NotImplementedError */
+/**
+ * An operator has no kernel for this dtype.
+ * @example
+ * ```ts
+ * try {
+ *   new nn.Module()(1);
+ * } catch (error) {
+ *   error instanceof errors.NotImplementedError
+ * } // true
+ * ```
+ * @torch NotImplementedError
+ */
 export class NotImplementedError extends RuntimeError {
   constructor(message: string, details?: Details) {
     super(message);
@@ -57,7 +89,14 @@ export class NotImplementedError extends RuntimeError {
   }
 }
 
-/** Memory could not be had. @torch torch.OutOfMemoryError */
+/**
+ * Memory could not be had.
+ * @example
+ * ```ts
+ * new errors.OutOfMemoryError("no room") instanceof errors.RuntimeError // true
+ * ```
+ * @torch torch.OutOfMemoryError
+ */
 export class OutOfMemoryError extends RuntimeError {
   constructor(message: string, details?: Details) {
     super(message);
@@ -65,7 +104,18 @@ export class OutOfMemoryError extends RuntimeError {
   }
 }
 
-/** A dimension or an index lies outside of its range. @torch IndexError */
+/**
+ * A dimension or an index lies outside of its range.
+ * @example
+ * ```ts
+ * try {
+ *   zeros(2).at(5);
+ * } catch (error) {
+ *   `${error.name}: ${error.message}`
+ * } // IndexError: index 5 is out of bounds for dimension 0 with size 2
+ * ```
+ * @torch IndexError
+ */
 export class IndexError extends ZensorError {
   constructor(message: string, details?: Details) {
     super(message);
@@ -73,7 +123,18 @@ export class IndexError extends ZensorError {
   }
 }
 
-/** An argument of the right kind with a value that is out of range. @torch ValueError */
+/**
+ * An argument of the right kind with a value that is out of range.
+ * @example
+ * ```ts
+ * try {
+ *   nn.functional.dropout(ones(1), 2);
+ * } catch (error) {
+ *   `${error.name}: ${error.message}`
+ * } // ValueError: dropout probability has to be between 0 and 1, but got 2
+ * ```
+ * @torch ValueError
+ */
 export class ValueError extends ZensorError {
   constructor(message: string, details?: Details) {
     super(message);
@@ -81,7 +142,18 @@ export class ValueError extends ZensorError {
   }
 }
 
-/** A key is not in a dictionary. @torch KeyError */
+/**
+ * A key is not in a dictionary.
+ * @example
+ * ```ts
+ * try {
+ *   new TensorDict({}, []).at("a");
+ * } catch (error) {
+ *   error instanceof errors.KeyError
+ * } // true
+ * ```
+ * @torch KeyError
+ */
 export class KeyError extends ZensorError {
   constructor(message: string, details?: Details) {
     super(message);
@@ -89,7 +161,14 @@ export class KeyError extends ZensorError {
   }
 }
 
-/** An attribute does not exist. @torch AttributeError */
+/**
+ * An attribute does not exist.
+ * @example
+ * ```ts
+ * new errors.AttributeError("no such name") instanceof errors.ZensorError // true
+ * ```
+ * @torch AttributeError
+ */
 export class AttributeError extends ZensorError {
   constructor(message: string, details?: Details) {
     super(message);
@@ -97,7 +176,19 @@ export class AttributeError extends ZensorError {
   }
 }
 
-/** A tensor was used after it was disposed. */
+/**
+ * A tensor was used after it was disposed.
+ * @example
+ * ```ts
+ * const x = zeros(1000);
+ * x.dispose();
+ * try {
+ *   x.sum();
+ * } catch (error) {
+ *   error instanceof errors.DisposedError
+ * } // true
+ * ```
+ */
 export class DisposedError extends RuntimeError {
   constructor(message: string, details?: Details) {
     super(message);
@@ -105,7 +196,18 @@ export class DisposedError extends RuntimeError {
   }
 }
 
-/** An argument has the wrong type. Extends the global TypeError. @torch TypeError */
+/**
+ * An argument has the wrong type. Extends the global TypeError.
+ * @example
+ * ```ts
+ * try {
+ *   zeros("a");
+ * } catch (error) {
+ *   [error instanceof TypeError, error.code, error.op]
+ * } // [true, type, zeros]
+ * ```
+ * @torch TypeError
+ */
 class TypeErrorOfZensor extends TypeError {
   /** What kind of error it is, in a word that does not change. */
   declare code: string;
@@ -117,7 +219,15 @@ class TypeErrorOfZensor extends TypeError {
   }
 }
 
-/** A number does not fit. Extends the global RangeError. */
+/**
+ * A number does not fit. Extends the global RangeError.
+ * @example
+ * ```ts
+ * const error = new errors.RangeError("too large");
+ * [error instanceof RangeError, error instanceof errors.ZensorError, error.code, error.op]
+ * // [true, true, range, undefined]
+ * ```
+ */
 class RangeErrorOfZensor extends RangeError {
   /** What kind of error it is, in a word that does not change. */
   declare code: string;
@@ -134,13 +244,31 @@ export { RangeErrorOfZensor as RangeError, TypeErrorOfZensor as TypeError };
 const warned = new Set<string>();
 let policy: "once" | "always" | "never" = "once";
 
-/** How often the same warning is reported: once per program (default), always, or never. */
+/**
+ * How often the same warning is reported: once per program (default), always, or never.
+ * @example
+ * ```ts
+ * setWarningPolicy("never");
+ * const x = arange(3).resize_(2);
+ * setWarningPolicy("once");
+ * x // tensor([0, 1])
+ * ```
+ */
 export function setWarningPolicy(next: "once" | "always" | "never"): void {
   policy = next;
   warned.clear();
 }
 
-/** Reports a warning through `process.emitWarning`, once per text unless the policy says otherwise. */
+/**
+ * Reports a warning through `process.emitWarning`, once per text unless the policy says otherwise.
+ * @example
+ * ```ts
+ * setWarningPolicy("never");
+ * errors.warn("something to know"); // otherwise through process.emitWarning
+ * setWarningPolicy("once");
+ * process.listenerCount("warning") >= 0 // true
+ * ```
+ */
 export function warn(text: string, type = "UserWarning"): void {
   if (policy === "never") return;
   if (policy === "once") {

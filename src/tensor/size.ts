@@ -1,6 +1,14 @@
 /** Shapes. */
 
-/** A shape: a frozen array of sizes that prints as `torch.Size([2, 3])`. @torch torch.Size */
+/**
+ * A shape: a frozen array of sizes that prints as `torch.Size([2, 3])`.
+ * @example
+ * ```ts
+ * const shape = zeros(2, 3).shape;
+ * [shape, shape.length, shape[0], shape.slice(1)] // [torch.Size([2, 3]), 2, 2, [3]]
+ * ```
+ * @torch torch.Size
+ */
 export class Size extends Array<number> {
   static override get [Symbol.species](): ArrayConstructor {
     return Array;

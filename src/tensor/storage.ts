@@ -265,7 +265,15 @@ class DisposedStorage extends Storage {
 
 export const DISPOSED: Storage = new DisposedStorage();
 
-/** The untyped view of a tensor's bytes. @torch torch.UntypedStorage */
+/**
+ * The untyped view of a tensor's bytes.
+ * @example
+ * ```ts
+ * const bytes = tensor([1, 2], { dtype: "int16" }).untypedStorage();
+ * [bytes.length, bytes.size(), bytes.device, bytes.dataPtr() > 0, bytes.storage.nbytes] // [4, 4, cpu, true, 4]
+ * ```
+ * @torch torch.UntypedStorage
+ */
 export class UntypedStorage {
   /** The storage whose bytes these are. */
   readonly storage: Storage;

@@ -79,19 +79,43 @@ function checked(op: keyof typeof FUNCTIONS, args: readonly unknown[]): any[] {
   return checkedArguments(op, FUNCTIONS[op], args);
 }
 
-/** Stacks without copying. @torch tensordict.lazy_stack */
+/**
+ * Stacks without copying.
+ * @example
+ * ```ts
+ * lazyStack([new TensorDict({ a: ones(2) }, []), new TensorDict({ a: ones(3) }, [])]).at(1).get("a")
+ * // tensor([1., 1., 1.])
+ * ```
+ * @torch tensordict.lazy_stack
+ */
 export function lazyStack(list: readonly Td[], dim = 0): Td {
   const [members, at = 0] = checked("lazyStack", [list, dim]);
   return lazyStackTds(members, at);
 }
 
-/** Dense where possible, lazy elsewhere. @torch tensordict.maybe_dense_stack */
+/**
+ * Dense where possible, lazy elsewhere.
+ * @example
+ * ```ts
+ * const parts = [new TensorDict({ a: ones(2) }, []), new TensorDict({ a: ones(2) }, [])];
+ * maybeDenseStack(parts).get("a").shape // torch.Size([2, 2])
+ * ```
+ * @torch tensordict.maybe_dense_stack
+ */
 export function maybeDenseStack(list: readonly Td[], dim = 0): Td {
   const [members, at = 0] = checked("maybeDenseStack", [list, dim]);
   return maybeDenseStackTds(members, at);
 }
 
-/** Loads a memory-mapped directory. @torch tensordict.load_memmap */
+/**
+ * Loads a memory-mapped directory.
+ * @example
+ * ```ts
+ * new TensorDict({ a: arange(3) }, [3]).memmap("data");
+ * loadMemmap("data").at("1:").get("a") // MemoryMappedTensor([1, 2])
+ * ```
+ * @torch tensordict.load_memmap
+ */
 export function loadMemmap<S extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<S> {
   checked("loadMemmap", [prefix, options]);
   return loadTree(prefix, options) as TensorDict<S>;
@@ -100,6 +124,11 @@ export function loadMemmap<S extends Schema = Schema>(prefix: string, options: L
 /**
  * `loadMemmap` while the program goes on: metadata is read in slices, files are opened by native threads. It pays for
  * thousands of files; one file is mapped in microseconds, whatever its size, by `loadMemmap` too.
+ * @example
+ * ```ts
+ * new TensorDict({ a: arange(3) }, [3]).memmap("data");
+ * (await loadMemmapAsync("data")).get("a") // MemoryMappedTensor([0, 1, 2])
+ * ```
  */
 export async function loadMemmapAsync<S extends Schema = Schema>(
   prefix: string,
@@ -109,7 +138,14 @@ export async function loadMemmapAsync<S extends Schema = Schema>(
   return (await loadTreeAsync(prefix, options)) as TensorDict<S>;
 }
 
-/** A TensorDict from an object. @torch tensordict.make_tensordict */
+/**
+ * A TensorDict from an object.
+ * @example
+ * ```ts
+ * tensordict.makeTensordict({ a: ones(3, 2) }, { batchSize: [3] }).batchSize // torch.Size([3])
+ * ```
+ * @torch tensordict.make_tensordict
+ */
 export function makeTensordict(source: Record<string, unknown>, options: CollectionOptions = {}): Td {
   checked("makeTensordict", [source, options]);
   return new TensorDict(source, options) as Td;

@@ -50,15 +50,20 @@ export function fencesOf(markdown: string): Fence[] {
   return fences;
 }
 
-/** An example's lines apart: the code, and the text after the last `// ` of it, over several lines if need be. */
+/** An example's lines apart: the code, and the text of the comment behind its last line, or below the code. */
 export function splitExample(lines: readonly string[], line: number): Example {
-  const split = lines.findIndex((text) => text.includes(" // "));
-  if (split < 0) throw new Error(`line ${line}: the example does not say what it gives`);
-  const last = lines[split] as string;
-  const at = last.lastIndexOf(" // ");
-  const code = [...lines.slice(0, split), last.slice(0, at)].join("\n");
-  const more = lines.slice(split + 1).map((text) => text.replace(/^\/\/ ?/, ""));
-  return { line, code, result: [last.slice(at + 4), ...more].join("\n") };
+  const uncommented = (text: string) => text.replace(/^\/\/ ?/, "");
+  const end = lines.findLastIndex((text) => !text.startsWith("//") && text.includes(" // "));
+  if (end >= 0) {
+    const last = lines[end] as string;
+    const at = last.lastIndexOf(" // ");
+    const code = [...lines.slice(0, end), last.slice(0, at)].join("\n");
+    return { line, code, result: [last.slice(at + 4), ...lines.slice(end + 1).map(uncommented)].join("\n") };
+  }
+  const below = lines.findLastIndex((text) => !text.startsWith("//")) + 1;
+  if (below === lines.length) throw new Error(`line ${line}: the example does not say what it gives`);
+  const result = lines.slice(below).map(uncommented).join("\n");
+  return { line, code: lines.slice(0, below).join("\n"), result };
 }
 
 /** All `@example` blocks of a source text. */

@@ -4,7 +4,18 @@ import { RuntimeError } from "../../tensor/errors.ts";
 import { finishedPath } from "./leftovers.ts";
 import { asSaid } from "./paths.ts";
 
-/** A file or a directory could not be used. @torch OSError */
+/**
+ * A file or a directory could not be used.
+ * @example
+ * ```ts
+ * try {
+ *   io.loadNpy("nothing.npy");
+ * } catch (error) {
+ *   [error instanceof io.OSError, error.errno, error.path.endsWith("nothing.npy")]
+ * } // [true, 2, true]
+ * ```
+ * @torch OSError
+ */
 export class OSError extends RuntimeError {
   /** The system's error number, 0 when there is none. */
   readonly errno: number;
@@ -18,7 +29,18 @@ export class OSError extends RuntimeError {
   }
 }
 
-/** A file or a directory is missing. @torch FileNotFoundError */
+/**
+ * A file or a directory is missing.
+ * @example
+ * ```ts
+ * try {
+ *   io.loadNpy("nothing.npy");
+ * } catch (error) {
+ *   [error instanceof io.FileNotFoundError, error.code, error.errno]
+ * } // [true, ENOENT, 2]
+ * ```
+ * @torch FileNotFoundError
+ */
 export class FileNotFoundError extends OSError {
   constructor(path: string, cause?: unknown) {
     super(`[Errno 2] No such file or directory: ${pythonQuote(path)}`, {
@@ -31,7 +53,18 @@ export class FileNotFoundError extends OSError {
   }
 }
 
-/** The bytes of a file are not what its format says. */
+/**
+ * The bytes of a file are not what its format says.
+ * @example
+ * ```ts
+ * saveSafetensors({ a: arange(3) }, "a.npy");
+ * try {
+ *   io.loadNpy("a.npy");
+ * } catch (error) {
+ *   [error instanceof io.FormatError, error.path.endsWith("a.npy")]
+ * } // [true, true]
+ * ```
+ */
 export class FormatError extends RuntimeError {
   /** The file, where one is known. */
   readonly path: string | undefined;

@@ -99,7 +99,16 @@ function treeOf(root: string, folder: Folder, options: DirectoryTreeOptions): st
   return lines.join("\n");
 }
 
-/** The tree of `path` as text, one line per file or directory. */
+/**
+ * The tree of `path` as text, one line per file or directory.
+ * @example
+ * ```ts
+ * new TensorDict({ a: ones(2) }, []).memmap("data");
+ * directoryTree("data") // data/
+ * //     a.memmap
+ * //     meta.json
+ * ```
+ */
 export function directoryTree(path: string, options: DirectoryTreeOptions = {}): string {
   checkCall("directoryTree", FUNCTIONS.directoryTree, arguments);
   return treeOf(basename(resolve(path)), folderAt(path), options);
@@ -114,7 +123,16 @@ export function entriesTree(
   return treeOf(root, folderOf(entries), options);
 }
 
-/** Prints the tree of `path`. */
+/**
+ * Prints the tree of `path`.
+ * @example
+ * ```ts
+ * new TensorDict({ a: ones(2) }, []).memmap("data");
+ * printDirectoryTree("data") // data/
+ * //     a.memmap
+ * //     meta.json
+ * ```
+ */
 export function printDirectoryTree(path: string, options: DirectoryTreeOptions = {}): void {
   console.log(directoryTree(path, options));
 }

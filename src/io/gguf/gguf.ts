@@ -36,7 +36,15 @@ function readHeader(path: string): { header: GgufHeader; path: string } {
   });
 }
 
-/** An open GGUF file whose tensors are made when they are asked for; their bytes are read when they are used. */
+/**
+ * An open GGUF file whose tensors are made when they are asked for; their bytes are read when they are used.
+ * @example
+ * ```ts
+ * const file = new io.GgufFile("model.gguf");
+ * [file.path.endsWith("model.gguf"), file.header.version, file.metadata.size > 0,
+ *   Object.keys(file.tensors).length > 0] // [true, 3, true, true]
+ * ```
+ */
 export class GgufFile {
   /** The file's name. */
   readonly path: string;
@@ -107,6 +115,10 @@ export class GgufFile {
 /**
  * Opens a GGUF file (version 2 or 3). Its metadata is read at once, tensors when they are used.
  * @throws FormatError when the file is damaged or none
+ * @example
+ * ```ts
+ * io.loadGguf("model.gguf").entry("Q8_0").shape // [2, 256]
+ * ```
  * @torch gguf.GGUFReader
  */
 export function loadGguf(path: string): GgufFile {

@@ -50,7 +50,13 @@ function engine(): Hdf5Engine {
   return native;
 }
 
-/** The engine that reads HDF5 files here, as "libhdf5 1.10.8 (libhdf5_serial.so.103)"; null when there is none. */
+/**
+ * The engine that reads HDF5 files here, as "libhdf5 1.10.8 (libhdf5_serial.so.103)"; null when there is none.
+ * @example
+ * ```ts
+ * io.hdf5Engine() === null || io.hdf5Engine().includes("hdf5") // true
+ * ```
+ */
 export function hdf5Engine(): string | null {
   checkCall("hdf5Engine", FUNCTIONS.hdf5Engine, arguments);
   try {
@@ -65,6 +71,10 @@ export function hdf5Engine(): string | null {
  * none. Only a program that should run without the library has to call it. The package may be given:
  * `loadHdf5(await import("h5wasm/node"))`; otherwise it is looked for. Gives the engine's name, null when there is
  * none. `ZENSOR_HDF5=h5wasm` takes the package even where there is a library.
+ * @example
+ * ```ts
+ * (await io.loadHdf5()) === io.hdf5Engine() // true
+ * ```
  */
 export async function loadHdf5(h5wasm: object | null = null): Promise<string | null> {
   checkCall("loadHdf5", FUNCTIONS.loadHdf5, arguments);
@@ -82,7 +92,14 @@ export interface Hdf5Values {
   stack: readonly number[] | null;
 }
 
-/** Elements of a type that neither tensors nor values here have. */
+/**
+ * Elements of a type that neither tensors nor values here have.
+ * @example
+ * ```ts
+ * const found = new io.Hdf5Opaque("reference", "a.h5/x");
+ * [found.typeName, found.path] // [reference, a.h5/x]
+ * ```
+ */
 export class Hdf5Opaque {
   constructor(
     /** The type in HDF5's words. */
@@ -146,6 +163,14 @@ function fits(n: number, shape: readonly number[], maxShape: readonly (number | 
  * Errors: OSError for files that cannot be opened or are locked by another program, FormatError for files that are
  * damaged, KeyError for paths that are not there. The HDF5 library itself reads the structure of the file, and old
  * versions of it (1.10) end the process for some damaged files: use a current one for files of strangers.
+ * @example
+ * ```ts
+ * const file = new io.Hdf5File("a.h5", "w");
+ * file.put("group/a", arange(3));
+ * const found = [file.path.endsWith("a.h5"), file.mode, file.read("group/a")];
+ * file.close();
+ * [...found, file.closed] // [true, w, tensor([0, 1, 2]), true]
+ * ```
  * @torch h5py.File
  */
 export class Hdf5File {

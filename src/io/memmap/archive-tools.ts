@@ -164,6 +164,12 @@ function requireKind(path: string, kind: "file" | "directory"): void {
  * replaced. Every checksum is compared before the first file is written. @torch tensordict.unpack_memmap
  *
  * @throws FormatError when the archive is damaged
+ * @example
+ * ```ts
+ * new TensorDict({ a: arange(3) }, []).memmap("data.tdz");
+ * unpackMemmap("data.tdz", "unpacked");
+ * loadMemmap("unpacked").get("a") // MemoryMappedTensor([0, 1, 2])
+ * ```
  */
 export function unpackMemmap(archivePath: string, prefix: string): string {
   checkCall("unpackMemmap", FUNCTIONS.unpackMemmap, arguments);
@@ -222,6 +228,11 @@ function contentOf(zip: ZipFile, entry: ZipEntry, mapped: TensorFile): Uint8Arra
  * Computes the checksums of stored entries again, after tensors of an archive were written in place (`mode: "r+"`);
  * of a .npz file as well.
  * The archive is changed in place. @torch tensordict.refresh_archive_checksums
+ * @example
+ * ```ts
+ * new TensorDict({ a: arange(3) }, []).memmap("data.tdz");
+ * refreshArchiveChecksums("data.tdz") // data.tdz
+ * ```
  */
 export function refreshArchiveChecksums(archivePath: string): string {
   checkCall("refreshArchiveChecksums", FUNCTIONS.refreshArchiveChecksums, arguments);

@@ -78,7 +78,15 @@ export class MemmapArchive implements TreeSource {
   }
 }
 
-/** Whether `path` is a zip file with a `meta.json` at its top. @torch tensordict.is_memmap_archive */
+/**
+ * Whether `path` is a zip file with a `meta.json` at its top.
+ * @example
+ * ```ts
+ * new TensorDict({ a: ones(1) }, []).memmap("data.tdz");
+ * isMemmapArchive("data.tdz") // true
+ * ```
+ * @torch tensordict.is_memmap_archive
+ */
 export function isMemmapArchive(path: string): boolean {
   checkCall("isMemmapArchive", FUNCTIONS.isMemmapArchive, arguments);
   try {

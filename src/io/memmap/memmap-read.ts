@@ -78,7 +78,14 @@ function subtreePath(budget: Budget, prefix: string, subpath: string | readonly 
   return path;
 }
 
-/** Reads the whole structure below `prefix`; no tensor is mapped yet. */
+/**
+ * Reads the whole structure below `prefix`; no tensor is mapped yet.
+ * @example
+ * ```ts
+ * new TensorDict({ a: zeros(2, 3) }, [2]).memmap("data");
+ * io.readDirectory("data").kind // tensordict
+ * ```
+ */
 export function readDirectory(prefix: string, options: ReadOptions = {}): TreeNode {
   checkCall("readDirectory", FUNCTIONS.readDirectory, arguments);
   return readTree(DIRECTORIES, absolutePath(prefix), options);

@@ -151,6 +151,11 @@ function loadOnce(path: string, options: NpyOptions): Tensor {
  * replaced when it is complete. @torch numpy.save
  *
  * @throws TypeError for dtypes that NumPy does not have (bfloat16, float8)
+ * @example
+ * ```ts
+ * io.saveNpy("a.npy", arange(3));
+ * io.loadNpy("a.npy") // tensor([0, 1, 2])
+ * ```
  */
 export function saveNpy(path: string, tensor: Tensor, options: FileWriteOptions = {}): void {
   checkCall("saveNpy", FUNCTIONS.saveNpy, arguments);

@@ -32,6 +32,11 @@ function named(tensors: NamedTensors | readonly Tensor[]): [string, Tensor][] {
  * arr_1, and so on. ".npz" is added to a name without it. @torch numpy.savez
  *
  * @throws TypeError for dtypes that NumPy does not have; ValueError for names that cannot be those of files
+ * @example
+ * ```ts
+ * io.saveNpz("a.npz", { a: arange(3), b: ones(2) });
+ * Object.keys(io.loadNpz("a.npz")) // [a, b]
+ * ```
  */
 export function saveNpz(path: string, tensors: NamedTensors | readonly Tensor[], options: NpzSaveOptions = {}): void {
   checkCall("saveNpz", FUNCTIONS.saveNpz, arguments);

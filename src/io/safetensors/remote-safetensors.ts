@@ -21,7 +21,17 @@ export interface RowOptions {
   rows?: readonly [number, number];
 }
 
-/** A safetensors file in a store, of which only what is used is transferred. */
+/**
+ * A safetensors file in a store, of which only what is used is transferred.
+ * @example
+ * ```ts
+ * saveSafetensors({ a: arange(3) }, "a.safetensors");
+ * await io.upload("a.safetensors", "s3://examples/a.safetensors", { client });
+ * const file = await io.RemoteSafetensors.open("s3://examples/a.safetensors", { client });
+ * [file.path, file.keys(), file.header.entries.size, file.metadata.size]
+ * // [s3://examples/a.safetensors, [a], 1, 0]
+ * ```
+ */
 export class RemoteSafetensors extends SafetensorsListing {
   private constructor(
     private readonly place: RemotePlace,

@@ -25,7 +25,14 @@ import {
   writeHeader,
 } from "./safetensors-header.ts";
 
-/** Reads and checks the header of a file without touching its data. */
+/**
+ * Reads and checks the header of a file without touching its data.
+ * @example
+ * ```ts
+ * saveSafetensors({ a: zeros(2, 3) }, "a.safetensors");
+ * io.readSafetensorsHeader("a.safetensors").entries.get("a").shape // [2, 3]
+ * ```
+ */
 export function readSafetensorsHeader(path: string): SafetensorsHeader {
   checkCall("readSafetensorsHeader", FUNCTIONS.readSafetensorsHeader, arguments);
   return FileRanges.with(path, (file) => {
@@ -34,7 +41,16 @@ export function readSafetensorsHeader(path: string): SafetensorsHeader {
   });
 }
 
-/** An open safetensors file whose tensors are views of one mapping, made when asked for. */
+/**
+ * An open safetensors file whose tensors are views of one mapping, made when asked for.
+ * @example
+ * ```ts
+ * saveSafetensors({ a: arange(3), b: ones(1) }, "a.safetensors");
+ * const file = new io.SafetensorsFile("a.safetensors");
+ * [file.path.endsWith("a.safetensors"), file.keys(), file.header.entries.size, file.metadata.size]
+ * // [true, [a, b], 2, 0]
+ * ```
+ */
 export class SafetensorsFile extends SafetensorsListing {
   private file: TensorFile | null = null;
   private readonly identity: string;
@@ -69,7 +85,15 @@ export class SafetensorsFile extends SafetensorsListing {
   }
 }
 
-/** All tensors of a file by name; data is read lazily. @torch safetensors.torch.load_file */
+/**
+ * All tensors of a file by name; data is read lazily.
+ * @example
+ * ```ts
+ * saveSafetensors({ a: arange(3) }, "a.safetensors");
+ * loadSafetensors("a.safetensors").a // tensor([0, 1, 2])
+ * ```
+ * @torch safetensors.torch.load_file
+ */
 export function loadSafetensors(path: string): Record<string, Tensor> {
   checkCall("loadSafetensors", FUNCTIONS.loadSafetensors, arguments);
   const result: Record<string, Tensor> = Object.create(null);
@@ -108,13 +132,28 @@ function plan(tensors: NamedTensors, path: string, options: SaveOptions): FileWr
   return new FileWrite(isRemote(path) ? path : absolutePath(path), pieces, options);
 }
 
-/** Writes tensors to one file, which is replaced when it is complete. @torch safetensors.torch.save_file */
+/**
+ * Writes tensors to one file, which is replaced when it is complete.
+ * @example
+ * ```ts
+ * saveSafetensors({ a: arange(3) }, "a.safetensors", { metadata: { format: "pt" } });
+ * new io.SafetensorsFile("a.safetensors").metadata.get("format") // pt
+ * ```
+ * @torch safetensors.torch.save_file
+ */
 export function saveSafetensors(tensors: NamedTensors, path: string, options: SaveOptions = {}): void {
   checkCall("saveSafetensors", FUNCTIONS.saveSafetensors, arguments);
   plan(tensors, path, options).run();
 }
 
-/** Like `saveSafetensors`, in the background; the tensors must not change until it is done. */
+/**
+ * Like `saveSafetensors`, in the background; the tensors must not change until it is done.
+ * @example
+ * ```ts
+ * await saveSafetensorsAsync({ a: arange(3) }, "a.safetensors");
+ * loadSafetensors("a.safetensors").a // tensor([0, 1, 2])
+ * ```
+ */
 export async function saveSafetensorsAsync(
   tensors: NamedTensors,
   path: string,

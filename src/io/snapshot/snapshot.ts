@@ -23,7 +23,14 @@ export interface Stateful {
   loadStateDict(state: never): unknown;
 }
 
-/** Values that are saved as they are. @torch torchsnapshot.StateDict */
+/**
+ * Values that are saved as they are.
+ * @example
+ * ```ts
+ * new io.StateDict({ epoch: 3 }).values.epoch // 3
+ * ```
+ * @torch torchsnapshot.StateDict
+ */
 export class StateDict implements Stateful {
   /** The values by key. */
   values: Record<string, unknown>;
@@ -68,7 +75,17 @@ function plan(options: TakeOptions): SnapshotWriter {
   return writer;
 }
 
-/** A snapshot that is being written. @torch torchsnapshot.PendingSnapshot */
+/**
+ * A snapshot that is being written.
+ * @example
+ * ```ts
+ * const state = new io.StateDict({ weight: ones(2) });
+ * const pending = await io.Snapshot.asyncTake({ path: "snapshot", appState: { state } });
+ * const snapshot = await pending.wait();
+ * [pending.done(), pending.path === snapshot.path] // [true, true]
+ * ```
+ * @torch torchsnapshot.PendingSnapshot
+ */
 export class PendingSnapshot {
   private readonly written: Promise<void>;
   private over = false;
@@ -100,7 +117,17 @@ export class PendingSnapshot {
   }
 }
 
-/** A directory that holds the state of several objects. @torch torchsnapshot.Snapshot */
+/**
+ * A directory that holds the state of several objects.
+ * @example
+ * ```ts
+ * const state = new io.StateDict({ weight: ones(2) });
+ * const snapshot = io.Snapshot.take({ path: "snapshot", appState: { state } });
+ * [snapshot.path.endsWith("snapshot"), snapshot.worldSize, [...snapshot.manifest.keys()].length > 0]
+ * // [true, 1, true]
+ * ```
+ * @torch torchsnapshot.Snapshot
+ */
 export class Snapshot {
   /** Where it is. */
   readonly path: string;

@@ -39,6 +39,13 @@ export async function requireRoom(folder: string, nbytes: number, url: string): 
  * @param url "s3://bucket/key"
  * @throws FileNotFoundError for an object that is not there, OSError when the store or the disk fails, or when the
  * object was replaced meanwhile
+ * @example
+ * ```ts
+ * saveSafetensors({ a: arange(3) }, "a.safetensors");
+ * await io.upload("a.safetensors", "s3://examples/a.safetensors", { client });
+ * await io.download("s3://examples/a.safetensors", "back.safetensors", { client });
+ * loadSafetensors("back.safetensors").a // tensor([0, 1, 2])
+ * ```
  */
 export async function download(url: string, path: string, options: DownloadOptions = {}): Promise<void> {
   checkCall("download", FUNCTIONS.download, arguments);
@@ -86,6 +93,12 @@ export async function download(url: string, path: string, options: DownloadOptio
  * this fails or is stopped, an old one stays: `await io.upload("one.pt", "s3://models/one.pt")`.
  * @param url "s3://bucket/key"
  * @throws FileNotFoundError for a file that is not there, OSError when the store fails
+ * @example
+ * ```ts
+ * saveSafetensors({ a: arange(3) }, "a.safetensors");
+ * await io.upload("a.safetensors", "s3://examples/models/a.safetensors", { client });
+ * await client.file("models/a.safetensors", { bucket: "examples" }).exists() // true
+ * ```
  */
 export async function upload(path: string, url: string, options: RemoteOptions = {}): Promise<void> {
   checkCall("upload", FUNCTIONS.upload, arguments);

@@ -242,7 +242,14 @@ export function saveTorch(value: unknown, path: string, options: FileWriteOption
   runSteps(writingZip(full, () => plan(value, full), "torch", options));
 }
 
-/** Like `saveTorch`, in the background; the tensors must not change until it is done. */
+/**
+ * Like `saveTorch`, in the background; the tensors must not change until it is done.
+ * @example
+ * ```ts
+ * await io.saveTorchAsync({ weight: ones(2), epoch: 3n }, "model.pt");
+ * io.loadTorch("model.pt").weight // tensor([1., 1.])
+ * ```
+ */
 export async function saveTorchAsync(
   value: unknown,
   path: string,

@@ -32,7 +32,14 @@ import {
   type TensorState,
 } from "../ops/state-dict.ts";
 
-/** A result that comes later. */
+/**
+ * A result that comes later.
+ * @example
+ * ```ts
+ * const later = new TensorDict({ a: ones(1) }, []).memmap("data", { returnEarly: true });
+ * (await later.result()).get("a") // MemoryMappedTensor([1.])
+ * ```
+ */
 export class TensorDictFuture<T> implements PromiseLike<T> {
   constructor(private readonly promise: Promise<T>) {}
   /** The result. @torch TensorDictFuture.result */

@@ -26,7 +26,16 @@ export interface LazyGetOptions {
   paddingValue?: number;
 }
 
-/** A stack of TensorDicts that is not copied together. @torch tensordict.LazyStackedTensorDict */
+/**
+ * A stack of TensorDicts that is not copied together.
+ * @example
+ * ```ts
+ * const stack = lazyStack([new TensorDict({ a: ones(2) }, []), new TensorDict({ a: ones(3) }, [])]);
+ * [stack.stackDim, stack.stackDimName, stack.members.length, stack.tensordicts.length,
+ *   stack.batchSize] // [0, null, 2, 2, torch.Size([2])]
+ * ```
+ * @torch tensordict.LazyStackedTensorDict
+ */
 export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   /** @internal */ _members: Td[];
   /** Dimension along which the members are stacked. */

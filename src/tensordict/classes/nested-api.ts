@@ -67,6 +67,11 @@ export function nestedTensor(
 
 /**
  * Like `nestedTensor`, but gradients of the result reach the tensors it was made of. A nested tensor stays what it is.
+ * @example
+ * ```ts
+ * nested.asNestedTensor([ones(2), zeros(1)]).toPaddedTensor(-1) // tensor([[ 1.,  1.],
+ * //         [ 0., -1.]])
+ * ```
  * @torch torch.nested.as_nested_tensor
  */
 export function asNestedTensor(
@@ -80,6 +85,11 @@ export function asNestedTensor(
 
 /**
  * One dense tensor: components at the beginning of each dimension, `padding` behind them.
+ * @example
+ * ```ts
+ * nested.toPaddedTensor(nested.nestedTensor([[1, 2], [3]]), 0) // tensor([[1., 2.],
+ * //         [3., 0.]])
+ * ```
  * @torch torch.nested.to_padded_tensor
  */
 export function toPaddedTensor(input: NestedTensor, padding: number | boolean, outputSize?: readonly number[]): Tensor {

@@ -64,7 +64,14 @@ export interface TensorClassOptions {
   pythonName?: string;
 }
 
-/** What every tensorclass is. */
+/**
+ * What every tensorclass is.
+ * @example
+ * ```ts
+ * class Point extends tensorclass({ x: Tensor }) {}
+ * new Point({ x: ones(2) }, { batchSize: [] }) instanceof tensordict.TensorClassBase // true
+ * ```
+ */
 export abstract class TensorClassBase<S extends Schema = Schema> extends TensorDictBase<S> {
   /** @internal */ declare _map: Map<string, Entry>;
   /** @internal */ declare _qualifiedName: string;
@@ -170,7 +177,16 @@ function defineFields(prototype: object, fields: Fields): void {
   }
 }
 
-/** Makes a class with these fields; extend it. Every field may be missing. @torch tensordict.tensorclass */
+/**
+ * Makes a class with these fields; extend it. Every field may be missing.
+ * @example
+ * ```ts
+ * class Point extends tensorclass({ x: Tensor, label: String }) {}
+ * const p = new Point({ x: arange(3), label: "a" }, { batchSize: [3] });
+ * [p.x.sum(), p.label, p.at(0).x] // [tensor(3), a, tensor(0)]
+ * ```
+ * @torch tensordict.tensorclass
+ */
 export function tensorclass<const F extends Fields>(fields: F, options: TensorClassOptions = {}): TensorClass<F> {
   checkCall("tensorclass", FUNCTIONS.tensorclass, arguments);
   const names = Object.keys(fields);
@@ -242,13 +258,30 @@ function remember(target: { name: string; _wrap: never }): void {
   registerClass(target.name, target);
 }
 
-/** Makes a class known by name, so that directories saved from it can be loaded before an object of it was made. */
+/**
+ * Makes a class known by name, so that directories saved from it can be loaded before an object of it was made.
+ * @example
+ * ```ts
+ * class Sample extends tensorclass({ x: Tensor }) {}
+ * tensordict.registerTensorClass(Sample);
+ * new Sample({ x: ones(2) }, { batchSize: [] }).memmap("sample");
+ * loadMemmap("sample") instanceof Sample // true
+ * ```
+ */
 export function registerTensorClass(target: { readonly name: string }): void {
   checkCall("registerTensorClass", FUNCTIONS.registerTensorClass, arguments);
   remember(target as never);
 }
 
-/** True for objects and classes made by `tensorclass`. @torch tensordict.is_tensorclass */
+/**
+ * True for objects and classes made by `tensorclass`.
+ * @example
+ * ```ts
+ * class Point extends tensorclass({ x: Tensor }) {}
+ * [isTensorclass(Point), isTensorclass(new TensorDict({}, []))] // [true, false]
+ * ```
+ * @torch tensordict.is_tensorclass
+ */
 export function isTensorclass(value: unknown): boolean {
   if (typeof value === "function") return value.prototype instanceof TensorClassBase;
   return value instanceof TensorClassBase;

@@ -96,7 +96,7 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   static override loadMemmap<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<T> {
     return loadTree(prefix, options) as TensorDict<T>;
   }
-  /** @torch TensorDict.load */
+  /** Loads what `save` wrote: a directory or an archive. @torch TensorDict.load */
   static load<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<T> {
     return loadTree(prefix, options) as TensorDict<T>;
   }
@@ -133,7 +133,7 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   static fromModule(module: ModuleLike, options: { lock?: boolean } = {}): TensorDict {
     return fromModule(module, options) as TensorDict;
   }
-  /** @torch TensorDict.from_dict */
+  /** A TensorDict with the entries of an object. @torch TensorDict.from_dict */
   static fromDict(source: Record<string, unknown>, options: SizeLike | CollectionOptions = {}): TensorDict {
     return new DenseTensorDict(source, options);
   }
@@ -141,19 +141,19 @@ class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
   static fromkeys(keys: readonly string[], value: unknown = 0): TensorDict {
     return new DenseTensorDict(new Map(keys.map((key) => [key, value])));
   }
-  /** @torch TensorDict.stack */
+  /** TensorDicts side by side along a new batch dimension, in tensors of their own. @torch TensorDict.stack */
   static stack(list: readonly Td[], dim = 0): Td {
     return stackTds(list, dim);
   }
-  /** @torch TensorDict.lazy_stack */
+  /** TensorDicts side by side along a new batch dimension, without a copy. @torch TensorDict.lazy_stack */
   static lazyStack(list: readonly Td[], dim = 0): Td {
     return lazyStackTds(list, dim);
   }
-  /** @torch TensorDict.maybe_dense_stack */
+  /** A stack in tensors of its own where all entries fit, else without a copy. @torch TensorDict.maybe_dense_stack */
   static maybeDenseStack(list: readonly Td[], dim = 0): Td {
     return maybeDenseStackTds(list, dim);
   }
-  /** @torch TensorDict.cat */
+  /** TensorDicts one after the other along a batch dimension. @torch TensorDict.cat */
   static cat(list: readonly Td[], dim = 0): Td {
     return catTds(list, dim);
   }

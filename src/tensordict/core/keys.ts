@@ -2,7 +2,18 @@
 import { KeyError, ValueError } from "../../tensor/errors.ts";
 import type { NestedKey } from "./types.ts";
 
-/** A key went through a tensor, which has no entries. */
+/**
+ * A key went through a tensor, which has no entries.
+ * @example
+ * ```ts
+ * const td = new TensorDict({ a: ones(2) }, []);
+ * try {
+ *   td.at(["a", "b"]);
+ * } catch (error) {
+ *   error instanceof tensordict.KeyThroughLeafError
+ * } // true
+ * ```
+ */
 export class KeyThroughLeafError extends ValueError {
   constructor(message: string) {
     super(message, { code: "key_through_leaf" });
@@ -10,7 +21,18 @@ export class KeyThroughLeafError extends ValueError {
   }
 }
 
-/** A value does not fit into the entry it should overwrite. */
+/**
+ * A value does not fit into the entry it should overwrite.
+ * @example
+ * ```ts
+ * const td = new TensorDict({ a: ones(2) }, []);
+ * try {
+ *   td.set_("a", ones(3));
+ * } catch (error) {
+ *   error instanceof tensordict.InplaceWriteError
+ * } // true
+ * ```
+ */
 export class InplaceWriteError extends ValueError {
   constructor(message: string) {
     super(message, { code: "inplace_write" });
@@ -53,13 +75,27 @@ export function keyPath(key: NestedKey): readonly string[] {
   return out;
 }
 
-/** Flattens a nested key; a path of one string becomes that string. @torch tensordict.unravel_key */
+/**
+ * Flattens a nested key; a path of one string becomes that string.
+ * @example
+ * ```ts
+ * tensordict.unravelKey(["a", ["b"]]) // [a, b]
+ * ```
+ * @torch tensordict.unravel_key
+ */
 export function unravelKey(key: NestedKey): string | string[] {
   const path = keyPath(key);
   return path.length === 1 ? (path[0] as string) : [...path];
 }
 
-/** Flattens every key of a list. @torch tensordict.unravel_key_list */
+/**
+ * Flattens every key of a list.
+ * @example
+ * ```ts
+ * JSON.stringify(tensordict.unravelKeyList(["a", ["b", "c"]])) // ["a",["b","c"]]
+ * ```
+ * @torch tensordict.unravel_key_list
+ */
 export function unravelKeyList(keys: readonly NestedKey[]): (string | string[])[] {
   if (!Array.isArray(keys)) throw badKey(keys);
   return keys.map(unravelKey);

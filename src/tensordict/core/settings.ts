@@ -68,42 +68,116 @@ function change<K extends keyof Settings>(key: K, value: Settings[K], name: stri
   return mode.change(value, name);
 }
 
-/** Whether `stack` of TensorDicts is lazy. @torch tensordict.set_lazy_legacy */
+/**
+ * Whether `stack` of TensorDicts is lazy.
+ * @example
+ * ```ts
+ * const parts = [new TensorDict({ a: ones(1) }, []), new TensorDict({ a: ones(1) }, [])];
+ * const change = setLazyLegacy(true);
+ * const lazy = stack(parts) instanceof LazyStackedTensorDict;
+ * change.restore();
+ * [lazy, stack(parts) instanceof LazyStackedTensorDict] // [true, false]
+ * ```
+ * @torch tensordict.set_lazy_legacy
+ */
 export function setLazyLegacy(value: boolean): Restorable {
   return change("lazyLegacy", value, "setLazyLegacy");
 }
 
-/** Whether `stack` of TensorDicts is lazy. @torch tensordict.lazy_legacy */
+/**
+ * Whether `stack` of TensorDicts is lazy.
+ * @example
+ * ```ts
+ * tensordict.lazyLegacy() // false
+ * ```
+ * @torch tensordict.lazy_legacy
+ */
 export function lazyLegacy(): boolean {
   return settings.lazyLegacy;
 }
 
-/** Whether arrays of non-numbers become stacks of values. @torch tensordict.set_list_to_stack */
+/**
+ * Whether arrays of non-numbers become stacks of values.
+ * @example
+ * ```ts
+ * const change = tensordict.setListToStack(true);
+ * const td = new TensorDict({ name: ["a", "b"] }, [2]);
+ * change.restore();
+ * td.at(1).at("name") // b
+ * ```
+ * @torch tensordict.set_list_to_stack
+ */
 export function setListToStack(value: boolean): Restorable {
   return change("listToStack", value, "setListToStack");
 }
 
-/** Whether arrays of non-numbers become stacks of values. @torch tensordict.list_to_stack */
+/**
+ * Whether arrays of non-numbers become stacks of values.
+ * @example
+ * ```ts
+ * tensordict.listToStack() // true
+ * ```
+ * @torch tensordict.list_to_stack
+ */
 export function listToStack(): boolean {
   return settings.listToStack;
 }
 
-/** Whether `get` of a missing key gives null; otherwise it throws. @torch tensordict.set_get_defaults_to_none */
+/**
+ * Whether `get` of a missing key gives null; otherwise it throws.
+ * @example
+ * ```ts
+ * const change = tensordict.setGetDefaultsToNull(false);
+ * let error;
+ * try {
+ *   new TensorDict({}, []).get("a");
+ * } catch (e) {
+ *   error = e.name;
+ * }
+ * change.restore();
+ * [error, new TensorDict({}, []).get("a")] // [KeyError, null]
+ * ```
+ * @torch tensordict.set_get_defaults_to_none
+ */
 export function setGetDefaultsToNull(value: boolean): Restorable {
   return change("getDefaultsToNull", value, "setGetDefaultsToNull");
 }
 
-/** Whether `get` of a missing key gives null. @torch tensordict.get_defaults_to_none */
+/**
+ * Whether `get` of a missing key gives null.
+ * @example
+ * ```ts
+ * tensordict.getDefaultsToNull() // true
+ * ```
+ * @torch tensordict.get_defaults_to_none
+ */
 export function getDefaultsToNull(): boolean {
   return settings.getDefaultsToNull;
 }
 
-/** How TensorDicts print. @torch tensordict.set_printoptions */
+/**
+ * How TensorDicts print.
+ * @example
+ * ```ts
+ * const change = tensordict.setTensorDictPrintoptions({ compact: true });
+ * const text = String(new TensorDict({ a: ones(2, 3) }, [2]));
+ * change.restore();
+ * text // TensorDict(batch_size=[2], fields={a: f32[3]})
+ * ```
+ * @torch tensordict.set_printoptions
+ */
 export function setTensorDictPrintoptions(options: Partial<PrintOptions> = {}): Restorable {
   return change("print", { ...settings.print, ...options }, "setTensorDictPrintoptions");
 }
 
-/** How TensorDicts print now. @torch tensordict.get_printoptions */
+/**
+ * How TensorDicts print now.
+ * @example
+ * ```ts
+ * tensordict.getTensorDictPrintoptions().compact // false
+ * ```
+ * @torch tensordict.get_printoptions
+ */
 export function getTensorDictPrintoptions(): PrintOptions {
   return { ...settings.print };
 }

@@ -133,12 +133,26 @@ export const make = {} as {
   nonTensorStack(values: readonly unknown[], state: NewState, stackDim?: number): Classes<unknown>["nonTensorStack"];
 };
 
-/** True for TensorDicts, tensorclasses, lazy stacks and wrapped values. @torch tensordict.is_tensor_collection */
+/**
+ * True for TensorDicts, tensorclasses, lazy stacks and wrapped values.
+ * @example
+ * ```ts
+ * [isTensorCollection(new TensorDict({}, [])), isTensorCollection(ones(1))] // [true, false]
+ * ```
+ * @torch tensordict.is_tensor_collection
+ */
 export function isTensorCollection(value: unknown): value is Td {
   return value instanceof Collection && value._kind !== "nested";
 }
 
-/** True for wrapped values. @torch tensordict.is_non_tensor */
+/**
+ * True for wrapped values.
+ * @example
+ * ```ts
+ * tensordict.isNonTensor(new TensorDict({ a: "text" }, []).get("a")) // true
+ * ```
+ * @torch tensordict.is_non_tensor
+ */
 export function isNonTensor(value: unknown): value is ValueTd {
   return value instanceof Collection && (value._kind === "nonTensor" || value._kind === "nonTensorStack");
 }

@@ -59,6 +59,13 @@ function bytesOf(shape: readonly number[], dtype: DType): number {
  * the operator that comes to that part fails with an error that names the file (code "file_fault" or "ENOSPC"), each
  * time until it is mended. An error ends no loop of JavaScript over `typedArray()`: what it reads there are zeros, what
  * it writes there is lost, and the next operator or save has the error.
+ * @example
+ * ```ts
+ * const t = MemoryMappedTensor.fromTensor(arange(3), { filename: "t.memmap" });
+ * t.add_(1);
+ * [t.filename.endsWith("t.memmap"), MemoryMappedTensor.fromFilename("t.memmap", { shape: [3],
+ *   dtype: "int64" })] // [true, MemoryMappedTensor([1, 2, 3])]
+ * ```
  * @torch tensordict.MemoryMappedTensor
  */
 export class MemoryMappedTensor extends Tensor {

@@ -124,6 +124,12 @@ function checkValue(saved: NonTensorNode, rows: Entry, path: readonly string[]):
  * directory are waited for, those of Workers and other processes too, unless the file system has no locks; nobody
  * should load it meanwhile. An append that is killed midway is completed or dropped by the next one.
  * @throws ValueError when the rows do not fit or the directory holds something that cannot grow, such as a lazy stack
+ * @example
+ * ```ts
+ * new TensorDict({ a: arange(2) }, [2]).memmap("data");
+ * appendMemmap("data", new TensorDict({ a: tensor([7n]) }, [1]));
+ * TensorDict.loadMemmap("data").get("a") // MemoryMappedTensor([0, 1, 7])
+ * ```
  * @torch tensordict.append_memmap
  */
 export function appendMemmap(prefix: string, rows: Td): void {

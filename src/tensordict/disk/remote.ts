@@ -34,6 +34,12 @@ export interface RemoteLoadOptions extends RemoteOptions {
  *
  * @throws FileNotFoundError when there is no directory, or a tensor of it is missing
  * @throws FormatError when the metadata is wrong, or an object is shorter than its tensor
+ * @example
+ * ```ts
+ * await saveRemote(new TensorDict({ a: arange(4), b: ones(4) }, [4]), "s3://examples/data",
+ *   { client });
+ * (await loadRemote("s3://examples/data", { client, keys: ["a"], rows: [1, 3] })).get("a") // tensor([1, 2])
+ * ```
  */
 export async function loadRemote(url: string, options: RemoteLoadOptions = {}): Promise<Td> {
   checkCall("loadRemote", FUNCTIONS.loadRemote, arguments);
@@ -63,6 +69,11 @@ export interface RemoteSaveOptions extends RemoteOptions {
  * Saves a TensorDict to a directory in an S3 store, in the layout of a memory-mapped directory: downloaded, it can be
  * loaded with `loadMemmap`. Large tensors go in parts. Metadata comes last, the root's at the very end, so that a new
  * directory is there when it is complete; one that is written over is a mixture until then.
+ * @example
+ * ```ts
+ * await saveRemote(new TensorDict({ a: arange(4) }, [4]), "s3://examples/data", { client });
+ * (await loadRemote("s3://examples/data", { client })).get("a") // tensor([0, 1, 2, 3])
+ * ```
  */
 export async function saveRemote(td: Td, url: string, options: RemoteSaveOptions = {}): Promise<void> {
   checkCall("saveRemote", FUNCTIONS.saveRemote, arguments);

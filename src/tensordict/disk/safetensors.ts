@@ -163,7 +163,14 @@ export function toSafetensors(td: Td, path: string, options: FileWriteOptions = 
   saveSafetensors(tensors, path, { ...options, metadata: { tensordict: structure } });
 }
 
-/** Like `toSafetensors`, in the background; the tensors must not change until it is done. */
+/**
+ * Like `toSafetensors`, in the background; the tensors must not change until it is done.
+ * @example
+ * ```ts
+ * await toSafetensorsAsync(new TensorDict({ a: ones(2) }, []), "td.safetensors");
+ * fromSafetensors("td.safetensors").get("a") // tensor([1., 1.])
+ * ```
+ */
 export async function toSafetensorsAsync(
   td: Td,
   path: string,
@@ -300,6 +307,11 @@ function dotted(file: SafetensorsFile): Td {
  * its structure back, any other one is nested at the dots of its names. @torch tensordict.from_safetensors
  *
  * @throws FormatError when the file is not what its header or its structure says
+ * @example
+ * ```ts
+ * toSafetensors(new TensorDict({ a: { b: arange(3) } }, []), "td.safetensors");
+ * fromSafetensors("td.safetensors").get(["a", "b"]) // tensor([0, 1, 2])
+ * ```
  */
 export function fromSafetensors(path: string, options: { device?: DeviceLike | null } = {}): Td {
   checkCall("fromSafetensors", FUNCTIONS.fromSafetensors, arguments);

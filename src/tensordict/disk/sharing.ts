@@ -195,6 +195,13 @@ class Opener {
  *
  * @throws OSError when the file was replaced or the memory is gone
  * @throws TypeError when the data is not what `toShared` makes
+ * @example
+ * ```ts
+ * const here = new TensorDict({ a: MemoryMappedTensor.zeros([2]) }, []);
+ * const shared = toShared(here);
+ * fromShared(shared).get("a").add_(1); // also in a Worker that `shared` was posted to
+ * here.get("a") // MemoryMappedTensor([1., 1.])
+ * ```
  */
 export function fromShared(shared: Shared): Tensor | Td {
   return new Opener().open(shared) as Tensor | Td;

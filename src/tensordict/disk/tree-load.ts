@@ -27,7 +27,14 @@ import type { Entry } from "../core/types.ts";
 import { regularValues } from "../core/values.ts";
 import { followFile } from "./memmap-save.ts";
 
-/** Bytes of a Python pickle that were kept but not interpreted. */
+/**
+ * Bytes of a Python pickle that were kept but not interpreted.
+ * @example
+ * ```ts
+ * const found = new tensordict.PickledData(new Uint8Array(3), "other.pickle");
+ * [found.path, found.bytes.length] // [other.pickle, 3]
+ * ```
+ */
 export class PickledData {
   constructor(
     /** The bytes of the pickle, which nothing has run. */
@@ -37,7 +44,14 @@ export class PickledData {
   ) {}
 }
 
-/** A class of Python's that was saved as a value: `dict`, `list`, `tuple` or `OrderedDict` itself. */
+/**
+ * A class of Python's that was saved as a value: `dict`, `list`, `tuple` or `OrderedDict` itself.
+ * @example
+ * ```ts
+ * const found = new tensordict.PythonClass("torch.nn.Linear");
+ * [found.name, found] // [torch.nn.Linear, <class 'torch.nn.Linear'>]
+ * ```
+ */
 export class PythonClass {
   constructor(/** The class's name in Python, with its module. */ readonly name: string) {}
   /** As Python prints a class. */

@@ -33,7 +33,14 @@ function read<T>(source: Slots<T>, key: string): T | undefined {
   return source instanceof Map ? source.get(key) : Object.hasOwn(source, key) ? source[key] : undefined;
 }
 
-/** Parameters and buffers of a module by name; modules become nested TensorDicts. @torch TensorDict.from_module */
+/**
+ * Parameters and buffers of a module by name; modules become nested TensorDicts.
+ * @example
+ * ```ts
+ * tensordict.fromModule(new nn.Linear(2, 1)).get("weight").shape // torch.Size([1, 2])
+ * ```
+ * @torch TensorDict.from_module
+ */
 export function fromModule(module: ModuleLike, options: { lock?: boolean } = {}): Td {
   checkCall("fromModule", FUNCTIONS.fromModule, arguments);
   const td = collect(module);
@@ -63,6 +70,15 @@ export interface ToModuleOptions {
 /**
  * Puts the tensors of a TensorDict into a module and gives those that were there before; disposing of the result puts
  * them back. @torch TensorDict.to_module
+ * @example
+ * ```ts
+ * const layer = new nn.Linear(2, 1);
+ * const zeros_ = TensorDict.fromModule(layer).clone().zero_();
+ * const swap = tensordict.toModule(zeros_, layer);
+ * const inside = layer.bias.item();
+ * swap[Symbol.dispose]();
+ * inside // 0
+ * ```
  */
 export function toModule(td: Td, module: ModuleLike, options: ToModuleOptions = {}): Td {
   checkCall("toModule", FUNCTIONS.toModule, arguments);

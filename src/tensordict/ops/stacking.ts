@@ -121,7 +121,14 @@ function stackEntries(entries: readonly Entry[], key: string, dim: number): Entr
   );
 }
 
-/** Stacks into one dense TensorDict; keys, shapes and batch sizes must agree. */
+/**
+ * Stacks into one dense TensorDict; keys, shapes and batch sizes must agree.
+ * @example
+ * ```ts
+ * tensordict.denseStack([new TensorDict({ a: ones(2) }, []), new TensorDict({ a: zeros(2) },
+ *   [])]).get("a").shape // torch.Size([2, 2])
+ * ```
+ */
 export function denseStack(list: readonly Td[], given = 0): Td {
   const dim = checkedDim("denseStack", list, given);
   if (list.length === 0) throw new RuntimeError("stack expects a non-empty TensorList");
@@ -191,7 +198,15 @@ export function maybeDenseStackTds(list: readonly Td[], dim: number): Td {
   }
 }
 
-/** Stacks as the settings say. @torch torch.stack of TensorDicts */
+/**
+ * Stacks as the settings say.
+ * @example
+ * ```ts
+ * tensordict.stack([new TensorDict({ a: ones(2) }, []), new TensorDict({ a: zeros(2) },
+ *   [])]).batchSize // torch.Size([2])
+ * ```
+ * @torch torch.stack of TensorDicts
+ */
 export function stackTds(list: readonly Td[], given = 0): Td {
   const dim = checkedDim("stack", list, given);
   if (list.length > 0 && settings.lazyLegacy) return lazyStackTds(list, dim);
@@ -210,7 +225,15 @@ function catEntries(entries: readonly Entry[], key: string, dim: number): Entry 
   );
 }
 
-/** Copies of TensorDicts one after the other along a batch dimension. @torch torch.cat of TensorDicts */
+/**
+ * Copies of TensorDicts one after the other along a batch dimension.
+ * @example
+ * ```ts
+ * tensordict.cat([new TensorDict({ a: ones(2) }, [2]), new TensorDict({ a: zeros(1) }, [1])]).get("a")
+ * // tensor([1., 1., 0.])
+ * ```
+ * @torch torch.cat of TensorDicts
+ */
 export function catTds(list: readonly Td[], given = 0): Td {
   const dim = checkedDim("cat", list, given);
   if (list.length === 0) throw new ValueError("torch.cat(): expected a non-empty list of Tensors");

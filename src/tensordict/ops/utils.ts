@@ -14,7 +14,15 @@ import { shallowTree } from "./key-ops.ts";
 import { denseStack } from "./stacking.ts";
 import { updateTd } from "./writes.ts";
 
-/** Expands a tensor by dimensions on its right until it has this shape. @torch tensordict.utils.expand_right */
+/**
+ * Expands a tensor by dimensions on its right until it has this shape.
+ * @example
+ * ```ts
+ * tensordict.expandRight(arange(2), [2, 3]) // tensor([[0, 0, 0],
+ * //         [1, 1, 1]])
+ * ```
+ * @torch tensordict.utils.expand_right
+ */
 export function expandRight(t: Tensor, shape: readonly number[]): Tensor {
   checkCall("expandRight", FUNCTIONS.expandRight, arguments);
   let out = t;
@@ -22,7 +30,14 @@ export function expandRight(t: Tensor, shape: readonly number[]): Tensor {
   return out.expand([...shape]);
 }
 
-/** Expands a tensor by dimensions on its right to the shape of another. @torch tensordict.utils.expand_as_right */
+/**
+ * Expands a tensor by dimensions on its right to the shape of another.
+ * @example
+ * ```ts
+ * tensordict.expandAsRight(arange(2), zeros(2, 3)).shape // torch.Size([2, 3])
+ * ```
+ * @torch tensordict.utils.expand_as_right
+ */
 export function expandAsRight(t: Tensor | Td, dest: Tensor | Td): Tensor | Td {
   checkCall("expandAsRight", FUNCTIONS.expandAsRight, arguments);
   const shape = dest instanceof Tensor ? dest.shape : dest._batchSize;
@@ -42,7 +57,16 @@ export function expandAsRight(t: Tensor | Td, dest: Tensor | Td): Tensor | Td {
 /** What decides between two values of one key. */
 export type MergeCallback = (key: readonly string[], first: unknown, second: unknown) => unknown;
 
-/** Merges TensorDicts; later ones win, or `callbackExist` decides. @torch tensordict.merge_tensordicts */
+/**
+ * Merges TensorDicts; later ones win, or `callbackExist` decides.
+ * @example
+ * ```ts
+ * const [a, b] = [new TensorDict({ x: zeros(1) }, []), new TensorDict({ x: ones(1), y: ones(1) },
+ *   [])];
+ * tensordict.mergeTensordicts([a, b]).get("x") // tensor([1.])
+ * ```
+ * @torch tensordict.merge_tensordicts
+ */
 export function mergeTensordicts(list: readonly Td[], options: { callbackExist?: MergeCallback } = {}): Td {
   checkCall("mergeTensordicts", FUNCTIONS.mergeTensordicts, arguments);
   const first = list[0];
@@ -68,6 +92,10 @@ function mergeInto(into: Td, from: Td, prefix: readonly string[], callback: Merg
 
 /**
  * Pads every tensor along the batch dimensions: two numbers per dimension, before and after. @torch tensordict.pad
+ * @example
+ * ```ts
+ * tensordict.pad(new TensorDict({ a: ones(2) }, [2]), [0, 1]).get("a") // tensor([1., 1., 0.])
+ * ```
  */
 export function padTd(td: Td, padSize: readonly number[], value = 0): Td {
   checkCall("pad", FUNCTIONS.pad, arguments);
@@ -120,7 +148,16 @@ export interface PadSequenceOptions {
   returnMask?: boolean;
 }
 
-/** Pads TensorDicts of different lengths and stacks them. @torch tensordict.pad_sequence */
+/**
+ * Pads TensorDicts of different lengths and stacks them.
+ * @example
+ * ```ts
+ * const parts = [new TensorDict({ a: ones(2) }, [2]), new TensorDict({ a: ones(3) }, [3])];
+ * tensordict.padSequence(parts).get("a") // tensor([[1., 1., 0.],
+ * //         [1., 1., 1.]])
+ * ```
+ * @torch tensordict.pad_sequence
+ */
 export function padSequenceTds(list: readonly Td[], options: PadSequenceOptions = {}): Td {
   checkCall("padSequence", FUNCTIONS.padSequence, arguments);
   const first = list[0];
