@@ -14,6 +14,9 @@ import * as O from "./ops.ts";
 
 const REQUIRED = A.REQUIRED;
 
+const T__abs = (): A.Overload[] => [
+  { fn: O.abs, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
 /**
  * The absolute value of each element; the modulus of complex ones, which gives the real dtype.
  * @returns a tensor of the same shape, of the same dtype; complex dtypes give their real one
@@ -24,13 +27,23 @@ const REQUIRED = A.REQUIRED;
  * @torch torch.abs
  */
 export function abs(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The absolute value of each element. @torch torch.abs */
+export function abs(options: { input: Tensor; out?: Tensor }): Tensor;
 export function abs(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("abs", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("abs", T__abs(), [self, options]);
+    A.bad("abs", "self", self);
+  }
   if (options === undefined) return O.abs(self);
-  A.checkKeys("abs", options, ["out"]);
+  if (!A.knowsAll("abs", options, ["out"])) {
+    return A.byName("abs", T__abs(), [self, options]);
+  }
   return O.abs(self, A.outOption("abs", options));
 }
 
+const T__add = (): A.Overload[] => [
+  { fn: O.add, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 1 },
+];
 /**
  * self + alpha * other, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -42,14 +55,29 @@ export function abs(self: unknown, options?: unknown): Tensor {
  * @torch torch.add
  */
 export function add(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
-export function add(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("add", "self", self);
-  if (!(other instanceof Tensor)) A.operand("add", "other", other);
+/** self + alpha * other, with broadcasting and type promotion. @torch torch.add */
+export function add(self: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** self + alpha * other, with broadcasting and type promotion. @torch torch.add */
+export function add(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+export function add(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("add", T__add(), [self, other, options]);
+    A.operand("add", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("add", T__add(), [self, other, options]);
+    A.operand("add", "other", other);
+  }
   if (options === undefined) return O.add(self, other, 1);
-  A.checkKeys("add", options, ["alpha","out"]);
+  if (!A.knowsAll("add", options, ["alpha","out"])) {
+    return A.byName("add", T__add(), [self, other, options]);
+  }
   return O.add(self, other, A.option<Scalar>("add", options, "alpha", "Scalar", 1), A.outOption("add", options));
 }
 
+const T__addbmm = (): A.Overload[] => [
+  { fn: O.addbmm, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
+];
 /**
  * beta * self + alpha * the sum over the batch of batch1 @ batch2.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -60,15 +88,35 @@ export function add(self: unknown, other: unknown, options?: unknown): Tensor {
  * @torch torch.addbmm
  */
 export function addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-export function addbmm(self: unknown, batch1: unknown, batch2: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("addbmm", "self", self);
-  if (!(batch1 instanceof Tensor)) A.bad("addbmm", "batch1", batch1);
-  if (!(batch2 instanceof Tensor)) A.bad("addbmm", "batch2", batch2);
+/** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm */
+export function addbmm(self: Tensor, batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm */
+export function addbmm(self: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm */
+export function addbmm(options: { input: Tensor; batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+export function addbmm(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("addbmm", T__addbmm(), [self, batch1, batch2, options]);
+    A.bad("addbmm", "self", self);
+  }
+  if (!(batch1 instanceof Tensor)) {
+    if (A.isOptions(batch1)) return A.byName("addbmm", T__addbmm(), [self, batch1, batch2, options]);
+    A.bad("addbmm", "batch1", batch1);
+  }
+  if (!(batch2 instanceof Tensor)) {
+    if (A.isOptions(batch2)) return A.byName("addbmm", T__addbmm(), [self, batch1, batch2, options]);
+    A.bad("addbmm", "batch2", batch2);
+  }
   if (options === undefined) return O.addbmm(self, batch1, batch2, 1, 1);
-  A.checkKeys("addbmm", options, ["beta","alpha","out"]);
+  if (!A.knowsAll("addbmm", options, ["beta","alpha","out"])) {
+    return A.byName("addbmm", T__addbmm(), [self, batch1, batch2, options]);
+  }
   return O.addbmm(self, batch1, batch2, A.option<Scalar>("addbmm", options, "beta", "Scalar", 1), A.option<Scalar>("addbmm", options, "alpha", "Scalar", 1), A.outOption("addbmm", options));
 }
 
+const T__addcdiv = (): A.Overload[] => [
+  { fn: O.addcdiv, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 1 },
+];
 /**
  * self + value * tensor1 / tensor2, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -80,15 +128,35 @@ export function addbmm(self: unknown, batch1: unknown, batch2: unknown, options?
  * @torch torch.addcdiv
  */
 export function addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
-export function addcdiv(self: unknown, tensor1: unknown, tensor2: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("addcdiv", "self", self);
-  if (!(tensor1 instanceof Tensor)) A.bad("addcdiv", "tensor1", tensor1);
-  if (!(tensor2 instanceof Tensor)) A.bad("addcdiv", "tensor2", tensor2);
+/** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv */
+export function addcdiv(self: Tensor, tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+/** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv */
+export function addcdiv(self: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+/** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv */
+export function addcdiv(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+export function addcdiv(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("addcdiv", T__addcdiv(), [self, tensor1, tensor2, options]);
+    A.bad("addcdiv", "self", self);
+  }
+  if (!(tensor1 instanceof Tensor)) {
+    if (A.isOptions(tensor1)) return A.byName("addcdiv", T__addcdiv(), [self, tensor1, tensor2, options]);
+    A.bad("addcdiv", "tensor1", tensor1);
+  }
+  if (!(tensor2 instanceof Tensor)) {
+    if (A.isOptions(tensor2)) return A.byName("addcdiv", T__addcdiv(), [self, tensor1, tensor2, options]);
+    A.bad("addcdiv", "tensor2", tensor2);
+  }
   if (options === undefined) return O.addcdiv(self, tensor1, tensor2, 1);
-  A.checkKeys("addcdiv", options, ["value","out"]);
+  if (!A.knowsAll("addcdiv", options, ["value","out"])) {
+    return A.byName("addcdiv", T__addcdiv(), [self, tensor1, tensor2, options]);
+  }
   return O.addcdiv(self, tensor1, tensor2, A.option<Scalar>("addcdiv", options, "value", "Scalar", 1), A.outOption("addcdiv", options));
 }
 
+const T__addcmul = (): A.Overload[] => [
+  { fn: O.addcmul, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 1 },
+];
 /**
  * self + value * tensor1 * tensor2, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -99,15 +167,35 @@ export function addcdiv(self: unknown, tensor1: unknown, tensor2: unknown, optio
  * @torch torch.addcmul
  */
 export function addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
-export function addcmul(self: unknown, tensor1: unknown, tensor2: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("addcmul", "self", self);
-  if (!(tensor1 instanceof Tensor)) A.bad("addcmul", "tensor1", tensor1);
-  if (!(tensor2 instanceof Tensor)) A.bad("addcmul", "tensor2", tensor2);
+/** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul */
+export function addcmul(self: Tensor, tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+/** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul */
+export function addcmul(self: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+/** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul */
+export function addcmul(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+export function addcmul(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("addcmul", T__addcmul(), [self, tensor1, tensor2, options]);
+    A.bad("addcmul", "self", self);
+  }
+  if (!(tensor1 instanceof Tensor)) {
+    if (A.isOptions(tensor1)) return A.byName("addcmul", T__addcmul(), [self, tensor1, tensor2, options]);
+    A.bad("addcmul", "tensor1", tensor1);
+  }
+  if (!(tensor2 instanceof Tensor)) {
+    if (A.isOptions(tensor2)) return A.byName("addcmul", T__addcmul(), [self, tensor1, tensor2, options]);
+    A.bad("addcmul", "tensor2", tensor2);
+  }
   if (options === undefined) return O.addcmul(self, tensor1, tensor2, 1);
-  A.checkKeys("addcmul", options, ["value","out"]);
+  if (!A.knowsAll("addcmul", options, ["value","out"])) {
+    return A.byName("addcmul", T__addcmul(), [self, tensor1, tensor2, options]);
+  }
   return O.addcmul(self, tensor1, tensor2, A.option<Scalar>("addcmul", options, "value", "Scalar", 1), A.outOption("addcmul", options));
 }
 
+const T__addmm = (): A.Overload[] => [
+  { fn: O.addmm, args: [["self","Tensor",REQUIRED], ["mat1","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
+];
 /**
  * beta * self + alpha * (mat1 @ mat2); self is expanded to the product's shape. With beta = 0 self is
  * not read.
@@ -119,15 +207,35 @@ export function addcmul(self: unknown, tensor1: unknown, tensor2: unknown, optio
  * @torch torch.addmm
  */
 export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-export function addmm(self: unknown, mat1: unknown, mat2: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("addmm", "self", self);
-  if (!(mat1 instanceof Tensor)) A.bad("addmm", "mat1", mat1);
-  if (!(mat2 instanceof Tensor)) A.bad("addmm", "mat2", mat2);
+/** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm */
+export function addmm(self: Tensor, mat1: Tensor, options: { mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm */
+export function addmm(self: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm */
+export function addmm(options: { input: Tensor; mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+export function addmm(self: unknown, mat1?: unknown, mat2?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("addmm", T__addmm(), [self, mat1, mat2, options]);
+    A.bad("addmm", "self", self);
+  }
+  if (!(mat1 instanceof Tensor)) {
+    if (A.isOptions(mat1)) return A.byName("addmm", T__addmm(), [self, mat1, mat2, options]);
+    A.bad("addmm", "mat1", mat1);
+  }
+  if (!(mat2 instanceof Tensor)) {
+    if (A.isOptions(mat2)) return A.byName("addmm", T__addmm(), [self, mat1, mat2, options]);
+    A.bad("addmm", "mat2", mat2);
+  }
   if (options === undefined) return O.addmm(self, mat1, mat2, 1, 1);
-  A.checkKeys("addmm", options, ["beta","alpha","out"]);
+  if (!A.knowsAll("addmm", options, ["beta","alpha","out"])) {
+    return A.byName("addmm", T__addmm(), [self, mat1, mat2, options]);
+  }
   return O.addmm(self, mat1, mat2, A.option<Scalar>("addmm", options, "beta", "Scalar", 1), A.option<Scalar>("addmm", options, "alpha", "Scalar", 1), A.outOption("addmm", options));
 }
 
+const T__addmv = (): A.Overload[] => [
+  { fn: O.addmv, args: [["self","Tensor",REQUIRED], ["mat","Tensor",REQUIRED], ["vec","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
+];
 /**
  * beta * self + alpha * (mat @ vec).
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -138,15 +246,35 @@ export function addmm(self: unknown, mat1: unknown, mat2: unknown, options?: unk
  * @torch torch.addmv
  */
 export function addmv(self: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-export function addmv(self: unknown, mat: unknown, vec: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("addmv", "self", self);
-  if (!(mat instanceof Tensor)) A.bad("addmv", "mat", mat);
-  if (!(vec instanceof Tensor)) A.bad("addmv", "vec", vec);
+/** beta * self + alpha * (mat @ vec). @torch torch.addmv */
+export function addmv(self: Tensor, mat: Tensor, options: { vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** beta * self + alpha * (mat @ vec). @torch torch.addmv */
+export function addmv(self: Tensor, options: { mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** beta * self + alpha * (mat @ vec). @torch torch.addmv */
+export function addmv(options: { input: Tensor; mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+export function addmv(self: unknown, mat?: unknown, vec?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("addmv", T__addmv(), [self, mat, vec, options]);
+    A.bad("addmv", "self", self);
+  }
+  if (!(mat instanceof Tensor)) {
+    if (A.isOptions(mat)) return A.byName("addmv", T__addmv(), [self, mat, vec, options]);
+    A.bad("addmv", "mat", mat);
+  }
+  if (!(vec instanceof Tensor)) {
+    if (A.isOptions(vec)) return A.byName("addmv", T__addmv(), [self, mat, vec, options]);
+    A.bad("addmv", "vec", vec);
+  }
   if (options === undefined) return O.addmv(self, mat, vec, 1, 1);
-  A.checkKeys("addmv", options, ["beta","alpha","out"]);
+  if (!A.knowsAll("addmv", options, ["beta","alpha","out"])) {
+    return A.byName("addmv", T__addmv(), [self, mat, vec, options]);
+  }
   return O.addmv(self, mat, vec, A.option<Scalar>("addmv", options, "beta", "Scalar", 1), A.option<Scalar>("addmv", options, "alpha", "Scalar", 1), A.outOption("addmv", options));
 }
 
+const T__addr = (): A.Overload[] => [
+  { fn: O.addr, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
+];
 /**
  * beta * self + alpha * the outer product of two vectors, with type promotion.
  * @throws RuntimeError unless vec1 and vec2 have one dimension
@@ -157,12 +285,29 @@ export function addmv(self: unknown, mat: unknown, vec: unknown, options?: unkno
  * @torch torch.addr
  */
 export function addr(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-export function addr(self: unknown, vec1: unknown, vec2: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("addr", "self", self);
-  if (!(vec1 instanceof Tensor)) A.bad("addr", "vec1", vec1);
-  if (!(vec2 instanceof Tensor)) A.bad("addr", "vec2", vec2);
+/** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr */
+export function addr(self: Tensor, vec1: Tensor, options: { vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr */
+export function addr(self: Tensor, options: { vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr */
+export function addr(options: { input: Tensor; vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+export function addr(self: unknown, vec1?: unknown, vec2?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("addr", T__addr(), [self, vec1, vec2, options]);
+    A.bad("addr", "self", self);
+  }
+  if (!(vec1 instanceof Tensor)) {
+    if (A.isOptions(vec1)) return A.byName("addr", T__addr(), [self, vec1, vec2, options]);
+    A.bad("addr", "vec1", vec1);
+  }
+  if (!(vec2 instanceof Tensor)) {
+    if (A.isOptions(vec2)) return A.byName("addr", T__addr(), [self, vec1, vec2, options]);
+    A.bad("addr", "vec2", vec2);
+  }
   if (options === undefined) return O.addr(self, vec1, vec2, 1, 1);
-  A.checkKeys("addr", options, ["beta","alpha","out"]);
+  if (!A.knowsAll("addr", options, ["beta","alpha","out"])) {
+    return A.byName("addr", T__addr(), [self, vec1, vec2, options]);
+  }
   return O.addr(self, vec1, vec2, A.option<Scalar>("addr", options, "beta", "Scalar", 1), A.option<Scalar>("addr", options, "alpha", "Scalar", 1), A.outOption("addr", options));
 }
 
@@ -180,12 +325,16 @@ const T__all: A.Overload[] = [
  * @torch torch.all
  */
 export function all(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** True when every element is nonzero. @torch torch.all */
+export function all(options: { input: Tensor; out?: Tensor }): Tensor;
 /** True where every element over the dimensions is nonzero. @torch torch.all */
 export function all(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
 /** True where every element over the dimensions is nonzero. @torch torch.all */
-export function all(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function all(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** True where every element over the dimensions is nonzero. @torch torch.all */
-export function all(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function all(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** True where every element over the dimensions is nonzero. @torch torch.all */
+export function all(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 export function all(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.all(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.all_dims(args[0], args[1], false);
@@ -212,6 +361,10 @@ export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number
 export function allclose(self: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): boolean;
 /** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
 export function allclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
+/** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
+export function allclose(self: Tensor, options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): boolean;
+/** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
+export function allclose(options: { input: Tensor; other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): boolean;
 export function allclose(...args: unknown[]): boolean {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.allclose(args[0], args[1], 0.00001, 1e-8, false);
   return A.call<boolean>("allclose", T__allclose, args);
@@ -231,9 +384,11 @@ const T__amax: A.Overload[] = [
  */
 export function amax(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
 /** The largest elements over one or several dimensions. @torch torch.amax */
-export function amax(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function amax(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The largest elements over one or several dimensions. @torch torch.amax */
-export function amax(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function amax(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The largest elements over one or several dimensions. @torch torch.amax */
+export function amax(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 export function amax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.amax(args[0], null, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.amax(args[0], args[1], false);
@@ -255,9 +410,11 @@ const T__amin: A.Overload[] = [
  */
 export function amin(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
 /** The smallest elements over one or several dimensions. @torch torch.amin */
-export function amin(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function amin(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The smallest elements over one or several dimensions. @torch torch.amin */
-export function amin(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function amin(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The smallest elements over one or several dimensions. @torch torch.amin */
+export function amin(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 export function amin(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.amin(args[0], null, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.amin(args[0], args[1], false);
@@ -279,12 +436,16 @@ const T__any: A.Overload[] = [
  * @torch torch.any
  */
 export function any(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** True when some element is nonzero. @torch torch.any */
+export function any(options: { input: Tensor; out?: Tensor }): Tensor;
 /** True where some element over the dimensions is nonzero. @torch torch.any */
 export function any(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
 /** True where some element over the dimensions is nonzero. @torch torch.any */
-export function any(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function any(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** True where some element over the dimensions is nonzero. @torch torch.any */
-export function any(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function any(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** True where some element over the dimensions is nonzero. @torch torch.any */
+export function any(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 export function any(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.any(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.any_dims(args[0], args[1], false);
@@ -308,14 +469,23 @@ const T__arange: A.Overload[] = [
  * @torch torch.arange
  */
 export function arange(end: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** The numbers from 0 to `end`, which is left out, in steps of 1. @torch torch.arange */
+export function arange(options: { end: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
 export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
 export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
+export function arange(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** The numbers from `start` to `end`, which is left out, in steps of `step`. @torch torch.arange */
+export function arange(options: { start: Scalar; end: Scalar; step?: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function arange(...args: unknown[]): Tensor {
   return A.call<Tensor>("arange", T__arange, args);
 }
 
+const T__arctan2 = (): A.Overload[] => [
+  { fn: O.atan2, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The angle, in radians, of the point (other, self).
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -327,11 +497,23 @@ export function arange(...args: unknown[]): Tensor {
  * @torch torch.atan2
  */
 export function arctan2(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function arctan2(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("arctan2", "self", self);
-  if (!(other instanceof Tensor)) A.bad("arctan2", "other", other);
+/** The angle, in radians, of the point (other, self). @torch torch.atan2 */
+export function arctan2(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The angle, in radians, of the point (other, self). @torch torch.atan2 */
+export function arctan2(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function arctan2(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("arctan2", T__arctan2(), [self, other, options]);
+    A.bad("arctan2", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("arctan2", T__arctan2(), [self, other, options]);
+    A.bad("arctan2", "other", other);
+  }
   if (options === undefined) return O.atan2(self, other);
-  A.checkKeys("arctan2", options, ["out"]);
+  if (!A.knowsAll("arctan2", options, ["out"])) {
+    return A.byName("arctan2", T__arctan2(), [self, other, options]);
+  }
   return O.atan2(self, other, A.outOption("arctan2", options));
 }
 
@@ -350,9 +532,11 @@ const T__argmax: A.Overload[] = [
  */
 export function argmax(self: Tensor, dim: number | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
 /** The position of the first largest element along a dimension, or among all elements in row-major order. @torch torch.argmax */
-export function argmax(self: Tensor, dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function argmax(self: Tensor, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The position of the first largest element along a dimension, or among all elements in row-major order. @torch torch.argmax */
-export function argmax(self: Tensor, options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function argmax(self: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The position of the first largest element along a dimension, or among all elements in row-major order. @torch torch.argmax */
+export function argmax(options: { input: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 export function argmax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argmax(args[0], null, false);
   return A.call<Tensor>("argmax", T__argmax, args);
@@ -373,9 +557,11 @@ const T__argmin: A.Overload[] = [
  */
 export function argmin(self: Tensor, dim: number | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
 /** The position of the first smallest element along a dimension, or among all elements in row-major order. @torch torch.argmin */
-export function argmin(self: Tensor, dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function argmin(self: Tensor, dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The position of the first smallest element along a dimension, or among all elements in row-major order. @torch torch.argmin */
-export function argmin(self: Tensor, options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function argmin(self: Tensor, options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The position of the first smallest element along a dimension, or among all elements in row-major order. @torch torch.argmin */
+export function argmin(options: { input: Tensor; dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 export function argmin(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argmin(args[0], null, false);
   return A.call<Tensor>("argmin", T__argmin, args);
@@ -399,9 +585,13 @@ export function argsort(self: Tensor, dim: number, descending: boolean): Tensor;
 /** The positions that sort the elements along a dimension. @torch torch.argsort */
 export function argsort(self: Tensor, dim: number, options?: { descending?: boolean }): Tensor;
 /** The positions that sort the elements along a dimension. @torch torch.argsort */
-export function argsort(self: Tensor, options?: { dim?: number; descending?: boolean }): Tensor;
+export function argsort(self: Tensor, options?: { dim?: number; axis?: number; descending?: boolean }): Tensor;
+/** The positions that sort the elements along a dimension. @torch torch.argsort */
+export function argsort(options: { input: Tensor; dim?: number; axis?: number; descending?: boolean }): Tensor;
 /** As `argsort`. @torch torch.argsort */
-export function argsort(self: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean }): Tensor;
+export function argsort(self: Tensor, options?: { dim?: number; axis?: number; descending?: boolean; stable?: boolean }): Tensor;
+/** As `argsort`. @torch torch.argsort */
+export function argsort(options: { input: Tensor; dim?: number; axis?: number; descending?: boolean; stable?: boolean }): Tensor;
 export function argsort(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argsort(args[0], -1, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.argsort(args[0], args[1], false);
@@ -421,6 +611,8 @@ const T__argwhere: A.Overload[] = [
  * @torch torch.argwhere
  */
 export function argwhere(self: Tensor): Tensor;
+/** Coordinates of the elements that are not zero, one row for each. @torch torch.argwhere */
+export function argwhere(options: { input: Tensor }): Tensor;
 export function argwhere(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.argwhere(args[0]);
   return A.call<Tensor>("argwhere", T__argwhere, args);
@@ -443,10 +635,19 @@ const T__asStrided: A.Overload[] = [
 export function asStrided(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor;
 /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
 export function asStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
+/** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
+export function asStrided(self: Tensor, size: readonly number[], options: { stride: readonly number[]; storageOffset?: number | null }): Tensor;
+/** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
+export function asStrided(self: Tensor, options: { size: readonly number[]; stride: readonly number[]; storageOffset?: number | null }): Tensor;
+/** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
+export function asStrided(options: { input: Tensor; size: readonly number[]; stride: readonly number[]; storageOffset?: number | null }): Tensor;
 export function asStrided(...args: unknown[]): Tensor {
   return A.call<Tensor>("asStrided", T__asStrided, args);
 }
 
+const T__atan2 = (): A.Overload[] => [
+  { fn: O.atan2, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The angle, in radians, of the point (other, self).
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -458,14 +659,29 @@ export function asStrided(...args: unknown[]): Tensor {
  * @torch torch.atan2
  */
 export function atan2(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function atan2(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("atan2", "self", self);
-  if (!(other instanceof Tensor)) A.bad("atan2", "other", other);
+/** The angle, in radians, of the point (other, self). @torch torch.atan2 */
+export function atan2(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The angle, in radians, of the point (other, self). @torch torch.atan2 */
+export function atan2(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function atan2(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("atan2", T__atan2(), [self, other, options]);
+    A.bad("atan2", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("atan2", T__atan2(), [self, other, options]);
+    A.bad("atan2", "other", other);
+  }
   if (options === undefined) return O.atan2(self, other);
-  A.checkKeys("atan2", options, ["out"]);
+  if (!A.knowsAll("atan2", options, ["out"])) {
+    return A.byName("atan2", T__atan2(), [self, other, options]);
+  }
   return O.atan2(self, other, A.outOption("atan2", options));
 }
 
+const T__baddbmm = (): A.Overload[] => [
+  { fn: O.baddbmm, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 1 },
+];
 /**
  * beta * self + alpha * (batch1 @ batch2) for batches of matrices.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -476,12 +692,29 @@ export function atan2(self: unknown, other: unknown, options?: unknown): Tensor 
  * @torch torch.baddbmm
  */
 export function baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
-export function baddbmm(self: unknown, batch1: unknown, batch2: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("baddbmm", "self", self);
-  if (!(batch1 instanceof Tensor)) A.bad("baddbmm", "batch1", batch1);
-  if (!(batch2 instanceof Tensor)) A.bad("baddbmm", "batch2", batch2);
+/** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm */
+export function baddbmm(self: Tensor, batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm */
+export function baddbmm(self: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm */
+export function baddbmm(options: { input: Tensor; batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+export function baddbmm(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("baddbmm", T__baddbmm(), [self, batch1, batch2, options]);
+    A.bad("baddbmm", "self", self);
+  }
+  if (!(batch1 instanceof Tensor)) {
+    if (A.isOptions(batch1)) return A.byName("baddbmm", T__baddbmm(), [self, batch1, batch2, options]);
+    A.bad("baddbmm", "batch1", batch1);
+  }
+  if (!(batch2 instanceof Tensor)) {
+    if (A.isOptions(batch2)) return A.byName("baddbmm", T__baddbmm(), [self, batch1, batch2, options]);
+    A.bad("baddbmm", "batch2", batch2);
+  }
   if (options === undefined) return O.baddbmm(self, batch1, batch2, 1, 1);
-  A.checkKeys("baddbmm", options, ["beta","alpha","out"]);
+  if (!A.knowsAll("baddbmm", options, ["beta","alpha","out"])) {
+    return A.byName("baddbmm", T__baddbmm(), [self, batch1, batch2, options]);
+  }
   return O.baddbmm(self, batch1, batch2, A.option<Scalar>("baddbmm", options, "beta", "Scalar", 1), A.option<Scalar>("baddbmm", options, "alpha", "Scalar", 1), A.outOption("baddbmm", options));
 }
 
@@ -500,13 +733,22 @@ const T__bernoulli: A.Overload[] = [
  * @torch torch.bernoulli
  */
 export function bernoulli(self: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+/** 1 or 0, with the chance of a 1 that each element gives. @torch torch.bernoulli */
+export function bernoulli(options: { input: Tensor; generator?: Generator | null; out?: Tensor }): Tensor;
 /** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
 export function bernoulli(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
+/** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
+export function bernoulli(self: Tensor, options: { p: number; generator?: Generator | null }): Tensor;
+/** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
+export function bernoulli(options: { input: Tensor; p: number; generator?: Generator | null }): Tensor;
 export function bernoulli(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bernoulli(args[0], null);
   return A.call<Tensor>("bernoulli", T__bernoulli, args);
 }
 
+const T__bitwiseAnd = (): A.Overload[] => [
+  { fn: O.bitwise_and, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The bitwise and of integers or bools.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
@@ -519,15 +761,30 @@ export function bernoulli(...args: unknown[]): Tensor {
  * @torch torch.bitwise_and
  */
 export function bitwiseAnd(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function bitwiseAnd(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("bitwiseAnd", "self", self);
-  if (!(other instanceof Tensor)) A.operand("bitwiseAnd", "other", other);
+/** The bitwise and of integers or bools. @torch torch.bitwise_and */
+export function bitwiseAnd(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** The bitwise and of integers or bools. @torch torch.bitwise_and */
+export function bitwiseAnd(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function bitwiseAnd(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("bitwiseAnd", T__bitwiseAnd(), [self, other, options]);
+    A.operand("bitwiseAnd", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("bitwiseAnd", T__bitwiseAnd(), [self, other, options]);
+    A.operand("bitwiseAnd", "other", other);
+  }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseAnd", "self", self);
   if (options === undefined) return O.bitwise_and(self, other);
-  A.checkKeys("bitwiseAnd", options, ["out"]);
+  if (!A.knowsAll("bitwiseAnd", options, ["out"])) {
+    return A.byName("bitwiseAnd", T__bitwiseAnd(), [self, other, options]);
+  }
   return O.bitwise_and(self, other, A.outOption("bitwiseAnd", options));
 }
 
+const T__bitwiseNot = (): A.Overload[] => [
+  { fn: O.bitwise_not, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
 /**
  * All bits of an integer turned over; the opposite of a bool.
  * @returns a tensor of the same shape, of the promoted dtype, which is an integer dtype or bool
@@ -539,13 +796,23 @@ export function bitwiseAnd(self: unknown, other: unknown, options?: unknown): Te
  * @torch torch.bitwise_not
  */
 export function bitwiseNot(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** All bits of an integer turned over. @torch torch.bitwise_not */
+export function bitwiseNot(options: { input: Tensor; out?: Tensor }): Tensor;
 export function bitwiseNot(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("bitwiseNot", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("bitwiseNot", T__bitwiseNot(), [self, options]);
+    A.bad("bitwiseNot", "self", self);
+  }
   if (options === undefined) return O.bitwise_not(self);
-  A.checkKeys("bitwiseNot", options, ["out"]);
+  if (!A.knowsAll("bitwiseNot", options, ["out"])) {
+    return A.byName("bitwiseNot", T__bitwiseNot(), [self, options]);
+  }
   return O.bitwise_not(self, A.outOption("bitwiseNot", options));
 }
 
+const T__bitwiseOr = (): A.Overload[] => [
+  { fn: O.bitwise_or, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The bitwise or of integers or bools.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
@@ -558,15 +825,30 @@ export function bitwiseNot(self: unknown, options?: unknown): Tensor {
  * @torch torch.bitwise_or
  */
 export function bitwiseOr(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function bitwiseOr(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("bitwiseOr", "self", self);
-  if (!(other instanceof Tensor)) A.operand("bitwiseOr", "other", other);
+/** The bitwise or of integers or bools. @torch torch.bitwise_or */
+export function bitwiseOr(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** The bitwise or of integers or bools. @torch torch.bitwise_or */
+export function bitwiseOr(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function bitwiseOr(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("bitwiseOr", T__bitwiseOr(), [self, other, options]);
+    A.operand("bitwiseOr", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("bitwiseOr", T__bitwiseOr(), [self, other, options]);
+    A.operand("bitwiseOr", "other", other);
+  }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseOr", "self", self);
   if (options === undefined) return O.bitwise_or(self, other);
-  A.checkKeys("bitwiseOr", options, ["out"]);
+  if (!A.knowsAll("bitwiseOr", options, ["out"])) {
+    return A.byName("bitwiseOr", T__bitwiseOr(), [self, other, options]);
+  }
   return O.bitwise_or(self, other, A.outOption("bitwiseOr", options));
 }
 
+const T__bitwiseXor = (): A.Overload[] => [
+  { fn: O.bitwise_xor, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The bitwise exclusive or of integers or bools.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
@@ -579,15 +861,30 @@ export function bitwiseOr(self: unknown, other: unknown, options?: unknown): Ten
  * @torch torch.bitwise_xor
  */
 export function bitwiseXor(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function bitwiseXor(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("bitwiseXor", "self", self);
-  if (!(other instanceof Tensor)) A.operand("bitwiseXor", "other", other);
+/** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor */
+export function bitwiseXor(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor */
+export function bitwiseXor(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function bitwiseXor(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("bitwiseXor", T__bitwiseXor(), [self, other, options]);
+    A.operand("bitwiseXor", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("bitwiseXor", T__bitwiseXor(), [self, other, options]);
+    A.operand("bitwiseXor", "other", other);
+  }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("bitwiseXor", "self", self);
   if (options === undefined) return O.bitwise_xor(self, other);
-  A.checkKeys("bitwiseXor", options, ["out"]);
+  if (!A.knowsAll("bitwiseXor", options, ["out"])) {
+    return A.byName("bitwiseXor", T__bitwiseXor(), [self, other, options]);
+  }
   return O.bitwise_xor(self, other, A.outOption("bitwiseXor", options));
 }
 
+const T__bmm = (): A.Overload[] => [
+  { fn: O.bmm, args: [["self","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The products of two batches of matrices, of shapes (b, n, m) and (b, m, p).
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -598,11 +895,23 @@ export function bitwiseXor(self: unknown, other: unknown, options?: unknown): Te
  * @torch torch.bmm
  */
 export function bmm(self: Tensor, mat2: Tensor, options?: { out?: Tensor }): Tensor;
-export function bmm(self: unknown, mat2: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("bmm", "self", self);
-  if (!(mat2 instanceof Tensor)) A.bad("bmm", "mat2", mat2);
+/** The products of two batches of matrices, of shapes (b, n, m) and (b, m, p). @torch torch.bmm */
+export function bmm(self: Tensor, options: { mat2: Tensor; out?: Tensor }): Tensor;
+/** The products of two batches of matrices, of shapes (b, n, m) and (b, m, p). @torch torch.bmm */
+export function bmm(options: { input: Tensor; mat2: Tensor; out?: Tensor }): Tensor;
+export function bmm(self: unknown, mat2?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("bmm", T__bmm(), [self, mat2, options]);
+    A.bad("bmm", "self", self);
+  }
+  if (!(mat2 instanceof Tensor)) {
+    if (A.isOptions(mat2)) return A.byName("bmm", T__bmm(), [self, mat2, options]);
+    A.bad("bmm", "mat2", mat2);
+  }
   if (options === undefined) return O.bmm(self, mat2);
-  A.checkKeys("bmm", options, ["out"]);
+  if (!A.knowsAll("bmm", options, ["out"])) {
+    return A.byName("bmm", T__bmm(), [self, mat2, options]);
+  }
   return O.bmm(self, mat2, A.outOption("bmm", options));
 }
 
@@ -621,6 +930,10 @@ const T__broadcastTo: A.Overload[] = [
 export function broadcastTo(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
 /** The tensor expanded to a shape. @torch torch.broadcast_to */
 export function broadcastTo(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
+/** The tensor expanded to a shape. @torch torch.broadcast_to */
+export function broadcastTo(self: Tensor, options: { size: readonly number[] }): Tensor;
+/** The tensor expanded to a shape. @torch torch.broadcast_to */
+export function broadcastTo(options: { input: Tensor; size: readonly number[] }): Tensor;
 export function broadcastTo(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.broadcast_to(args[0], size);
@@ -643,7 +956,9 @@ const T__cat: A.Overload[] = [
  */
 export function cat(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 /** The tensors one after another along a dimension that they have. @torch torch.cat */
-export function cat(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
+export function cat(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
+/** The tensors one after another along a dimension that they have. @torch torch.cat */
+export function cat(options: { tensors: readonly Tensor[]; dim?: number; axis?: number; out?: Tensor }): Tensor;
 export function cat(...args: unknown[]): Tensor {
   return A.call<Tensor>("cat", T__cat, args);
 }
@@ -662,7 +977,11 @@ const T__chunk: A.Overload[] = [
  */
 export function chunk(self: Tensor, chunks: number, dim: number): Tensor[];
 /** At most so many parts of equal size. @torch torch.chunk */
-export function chunk(self: Tensor, chunks: number, options?: { dim?: number }): Tensor[];
+export function chunk(self: Tensor, chunks: number, options?: { dim?: number; axis?: number }): Tensor[];
+/** At most so many parts of equal size. @torch torch.chunk */
+export function chunk(self: Tensor, options: { chunks: number; dim?: number; axis?: number }): Tensor[];
+/** At most so many parts of equal size. @torch torch.chunk */
+export function chunk(options: { input: Tensor; chunks: number; dim?: number; axis?: number }): Tensor[];
 export function chunk(...args: unknown[]): Tensor[] {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.chunk(args[0], args[1], 0);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.chunk(args[0], args[1], args[2]);
@@ -690,11 +1009,15 @@ export function clamp(self: Tensor, min: Tensor | null, options?: { max?: Tensor
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
+export function clamp(options: { input: Tensor; min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clamp(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
+export function clamp(options: { input: Tensor; min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 export function clamp(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor(args[0], null, null);
   return A.call<Tensor>("clamp", T__clamp, args);
@@ -721,16 +1044,23 @@ export function clip(self: Tensor, min: Tensor | null, options?: { max?: Tensor 
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
+export function clip(options: { input: Tensor; min?: Tensor | null; max?: Tensor | null; out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(self: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp */
 export function clip(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp */
+export function clip(options: { input: Tensor; min?: Scalar | null; max?: Scalar | null; out?: Tensor }): Tensor;
 export function clip(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor(args[0], null, null);
   return A.call<Tensor>("clip", T__clip, args);
 }
 
+const T__clone = (): A.Overload[] => [
+  { fn: O.clone, args: [["self","Tensor",REQUIRED], ["memoryFormat","MemoryFormat?",null]], positional: 1, out: 0 },
+];
 /**
  * A copy with storage of its own, recorded by autograd. The layout is kept unless a memory format is
  * given.
@@ -741,10 +1071,17 @@ export function clip(...args: unknown[]): Tensor {
  * @torch torch.clone
  */
 export function clone(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** A copy with storage of its own, recorded by autograd. @torch torch.clone */
+export function clone(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function clone(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("clone", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("clone", T__clone(), [self, options]);
+    A.bad("clone", "self", self);
+  }
   if (options === undefined) return O.clone(self, null);
-  A.checkKeys("clone", options, ["memoryFormat"]);
+  if (!A.knowsAll("clone", options, ["memoryFormat"])) {
+    return A.byName("clone", T__clone(), [self, options]);
+  }
   return O.clone(self, A.option<MemoryFormat | null>("clone", options, "memoryFormat", "MemoryFormat?", null));
 }
 
@@ -760,6 +1097,8 @@ const T__columnStack: A.Overload[] = [
  * @torch torch.column_stack
  */
 export function columnStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
+/** Tensors side by side, vectors as columns. @torch torch.column_stack */
+export function columnStack(options: { tensors: readonly Tensor[]; out?: Tensor }): Tensor;
 export function columnStack(...args: unknown[]): Tensor {
   return A.call<Tensor>("columnStack", T__columnStack, args);
 }
@@ -780,7 +1119,9 @@ const T__concat: A.Overload[] = [
  */
 export function concat(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 /** The tensors one after another along a dimension that they have. @torch torch.cat */
-export function concat(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
+export function concat(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
+/** The tensors one after another along a dimension that they have. @torch torch.cat */
+export function concat(options: { tensors: readonly Tensor[]; dim?: number; axis?: number; out?: Tensor }): Tensor;
 export function concat(...args: unknown[]): Tensor {
   return A.call<Tensor>("concat", T__concat, args);
 }
@@ -801,7 +1142,9 @@ const T__concatenate: A.Overload[] = [
  */
 export function concatenate(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 /** The tensors one after another along a dimension that they have. @torch torch.cat */
-export function concatenate(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
+export function concatenate(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
+/** The tensors one after another along a dimension that they have. @torch torch.cat */
+export function concatenate(options: { tensors: readonly Tensor[]; dim?: number; axis?: number; out?: Tensor }): Tensor;
 export function concatenate(...args: unknown[]): Tensor {
   return A.call<Tensor>("concatenate", T__concatenate, args);
 }
@@ -818,11 +1161,16 @@ const T__conj: A.Overload[] = [
  * @torch torch.conj
  */
 export function conj(self: Tensor): Tensor;
+/** The conjugate, as a view with the conjugate bit. @torch torch.conj */
+export function conj(options: { input: Tensor }): Tensor;
 export function conj(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.conj(args[0]);
   return A.call<Tensor>("conj", T__conj, args);
 }
 
+const T__copysign = (): A.Overload[] => [
+  { fn: O.copysign, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The magnitude of self with the sign of other.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -834,14 +1182,29 @@ export function conj(...args: unknown[]): Tensor {
  * @torch torch.copysign
  */
 export function copysign(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function copysign(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("copysign", "self", self);
-  if (!(other instanceof Tensor)) A.operand("copysign", "other", other);
+/** The magnitude of self with the sign of other. @torch torch.copysign */
+export function copysign(self: Tensor, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** The magnitude of self with the sign of other. @torch torch.copysign */
+export function copysign(options: { input: Tensor; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function copysign(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("copysign", T__copysign(), [self, other, options]);
+    A.bad("copysign", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("copysign", T__copysign(), [self, other, options]);
+    A.operand("copysign", "other", other);
+  }
   if (options === undefined) return O.copysign(self, other);
-  A.checkKeys("copysign", options, ["out"]);
+  if (!A.knowsAll("copysign", options, ["out"])) {
+    return A.byName("copysign", T__copysign(), [self, other, options]);
+  }
   return O.copysign(self, other, A.outOption("copysign", options));
 }
 
+const T__cos = (): A.Overload[] => [
+  { fn: O.cos, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
 /**
  * The cosine of each element, in radians. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -853,10 +1216,17 @@ export function copysign(self: unknown, other: unknown, options?: unknown): Tens
  * @torch torch.cos
  */
 export function cos(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The cosine of each element, in radians. @torch torch.cos */
+export function cos(options: { input: Tensor; out?: Tensor }): Tensor;
 export function cos(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("cos", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("cos", T__cos(), [self, options]);
+    A.bad("cos", "self", self);
+  }
   if (options === undefined) return O.cos(self);
-  A.checkKeys("cos", options, ["out"]);
+  if (!A.knowsAll("cos", options, ["out"])) {
+    return A.byName("cos", T__cos(), [self, options]);
+  }
   return O.cos(self, A.outOption("cos", options));
 }
 
@@ -872,6 +1242,10 @@ const T__cumprod: A.Overload[] = [
  * @torch torch.cumprod
  */
 export function cumprod(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The running product along a dimension. @torch torch.cumprod */
+export function cumprod(self: Tensor, options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The running product along a dimension. @torch torch.cumprod */
+export function cumprod(options: A.Either<"dim", "axis", number> & { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function cumprod(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumprod(args[0], args[1], null);
   return A.call<Tensor>("cumprod", T__cumprod, args);
@@ -889,6 +1263,10 @@ const T__cumsum: A.Overload[] = [
  * @torch torch.cumsum
  */
 export function cumsum(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The running sum along a dimension. @torch torch.cumsum */
+export function cumsum(self: Tensor, options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The running sum along a dimension. @torch torch.cumsum */
+export function cumsum(options: A.Either<"dim", "axis", number> & { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function cumsum(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumsum(args[0], args[1], null);
   return A.call<Tensor>("cumsum", T__cumsum, args);
@@ -906,6 +1284,8 @@ const T__detach: A.Overload[] = [
  * @torch torch.detach
  */
 export function detach(self: Tensor): Tensor;
+/** The same elements and version without history. @torch torch.detach */
+export function detach(options: { input: Tensor }): Tensor;
 export function detach(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.detach(args[0]);
   return A.call<Tensor>("detach", T__detach, args);
@@ -930,6 +1310,8 @@ export function diagonal(self: Tensor, offset: number, dim1: number, options?: {
 export function diagonal(self: Tensor, offset: number, options?: { dim1?: number; dim2?: number }): Tensor;
 /** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
 export function diagonal(self: Tensor, options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
+/** The diagonal of two dimensions, as the last dimension. @torch torch.diagonal */
+export function diagonal(options: { input: Tensor; offset?: number; dim1?: number; dim2?: number }): Tensor;
 export function diagonal(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.diagonal(args[0], 0, 0, 1);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.diagonal(args[0], args[1], 0, 1);
@@ -938,6 +1320,9 @@ export function diagonal(...args: unknown[]): Tensor {
   return A.call<Tensor>("diagonal", T__diagonal, args);
 }
 
+const T__div = (): A.Overload[] => [
+  { fn: O.div, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 1 },
+];
 /**
  * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
  * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
@@ -952,14 +1337,29 @@ export function diagonal(...args: unknown[]): Tensor {
  * @torch torch.div
  */
 export function div(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
-export function div(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("div", "self", self);
-  if (!(other instanceof Tensor)) A.operand("div", "other", other);
+/** self / other as real numbers. @torch torch.div */
+export function div(self: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
+/** self / other as real numbers. @torch torch.div */
+export function div(options: { input: Tensor | Scalar; other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
+export function div(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("div", T__div(), [self, other, options]);
+    A.operand("div", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("div", T__div(), [self, other, options]);
+    A.operand("div", "other", other);
+  }
   if (options === undefined) return O.div(self, other, null);
-  A.checkKeys("div", options, ["roundingMode","out"]);
+  if (!A.knowsAll("div", options, ["roundingMode","out"])) {
+    return A.byName("div", T__div(), [self, other, options]);
+  }
   return O.div(self, other, A.option<string | null>("div", options, "roundingMode", "String?", null), A.outOption("div", options));
 }
 
+const T__divide = (): A.Overload[] => [
+  { fn: O.div, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 1 },
+];
 /**
  * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
  * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
@@ -974,14 +1374,29 @@ export function div(self: unknown, other: unknown, options?: unknown): Tensor {
  * @torch torch.div
  */
 export function divide(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
-export function divide(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("divide", "self", self);
-  if (!(other instanceof Tensor)) A.operand("divide", "other", other);
+/** self / other as real numbers. @torch torch.div */
+export function divide(self: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
+/** self / other as real numbers. @torch torch.div */
+export function divide(options: { input: Tensor | Scalar; other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
+export function divide(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("divide", T__divide(), [self, other, options]);
+    A.operand("divide", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("divide", T__divide(), [self, other, options]);
+    A.operand("divide", "other", other);
+  }
   if (options === undefined) return O.div(self, other, null);
-  A.checkKeys("divide", options, ["roundingMode","out"]);
+  if (!A.knowsAll("divide", options, ["roundingMode","out"])) {
+    return A.byName("divide", T__divide(), [self, other, options]);
+  }
   return O.div(self, other, A.option<string | null>("divide", options, "roundingMode", "String?", null), A.outOption("divide", options));
 }
 
+const T__dot = (): A.Overload[] => [
+  { fn: O.dot, args: [["self","Tensor",REQUIRED], ["tensor","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The sum of the products of two vectors' elements.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -992,11 +1407,23 @@ export function divide(self: unknown, other: unknown, options?: unknown): Tensor
  * @torch torch.dot
  */
 export function dot(self: Tensor, tensor: Tensor, options?: { out?: Tensor }): Tensor;
-export function dot(self: unknown, tensor: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("dot", "self", self);
-  if (!(tensor instanceof Tensor)) A.bad("dot", "tensor", tensor);
+/** The sum of the products of two vectors' elements. @torch torch.dot */
+export function dot(self: Tensor, options: { tensor: Tensor; out?: Tensor }): Tensor;
+/** The sum of the products of two vectors' elements. @torch torch.dot */
+export function dot(options: { input: Tensor; tensor: Tensor; out?: Tensor }): Tensor;
+export function dot(self: unknown, tensor?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("dot", T__dot(), [self, tensor, options]);
+    A.bad("dot", "self", self);
+  }
+  if (!(tensor instanceof Tensor)) {
+    if (A.isOptions(tensor)) return A.byName("dot", T__dot(), [self, tensor, options]);
+    A.bad("dot", "tensor", tensor);
+  }
   if (options === undefined) return O.dot(self, tensor);
-  A.checkKeys("dot", options, ["out"]);
+  if (!A.knowsAll("dot", options, ["out"])) {
+    return A.byName("dot", T__dot(), [self, tensor, options]);
+  }
   return O.dot(self, tensor, A.outOption("dot", options));
 }
 
@@ -1012,6 +1439,8 @@ const T__dstack: A.Overload[] = [
  * @torch torch.dstack
  */
 export function dstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
+/** Tensors behind each other: along the third dimension. @torch torch.dstack */
+export function dstack(options: { tensors: readonly Tensor[]; out?: Tensor }): Tensor;
 export function dstack(...args: unknown[]): Tensor {
   return A.call<Tensor>("dstack", T__dstack, args);
 }
@@ -1031,6 +1460,8 @@ const T__empty: A.Overload[] = [
 export function empty(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; out?: Tensor }): Tensor;
 /** A tensor whose elements are not set, of the default dtype unless one is given. @torch torch.empty */
 export function empty(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; out?: Tensor })[]): Tensor;
+/** A tensor whose elements are not set, of the default dtype unless one is given. @torch torch.empty */
+export function empty(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null; out?: Tensor }): Tensor;
 export function empty(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.empty(size, null, null, false, null);
@@ -1049,6 +1480,8 @@ const T__emptyLike: A.Overload[] = [
  * @torch torch.empty_like
  */
 export function emptyLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** A tensor with the shape, dtype and layout of another whose elements are not set. @torch torch.empty_like */
+export function emptyLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function emptyLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.empty_like(args[0], null, null, false, null);
   return A.call<Tensor>("emptyLike", T__emptyLike, args);
@@ -1068,6 +1501,10 @@ const T__emptyPermuted: A.Overload[] = [
  * @torch torch.empty_permuted
  */
 export function emptyPermuted(size: readonly number[], physicalLayout: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A dense tensor whose dimensions lie in memory in the given order, outermost first. @torch torch.empty_permuted */
+export function emptyPermuted(size: readonly number[], options: { physicalLayout: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A dense tensor whose dimensions lie in memory in the given order, outermost first. @torch torch.empty_permuted */
+export function emptyPermuted(options: { size: readonly number[]; physicalLayout: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function emptyPermuted(...args: unknown[]): Tensor {
   return A.call<Tensor>("emptyPermuted", T__emptyPermuted, args);
 }
@@ -1085,10 +1522,17 @@ const T__emptyStrided: A.Overload[] = [
  * @torch torch.empty_strided
  */
 export function emptyStrided(size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A tensor with the given sizes and strides whose elements are not set. @torch torch.empty_strided */
+export function emptyStrided(size: readonly number[], options: { stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A tensor with the given sizes and strides whose elements are not set. @torch torch.empty_strided */
+export function emptyStrided(options: { size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function emptyStrided(...args: unknown[]): Tensor {
   return A.call<Tensor>("emptyStrided", T__emptyStrided, args);
 }
 
+const T__eq = (): A.Overload[] => [
+  { fn: O.eq, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * True where the elements are equal.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1099,15 +1543,30 @@ export function emptyStrided(...args: unknown[]): Tensor {
  * @torch torch.eq
  */
 export function eq(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function eq(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("eq", "self", self);
-  if (!(other instanceof Tensor)) A.operand("eq", "other", other);
+/** True where the elements are equal. @torch torch.eq */
+export function eq(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** True where the elements are equal. @torch torch.eq */
+export function eq(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function eq(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("eq", T__eq(), [self, other, options]);
+    A.operand("eq", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("eq", T__eq(), [self, other, options]);
+    A.operand("eq", "other", other);
+  }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("eq", "self", self);
   if (options === undefined) return O.eq(self, other);
-  A.checkKeys("eq", options, ["out"]);
+  if (!A.knowsAll("eq", options, ["out"])) {
+    return A.byName("eq", T__eq(), [self, other, options]);
+  }
   return O.eq(self, other, A.outOption("eq", options));
 }
 
+const T__equal = (): A.Overload[] => [
+  { fn: O.equal, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * True when both tensors have the same shape and equal elements, of any dtypes. NaN equals nothing.
  * @example
@@ -1117,14 +1576,29 @@ export function eq(self: unknown, other: unknown, options?: unknown): Tensor {
  * @torch torch.equal
  */
 export function equal(self: Tensor, other: Tensor): boolean;
-export function equal(self: unknown, other: unknown, options?: unknown): boolean {
-  if (!(self instanceof Tensor)) A.bad("equal", "self", self);
-  if (!(other instanceof Tensor)) A.bad("equal", "other", other);
+/** True when both tensors have the same shape and equal elements, of any dtypes. @torch torch.equal */
+export function equal(self: Tensor, options: { other: Tensor }): boolean;
+/** True when both tensors have the same shape and equal elements, of any dtypes. @torch torch.equal */
+export function equal(options: { input: Tensor; other: Tensor }): boolean;
+export function equal(self: unknown, other?: unknown, options?: unknown): boolean {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("equal", T__equal(), [self, other, options]);
+    A.bad("equal", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("equal", T__equal(), [self, other, options]);
+    A.bad("equal", "other", other);
+  }
   if (options === undefined) return O.equal(self, other);
-  A.checkKeys("equal", options, []);
+  if (!A.knowsAll("equal", options, [])) {
+    return A.byName("equal", T__equal(), [self, other, options]);
+  }
   return O.equal(self, other);
 }
 
+const T__exp = (): A.Overload[] => [
+  { fn: O.exp, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
 /**
  * e to the power of each element. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -1136,10 +1610,17 @@ export function equal(self: unknown, other: unknown, options?: unknown): boolean
  * @torch torch.exp
  */
 export function exp(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** e to the power of each element. @torch torch.exp */
+export function exp(options: { input: Tensor; out?: Tensor }): Tensor;
 export function exp(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("exp", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("exp", T__exp(), [self, options]);
+    A.bad("exp", "self", self);
+  }
   if (options === undefined) return O.exp(self);
-  A.checkKeys("exp", options, ["out"]);
+  if (!A.knowsAll("exp", options, ["out"])) {
+    return A.byName("exp", T__exp(), [self, options]);
+  }
   return O.exp(self, A.outOption("exp", options));
 }
 
@@ -1159,8 +1640,14 @@ const T__eye: A.Overload[] = [
  * @torch torch.eye
  */
 export function eye(n: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** A square matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
+export function eye(options: { n: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** An n x m matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
 export function eye(n: number, m: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** An n x m matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
+export function eye(n: number, options: { m: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** An n x m matrix with ones on the diagonal and zeros elsewhere. @torch torch.eye */
+export function eye(options: { n: number; m: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function eye(...args: unknown[]): Tensor {
   if (args.length === 1 && A.isInt(args[0])) return O.eye(args[0], null, null, false);
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.eye_m(args[0], args[1], null, null, false);
@@ -1183,8 +1670,16 @@ const T__fill: A.Overload[] = [
  * @torch torch.fill
  */
 export function fill(self: Tensor, value: Scalar): Tensor;
+/** Every element set to a number. @torch torch.fill */
+export function fill(self: Tensor, options: { value: Scalar }): Tensor;
+/** Every element set to a number. @torch torch.fill */
+export function fill(options: { input: Tensor; value: Scalar }): Tensor;
 /** Every element set to the value of a 0-dim tensor. @torch torch.fill */
 export function fill(self: Tensor, value: Tensor): Tensor;
+/** Every element set to the value of a 0-dim tensor. @torch torch.fill */
+export function fill(self: Tensor, options: { value: Tensor }): Tensor;
+/** Every element set to the value of a 0-dim tensor. @torch torch.fill */
+export function fill(options: { input: Tensor; value: Tensor }): Tensor;
 export function fill(...args: unknown[]): Tensor {
   return A.call<Tensor>("fill", T__fill, args);
 }
@@ -1207,6 +1702,8 @@ export function flatten(self: Tensor, startDim: number, endDim: number): Tensor;
 export function flatten(self: Tensor, startDim: number, options?: { endDim?: number }): Tensor;
 /** A range of dimensions made one. @torch torch.flatten */
 export function flatten(self: Tensor, options?: { startDim?: number; endDim?: number }): Tensor;
+/** A range of dimensions made one. @torch torch.flatten */
+export function flatten(options: { input: Tensor; startDim?: number; endDim?: number }): Tensor;
 export function flatten(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.flatten(args[0], 0, -1);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.flatten(args[0], args[1], -1);
@@ -1230,12 +1727,19 @@ const T__flip: A.Overload[] = [
 export function flip(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
 /** The elements in reverse order along the given dimensions, as a new tensor. @torch torch.flip */
 export function flip(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
+/** The elements in reverse order along the given dimensions, as a new tensor. @torch torch.flip */
+export function flip(self: Tensor, options: { dims: readonly number[] }): Tensor;
+/** The elements in reverse order along the given dimensions, as a new tensor. @torch torch.flip */
+export function flip(options: { input: Tensor; dims: readonly number[] }): Tensor;
 export function flip(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.flip(args[0], size);
   return A.call<Tensor>("flip", T__flip, args);
 }
 
+const T__floorDivide = (): A.Overload[] => [
+  { fn: O.floor_divide, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * self / other rounded towards minus infinity.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -1247,14 +1751,29 @@ export function flip(...args: unknown[]): Tensor {
  * @torch torch.floor_divide
  */
 export function floorDivide(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function floorDivide(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("floorDivide", "self", self);
-  if (!(other instanceof Tensor)) A.operand("floorDivide", "other", other);
+/** self / other rounded towards minus infinity. @torch torch.floor_divide */
+export function floorDivide(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** self / other rounded towards minus infinity. @torch torch.floor_divide */
+export function floorDivide(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function floorDivide(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("floorDivide", T__floorDivide(), [self, other, options]);
+    A.operand("floorDivide", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("floorDivide", T__floorDivide(), [self, other, options]);
+    A.operand("floorDivide", "other", other);
+  }
   if (options === undefined) return O.floor_divide(self, other);
-  A.checkKeys("floorDivide", options, ["out"]);
+  if (!A.knowsAll("floorDivide", options, ["out"])) {
+    return A.byName("floorDivide", T__floorDivide(), [self, other, options]);
+  }
   return O.floor_divide(self, other, A.outOption("floorDivide", options));
 }
 
+const T__fmod = (): A.Overload[] => [
+  { fn: O.fmod, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The remainder of the division, with the sign of the dividend (C's %).
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -1266,11 +1785,23 @@ export function floorDivide(self: unknown, other: unknown, options?: unknown): T
  * @torch torch.fmod
  */
 export function fmod(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function fmod(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("fmod", "self", self);
-  if (!(other instanceof Tensor)) A.operand("fmod", "other", other);
+/** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod */
+export function fmod(self: Tensor, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod */
+export function fmod(options: { input: Tensor; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function fmod(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("fmod", T__fmod(), [self, other, options]);
+    A.bad("fmod", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("fmod", T__fmod(), [self, other, options]);
+    A.operand("fmod", "other", other);
+  }
   if (options === undefined) return O.fmod(self, other);
-  A.checkKeys("fmod", options, ["out"]);
+  if (!A.knowsAll("fmod", options, ["out"])) {
+    return A.byName("fmod", T__fmod(), [self, other, options]);
+  }
   return O.fmod(self, other, A.outOption("fmod", options));
 }
 
@@ -1288,6 +1819,10 @@ const T__full: A.Overload[] = [
  * @torch torch.full
  */
 export function full(size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** A tensor filled with one number. @torch torch.full */
+export function full(size: readonly number[], options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** A tensor filled with one number. @torch torch.full */
+export function full(options: { size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function full(...args: unknown[]): Tensor {
   return A.call<Tensor>("full", T__full, args);
 }
@@ -1305,6 +1840,10 @@ const T__fullLike: A.Overload[] = [
  * @torch torch.full_like
  */
 export function fullLike(self: Tensor, fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** A tensor filled with one number, with the shape, dtype and layout of another. @torch torch.full_like */
+export function fullLike(self: Tensor, options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** A tensor filled with one number, with the shape, dtype and layout of another. @torch torch.full_like */
+export function fullLike(options: { input: Tensor; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function fullLike(...args: unknown[]): Tensor {
   return A.call<Tensor>("fullLike", T__fullLike, args);
 }
@@ -1324,10 +1863,19 @@ const T__gather: A.Overload[] = [
  * @torch torch.gather
  */
 export function gather(self: Tensor, dim: number, index: Tensor | readonly number[], options?: { sparseGrad?: boolean; out?: Tensor }): Tensor;
+/** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
+export function gather(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
+/** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
+export function gather(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
+/** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
+export function gather(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
 export function gather(...args: unknown[]): Tensor {
   return A.call<Tensor>("gather", T__gather, args);
 }
 
+const T__ge = (): A.Overload[] => [
+  { fn: O.ge, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * True where self is greater than or equal to other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1339,12 +1887,24 @@ export function gather(...args: unknown[]): Tensor {
  * @torch torch.ge
  */
 export function ge(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function ge(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("ge", "self", self);
-  if (!(other instanceof Tensor)) A.operand("ge", "other", other);
+/** True where self is greater than or equal to other. @torch torch.ge */
+export function ge(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** True where self is greater than or equal to other. @torch torch.ge */
+export function ge(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function ge(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("ge", T__ge(), [self, other, options]);
+    A.operand("ge", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("ge", T__ge(), [self, other, options]);
+    A.operand("ge", "other", other);
+  }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("ge", "self", self);
   if (options === undefined) return O.ge(self, other);
-  A.checkKeys("ge", options, ["out"]);
+  if (!A.knowsAll("ge", options, ["out"])) {
+    return A.byName("ge", T__ge(), [self, other, options]);
+  }
   return O.ge(self, other, A.outOption("ge", options));
 }
 
@@ -1362,11 +1922,18 @@ const T__ger: A.Overload[] = [
  * @torch torch.outer
  */
 export function ger(self: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
+/** The products of all pairs of two vectors' elements. @torch torch.outer */
+export function ger(self: Tensor, options: { vec2: Tensor; out?: Tensor }): Tensor;
+/** The products of all pairs of two vectors' elements. @torch torch.outer */
+export function ger(options: { input: Tensor; vec2: Tensor; out?: Tensor }): Tensor;
 export function ger(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.outer(args[0], args[1]);
   return A.call<Tensor>("ger", T__ger, args);
 }
 
+const T__greater = (): A.Overload[] => [
+  { fn: O.gt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * True where self is greater than other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1378,15 +1945,30 @@ export function ger(...args: unknown[]): Tensor {
  * @torch torch.gt
  */
 export function greater(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function greater(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("greater", "self", self);
-  if (!(other instanceof Tensor)) A.operand("greater", "other", other);
+/** True where self is greater than other. @torch torch.gt */
+export function greater(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** True where self is greater than other. @torch torch.gt */
+export function greater(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function greater(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("greater", T__greater(), [self, other, options]);
+    A.operand("greater", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("greater", T__greater(), [self, other, options]);
+    A.operand("greater", "other", other);
+  }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("greater", "self", self);
   if (options === undefined) return O.gt(self, other);
-  A.checkKeys("greater", options, ["out"]);
+  if (!A.knowsAll("greater", options, ["out"])) {
+    return A.byName("greater", T__greater(), [self, other, options]);
+  }
   return O.gt(self, other, A.outOption("greater", options));
 }
 
+const T__greaterEqual = (): A.Overload[] => [
+  { fn: O.ge, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * True where self is greater than or equal to other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1398,15 +1980,30 @@ export function greater(self: unknown, other: unknown, options?: unknown): Tenso
  * @torch torch.ge
  */
 export function greaterEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function greaterEqual(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("greaterEqual", "self", self);
-  if (!(other instanceof Tensor)) A.operand("greaterEqual", "other", other);
+/** True where self is greater than or equal to other. @torch torch.ge */
+export function greaterEqual(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** True where self is greater than or equal to other. @torch torch.ge */
+export function greaterEqual(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function greaterEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("greaterEqual", T__greaterEqual(), [self, other, options]);
+    A.operand("greaterEqual", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("greaterEqual", T__greaterEqual(), [self, other, options]);
+    A.operand("greaterEqual", "other", other);
+  }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("greaterEqual", "self", self);
   if (options === undefined) return O.ge(self, other);
-  A.checkKeys("greaterEqual", options, ["out"]);
+  if (!A.knowsAll("greaterEqual", options, ["out"])) {
+    return A.byName("greaterEqual", T__greaterEqual(), [self, other, options]);
+  }
   return O.ge(self, other, A.outOption("greaterEqual", options));
 }
 
+const T__gt = (): A.Overload[] => [
+  { fn: O.gt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * True where self is greater than other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1418,12 +2015,24 @@ export function greaterEqual(self: unknown, other: unknown, options?: unknown): 
  * @torch torch.gt
  */
 export function gt(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function gt(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("gt", "self", self);
-  if (!(other instanceof Tensor)) A.operand("gt", "other", other);
+/** True where self is greater than other. @torch torch.gt */
+export function gt(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** True where self is greater than other. @torch torch.gt */
+export function gt(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function gt(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("gt", T__gt(), [self, other, options]);
+    A.operand("gt", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("gt", T__gt(), [self, other, options]);
+    A.operand("gt", "other", other);
+  }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("gt", "self", self);
   if (options === undefined) return O.gt(self, other);
-  A.checkKeys("gt", options, ["out"]);
+  if (!A.knowsAll("gt", options, ["out"])) {
+    return A.byName("gt", T__gt(), [self, other, options]);
+  }
   return O.gt(self, other, A.outOption("gt", options));
 }
 
@@ -1439,6 +2048,8 @@ const T__hstack: A.Overload[] = [
  * @torch torch.hstack
  */
 export function hstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
+/** Tensors side by side: along the second dimension, vectors along their own. @torch torch.hstack */
+export function hstack(options: { tensors: readonly Tensor[]; out?: Tensor }): Tensor;
 export function hstack(...args: unknown[]): Tensor {
   return A.call<Tensor>("hstack", T__hstack, args);
 }
@@ -1456,6 +2067,8 @@ const T__imag: A.Overload[] = [
  * @torch torch.imag
  */
 export function imag(self: Tensor): Tensor;
+/** The imaginary parts, as a view. @torch torch.imag */
+export function imag(options: { input: Tensor }): Tensor;
 export function imag(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.imag(args[0]);
   return A.call<Tensor>("imag", T__imag, args);
@@ -1475,6 +2088,14 @@ const T__indexAdd: A.Overload[] = [
  * @torch torch.index_add
  */
 export function indexAdd(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
+/** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
+export function indexAdd(self: Tensor, dim: number, index: Tensor | readonly number[], options: { source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
+/** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
+export function indexAdd(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
+/** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
+export function indexAdd(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
+/** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
+export function indexAdd(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
 export function indexAdd(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexAdd", T__indexAdd, args);
 }
@@ -1494,6 +2115,14 @@ const T__indexCopy: A.Overload[] = [
  * @torch torch.index_copy
  */
 export function indexCopy(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor, options?: { out?: Tensor }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
+export function indexCopy(self: Tensor, dim: number, index: Tensor | readonly number[], options: { source: Tensor; out?: Tensor }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
+export function indexCopy(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; source: Tensor; out?: Tensor }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
+export function indexCopy(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor; out?: Tensor }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
+export function indexCopy(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; source: Tensor; out?: Tensor }): Tensor;
 export function indexCopy(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexCopy", T__indexCopy, args);
 }
@@ -1514,8 +2143,24 @@ const T__indexFill: A.Overload[] = [
  * @torch torch.index_fill
  */
 export function indexFill(self: Tensor, dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill */
+export function indexFill(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Tensor }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill */
+export function indexFill(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Tensor }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill */
+export function indexFill(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Tensor }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill */
+export function indexFill(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
 export function indexFill(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
+export function indexFill(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Scalar }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
+export function indexFill(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Scalar }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
+export function indexFill(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
+export function indexFill(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Scalar }): Tensor;
 export function indexFill(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexFill", T__indexFill, args);
 }
@@ -1537,6 +2182,12 @@ const T__indexPut: A.Overload[] = [
 export function indexPut(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
 export function indexPut(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
+/** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
+export function indexPut(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], options: { values: Tensor; accumulate?: boolean }): Tensor;
+/** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
+export function indexPut(self: Tensor, options: { indices: readonly (Tensor | readonly number[] | null)[]; values: Tensor; accumulate?: boolean }): Tensor;
+/** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
+export function indexPut(options: { input: Tensor; indices: readonly (Tensor | readonly number[] | null)[]; values: Tensor; accumulate?: boolean }): Tensor;
 export function indexPut(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexPut", T__indexPut, args);
 }
@@ -1554,6 +2205,12 @@ const T__indexSelect: A.Overload[] = [
  * @torch torch.index_select
  */
 export function indexSelect(self: Tensor, dim: number, index: Tensor | readonly number[], options?: { out?: Tensor }): Tensor;
+/** The parts along a dimension that a vector of positions names, in its order. @torch torch.index_select */
+export function indexSelect(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; out?: Tensor }): Tensor;
+/** The parts along a dimension that a vector of positions names, in its order. @torch torch.index_select */
+export function indexSelect(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; out?: Tensor }): Tensor;
+/** The parts along a dimension that a vector of positions names, in its order. @torch torch.index_select */
+export function indexSelect(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; out?: Tensor }): Tensor;
 export function indexSelect(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexSelect", T__indexSelect, args);
 }
@@ -1571,6 +2228,10 @@ const T__inner: A.Overload[] = [
  * @torch torch.inner
  */
 export function inner(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** The dot products along the last dimensions. @torch torch.inner */
+export function inner(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The dot products along the last dimensions. @torch torch.inner */
+export function inner(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
 export function inner(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.inner(args[0], args[1]);
   return A.call<Tensor>("inner", T__inner, args);
@@ -1596,11 +2257,18 @@ export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number,
 export function isclose(self: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
 /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
 export function isclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
+/** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
+export function isclose(self: Tensor, options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
+/** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
+export function isclose(options: { input: Tensor; other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
 export function isclose(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.isclose(args[0], args[1], 0.00001, 1e-8, false);
   return A.call<Tensor>("isclose", T__isclose, args);
 }
 
+const T__isnan = (): A.Overload[] => [
+  { fn: O.isnan, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * True where an element is not a number.
  * @returns a tensor of the same shape, of bools
@@ -1611,13 +2279,23 @@ export function isclose(...args: unknown[]): Tensor {
  * @torch torch.isnan
  */
 export function isnan(self: Tensor): Tensor;
+/** True where an element is not a number. @torch torch.isnan */
+export function isnan(options: { input: Tensor }): Tensor;
 export function isnan(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("isnan", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("isnan", T__isnan(), [self, options]);
+    A.bad("isnan", "self", self);
+  }
   if (options === undefined) return O.isnan(self);
-  A.checkKeys("isnan", options, []);
+  if (!A.knowsAll("isnan", options, [])) {
+    return A.byName("isnan", T__isnan(), [self, options]);
+  }
   return O.isnan(self);
 }
 
+const T__le = (): A.Overload[] => [
+  { fn: O.le, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * True where self is less than or equal to other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1629,15 +2307,30 @@ export function isnan(self: unknown, options?: unknown): Tensor {
  * @torch torch.le
  */
 export function le(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function le(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("le", "self", self);
-  if (!(other instanceof Tensor)) A.operand("le", "other", other);
+/** True where self is less than or equal to other. @torch torch.le */
+export function le(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** True where self is less than or equal to other. @torch torch.le */
+export function le(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function le(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("le", T__le(), [self, other, options]);
+    A.operand("le", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("le", T__le(), [self, other, options]);
+    A.operand("le", "other", other);
+  }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("le", "self", self);
   if (options === undefined) return O.le(self, other);
-  A.checkKeys("le", options, ["out"]);
+  if (!A.knowsAll("le", options, ["out"])) {
+    return A.byName("le", T__le(), [self, other, options]);
+  }
   return O.le(self, other, A.outOption("le", options));
 }
 
+const T__lerp = (): A.Overload[] => [
+  { fn: O.lerp, args: [["self","Tensor",REQUIRED], ["end","Tensor",REQUIRED], ["weight","Tensor|Scalar",REQUIRED]], positional: 3, out: 1 },
+];
 /**
  * self + weight * (end - self).
  * @returns a tensor of the shape to which the operands broadcast, of the same dtype
@@ -1649,15 +2342,35 @@ export function le(self: unknown, other: unknown, options?: unknown): Tensor {
  * @torch torch.lerp
  */
 export function lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function lerp(self: unknown, end: unknown, weight: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("lerp", "self", self);
-  if (!(end instanceof Tensor)) A.bad("lerp", "end", end);
-  if (!(weight instanceof Tensor)) A.operand("lerp", "weight", weight);
+/** self + weight * (end - self). @torch torch.lerp */
+export function lerp(self: Tensor, end: Tensor, options: { weight: Tensor | Scalar; out?: Tensor }): Tensor;
+/** self + weight * (end - self). @torch torch.lerp */
+export function lerp(self: Tensor, options: { end: Tensor; weight: Tensor | Scalar; out?: Tensor }): Tensor;
+/** self + weight * (end - self). @torch torch.lerp */
+export function lerp(options: { input: Tensor; end: Tensor; weight: Tensor | Scalar; out?: Tensor }): Tensor;
+export function lerp(self: unknown, end?: unknown, weight?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("lerp", T__lerp(), [self, end, weight, options]);
+    A.bad("lerp", "self", self);
+  }
+  if (!(end instanceof Tensor)) {
+    if (A.isOptions(end)) return A.byName("lerp", T__lerp(), [self, end, weight, options]);
+    A.bad("lerp", "end", end);
+  }
+  if (!(weight instanceof Tensor)) {
+    if (A.isOptions(weight)) return A.byName("lerp", T__lerp(), [self, end, weight, options]);
+    A.operand("lerp", "weight", weight);
+  }
   if (options === undefined) return O.lerp(self, end, weight);
-  A.checkKeys("lerp", options, ["out"]);
+  if (!A.knowsAll("lerp", options, ["out"])) {
+    return A.byName("lerp", T__lerp(), [self, end, weight, options]);
+  }
   return O.lerp(self, end, weight, A.outOption("lerp", options));
 }
 
+const T__less = (): A.Overload[] => [
+  { fn: O.lt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * True where self is less than other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1669,15 +2382,30 @@ export function lerp(self: unknown, end: unknown, weight: unknown, options?: unk
  * @torch torch.lt
  */
 export function less(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function less(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("less", "self", self);
-  if (!(other instanceof Tensor)) A.operand("less", "other", other);
+/** True where self is less than other. @torch torch.lt */
+export function less(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** True where self is less than other. @torch torch.lt */
+export function less(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function less(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("less", T__less(), [self, other, options]);
+    A.operand("less", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("less", T__less(), [self, other, options]);
+    A.operand("less", "other", other);
+  }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("less", "self", self);
   if (options === undefined) return O.lt(self, other);
-  A.checkKeys("less", options, ["out"]);
+  if (!A.knowsAll("less", options, ["out"])) {
+    return A.byName("less", T__less(), [self, other, options]);
+  }
   return O.lt(self, other, A.outOption("less", options));
 }
 
+const T__lessEqual = (): A.Overload[] => [
+  { fn: O.le, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * True where self is less than or equal to other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1689,12 +2417,24 @@ export function less(self: unknown, other: unknown, options?: unknown): Tensor {
  * @torch torch.le
  */
 export function lessEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function lessEqual(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("lessEqual", "self", self);
-  if (!(other instanceof Tensor)) A.operand("lessEqual", "other", other);
+/** True where self is less than or equal to other. @torch torch.le */
+export function lessEqual(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** True where self is less than or equal to other. @torch torch.le */
+export function lessEqual(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function lessEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("lessEqual", T__lessEqual(), [self, other, options]);
+    A.operand("lessEqual", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("lessEqual", T__lessEqual(), [self, other, options]);
+    A.operand("lessEqual", "other", other);
+  }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("lessEqual", "self", self);
   if (options === undefined) return O.le(self, other);
-  A.checkKeys("lessEqual", options, ["out"]);
+  if (!A.knowsAll("lessEqual", options, ["out"])) {
+    return A.byName("lessEqual", T__lessEqual(), [self, other, options]);
+  }
   return O.le(self, other, A.outOption("lessEqual", options));
 }
 
@@ -1711,10 +2451,19 @@ const T__linspace: A.Overload[] = [
  * @torch torch.linspace
  */
 export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** So many evenly spaced numbers from `start` to `end`, both included. @torch torch.linspace */
+export function linspace(start: Tensor | Scalar, end: Tensor | Scalar, options: { steps: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** So many evenly spaced numbers from `start` to `end`, both included. @torch torch.linspace */
+export function linspace(start: Tensor | Scalar, options: { end: Tensor | Scalar; steps: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** So many evenly spaced numbers from `start` to `end`, both included. @torch torch.linspace */
+export function linspace(options: { start: Tensor | Scalar; end: Tensor | Scalar; steps: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function linspace(...args: unknown[]): Tensor {
   return A.call<Tensor>("linspace", T__linspace, args);
 }
 
+const T__log = (): A.Overload[] => [
+  { fn: O.log, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
 /**
  * The natural logarithm of each element. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -1726,13 +2475,23 @@ export function linspace(...args: unknown[]): Tensor {
  * @torch torch.log
  */
 export function log(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The natural logarithm of each element. @torch torch.log */
+export function log(options: { input: Tensor; out?: Tensor }): Tensor;
 export function log(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("log", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("log", T__log(), [self, options]);
+    A.bad("log", "self", self);
+  }
   if (options === undefined) return O.log(self);
-  A.checkKeys("log", options, ["out"]);
+  if (!A.knowsAll("log", options, ["out"])) {
+    return A.byName("log", T__log(), [self, options]);
+  }
   return O.log(self, A.outOption("log", options));
 }
 
+const T__log1p = (): A.Overload[] => [
+  { fn: O.log1p, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
 /**
  * The natural logarithm of 1 + self, exact for small elements too. Integers give the default float
  * dtype.
@@ -1745,10 +2504,17 @@ export function log(self: unknown, options?: unknown): Tensor {
  * @torch torch.log1p
  */
 export function log1p(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The natural logarithm of 1 + self, exact for small elements too. @torch torch.log1p */
+export function log1p(options: { input: Tensor; out?: Tensor }): Tensor;
 export function log1p(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("log1p", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("log1p", T__log1p(), [self, options]);
+    A.bad("log1p", "self", self);
+  }
   if (options === undefined) return O.log1p(self);
-  A.checkKeys("log1p", options, ["out"]);
+  if (!A.knowsAll("log1p", options, ["out"])) {
+    return A.byName("log1p", T__log1p(), [self, options]);
+  }
   return O.log1p(self, A.outOption("log1p", options));
 }
 
@@ -1767,11 +2533,18 @@ const T__logSoftmax: A.Overload[] = [
 export function logSoftmax(self: Tensor, dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
 /** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
 export function logSoftmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
+export function logSoftmax(self: Tensor, options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
+export function logSoftmax(options: A.Either<"dim", "axis", number> & { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function logSoftmax(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.log_softmax(args[0], args[1], null);
   return A.call<Tensor>("logSoftmax", T__logSoftmax, args);
 }
 
+const T__logicalAnd = (): A.Overload[] => [
+  { fn: O.logical_and, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * True where both elements are nonzero.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1782,14 +2555,29 @@ export function logSoftmax(...args: unknown[]): Tensor {
  * @torch torch.logical_and
  */
 export function logicalAnd(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function logicalAnd(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("logicalAnd", "self", self);
-  if (!(other instanceof Tensor)) A.bad("logicalAnd", "other", other);
+/** True where both elements are nonzero. @torch torch.logical_and */
+export function logicalAnd(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** True where both elements are nonzero. @torch torch.logical_and */
+export function logicalAnd(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function logicalAnd(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("logicalAnd", T__logicalAnd(), [self, other, options]);
+    A.bad("logicalAnd", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("logicalAnd", T__logicalAnd(), [self, other, options]);
+    A.bad("logicalAnd", "other", other);
+  }
   if (options === undefined) return O.logical_and(self, other);
-  A.checkKeys("logicalAnd", options, ["out"]);
+  if (!A.knowsAll("logicalAnd", options, ["out"])) {
+    return A.byName("logicalAnd", T__logicalAnd(), [self, other, options]);
+  }
   return O.logical_and(self, other, A.outOption("logicalAnd", options));
 }
 
+const T__logicalNot = (): A.Overload[] => [
+  { fn: O.logical_not, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
 /**
  * True where an element is zero.
  * @returns a tensor of the same shape, of bools
@@ -1800,13 +2588,23 @@ export function logicalAnd(self: unknown, other: unknown, options?: unknown): Te
  * @torch torch.logical_not
  */
 export function logicalNot(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** True where an element is zero. @torch torch.logical_not */
+export function logicalNot(options: { input: Tensor; out?: Tensor }): Tensor;
 export function logicalNot(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("logicalNot", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("logicalNot", T__logicalNot(), [self, options]);
+    A.bad("logicalNot", "self", self);
+  }
   if (options === undefined) return O.logical_not(self);
-  A.checkKeys("logicalNot", options, ["out"]);
+  if (!A.knowsAll("logicalNot", options, ["out"])) {
+    return A.byName("logicalNot", T__logicalNot(), [self, options]);
+  }
   return O.logical_not(self, A.outOption("logicalNot", options));
 }
 
+const T__logicalOr = (): A.Overload[] => [
+  { fn: O.logical_or, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * True where either element is nonzero.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1817,11 +2615,23 @@ export function logicalNot(self: unknown, options?: unknown): Tensor {
  * @torch torch.logical_or
  */
 export function logicalOr(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function logicalOr(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("logicalOr", "self", self);
-  if (!(other instanceof Tensor)) A.bad("logicalOr", "other", other);
+/** True where either element is nonzero. @torch torch.logical_or */
+export function logicalOr(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** True where either element is nonzero. @torch torch.logical_or */
+export function logicalOr(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function logicalOr(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("logicalOr", T__logicalOr(), [self, other, options]);
+    A.bad("logicalOr", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("logicalOr", T__logicalOr(), [self, other, options]);
+    A.bad("logicalOr", "other", other);
+  }
   if (options === undefined) return O.logical_or(self, other);
-  A.checkKeys("logicalOr", options, ["out"]);
+  if (!A.knowsAll("logicalOr", options, ["out"])) {
+    return A.byName("logicalOr", T__logicalOr(), [self, other, options]);
+  }
   return O.logical_or(self, other, A.outOption("logicalOr", options));
 }
 
@@ -1840,10 +2650,19 @@ const T__logspace: A.Overload[] = [
 export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, base: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
 export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, steps: number, options?: { base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
+export function logspace(start: Tensor | Scalar, end: Tensor | Scalar, options: { steps: number; base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
+export function logspace(start: Tensor | Scalar, options: { end: Tensor | Scalar; steps: number; base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** `base` to the power of evenly spaced numbers from `start` to `end`, both included. @torch torch.logspace */
+export function logspace(options: { start: Tensor | Scalar; end: Tensor | Scalar; steps: number; base?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function logspace(...args: unknown[]): Tensor {
   return A.call<Tensor>("logspace", T__logspace, args);
 }
 
+const T__lt = (): A.Overload[] => [
+  { fn: O.lt, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * True where self is less than other.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1855,12 +2674,24 @@ export function logspace(...args: unknown[]): Tensor {
  * @torch torch.lt
  */
 export function lt(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function lt(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("lt", "self", self);
-  if (!(other instanceof Tensor)) A.operand("lt", "other", other);
+/** True where self is less than other. @torch torch.lt */
+export function lt(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** True where self is less than other. @torch torch.lt */
+export function lt(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function lt(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("lt", T__lt(), [self, other, options]);
+    A.operand("lt", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("lt", T__lt(), [self, other, options]);
+    A.operand("lt", "other", other);
+  }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("lt", "self", self);
   if (options === undefined) return O.lt(self, other);
-  A.checkKeys("lt", options, ["out"]);
+  if (!A.knowsAll("lt", options, ["out"])) {
+    return A.byName("lt", T__lt(), [self, other, options]);
+  }
   return O.lt(self, other, A.outOption("lt", options));
 }
 
@@ -1879,13 +2710,28 @@ const T__maskedFill: A.Overload[] = [
  * @torch torch.masked_fill
  */
 export function maskedFill(self: Tensor, mask: Tensor, value: Tensor): Tensor;
+/** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill */
+export function maskedFill(self: Tensor, mask: Tensor, options: { value: Tensor }): Tensor;
+/** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill */
+export function maskedFill(self: Tensor, options: { mask: Tensor; value: Tensor }): Tensor;
+/** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill */
+export function maskedFill(options: { input: Tensor; mask: Tensor; value: Tensor }): Tensor;
 /** The tensor with a number where the mask is true. @torch torch.masked_fill */
 export function maskedFill(self: Tensor, mask: Tensor, value: Scalar): Tensor;
+/** The tensor with a number where the mask is true. @torch torch.masked_fill */
+export function maskedFill(self: Tensor, mask: Tensor, options: { value: Scalar }): Tensor;
+/** The tensor with a number where the mask is true. @torch torch.masked_fill */
+export function maskedFill(self: Tensor, options: { mask: Tensor; value: Scalar }): Tensor;
+/** The tensor with a number where the mask is true. @torch torch.masked_fill */
+export function maskedFill(options: { input: Tensor; mask: Tensor; value: Scalar }): Tensor;
 export function maskedFill(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.masked_fill_Tensor(args[0], args[1], args[2]);
   return A.call<Tensor>("maskedFill", T__maskedFill, args);
 }
 
+const T__maskedScatter = (): A.Overload[] => [
+  { fn: O.masked_scatter, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["source","Tensor",REQUIRED]], positional: 3, out: 0 },
+];
 /**
  * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
  * @throws RuntimeError when `source` has too few elements or another dtype
@@ -1896,15 +2742,35 @@ export function maskedFill(...args: unknown[]): Tensor {
  * @torch torch.masked_scatter
  */
 export function maskedScatter(self: Tensor, mask: Tensor, source: Tensor): Tensor;
-export function maskedScatter(self: unknown, mask: unknown, source: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("maskedScatter", "self", self);
-  if (!(mask instanceof Tensor)) A.bad("maskedScatter", "mask", mask);
-  if (!(source instanceof Tensor)) A.bad("maskedScatter", "source", source);
+/** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter */
+export function maskedScatter(self: Tensor, mask: Tensor, options: { source: Tensor }): Tensor;
+/** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter */
+export function maskedScatter(self: Tensor, options: { mask: Tensor; source: Tensor }): Tensor;
+/** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter */
+export function maskedScatter(options: { input: Tensor; mask: Tensor; source: Tensor }): Tensor;
+export function maskedScatter(self: unknown, mask?: unknown, source?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("maskedScatter", T__maskedScatter(), [self, mask, source, options]);
+    A.bad("maskedScatter", "self", self);
+  }
+  if (!(mask instanceof Tensor)) {
+    if (A.isOptions(mask)) return A.byName("maskedScatter", T__maskedScatter(), [self, mask, source, options]);
+    A.bad("maskedScatter", "mask", mask);
+  }
+  if (!(source instanceof Tensor)) {
+    if (A.isOptions(source)) return A.byName("maskedScatter", T__maskedScatter(), [self, mask, source, options]);
+    A.bad("maskedScatter", "source", source);
+  }
   if (options === undefined) return O.masked_scatter(self, mask, source);
-  A.checkKeys("maskedScatter", options, []);
+  if (!A.knowsAll("maskedScatter", options, [])) {
+    return A.byName("maskedScatter", T__maskedScatter(), [self, mask, source, options]);
+  }
   return O.masked_scatter(self, mask, source);
 }
 
+const T__maskedSelect = (): A.Overload[] => [
+  { fn: O.masked_select, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The elements where the mask is true, row by row, as a vector. Tensor and mask broadcast.
  * @throws RuntimeError when the mask is not bool
@@ -1915,11 +2781,23 @@ export function maskedScatter(self: unknown, mask: unknown, source: unknown, opt
  * @torch torch.masked_select
  */
 export function maskedSelect(self: Tensor, mask: Tensor, options?: { out?: Tensor }): Tensor;
-export function maskedSelect(self: unknown, mask: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("maskedSelect", "self", self);
-  if (!(mask instanceof Tensor)) A.bad("maskedSelect", "mask", mask);
+/** The elements where the mask is true, row by row, as a vector. @torch torch.masked_select */
+export function maskedSelect(self: Tensor, options: { mask: Tensor; out?: Tensor }): Tensor;
+/** The elements where the mask is true, row by row, as a vector. @torch torch.masked_select */
+export function maskedSelect(options: { input: Tensor; mask: Tensor; out?: Tensor }): Tensor;
+export function maskedSelect(self: unknown, mask?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("maskedSelect", T__maskedSelect(), [self, mask, options]);
+    A.bad("maskedSelect", "self", self);
+  }
+  if (!(mask instanceof Tensor)) {
+    if (A.isOptions(mask)) return A.byName("maskedSelect", T__maskedSelect(), [self, mask, options]);
+    A.bad("maskedSelect", "mask", mask);
+  }
   if (options === undefined) return O.masked_select(self, mask);
-  A.checkKeys("maskedSelect", options, ["out"]);
+  if (!A.knowsAll("maskedSelect", options, ["out"])) {
+    return A.byName("maskedSelect", T__maskedSelect(), [self, mask, options]);
+  }
   return O.masked_select(self, mask, A.outOption("maskedSelect", options));
 }
 
@@ -1937,6 +2815,10 @@ const T__matmul: A.Overload[] = [
  * @torch torch.matmul
  */
 export function matmul(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** The matrix product: of vectors (dot), matrices, and of batches of matrices, whose batch dimensions broadcast. @torch torch.matmul */
+export function matmul(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The matrix product: of vectors (dot), matrices, and of batches of matrices, whose batch dimensions broadcast. @torch torch.matmul */
+export function matmul(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
 export function matmul(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.matmul(args[0], args[1]);
   return A.call<Tensor>("matmul", T__matmul, args);
@@ -1960,12 +2842,22 @@ const T__max: A.Overload[] = [
  * @torch torch.max
  */
 export function max(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The largest element. @torch torch.max */
+export function max(options: { input: Tensor; out?: Tensor }): Tensor;
 /** The larger of two elements. @torch torch.max */
 export function max(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** The larger of two elements. @torch torch.max */
+export function max(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The larger of two elements. @torch torch.max */
+export function max(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
 /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
 export function max(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
-export function max(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+export function max(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
+export function max(self: Tensor, options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
+export function max(options: A.Either<"dim", "axis", number> & { input: Tensor; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function max(...args: unknown[]): Tensor | Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.max(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.max_other(args[0], args[1]);
@@ -1973,6 +2865,9 @@ export function max(...args: unknown[]): Tensor | Named<readonly ["values","indi
   return A.call<Tensor | Named<readonly ["values","indices"]>>("max", T__max, args);
 }
 
+const T__maximum = (): A.Overload[] => [
+  { fn: O.maximum, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The larger of two elements; NaN if either is.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -1984,11 +2879,23 @@ export function max(...args: unknown[]): Tensor | Named<readonly ["values","indi
  * @torch torch.maximum
  */
 export function maximum(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function maximum(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("maximum", "self", self);
-  if (!(other instanceof Tensor)) A.bad("maximum", "other", other);
+/** The larger of two elements. @torch torch.maximum */
+export function maximum(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The larger of two elements. @torch torch.maximum */
+export function maximum(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function maximum(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("maximum", T__maximum(), [self, other, options]);
+    A.bad("maximum", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("maximum", T__maximum(), [self, other, options]);
+    A.bad("maximum", "other", other);
+  }
   if (options === undefined) return O.maximum(self, other);
-  A.checkKeys("maximum", options, ["out"]);
+  if (!A.knowsAll("maximum", options, ["out"])) {
+    return A.byName("maximum", T__maximum(), [self, other, options]);
+  }
   return O.maximum(self, other, A.outOption("maximum", options));
 }
 
@@ -2007,12 +2914,16 @@ const T__mean: A.Overload[] = [
  * @torch torch.mean
  */
 export function mean(self: Tensor, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The mean of all elements, which must be floating or complex. @torch torch.mean */
+export function mean(options: { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The mean over one or several dimensions. @torch torch.mean */
 export function mean(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The mean over one or several dimensions. @torch torch.mean */
-export function mean(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function mean(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The mean over one or several dimensions. @torch torch.mean */
-export function mean(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function mean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The mean over one or several dimensions. @torch torch.mean */
+export function mean(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function mean(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.mean(args[0], null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.mean_dim(args[0], args[1], false, null);
@@ -2038,12 +2949,22 @@ const T__min: A.Overload[] = [
  * @torch torch.min
  */
 export function min(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The smallest element. @torch torch.min */
+export function min(options: { input: Tensor; out?: Tensor }): Tensor;
 /** The smaller of two elements. @torch torch.min */
 export function min(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+/** The smaller of two elements. @torch torch.min */
+export function min(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The smaller of two elements. @torch torch.min */
+export function min(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
 /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
 export function min(self: Tensor, dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
-export function min(self: Tensor, dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+export function min(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
+export function min(self: Tensor, options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
+export function min(options: A.Either<"dim", "axis", number> & { input: Tensor; keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function min(...args: unknown[]): Tensor | Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.min(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.min_other(args[0], args[1]);
@@ -2051,6 +2972,9 @@ export function min(...args: unknown[]): Tensor | Named<readonly ["values","indi
   return A.call<Tensor | Named<readonly ["values","indices"]>>("min", T__min, args);
 }
 
+const T__minimum = (): A.Overload[] => [
+  { fn: O.minimum, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The smaller of two elements; NaN if either is.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2062,14 +2986,29 @@ export function min(...args: unknown[]): Tensor | Named<readonly ["values","indi
  * @torch torch.minimum
  */
 export function minimum(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function minimum(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("minimum", "self", self);
-  if (!(other instanceof Tensor)) A.bad("minimum", "other", other);
+/** The smaller of two elements. @torch torch.minimum */
+export function minimum(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The smaller of two elements. @torch torch.minimum */
+export function minimum(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function minimum(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("minimum", T__minimum(), [self, other, options]);
+    A.bad("minimum", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("minimum", T__minimum(), [self, other, options]);
+    A.bad("minimum", "other", other);
+  }
   if (options === undefined) return O.minimum(self, other);
-  A.checkKeys("minimum", options, ["out"]);
+  if (!A.knowsAll("minimum", options, ["out"])) {
+    return A.byName("minimum", T__minimum(), [self, other, options]);
+  }
   return O.minimum(self, other, A.outOption("minimum", options));
 }
 
+const T__mm = (): A.Overload[] => [
+  { fn: O.mm, args: [["self","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The product of two matrices of one dtype.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -2080,11 +3019,23 @@ export function minimum(self: unknown, other: unknown, options?: unknown): Tenso
  * @torch torch.mm
  */
 export function mm(self: Tensor, mat2: Tensor, options?: { out?: Tensor }): Tensor;
-export function mm(self: unknown, mat2: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("mm", "self", self);
-  if (!(mat2 instanceof Tensor)) A.bad("mm", "mat2", mat2);
+/** The product of two matrices of one dtype. @torch torch.mm */
+export function mm(self: Tensor, options: { mat2: Tensor; out?: Tensor }): Tensor;
+/** The product of two matrices of one dtype. @torch torch.mm */
+export function mm(options: { input: Tensor; mat2: Tensor; out?: Tensor }): Tensor;
+export function mm(self: unknown, mat2?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("mm", T__mm(), [self, mat2, options]);
+    A.bad("mm", "self", self);
+  }
+  if (!(mat2 instanceof Tensor)) {
+    if (A.isOptions(mat2)) return A.byName("mm", T__mm(), [self, mat2, options]);
+    A.bad("mm", "mat2", mat2);
+  }
   if (options === undefined) return O.mm(self, mat2);
-  A.checkKeys("mm", options, ["out"]);
+  if (!A.knowsAll("mm", options, ["out"])) {
+    return A.byName("mm", T__mm(), [self, mat2, options]);
+  }
   return O.mm(self, mat2, A.outOption("mm", options));
 }
 
@@ -2100,6 +3051,12 @@ const T__moveaxis: A.Overload[] = [
  * @torch torch.movedim
  */
 export function moveaxis(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
+/** Dimensions moved to other places. @torch torch.movedim */
+export function moveaxis(self: Tensor, source: number | readonly number[], options: { destination: number | readonly number[] }): Tensor;
+/** Dimensions moved to other places. @torch torch.movedim */
+export function moveaxis(self: Tensor, options: { source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
+/** Dimensions moved to other places. @torch torch.movedim */
+export function moveaxis(options: { input: Tensor; source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
 export function moveaxis(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.movedim(args[0], args[1], args[2]);
   return A.call<Tensor>("moveaxis", T__moveaxis, args);
@@ -2117,11 +3074,20 @@ const T__movedim: A.Overload[] = [
  * @torch torch.movedim
  */
 export function movedim(self: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
+/** Dimensions moved to other places. @torch torch.movedim */
+export function movedim(self: Tensor, source: number | readonly number[], options: { destination: number | readonly number[] }): Tensor;
+/** Dimensions moved to other places. @torch torch.movedim */
+export function movedim(self: Tensor, options: { source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
+/** Dimensions moved to other places. @torch torch.movedim */
+export function movedim(options: { input: Tensor; source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
 export function movedim(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.movedim(args[0], args[1], args[2]);
   return A.call<Tensor>("movedim", T__movedim, args);
 }
 
+const T__mul = (): A.Overload[] => [
+  { fn: O.mul, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * self * other, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2133,11 +3099,23 @@ export function movedim(...args: unknown[]): Tensor {
  * @torch torch.mul
  */
 export function mul(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function mul(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("mul", "self", self);
-  if (!(other instanceof Tensor)) A.operand("mul", "other", other);
+/** self * other, with broadcasting and type promotion. @torch torch.mul */
+export function mul(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** self * other, with broadcasting and type promotion. @torch torch.mul */
+export function mul(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function mul(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("mul", T__mul(), [self, other, options]);
+    A.operand("mul", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("mul", T__mul(), [self, other, options]);
+    A.operand("mul", "other", other);
+  }
   if (options === undefined) return O.mul(self, other);
-  A.checkKeys("mul", options, ["out"]);
+  if (!A.knowsAll("mul", options, ["out"])) {
+    return A.byName("mul", T__mul(), [self, other, options]);
+  }
   return O.mul(self, other, A.outOption("mul", options));
 }
 
@@ -2156,12 +3134,19 @@ const T__multinomial: A.Overload[] = [
 export function multinomial(self: Tensor, numSamples: number, replacement: boolean, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
 /** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
 export function multinomial(self: Tensor, numSamples: number, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
+/** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
+export function multinomial(self: Tensor, options: { numSamples: number; replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
+/** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
+export function multinomial(options: { input: Tensor; numSamples: number; replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
 export function multinomial(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.multinomial(args[0], args[1], false, null);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && typeof args[2] === "boolean") return O.multinomial(args[0], args[1], args[2], null);
   return A.call<Tensor>("multinomial", T__multinomial, args);
 }
 
+const T__multiply = (): A.Overload[] => [
+  { fn: O.mul, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * self * other, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2173,14 +3158,29 @@ export function multinomial(...args: unknown[]): Tensor {
  * @torch torch.mul
  */
 export function multiply(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function multiply(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("multiply", "self", self);
-  if (!(other instanceof Tensor)) A.operand("multiply", "other", other);
+/** self * other, with broadcasting and type promotion. @torch torch.mul */
+export function multiply(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** self * other, with broadcasting and type promotion. @torch torch.mul */
+export function multiply(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function multiply(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("multiply", T__multiply(), [self, other, options]);
+    A.operand("multiply", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("multiply", T__multiply(), [self, other, options]);
+    A.operand("multiply", "other", other);
+  }
   if (options === undefined) return O.mul(self, other);
-  A.checkKeys("multiply", options, ["out"]);
+  if (!A.knowsAll("multiply", options, ["out"])) {
+    return A.byName("multiply", T__multiply(), [self, other, options]);
+  }
   return O.mul(self, other, A.outOption("multiply", options));
 }
 
+const T__mv = (): A.Overload[] => [
+  { fn: O.mv, args: [["self","Tensor",REQUIRED], ["vec","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The product of a matrix and a vector.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -2191,11 +3191,23 @@ export function multiply(self: unknown, other: unknown, options?: unknown): Tens
  * @torch torch.mv
  */
 export function mv(self: Tensor, vec: Tensor, options?: { out?: Tensor }): Tensor;
-export function mv(self: unknown, vec: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("mv", "self", self);
-  if (!(vec instanceof Tensor)) A.bad("mv", "vec", vec);
+/** The product of a matrix and a vector. @torch torch.mv */
+export function mv(self: Tensor, options: { vec: Tensor; out?: Tensor }): Tensor;
+/** The product of a matrix and a vector. @torch torch.mv */
+export function mv(options: { input: Tensor; vec: Tensor; out?: Tensor }): Tensor;
+export function mv(self: unknown, vec?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("mv", T__mv(), [self, vec, options]);
+    A.bad("mv", "self", self);
+  }
+  if (!(vec instanceof Tensor)) {
+    if (A.isOptions(vec)) return A.byName("mv", T__mv(), [self, vec, options]);
+    A.bad("mv", "vec", vec);
+  }
   if (options === undefined) return O.mv(self, vec);
-  A.checkKeys("mv", options, ["out"]);
+  if (!A.knowsAll("mv", options, ["out"])) {
+    return A.byName("mv", T__mv(), [self, vec, options]);
+  }
   return O.mv(self, vec, A.outOption("mv", options));
 }
 
@@ -2213,13 +3225,32 @@ const T__narrow: A.Overload[] = [
  * @torch torch.narrow
  */
 export function narrow(self: Tensor, dim: number, start: number, length: number): Tensor;
+/** `length` positions of a dimension from `start` on. @torch torch.narrow */
+export function narrow(self: Tensor, dim: number, start: number, options: { length: number }): Tensor;
+/** `length` positions of a dimension from `start` on. @torch torch.narrow */
+export function narrow(self: Tensor, dim: number, options: { start: number; length: number }): Tensor;
+/** `length` positions of a dimension from `start` on. @torch torch.narrow */
+export function narrow(self: Tensor, options: A.Either<"dim", "axis", number> & { start: number; length: number }): Tensor;
+/** `length` positions of a dimension from `start` on. @torch torch.narrow */
+export function narrow(options: A.Either<"dim", "axis", number> & { input: Tensor; start: number; length: number }): Tensor;
 /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
 export function narrow(self: Tensor, dim: number, start: Tensor, length: number): Tensor;
+/** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
+export function narrow(self: Tensor, dim: number, start: Tensor, options: { length: number }): Tensor;
+/** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
+export function narrow(self: Tensor, dim: number, options: { start: Tensor; length: number }): Tensor;
+/** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
+export function narrow(self: Tensor, options: A.Either<"dim", "axis", number> & { start: Tensor; length: number }): Tensor;
+/** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
+export function narrow(options: A.Either<"dim", "axis", number> & { input: Tensor; start: Tensor; length: number }): Tensor;
 export function narrow(...args: unknown[]): Tensor {
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && A.isInt(args[3])) return O.narrow(args[0], args[1], args[2], args[3]);
   return A.call<Tensor>("narrow", T__narrow, args);
 }
 
+const T__ne = (): A.Overload[] => [
+  { fn: O.ne, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * True where the elements differ.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -2230,15 +3261,30 @@ export function narrow(...args: unknown[]): Tensor {
  * @torch torch.ne
  */
 export function ne(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function ne(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("ne", "self", self);
-  if (!(other instanceof Tensor)) A.operand("ne", "other", other);
+/** True where the elements differ. @torch torch.ne */
+export function ne(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** True where the elements differ. @torch torch.ne */
+export function ne(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function ne(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("ne", T__ne(), [self, other, options]);
+    A.operand("ne", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("ne", T__ne(), [self, other, options]);
+    A.operand("ne", "other", other);
+  }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("ne", "self", self);
   if (options === undefined) return O.ne(self, other);
-  A.checkKeys("ne", options, ["out"]);
+  if (!A.knowsAll("ne", options, ["out"])) {
+    return A.byName("ne", T__ne(), [self, other, options]);
+  }
   return O.ne(self, other, A.outOption("ne", options));
 }
 
+const T__neg = (): A.Overload[] => [
+  { fn: O.neg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
 /**
  * The negative of each element.
  * @returns a tensor of the same shape, of the promoted dtype
@@ -2250,13 +3296,23 @@ export function ne(self: unknown, other: unknown, options?: unknown): Tensor {
  * @torch torch.neg
  */
 export function neg(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The negative of each element. @torch torch.neg */
+export function neg(options: { input: Tensor; out?: Tensor }): Tensor;
 export function neg(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("neg", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("neg", T__neg(), [self, options]);
+    A.bad("neg", "self", self);
+  }
   if (options === undefined) return O.neg(self);
-  A.checkKeys("neg", options, ["out"]);
+  if (!A.knowsAll("neg", options, ["out"])) {
+    return A.byName("neg", T__neg(), [self, options]);
+  }
   return O.neg(self, A.outOption("neg", options));
 }
 
+const T__negative = (): A.Overload[] => [
+  { fn: O.neg, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
 /**
  * The negative of each element.
  * @returns a tensor of the same shape, of the promoted dtype
@@ -2268,10 +3324,17 @@ export function neg(self: unknown, options?: unknown): Tensor {
  * @torch torch.neg
  */
 export function negative(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The negative of each element. @torch torch.neg */
+export function negative(options: { input: Tensor; out?: Tensor }): Tensor;
 export function negative(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("negative", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("negative", T__negative(), [self, options]);
+    A.bad("negative", "self", self);
+  }
   if (options === undefined) return O.neg(self);
-  A.checkKeys("negative", options, ["out"]);
+  if (!A.knowsAll("negative", options, ["out"])) {
+    return A.byName("negative", T__negative(), [self, options]);
+  }
   return O.neg(self, A.outOption("negative", options));
 }
 
@@ -2290,8 +3353,12 @@ const T__nonzero: A.Overload[] = [
  * @torch torch.nonzero
  */
 export function nonzero(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Coordinates of the elements that are not zero: int64, one row for each. @torch torch.nonzero */
+export function nonzero(options: { input: Tensor; out?: Tensor }): Tensor;
 /** With `asTuple`, the coordinates as one vector for each dimension. @torch torch.nonzero */
-export function nonzero(self: Tensor, options?: { asTuple: boolean }): Tensor[];
+export function nonzero(self: Tensor, options: { asTuple: boolean }): Tensor[];
+/** With `asTuple`, the coordinates as one vector for each dimension. @torch torch.nonzero */
+export function nonzero(options: { input: Tensor; asTuple: boolean }): Tensor[];
 export function nonzero(...args: unknown[]): Tensor | Tensor[] {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nonzero(args[0]);
   return A.call<Tensor | Tensor[]>("nonzero", T__nonzero, args);
@@ -2316,22 +3383,41 @@ const T__normal: A.Overload[] = [
  * @torch torch.normal
  */
 export function normal(mean: Tensor, std: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+/** Normal random numbers with the means and standard deviations of two tensors, which broadcast. @torch torch.normal */
+export function normal(mean: Tensor, options: { std: Tensor; generator?: Generator | null; out?: Tensor }): Tensor;
+/** Normal random numbers with the means and standard deviations of two tensors, which broadcast. @torch torch.normal */
+export function normal(options: { mean: Tensor; std: Tensor; generator?: Generator | null; out?: Tensor }): Tensor;
 /** Normal random numbers with the means of a tensor and one standard deviation. @torch torch.normal */
 export function normal(mean: Tensor, std: number, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
 /** Normal random numbers with the means of a tensor and one standard deviation. @torch torch.normal */
 export function normal(mean: Tensor, options?: { std?: number; generator?: Generator | null; out?: Tensor }): Tensor;
+/** Normal random numbers with the means of a tensor and one standard deviation. @torch torch.normal */
+export function normal(options: { mean: Tensor; std?: number; generator?: Generator | null; out?: Tensor }): Tensor;
 /** Normal random numbers with one mean and the standard deviations of a tensor. @torch torch.normal */
 export function normal(mean: number, std: Tensor, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
+/** Normal random numbers with one mean and the standard deviations of a tensor. @torch torch.normal */
+export function normal(mean: number, options: { std: Tensor; generator?: Generator | null; out?: Tensor }): Tensor;
+/** Normal random numbers with one mean and the standard deviations of a tensor. @torch torch.normal */
+export function normal(options: { mean: number; std: Tensor; generator?: Generator | null; out?: Tensor }): Tensor;
 /** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
 export function normal(mean: number, std: number, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
 export function normal(mean: number, std: number, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
+/** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
+export function normal(mean: number, std: number, options: { size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
+export function normal(mean: number, options: { std: number; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** Normal random numbers with one mean and one standard deviation. @torch torch.normal */
+export function normal(options: { mean: number; std: number; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function normal(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.normal(args[0], args[1], null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.normal_Tensor_float(args[0], 1, null);
   return A.call<Tensor>("normal", T__normal, args);
 }
 
+const T__notEqual = (): A.Overload[] => [
+  { fn: O.ne, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * True where the elements differ.
  * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -2342,12 +3428,24 @@ export function normal(...args: unknown[]): Tensor {
  * @torch torch.ne
  */
 export function notEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function notEqual(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("notEqual", "self", self);
-  if (!(other instanceof Tensor)) A.operand("notEqual", "other", other);
+/** True where the elements differ. @torch torch.ne */
+export function notEqual(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** True where the elements differ. @torch torch.ne */
+export function notEqual(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function notEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("notEqual", T__notEqual(), [self, other, options]);
+    A.operand("notEqual", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("notEqual", T__notEqual(), [self, other, options]);
+    A.operand("notEqual", "other", other);
+  }
   if (!(self instanceof Tensor) && !(other instanceof Tensor)) A.bad("notEqual", "self", self);
   if (options === undefined) return O.ne(self, other);
-  A.checkKeys("notEqual", options, ["out"]);
+  if (!A.knowsAll("notEqual", options, ["out"])) {
+    return A.byName("notEqual", T__notEqual(), [self, other, options]);
+  }
   return O.ne(self, other, A.outOption("notEqual", options));
 }
 
@@ -2366,6 +3464,8 @@ const T__ones: A.Overload[] = [
 export function ones(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** A tensor of ones, of the default dtype unless one is given. @torch torch.ones */
 export function ones(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
+/** A tensor of ones, of the default dtype unless one is given. @torch torch.ones */
+export function ones(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function ones(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.ones(size, null, null, false);
@@ -2384,6 +3484,8 @@ const T__onesLike: A.Overload[] = [
  * @torch torch.ones_like
  */
 export function onesLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** A tensor of ones with the shape, dtype and layout of another. @torch torch.ones_like */
+export function onesLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function onesLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.ones_like(args[0], null, null, false, null);
   return A.call<Tensor>("onesLike", T__onesLike, args);
@@ -2403,6 +3505,10 @@ const T__outer: A.Overload[] = [
  * @torch torch.outer
  */
 export function outer(self: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
+/** The products of all pairs of two vectors' elements. @torch torch.outer */
+export function outer(self: Tensor, options: { vec2: Tensor; out?: Tensor }): Tensor;
+/** The products of all pairs of two vectors' elements. @torch torch.outer */
+export function outer(options: { input: Tensor; vec2: Tensor; out?: Tensor }): Tensor;
 export function outer(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.outer(args[0], args[1]);
   return A.call<Tensor>("outer", T__outer, args);
@@ -2423,6 +3529,10 @@ const T__permute: A.Overload[] = [
 export function permute(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
 /** The dimensions in another order. @torch torch.permute */
 export function permute(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
+/** The dimensions in another order. @torch torch.permute */
+export function permute(self: Tensor, options: { dims: readonly number[] }): Tensor;
+/** The dimensions in another order. @torch torch.permute */
+export function permute(options: { input: Tensor; dims: readonly number[] }): Tensor;
 export function permute(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.permute(args[0], size);
@@ -2447,10 +3557,22 @@ const T__pow: A.Overload[] = [
  * @torch torch.pow
  */
 export function pow(self: Tensor, exponent: Tensor, options?: { out?: Tensor }): Tensor;
+/** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow */
+export function pow(self: Tensor, options: { exponent: Tensor; out?: Tensor }): Tensor;
+/** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow */
+export function pow(options: { input: Tensor; exponent: Tensor; out?: Tensor }): Tensor;
 /** self to the power of a number. @torch torch.pow */
 export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }): Tensor;
+/** self to the power of a number. @torch torch.pow */
+export function pow(self: Tensor, options: { exponent: Scalar; out?: Tensor }): Tensor;
+/** self to the power of a number. @torch torch.pow */
+export function pow(options: { input: Tensor; exponent: Scalar; out?: Tensor }): Tensor;
 /** A number to the power of each element. @torch torch.pow */
 export function pow(self: Scalar, exponent: Tensor, options?: { out?: Tensor }): Tensor;
+/** A number to the power of each element. @torch torch.pow */
+export function pow(self: Scalar, options: { exponent: Tensor; out?: Tensor }): Tensor;
+/** A number to the power of each element. @torch torch.pow */
+export function pow(options: { input: Scalar; exponent: Tensor; out?: Tensor }): Tensor;
 export function pow(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor(args[0], args[1]);
   return A.call<Tensor>("pow", T__pow, args);
@@ -2470,10 +3592,16 @@ const T__prod: A.Overload[] = [
  * @torch torch.prod
  */
 export function prod(self: Tensor, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The product of all elements. @torch torch.prod */
+export function prod(options: { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The product over one dimension. @torch torch.prod */
 export function prod(self: Tensor, dim: number, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The product over one dimension. @torch torch.prod */
-export function prod(self: Tensor, dim: number, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function prod(self: Tensor, dim: number, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The product over one dimension. @torch torch.prod */
+export function prod(self: Tensor, options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The product over one dimension. @torch torch.prod */
+export function prod(options: A.Either<"dim", "axis", number> & { input: Tensor; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function prod(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.prod(args[0], null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.prod_dim_int(args[0], args[1], false, null);
@@ -2497,6 +3625,12 @@ const T__put: A.Overload[] = [
 export function put(self: Tensor, index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
 export function put(self: Tensor, index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
+/** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
+export function put(self: Tensor, index: Tensor | readonly number[], options: { source: Tensor; accumulate?: boolean }): Tensor;
+/** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
+export function put(self: Tensor, options: { index: Tensor | readonly number[]; source: Tensor; accumulate?: boolean }): Tensor;
+/** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
+export function put(options: { input: Tensor; index: Tensor | readonly number[]; source: Tensor; accumulate?: boolean }): Tensor;
 export function put(...args: unknown[]): Tensor {
   return A.call<Tensor>("put", T__put, args);
 }
@@ -2516,6 +3650,8 @@ const T__rand: A.Overload[] = [
 export function rand(size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** Uniform random numbers in [0, 1). @torch torch.rand */
 export function rand(...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
+/** Uniform random numbers in [0, 1). @torch torch.rand */
+export function rand(options: { size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function rand(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.rand(size, null, null, null, false);
@@ -2534,6 +3670,8 @@ const T__randLike: A.Overload[] = [
  * @torch torch.rand_like
  */
 export function randLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** Uniform random numbers in [0, 1), with the shape, dtype and layout of another tensor. @torch torch.rand_like */
+export function randLike(options: { input: Tensor; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function randLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.rand_like(args[0], null, null, null, false, null);
   return A.call<Tensor>("randLike", T__randLike, args);
@@ -2556,10 +3694,20 @@ const T__randint: A.Overload[] = [
 export function randint(high: Scalar, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** Random integers from 0 to `high`, which is left out. @torch torch.randint */
 export function randint(high: Scalar, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
+/** Random integers from 0 to `high`, which is left out. @torch torch.randint */
+export function randint(high: Scalar, options: { size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** Random integers from 0 to `high`, which is left out. @torch torch.randint */
+export function randint(options: { high: Scalar; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** Random integers from `low` to `high`, which is left out. @torch torch.randint */
 export function randint(low: Scalar, high: Scalar, size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** Random integers from `low` to `high`, which is left out. @torch torch.randint */
 export function randint(low: Scalar, high: Scalar, ...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
+/** Random integers from `low` to `high`, which is left out. @torch torch.randint */
+export function randint(low: Scalar, high: Scalar, options: { size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** Random integers from `low` to `high`, which is left out. @torch torch.randint */
+export function randint(low: Scalar, options: { high: Scalar; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** Random integers from `low` to `high`, which is left out. @torch torch.randint */
+export function randint(options: { low: Scalar; high: Scalar; size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function randint(...args: unknown[]): Tensor {
   return A.call<Tensor>("randint", T__randint, args);
 }
@@ -2580,8 +3728,18 @@ const T__randintLike: A.Overload[] = [
  * @torch torch.randint_like
  */
 export function randintLike(self: Tensor, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** Random integers from 0 to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
+export function randintLike(self: Tensor, options: { high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** Random integers from 0 to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
+export function randintLike(options: { input: Tensor; high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 /** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
 export function randintLike(self: Tensor, low: Scalar, high: Scalar, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
+export function randintLike(self: Tensor, low: Scalar, options: { high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
+export function randintLike(self: Tensor, options: { low: Scalar; high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** Random integers from `low` to `high`, which is left out, with the shape, dtype and layout of another tensor. @torch torch.randint_like */
+export function randintLike(options: { input: Tensor; low: Scalar; high: Scalar; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function randintLike(...args: unknown[]): Tensor {
   return A.call<Tensor>("randintLike", T__randintLike, args);
 }
@@ -2601,6 +3759,8 @@ const T__randn: A.Overload[] = [
 export function randn(size: readonly number[], options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** Normal random numbers with mean 0 and standard deviation 1. @torch torch.randn */
 export function randn(...size: (number | { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
+/** Normal random numbers with mean 0 and standard deviation 1. @torch torch.randn */
+export function randn(options: { size: readonly number[]; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function randn(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.randn(size, null, null, null, false);
@@ -2619,6 +3779,8 @@ const T__randnLike: A.Overload[] = [
  * @torch torch.randn_like
  */
 export function randnLike(self: Tensor, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** Normal random numbers, with the shape, dtype and layout of another tensor. @torch torch.randn_like */
+export function randnLike(options: { input: Tensor; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function randnLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.randn_like(args[0], null, null, null, false, null);
   return A.call<Tensor>("randnLike", T__randnLike, args);
@@ -2637,6 +3799,8 @@ const T__randperm: A.Overload[] = [
  * @torch torch.randperm
  */
 export function randperm(n: number, options?: { generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
+/** A random permutation of the numbers from 0 to n - 1. @torch torch.randperm */
+export function randperm(options: { n: number; generator?: Generator | null; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function randperm(...args: unknown[]): Tensor {
   if (args.length === 1 && A.isInt(args[0])) return O.randperm(args[0], null, null, null, false);
   return A.call<Tensor>("randperm", T__randperm, args);
@@ -2655,6 +3819,8 @@ const T__ravel: A.Overload[] = [
  * @torch torch.ravel
  */
 export function ravel(self: Tensor): Tensor;
+/** All elements in one dimension. @torch torch.ravel */
+export function ravel(options: { input: Tensor }): Tensor;
 export function ravel(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.ravel(args[0]);
   return A.call<Tensor>("ravel", T__ravel, args);
@@ -2672,11 +3838,16 @@ const T__real: A.Overload[] = [
  * @torch torch.real
  */
 export function real(self: Tensor): Tensor;
+/** The real parts, as a view. @torch torch.real */
+export function real(options: { input: Tensor }): Tensor;
 export function real(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.real(args[0]);
   return A.call<Tensor>("real", T__real, args);
 }
 
+const T__relu = (): A.Overload[] => [
+  { fn: O.relu, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
 /**
  * Each element, or zero where it is negative.
  * @returns a tensor of the same shape, of the promoted dtype
@@ -2688,10 +3859,17 @@ export function real(...args: unknown[]): Tensor {
  * @torch torch.relu
  */
 export function relu(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Each element, or zero where it is negative. @torch torch.relu */
+export function relu(options: { input: Tensor; out?: Tensor }): Tensor;
 export function relu(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("relu", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("relu", T__relu(), [self, options]);
+    A.bad("relu", "self", self);
+  }
   if (options === undefined) return O.relu(self);
-  A.checkKeys("relu", options, ["out"]);
+  if (!A.knowsAll("relu", options, ["out"])) {
+    return A.byName("relu", T__relu(), [self, options]);
+  }
   return O.relu(self, A.outOption("relu", options));
 }
 
@@ -2711,8 +3889,16 @@ const T__remainder: A.Overload[] = [
  * @torch torch.remainder
  */
 export function remainder(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+/** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder */
+export function remainder(self: Tensor, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder */
+export function remainder(options: { input: Tensor; other: Tensor | Scalar; out?: Tensor }): Tensor;
 /** The remainder of a number's division by each element, with the sign of the divisor. @torch torch.remainder */
 export function remainder(self: Scalar, other: Tensor): Tensor;
+/** The remainder of a number's division by each element, with the sign of the divisor. @torch torch.remainder */
+export function remainder(self: Scalar, options: { other: Tensor }): Tensor;
+/** The remainder of a number's division by each element, with the sign of the divisor. @torch torch.remainder */
+export function remainder(options: { input: Scalar; other: Tensor }): Tensor;
 export function remainder(...args: unknown[]): Tensor {
   return A.call<Tensor>("remainder", T__remainder, args);
 }
@@ -2736,13 +3922,23 @@ const T__repeatInterleave: A.Overload[] = [
  */
 export function repeatInterleave(self: Tensor, repeats: number, dim: number | null, options?: { outputSize?: number | null }): Tensor;
 /** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
-export function repeatInterleave(self: Tensor, repeats: number, options?: { dim?: number | null; outputSize?: number | null }): Tensor;
+export function repeatInterleave(self: Tensor, repeats: number, options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+/** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
+export function repeatInterleave(self: Tensor, options: { repeats: number; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+/** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
+export function repeatInterleave(options: { input: Tensor; repeats: number; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], dim: number | null, options?: { outputSize?: number | null }): Tensor;
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
-export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], options?: { dim?: number | null; outputSize?: number | null }): Tensor;
+export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+/** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
+export function repeatInterleave(self: Tensor, options: { repeats: Tensor | readonly number[]; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+/** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
+export function repeatInterleave(options: { input: Tensor; repeats: Tensor | readonly number[]; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 /** The positions 0, 1, …, each as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(repeats: Tensor, options?: { outputSize?: number | null }): Tensor;
+/** The positions 0, 1, …, each as often as `repeats` says for it. @torch torch.repeat_interleave */
+export function repeatInterleave(options: { repeats: Tensor; outputSize?: number | null }): Tensor;
 export function repeatInterleave(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.repeat_interleave_self_int(args[0], args[1], null, null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.repeat_interleave_Tensor(args[0], null);
@@ -2765,6 +3961,10 @@ const T__reshape: A.Overload[] = [
 export function reshape(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
 /** The same elements with another shape. @torch torch.reshape */
 export function reshape(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
+/** The same elements with another shape. @torch torch.reshape */
+export function reshape(self: Tensor, options: { shape: readonly number[] }): Tensor;
+/** The same elements with another shape. @torch torch.reshape */
+export function reshape(options: { input: Tensor; shape: readonly number[] }): Tensor;
 export function reshape(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.reshape(args[0], size);
@@ -2783,6 +3983,8 @@ const T__resolveConj: A.Overload[] = [
  * @torch torch.resolve_conj
  */
 export function resolveConj(self: Tensor): Tensor;
+/** A copy without the conjugate bit. @torch torch.resolve_conj */
+export function resolveConj(options: { input: Tensor }): Tensor;
 export function resolveConj(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.resolve_conj(args[0]);
   return A.call<Tensor>("resolveConj", T__resolveConj, args);
@@ -2800,6 +4002,8 @@ const T__resolveNeg: A.Overload[] = [
  * @torch torch.resolve_neg
  */
 export function resolveNeg(self: Tensor): Tensor;
+/** A copy without the negative bit. @torch torch.resolve_neg */
+export function resolveNeg(options: { input: Tensor }): Tensor;
 export function resolveNeg(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.resolve_neg(args[0]);
   return A.call<Tensor>("resolveNeg", T__resolveNeg, args);
@@ -2818,10 +4022,15 @@ const T__rowStack: A.Overload[] = [
  * @torch torch.vstack
  */
 export function rowStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
+/** Tensors on top of each other: along the first dimension, vectors as rows. @torch torch.vstack */
+export function rowStack(options: { tensors: readonly Tensor[]; out?: Tensor }): Tensor;
 export function rowStack(...args: unknown[]): Tensor {
   return A.call<Tensor>("rowStack", T__rowStack, args);
 }
 
+const T__rsub = (): A.Overload[] => [
+  { fn: O.rsub, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
+];
 /**
  * other - alpha * self, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2832,11 +4041,23 @@ export function rowStack(...args: unknown[]): Tensor {
  * @torch torch.rsub
  */
 export function rsub(self: Tensor, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-export function rsub(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("rsub", "self", self);
-  if (!(other instanceof Tensor)) A.operand("rsub", "other", other);
+/** other - alpha * self, with broadcasting and type promotion. @torch torch.rsub */
+export function rsub(self: Tensor, options: { other: Tensor | Scalar; alpha?: Scalar }): Tensor;
+/** other - alpha * self, with broadcasting and type promotion. @torch torch.rsub */
+export function rsub(options: { input: Tensor; other: Tensor | Scalar; alpha?: Scalar }): Tensor;
+export function rsub(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("rsub", T__rsub(), [self, other, options]);
+    A.bad("rsub", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("rsub", T__rsub(), [self, other, options]);
+    A.operand("rsub", "other", other);
+  }
   if (options === undefined) return O.rsub(self, other, 1);
-  A.checkKeys("rsub", options, ["alpha"]);
+  if (!A.knowsAll("rsub", options, ["alpha"])) {
+    return A.byName("rsub", T__rsub(), [self, other, options]);
+  }
   return O.rsub(self, other, A.option<Scalar>("rsub", options, "alpha", "Scalar", 1));
 }
 
@@ -2852,6 +4073,8 @@ const T__scalarTensor: A.Overload[] = [
  * @torch torch.scalar_tensor
  */
 export function scalarTensor(s: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A 0-dim tensor of the default dtype unless one is given. @torch torch.scalar_tensor */
+export function scalarTensor(options: { s: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function scalarTensor(...args: unknown[]): Tensor {
   return A.call<Tensor>("scalarTensor", T__scalarTensor, args);
 }
@@ -2877,12 +4100,44 @@ const T__scatter: A.Overload[] = [
  * @torch torch.scatter
  */
 export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
+/** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
+export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], options: { src: Tensor; out?: Tensor }): Tensor;
+/** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
+export function scatter(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+/** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
+export function scatter(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+/** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
+export function scatter(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
 export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options?: { out?: Tensor }): Tensor;
+/** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
+export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Scalar; out?: Tensor }): Tensor;
+/** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
+export function scatter(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Scalar; out?: Tensor }): Tensor;
+/** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
+export function scatter(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar; out?: Tensor }): Tensor;
+/** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
+export function scatter(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Scalar; out?: Tensor }): Tensor;
 /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
-export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { reduce: string; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options: { reduce: string; out?: Tensor }): Tensor;
+/** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
+export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], options: { src: Tensor; reduce: string; out?: Tensor }): Tensor;
+/** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
+export function scatter(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; src: Tensor; reduce: string; out?: Tensor }): Tensor;
+/** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
+export function scatter(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; reduce: string; out?: Tensor }): Tensor;
+/** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
+export function scatter(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; src: Tensor; reduce: string; out?: Tensor }): Tensor;
 /** As with a tensor, for one number. @torch torch.scatter */
-export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options?: { reduce: string; out?: Tensor }): Tensor;
+export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options: { reduce: string; out?: Tensor }): Tensor;
+/** As with a tensor, for one number. @torch torch.scatter */
+export function scatter(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Scalar; reduce: string; out?: Tensor }): Tensor;
+/** As with a tensor, for one number. @torch torch.scatter */
+export function scatter(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Scalar; reduce: string; out?: Tensor }): Tensor;
+/** As with a tensor, for one number. @torch torch.scatter */
+export function scatter(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar; reduce: string; out?: Tensor }): Tensor;
+/** As with a tensor, for one number. @torch torch.scatter */
+export function scatter(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Scalar; reduce: string; out?: Tensor }): Tensor;
 export function scatter(...args: unknown[]): Tensor {
   return A.call<Tensor>("scatter", T__scatter, args);
 }
@@ -2900,6 +4155,14 @@ const T__scatterAdd: A.Overload[] = [
  * @torch torch.scatter_add
  */
 export function scatterAdd(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
+/** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
+export function scatterAdd(self: Tensor, dim: number, index: Tensor | readonly number[], options: { src: Tensor; out?: Tensor }): Tensor;
+/** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
+export function scatterAdd(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+/** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
+export function scatterAdd(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+/** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
+export function scatterAdd(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
 export function scatterAdd(...args: unknown[]): Tensor {
   return A.call<Tensor>("scatterAdd", T__scatterAdd, args);
 }
@@ -2918,11 +4181,20 @@ const T__select: A.Overload[] = [
  * @torch torch.select
  */
 export function select(self: Tensor, dim: number, index: number): Tensor;
+/** One position of a dimension, which goes away. @torch torch.select */
+export function select(self: Tensor, dim: number, options: { index: number }): Tensor;
+/** One position of a dimension, which goes away. @torch torch.select */
+export function select(self: Tensor, options: A.Either<"dim", "axis", number> & { index: number }): Tensor;
+/** One position of a dimension, which goes away. @torch torch.select */
+export function select(options: A.Either<"dim", "axis", number> & { input: Tensor; index: number }): Tensor;
 export function select(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.select(args[0], args[1], args[2]);
   return A.call<Tensor>("select", T__select, args);
 }
 
+const T__sigmoid = (): A.Overload[] => [
+  { fn: O.sigmoid, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
 /**
  * 1 / (1 + exp(-x)) of each element. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -2934,13 +4206,23 @@ export function select(...args: unknown[]): Tensor {
  * @torch torch.sigmoid
  */
 export function sigmoid(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** 1 / (1 + exp(-x)) of each element. @torch torch.sigmoid */
+export function sigmoid(options: { input: Tensor; out?: Tensor }): Tensor;
 export function sigmoid(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("sigmoid", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("sigmoid", T__sigmoid(), [self, options]);
+    A.bad("sigmoid", "self", self);
+  }
   if (options === undefined) return O.sigmoid(self);
-  A.checkKeys("sigmoid", options, ["out"]);
+  if (!A.knowsAll("sigmoid", options, ["out"])) {
+    return A.byName("sigmoid", T__sigmoid(), [self, options]);
+  }
   return O.sigmoid(self, A.outOption("sigmoid", options));
 }
 
+const T__sin = (): A.Overload[] => [
+  { fn: O.sin, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
 /**
  * The sine of each element, in radians. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -2952,10 +4234,17 @@ export function sigmoid(self: unknown, options?: unknown): Tensor {
  * @torch torch.sin
  */
 export function sin(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The sine of each element, in radians. @torch torch.sin */
+export function sin(options: { input: Tensor; out?: Tensor }): Tensor;
 export function sin(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("sin", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("sin", T__sin(), [self, options]);
+    A.bad("sin", "self", self);
+  }
   if (options === undefined) return O.sin(self);
-  A.checkKeys("sin", options, ["out"]);
+  if (!A.knowsAll("sin", options, ["out"])) {
+    return A.byName("sin", T__sin(), [self, options]);
+  }
   return O.sin(self, A.outOption("sin", options));
 }
 
@@ -2974,6 +4263,10 @@ const T__softmax: A.Overload[] = [
 export function softmax(self: Tensor, dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
 /** exp(x) divided by its sum along a dimension. @torch torch.softmax */
 export function softmax(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** exp(x) divided by its sum along a dimension. @torch torch.softmax */
+export function softmax(self: Tensor, options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** exp(x) divided by its sum along a dimension. @torch torch.softmax */
+export function softmax(options: A.Either<"dim", "axis", number> & { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function softmax(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.softmax(args[0], args[1], null);
   return A.call<Tensor>("softmax", T__softmax, args);
@@ -2998,9 +4291,13 @@ export function sort(self: Tensor, dim: number, descending: boolean, options?: {
 /** The elements in order along a dimension, and where each was. @torch torch.sort */
 export function sort(self: Tensor, dim: number, options?: { descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The elements in order along a dimension, and where each was. @torch torch.sort */
-export function sort(self: Tensor, options?: { dim?: number; descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+export function sort(self: Tensor, options?: { dim?: number; axis?: number; descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The elements in order along a dimension, and where each was. @torch torch.sort */
+export function sort(options: { input: Tensor; dim?: number; axis?: number; descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** As `sort`. @torch torch.sort */
-export function sort(self: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+export function sort(self: Tensor, options?: { dim?: number; axis?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** As `sort`. @torch torch.sort */
+export function sort(options: { input: Tensor; dim?: number; axis?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function sort(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.sort(args[0], -1, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.sort(args[0], args[1], false);
@@ -3024,11 +4321,19 @@ const T__split: A.Overload[] = [
  */
 export function split(self: Tensor, splitSize: number, dim: number): Tensor[];
 /** Consecutive parts of a size. @torch torch.split */
-export function split(self: Tensor, splitSize: number, options?: { dim?: number }): Tensor[];
+export function split(self: Tensor, splitSize: number, options?: { dim?: number; axis?: number }): Tensor[];
+/** Consecutive parts of a size. @torch torch.split */
+export function split(self: Tensor, options: { splitSize: number; dim?: number; axis?: number }): Tensor[];
+/** Consecutive parts of a size. @torch torch.split */
+export function split(options: { input: Tensor; splitSize: number; dim?: number; axis?: number }): Tensor[];
 /** Consecutive parts of the given sizes. @torch torch.split */
 export function split(self: Tensor, splitSize: readonly number[], dim: number): Tensor[];
 /** Consecutive parts of the given sizes. @torch torch.split */
-export function split(self: Tensor, splitSize: readonly number[], options?: { dim?: number }): Tensor[];
+export function split(self: Tensor, splitSize: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
+/** Consecutive parts of the given sizes. @torch torch.split */
+export function split(self: Tensor, options: { splitSize: readonly number[]; dim?: number; axis?: number }): Tensor[];
+/** Consecutive parts of the given sizes. @torch torch.split */
+export function split(options: { input: Tensor; splitSize: readonly number[]; dim?: number; axis?: number }): Tensor[];
 export function split(...args: unknown[]): Tensor[] {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.split(args[0], args[1], 0);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.split(args[0], args[1], args[2]);
@@ -3050,11 +4355,18 @@ const T__splitWithSizes: A.Overload[] = [
  */
 export function splitWithSizes(self: Tensor, splitSizes: readonly number[], dim: number): Tensor[];
 /** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
-export function splitWithSizes(self: Tensor, splitSizes: readonly number[], options?: { dim?: number }): Tensor[];
+export function splitWithSizes(self: Tensor, splitSizes: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
+/** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
+export function splitWithSizes(self: Tensor, options: { splitSizes: readonly number[]; dim?: number; axis?: number }): Tensor[];
+/** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
+export function splitWithSizes(options: { input: Tensor; splitSizes: readonly number[]; dim?: number; axis?: number }): Tensor[];
 export function splitWithSizes(...args: unknown[]): Tensor[] {
   return A.call<Tensor[]>("splitWithSizes", T__splitWithSizes, args);
 }
 
+const T__sqrt = (): A.Overload[] => [
+  { fn: O.sqrt, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
 /**
  * The square root of each element. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -3066,10 +4378,17 @@ export function splitWithSizes(...args: unknown[]): Tensor[] {
  * @torch torch.sqrt
  */
 export function sqrt(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The square root of each element. @torch torch.sqrt */
+export function sqrt(options: { input: Tensor; out?: Tensor }): Tensor;
 export function sqrt(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("sqrt", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("sqrt", T__sqrt(), [self, options]);
+    A.bad("sqrt", "self", self);
+  }
   if (options === undefined) return O.sqrt(self);
-  A.checkKeys("sqrt", options, ["out"]);
+  if (!A.knowsAll("sqrt", options, ["out"])) {
+    return A.byName("sqrt", T__sqrt(), [self, options]);
+  }
   return O.sqrt(self, A.outOption("sqrt", options));
 }
 
@@ -3085,6 +4404,8 @@ const T__square: A.Overload[] = [
  * @torch torch.square
  */
 export function square(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** Each element times itself. @torch torch.square */
+export function square(options: { input: Tensor; out?: Tensor }): Tensor;
 export function square(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.square(args[0]);
   return A.call<Tensor>("square", T__square, args);
@@ -3107,10 +4428,20 @@ const T__squeeze: A.Overload[] = [
  * @torch torch.squeeze
  */
 export function squeeze(self: Tensor): Tensor;
+/** Without its dimensions of size one. @torch torch.squeeze */
+export function squeeze(options: { input: Tensor }): Tensor;
 /** Without one dimension, if its size is one. @torch torch.squeeze */
 export function squeeze(self: Tensor, dim: number): Tensor;
+/** Without one dimension, if its size is one. @torch torch.squeeze */
+export function squeeze(self: Tensor, options: A.Either<"dim", "axis", number> & unknown): Tensor;
+/** Without one dimension, if its size is one. @torch torch.squeeze */
+export function squeeze(options: A.Either<"dim", "axis", number> & { input: Tensor }): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze */
 export function squeeze(self: Tensor, dim: number | readonly number[]): Tensor;
+/** Without the named dimensions whose size is one. @torch torch.squeeze */
+export function squeeze(self: Tensor, options: A.Either<"dim", "axis", number | readonly number[]> & unknown): Tensor;
+/** Without the named dimensions whose size is one. @torch torch.squeeze */
+export function squeeze(options: A.Either<"dim", "axis", number | readonly number[]> & { input: Tensor }): Tensor;
 export function squeeze(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.squeeze(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.squeeze_dim(args[0], args[1]);
@@ -3132,7 +4463,9 @@ const T__stack: A.Overload[] = [
  */
 export function stack(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 /** Tensors of one shape one after another along a new dimension. @torch torch.stack */
-export function stack(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
+export function stack(tensors: readonly Tensor[], options?: { dim?: number; axis?: number; out?: Tensor }): Tensor;
+/** Tensors of one shape one after another along a new dimension. @torch torch.stack */
+export function stack(options: { tensors: readonly Tensor[]; dim?: number; axis?: number; out?: Tensor }): Tensor;
 export function stack(...args: unknown[]): Tensor {
   return A.call<Tensor>("stack", T__stack, args);
 }
@@ -3155,19 +4488,25 @@ const T__std: A.Overload[] = [
  */
 export function std(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
 /** The standard deviation over one or several dimensions. @torch torch.std */
-export function std(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function std(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The standard deviation over one or several dimensions. @torch torch.std */
-export function std(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+export function std(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The standard deviation over one or several dimensions. @torch torch.std */
-export function std(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+export function std(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The standard deviation over one or several dimensions. @torch torch.std */
+export function std(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The standard deviation, with the count less `correction` (1 unless given) as the divisor. @torch torch.std */
-export function std(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function std(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The standard deviation, with the count less `correction` (1 unless given) as the divisor. @torch torch.std */
-export function std(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function std(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The standard deviation, with the count less `correction` (1 unless given) as the divisor. @torch torch.std */
+export function std(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The standard deviation of all elements. @torch torch.std */
 export function std(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
 /** The standard deviation of all elements. @torch torch.std */
 export function std(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
+/** The standard deviation of all elements. @torch torch.std */
+export function std(options: { input: Tensor; unbiased?: boolean; out?: Tensor }): Tensor;
 export function std(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.std_dim(args[0], null, true, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.std_dim(args[0], args[1], true, false);
@@ -3193,19 +4532,25 @@ const T__stdMean: A.Overload[] = [
  */
 export function stdMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["std","mean"]>;
 /** The standard deviation and the mean over one or several dimensions. @torch torch.std_mean */
-export function stdMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean }): Named<readonly ["std","mean"]>;
+export function stdMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; keepdims?: boolean }): Named<readonly ["std","mean"]>;
 /** The standard deviation and the mean over one or several dimensions. @torch torch.std_mean */
-export function stdMean(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean }): Named<readonly ["std","mean"]>;
+export function stdMean(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["std","mean"]>;
 /** The standard deviation and the mean over one or several dimensions. @torch torch.std_mean */
-export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean }): Named<readonly ["std","mean"]>;
+export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["std","mean"]>;
+/** The standard deviation and the mean over one or several dimensions. @torch torch.std_mean */
+export function stdMean(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["std","mean"]>;
 /** The standard deviation, with the count less `correction` as the divisor, and the mean. @torch torch.std_mean */
-export function stdMean(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean }): Named<readonly ["std","mean"]>;
+export function stdMean(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["std","mean"]>;
 /** The standard deviation, with the count less `correction` as the divisor, and the mean. @torch torch.std_mean */
-export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean }): Named<readonly ["std","mean"]>;
+export function stdMean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["std","mean"]>;
+/** The standard deviation, with the count less `correction` as the divisor, and the mean. @torch torch.std_mean */
+export function stdMean(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["std","mean"]>;
 /** The standard deviation and the mean of all elements. @torch torch.std_mean */
 export function stdMean(self: Tensor, unbiased: boolean): Named<readonly ["std","mean"]>;
 /** The standard deviation and the mean of all elements. @torch torch.std_mean */
 export function stdMean(self: Tensor, options?: { unbiased?: boolean }): Named<readonly ["std","mean"]>;
+/** The standard deviation and the mean of all elements. @torch torch.std_mean */
+export function stdMean(options: { input: Tensor; unbiased?: boolean }): Named<readonly ["std","mean"]>;
 export function stdMean(...args: unknown[]): Named<readonly ["std","mean"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.std_mean_dim(args[0], null, true, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.std_mean_dim(args[0], args[1], true, false);
@@ -3214,6 +4559,9 @@ export function stdMean(...args: unknown[]): Named<readonly ["std","mean"]> {
   return A.call<Named<readonly ["std","mean"]>>("stdMean", T__stdMean, args);
 }
 
+const T__sub = (): A.Overload[] => [
+  { fn: O.sub, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 1 },
+];
 /**
  * self - alpha * other, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -3225,14 +4573,29 @@ export function stdMean(...args: unknown[]): Named<readonly ["std","mean"]> {
  * @torch torch.sub
  */
 export function sub(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
-export function sub(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("sub", "self", self);
-  if (!(other instanceof Tensor)) A.operand("sub", "other", other);
+/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
+export function sub(self: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
+export function sub(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+export function sub(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("sub", T__sub(), [self, other, options]);
+    A.operand("sub", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("sub", T__sub(), [self, other, options]);
+    A.operand("sub", "other", other);
+  }
   if (options === undefined) return O.sub(self, other, 1);
-  A.checkKeys("sub", options, ["alpha","out"]);
+  if (!A.knowsAll("sub", options, ["alpha","out"])) {
+    return A.byName("sub", T__sub(), [self, other, options]);
+  }
   return O.sub(self, other, A.option<Scalar>("sub", options, "alpha", "Scalar", 1), A.outOption("sub", options));
 }
 
+const T__subtract = (): A.Overload[] => [
+  { fn: O.sub, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 1 },
+];
 /**
  * self - alpha * other, with broadcasting and type promotion.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -3244,11 +4607,23 @@ export function sub(self: unknown, other: unknown, options?: unknown): Tensor {
  * @torch torch.sub
  */
 export function subtract(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
-export function subtract(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("subtract", "self", self);
-  if (!(other instanceof Tensor)) A.operand("subtract", "other", other);
+/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
+export function subtract(self: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
+export function subtract(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+export function subtract(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("subtract", T__subtract(), [self, other, options]);
+    A.operand("subtract", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("subtract", T__subtract(), [self, other, options]);
+    A.operand("subtract", "other", other);
+  }
   if (options === undefined) return O.sub(self, other, 1);
-  A.checkKeys("subtract", options, ["alpha","out"]);
+  if (!A.knowsAll("subtract", options, ["alpha","out"])) {
+    return A.byName("subtract", T__subtract(), [self, other, options]);
+  }
   return O.sub(self, other, A.option<Scalar>("subtract", options, "alpha", "Scalar", 1), A.outOption("subtract", options));
 }
 
@@ -3268,12 +4643,16 @@ const T__sum: A.Overload[] = [
  * @torch torch.sum
  */
 export function sum(self: Tensor, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The sum of all elements. @torch torch.sum */
+export function sum(options: { input: Tensor; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The sum over one or several dimensions. @torch torch.sum */
 export function sum(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The sum over one or several dimensions. @torch torch.sum */
-export function sum(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function sum(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 /** The sum over one or several dimensions. @torch torch.sum */
-export function sum(self: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+export function sum(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+/** The sum over one or several dimensions. @torch torch.sum */
+export function sum(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
 export function sum(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.sum(args[0], null);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.sum_dim_IntList(args[0], args[1], false, null);
@@ -3294,6 +4673,12 @@ const T__swapaxes: A.Overload[] = [
  * @torch torch.transpose
  */
 export function swapaxes(self: Tensor, dim0: number, dim1: number): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose */
+export function swapaxes(self: Tensor, dim0: number, options: { dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose */
+export function swapaxes(self: Tensor, options: { dim0: number; dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose */
+export function swapaxes(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
 export function swapaxes(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose(args[0], args[1], args[2]);
   return A.call<Tensor>("swapaxes", T__swapaxes, args);
@@ -3312,11 +4697,20 @@ const T__swapdims: A.Overload[] = [
  * @torch torch.transpose
  */
 export function swapdims(self: Tensor, dim0: number, dim1: number): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose */
+export function swapdims(self: Tensor, dim0: number, options: { dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose */
+export function swapdims(self: Tensor, options: { dim0: number; dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose */
+export function swapdims(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
 export function swapdims(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose(args[0], args[1], args[2]);
   return A.call<Tensor>("swapdims", T__swapdims, args);
 }
 
+const T__t = (): A.Overload[] => [
+  { fn: O.t, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * A matrix transposed; vectors and scalars as they are.
  * A view: it shares the memory of the tensor.
@@ -3328,10 +4722,17 @@ export function swapdims(...args: unknown[]): Tensor {
  * @torch torch.t
  */
 export function t(self: Tensor): Tensor;
+/** A matrix transposed. @torch torch.t */
+export function t(options: { input: Tensor }): Tensor;
 export function t(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("t", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("t", T__t(), [self, options]);
+    A.bad("t", "self", self);
+  }
   if (options === undefined) return O.t(self);
-  A.checkKeys("t", options, []);
+  if (!A.knowsAll("t", options, [])) {
+    return A.byName("t", T__t(), [self, options]);
+  }
   return O.t(self);
 }
 
@@ -3348,6 +4749,10 @@ const T__take: A.Overload[] = [
  * @torch torch.take
  */
 export function take(self: Tensor, index: Tensor | readonly number[], options?: { out?: Tensor }): Tensor;
+/** The elements at positions of the tensor read row by row. @torch torch.take */
+export function take(self: Tensor, options: { index: Tensor | readonly number[]; out?: Tensor }): Tensor;
+/** The elements at positions of the tensor read row by row. @torch torch.take */
+export function take(options: { input: Tensor; index: Tensor | readonly number[]; out?: Tensor }): Tensor;
 export function take(...args: unknown[]): Tensor {
   return A.call<Tensor>("take", T__take, args);
 }
@@ -3367,11 +4772,18 @@ const T__takeAlongDim: A.Overload[] = [
  */
 export function takeAlongDim(self: Tensor, indices: Tensor | readonly number[], dim: number | null, options?: { out?: Tensor }): Tensor;
 /** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
-export function takeAlongDim(self: Tensor, indices: Tensor | readonly number[], options?: { dim?: number | null; out?: Tensor }): Tensor;
+export function takeAlongDim(self: Tensor, indices: Tensor | readonly number[], options?: { dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
+/** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
+export function takeAlongDim(self: Tensor, options: { indices: Tensor | readonly number[]; dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
+/** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
+export function takeAlongDim(options: { input: Tensor; indices: Tensor | readonly number[]; dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
 export function takeAlongDim(...args: unknown[]): Tensor {
   return A.call<Tensor>("takeAlongDim", T__takeAlongDim, args);
 }
 
+const T__tanh = (): A.Overload[] => [
+  { fn: O.tanh, args: [["self","Tensor",REQUIRED]], positional: 1, out: 1 },
+];
 /**
  * The hyperbolic tangent of each element. Integers give the default float dtype.
  * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -3383,10 +4795,17 @@ export function takeAlongDim(...args: unknown[]): Tensor {
  * @torch torch.tanh
  */
 export function tanh(self: Tensor, options?: { out?: Tensor }): Tensor;
+/** The hyperbolic tangent of each element. @torch torch.tanh */
+export function tanh(options: { input: Tensor; out?: Tensor }): Tensor;
 export function tanh(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("tanh", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("tanh", T__tanh(), [self, options]);
+    A.bad("tanh", "self", self);
+  }
   if (options === undefined) return O.tanh(self);
-  A.checkKeys("tanh", options, ["out"]);
+  if (!A.knowsAll("tanh", options, ["out"])) {
+    return A.byName("tanh", T__tanh(), [self, options]);
+  }
   return O.tanh(self, A.outOption("tanh", options));
 }
 
@@ -3407,15 +4826,27 @@ const T__tensorSplit: A.Overload[] = [
  */
 export function tensorSplit(self: Tensor, sections: number, dim: number): Tensor[];
 /** So many parts. @torch torch.tensor_split */
-export function tensorSplit(self: Tensor, sections: number, options?: { dim?: number }): Tensor[];
+export function tensorSplit(self: Tensor, sections: number, options?: { dim?: number; axis?: number }): Tensor[];
+/** So many parts. @torch torch.tensor_split */
+export function tensorSplit(self: Tensor, options: { sections: number; dim?: number; axis?: number }): Tensor[];
+/** So many parts. @torch torch.tensor_split */
+export function tensorSplit(options: { input: Tensor; sections: number; dim?: number; axis?: number }): Tensor[];
 /** Parts cut at the given positions. @torch torch.tensor_split */
 export function tensorSplit(self: Tensor, indices: readonly number[], dim: number): Tensor[];
 /** Parts cut at the given positions. @torch torch.tensor_split */
-export function tensorSplit(self: Tensor, indices: readonly number[], options?: { dim?: number }): Tensor[];
+export function tensorSplit(self: Tensor, indices: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
+/** Parts cut at the given positions. @torch torch.tensor_split */
+export function tensorSplit(self: Tensor, options: { indices: readonly number[]; dim?: number; axis?: number }): Tensor[];
+/** Parts cut at the given positions. @torch torch.tensor_split */
+export function tensorSplit(options: { input: Tensor; indices: readonly number[]; dim?: number; axis?: number }): Tensor[];
 /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
 export function tensorSplit(self: Tensor, tensorIndicesOrSections: Tensor, dim: number): Tensor[];
 /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
-export function tensorSplit(self: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: number }): Tensor[];
+export function tensorSplit(self: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: number; axis?: number }): Tensor[];
+/** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
+export function tensorSplit(self: Tensor, options: { tensorIndicesOrSections: Tensor; dim?: number; axis?: number }): Tensor[];
+/** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
+export function tensorSplit(options: { input: Tensor; tensorIndicesOrSections: Tensor; dim?: number; axis?: number }): Tensor[];
 export function tensorSplit(...args: unknown[]): Tensor[] {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.tensor_split(args[0], args[1], 0);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.tensor_split(args[0], args[1], args[2]);
@@ -3436,6 +4867,10 @@ const T__tile: A.Overload[] = [
 export function tile(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
 /** A copy of the tensor repeated along its last dimensions. @torch torch.tile */
 export function tile(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
+/** A copy of the tensor repeated along its last dimensions. @torch torch.tile */
+export function tile(self: Tensor, options: { dims: readonly number[] }): Tensor;
+/** A copy of the tensor repeated along its last dimensions. @torch torch.tile */
+export function tile(options: { input: Tensor; dims: readonly number[] }): Tensor;
 export function tile(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.tile(args[0], size);
@@ -3462,7 +4897,11 @@ export function topk(self: Tensor, k: number, dim: number, largest: boolean, opt
 /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
 export function topk(self: Tensor, k: number, dim: number, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
-export function topk(self: Tensor, k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+export function topk(self: Tensor, k: number, options?: { dim?: number; axis?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
+export function topk(self: Tensor, options: { k: number; dim?: number; axis?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+/** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
+export function topk(options: { input: Tensor; k: number; dim?: number; axis?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
 export function topk(...args: unknown[]): Named<readonly ["values","indices"]> {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.topk(args[0], args[1], -1, true, true);
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.topk(args[0], args[1], args[2], true, true);
@@ -3484,6 +4923,12 @@ const T__transpose: A.Overload[] = [
  * @torch torch.transpose
  */
 export function transpose(self: Tensor, dim0: number, dim1: number): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose */
+export function transpose(self: Tensor, dim0: number, options: { dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose */
+export function transpose(self: Tensor, options: { dim0: number; dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose */
+export function transpose(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
 export function transpose(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose(args[0], args[1], args[2]);
   return A.call<Tensor>("transpose", T__transpose, args);
@@ -3506,6 +4951,10 @@ const T__trilIndices: A.Overload[] = [
 export function trilIndices(row: number, col: number, offset: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.tril_indices */
 export function trilIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.tril_indices */
+export function trilIndices(row: number, options: { col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** The positions of the lower triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.tril_indices */
+export function trilIndices(options: { row: number; col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function trilIndices(...args: unknown[]): Tensor {
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.tril_indices(args[0], args[1], 0, null, null, false);
   if (args.length === 3 && A.isInt(args[0]) && A.isInt(args[1]) && A.isInt(args[2])) return O.tril_indices(args[0], args[1], args[2], null, null, false);
@@ -3529,12 +4978,19 @@ const T__triuIndices: A.Overload[] = [
 export function triuIndices(row: number, col: number, offset: number, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.triu_indices */
 export function triuIndices(row: number, col: number, options?: { offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.triu_indices */
+export function triuIndices(row: number, options: { col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** The positions of the upper triangle of a row x col matrix: row numbers, then column numbers, as int64 unless int32 is given. @torch torch.triu_indices */
+export function triuIndices(options: { row: number; col: number; offset?: number; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function triuIndices(...args: unknown[]): Tensor {
   if (args.length === 2 && A.isInt(args[0]) && A.isInt(args[1])) return O.triu_indices(args[0], args[1], 0, null, null, false);
   if (args.length === 3 && A.isInt(args[0]) && A.isInt(args[1]) && A.isInt(args[2])) return O.triu_indices(args[0], args[1], args[2], null, null, false);
   return A.call<Tensor>("triuIndices", T__triuIndices, args);
 }
 
+const T__trueDivide = (): A.Overload[] => [
+  { fn: O.true_divide, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * self / other as real numbers; the same as `div` without a rounding mode.
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -3546,11 +5002,23 @@ export function triuIndices(...args: unknown[]): Tensor {
  * @torch torch.true_divide
  */
 export function trueDivide(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function trueDivide(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.operand("trueDivide", "self", self);
-  if (!(other instanceof Tensor)) A.operand("trueDivide", "other", other);
+/** self / other as real numbers. @torch torch.true_divide */
+export function trueDivide(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** self / other as real numbers. @torch torch.true_divide */
+export function trueDivide(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function trueDivide(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("trueDivide", T__trueDivide(), [self, other, options]);
+    A.operand("trueDivide", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("trueDivide", T__trueDivide(), [self, other, options]);
+    A.operand("trueDivide", "other", other);
+  }
   if (options === undefined) return O.true_divide(self, other);
-  A.checkKeys("trueDivide", options, ["out"]);
+  if (!A.knowsAll("trueDivide", options, ["out"])) {
+    return A.byName("trueDivide", T__trueDivide(), [self, other, options]);
+  }
   return O.true_divide(self, other, A.outOption("trueDivide", options));
 }
 
@@ -3568,7 +5036,9 @@ const T__unbind: A.Overload[] = [
  */
 export function unbind(self: Tensor, dim: number): Tensor[];
 /** All positions of a dimension, as a list of views. @torch torch.unbind */
-export function unbind(self: Tensor, options?: { dim?: number }): Tensor[];
+export function unbind(self: Tensor, options?: { dim?: number; axis?: number }): Tensor[];
+/** All positions of a dimension, as a list of views. @torch torch.unbind */
+export function unbind(options: { input: Tensor; dim?: number; axis?: number }): Tensor[];
 export function unbind(...args: unknown[]): Tensor[] {
   if (args.length === 1 && args[0] instanceof Tensor) return O.unbind(args[0], 0);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.unbind(args[0], args[1]);
@@ -3589,6 +5059,12 @@ const T__unflatten: A.Overload[] = [
 export function unflatten(self: Tensor, dim: number, size: readonly number[], options?: Record<string, never>): Tensor;
 /** One dimension made several. @torch torch.unflatten */
 export function unflatten(self: Tensor, dim: number, ...size: (number | Record<string, never>)[]): Tensor;
+/** One dimension made several. @torch torch.unflatten */
+export function unflatten(self: Tensor, dim: number, options: { sizes: readonly number[] }): Tensor;
+/** One dimension made several. @torch torch.unflatten */
+export function unflatten(self: Tensor, options: A.Either<"dim", "axis", number> & { sizes: readonly number[] }): Tensor;
+/** One dimension made several. @torch torch.unflatten */
+export function unflatten(options: A.Either<"dim", "axis", number> & { input: Tensor; sizes: readonly number[] }): Tensor;
 export function unflatten(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 2);
   if (size !== null && args[0] instanceof Tensor && A.isInt(args[1])) return O.unflatten(args[0], args[1], size);
@@ -3608,6 +5084,10 @@ const T__unsqueeze: A.Overload[] = [
  * @torch torch.unsqueeze
  */
 export function unsqueeze(self: Tensor, dim: number): Tensor;
+/** With a new dimension of size one. @torch torch.unsqueeze */
+export function unsqueeze(self: Tensor, options: A.Either<"dim", "axis", number> & unknown): Tensor;
+/** With a new dimension of size one. @torch torch.unsqueeze */
+export function unsqueeze(options: A.Either<"dim", "axis", number> & { input: Tensor }): Tensor;
 export function unsqueeze(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.unsqueeze(args[0], args[1]);
   return A.call<Tensor>("unsqueeze", T__unsqueeze, args);
@@ -3631,19 +5111,25 @@ const T__var: A.Overload[] = [
  */
 function var_of(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
 /** The variance over one or several dimensions. @torch torch.var */
-function var_of(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+function var_of(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance over one or several dimensions. @torch torch.var */
-function var_of(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+function var_of(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance over one or several dimensions. @torch torch.var */
-function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The variance over one or several dimensions. @torch torch.var */
+function var_of(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
-function var_of(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+function var_of(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
-function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+function var_of(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
+function var_of(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance of all elements. @torch torch.var */
 function var_of(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
 /** The variance of all elements. @torch torch.var */
 function var_of(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
+/** The variance of all elements. @torch torch.var */
+function var_of(options: { input: Tensor; unbiased?: boolean; out?: Tensor }): Tensor;
 function var_of(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.var_dim(args[0], null, true, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.var_dim(args[0], args[1], true, false);
@@ -3671,19 +5157,25 @@ const T__varMean: A.Overload[] = [
  */
 export function varMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean): Named<readonly ["var","mean"]>;
 /** The variance and the mean over one or several dimensions. @torch torch.var_mean */
-export function varMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean }): Named<readonly ["var","mean"]>;
+export function varMean(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; keepdims?: boolean }): Named<readonly ["var","mean"]>;
 /** The variance and the mean over one or several dimensions. @torch torch.var_mean */
-export function varMean(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean }): Named<readonly ["var","mean"]>;
+export function varMean(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["var","mean"]>;
 /** The variance and the mean over one or several dimensions. @torch torch.var_mean */
-export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean }): Named<readonly ["var","mean"]>;
+export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["var","mean"]>;
+/** The variance and the mean over one or several dimensions. @torch torch.var_mean */
+export function varMean(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["var","mean"]>;
 /** The variance, with the count less `correction` as the divisor, and the mean. @torch torch.var_mean */
-export function varMean(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean }): Named<readonly ["var","mean"]>;
+export function varMean(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["var","mean"]>;
 /** The variance, with the count less `correction` as the divisor, and the mean. @torch torch.var_mean */
-export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean }): Named<readonly ["var","mean"]>;
+export function varMean(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["var","mean"]>;
+/** The variance, with the count less `correction` as the divisor, and the mean. @torch torch.var_mean */
+export function varMean(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean }): Named<readonly ["var","mean"]>;
 /** The variance and the mean of all elements. @torch torch.var_mean */
 export function varMean(self: Tensor, unbiased: boolean): Named<readonly ["var","mean"]>;
 /** The variance and the mean of all elements. @torch torch.var_mean */
 export function varMean(self: Tensor, options?: { unbiased?: boolean }): Named<readonly ["var","mean"]>;
+/** The variance and the mean of all elements. @torch torch.var_mean */
+export function varMean(options: { input: Tensor; unbiased?: boolean }): Named<readonly ["var","mean"]>;
 export function varMean(...args: unknown[]): Named<readonly ["var","mean"]> {
   if (args.length === 1 && args[0] instanceof Tensor) return O.var_mean_dim(args[0], null, true, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.var_mean_dim(args[0], args[1], true, false);
@@ -3710,19 +5202,25 @@ const T__variance: A.Overload[] = [
  */
 export function variance(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
 /** The variance over one or several dimensions. @torch torch.var */
-export function variance(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+export function variance(self: Tensor, dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance over one or several dimensions. @torch torch.var */
-export function variance(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+export function variance(self: Tensor, dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance over one or several dimensions. @torch torch.var */
-export function variance(self: Tensor, options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+export function variance(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The variance over one or several dimensions. @torch torch.var */
+export function variance(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
-export function variance(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function variance(self: Tensor, dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
-export function variance(self: Tensor, options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+export function variance(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+/** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
+export function variance(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
 /** The variance of all elements. @torch torch.var */
 export function variance(self: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
 /** The variance of all elements. @torch torch.var */
 export function variance(self: Tensor, options?: { unbiased?: boolean; out?: Tensor }): Tensor;
+/** The variance of all elements. @torch torch.var */
+export function variance(options: { input: Tensor; unbiased?: boolean; out?: Tensor }): Tensor;
 export function variance(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.var_dim(args[0], null, true, false);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.var_dim(args[0], args[1], true, false);
@@ -3731,6 +5229,9 @@ export function variance(...args: unknown[]): Tensor {
   return A.call<Tensor>("variance", T__variance, args);
 }
 
+const T__vdot = (): A.Overload[] => [
+  { fn: O.vdot, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The dot product of the first vector's conjugate and the second.
  * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -3741,14 +5242,29 @@ export function variance(...args: unknown[]): Tensor {
  * @torch torch.vdot
  */
 export function vdot(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
-export function vdot(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("vdot", "self", self);
-  if (!(other instanceof Tensor)) A.bad("vdot", "other", other);
+/** The dot product of the first vector's conjugate and the second. @torch torch.vdot */
+export function vdot(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+/** The dot product of the first vector's conjugate and the second. @torch torch.vdot */
+export function vdot(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function vdot(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("vdot", T__vdot(), [self, other, options]);
+    A.bad("vdot", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("vdot", T__vdot(), [self, other, options]);
+    A.bad("vdot", "other", other);
+  }
   if (options === undefined) return O.vdot(self, other);
-  A.checkKeys("vdot", options, ["out"]);
+  if (!A.knowsAll("vdot", options, ["out"])) {
+    return A.byName("vdot", T__vdot(), [self, other, options]);
+  }
   return O.vdot(self, other, A.outOption("vdot", options));
 }
 
+const T__viewAsComplex = (): A.Overload[] => [
+  { fn: O.view_as_complex, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * Pairs of reals in the last dimension as complex numbers.
  * A view: it shares the memory of the tensor.
@@ -3759,13 +5275,23 @@ export function vdot(self: unknown, other: unknown, options?: unknown): Tensor {
  * @torch torch.view_as_complex
  */
 export function viewAsComplex(self: Tensor): Tensor;
+/** Pairs of reals in the last dimension as complex numbers. @torch torch.view_as_complex */
+export function viewAsComplex(options: { input: Tensor }): Tensor;
 export function viewAsComplex(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("viewAsComplex", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("viewAsComplex", T__viewAsComplex(), [self, options]);
+    A.bad("viewAsComplex", "self", self);
+  }
   if (options === undefined) return O.view_as_complex(self);
-  A.checkKeys("viewAsComplex", options, []);
+  if (!A.knowsAll("viewAsComplex", options, [])) {
+    return A.byName("viewAsComplex", T__viewAsComplex(), [self, options]);
+  }
   return O.view_as_complex(self);
 }
 
+const T__viewAsReal = (): A.Overload[] => [
+  { fn: O.view_as_real, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * A complex tensor as pairs of reals in a new last dimension.
  * A view: it shares the memory of the tensor.
@@ -3777,10 +5303,17 @@ export function viewAsComplex(self: unknown, options?: unknown): Tensor {
  * @torch torch.view_as_real
  */
 export function viewAsReal(self: Tensor): Tensor;
+/** A complex tensor as pairs of reals in a new last dimension. @torch torch.view_as_real */
+export function viewAsReal(options: { input: Tensor }): Tensor;
 export function viewAsReal(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("viewAsReal", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("viewAsReal", T__viewAsReal(), [self, options]);
+    A.bad("viewAsReal", "self", self);
+  }
   if (options === undefined) return O.view_as_real(self);
-  A.checkKeys("viewAsReal", options, []);
+  if (!A.knowsAll("viewAsReal", options, [])) {
+    return A.byName("viewAsReal", T__viewAsReal(), [self, options]);
+  }
   return O.view_as_real(self);
 }
 
@@ -3797,6 +5330,8 @@ const T__vstack: A.Overload[] = [
  * @torch torch.vstack
  */
 export function vstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
+/** Tensors on top of each other: along the first dimension, vectors as rows. @torch torch.vstack */
+export function vstack(options: { tensors: readonly Tensor[]; out?: Tensor }): Tensor;
 export function vstack(...args: unknown[]): Tensor {
   return A.call<Tensor>("vstack", T__vstack, args);
 }
@@ -3815,8 +5350,16 @@ const T__where: A.Overload[] = [
  * @torch torch.where
  */
 export function where(condition: Tensor): Tensor[];
+/** With a condition alone, the coordinates of its true elements, one vector for each dimension. @torch torch.where */
+export function where(options: { condition: Tensor }): Tensor[];
 /** Elements of self where the condition is true, elements of other elsewhere. @torch torch.where */
 export function where(condition: Tensor, self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+/** Elements of self where the condition is true, elements of other elsewhere. @torch torch.where */
+export function where(condition: Tensor, self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** Elements of self where the condition is true, elements of other elsewhere. @torch torch.where */
+export function where(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** Elements of self where the condition is true, elements of other elsewhere. @torch torch.where */
+export function where(options: { condition: Tensor; input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
 export function where(...args: unknown[]): Tensor[] | Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.where_condition(args[0]);
   return A.call<Tensor[] | Tensor>("where", T__where, args);
@@ -3838,6 +5381,8 @@ const T__zeros: A.Overload[] = [
 export function zeros(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 /** A tensor of zeros, of the default dtype unless one is given. @torch torch.zeros */
 export function zeros(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor })[]): Tensor;
+/** A tensor of zeros, of the default dtype unless one is given. @torch torch.zeros */
+export function zeros(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null; out?: Tensor }): Tensor;
 export function zeros(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 0);
   if (size !== null) return O.zeros(size, null, null, false);
@@ -3856,6 +5401,8 @@ const T__zerosLike: A.Overload[] = [
  * @torch torch.zeros_like
  */
 export function zerosLike(self: Tensor, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
+/** A tensor of zeros with the shape, dtype and layout of another. @torch torch.zeros_like */
+export function zerosLike(options: { input: Tensor; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; memoryFormat?: MemoryFormat | null; layout?: Layout | null }): Tensor;
 export function zerosLike(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.zeros_like(args[0], null, null, false, null);
   return A.call<Tensor>("zerosLike", T__zerosLike, args);

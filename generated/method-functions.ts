@@ -14,6 +14,9 @@ import * as O from "./ops.ts";
 
 const REQUIRED = A.REQUIRED;
 
+const T__abs_ = (): A.Overload[] => [
+  { fn: O.abs_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * The absolute value of each element; the modulus of complex ones, which gives the real dtype.
  * Writes into the tensor itself, which is also returned.
@@ -24,13 +27,23 @@ const REQUIRED = A.REQUIRED;
  * @torch torch.abs_
  */
 export function abs_(self: Tensor): Tensor;
+/** The absolute value of each element. @torch torch.abs_ */
+export function abs_(options: { input: Tensor }): Tensor;
 export function abs_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("abs_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("abs_", T__abs_(), [self, options]);
+    A.bad("abs_", "self", self);
+  }
   if (options === undefined) return O.abs_(self);
-  A.checkKeys("abs_", options, []);
+  if (!A.knowsAll("abs_", options, [])) {
+    return A.byName("abs_", T__abs_(), [self, options]);
+  }
   return O.abs_(self);
 }
 
+const T__add_ = (): A.Overload[] => [
+  { fn: O.add_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
+];
 /**
  * self + alpha * other, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -42,14 +55,29 @@ export function abs_(self: unknown, options?: unknown): Tensor {
  * @torch torch.add_
  */
 export function add_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-export function add_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("add_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("add_", "other", other);
+/** self + alpha * other, with broadcasting and type promotion. @torch torch.add_ */
+export function add_(self: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar }): Tensor;
+/** self + alpha * other, with broadcasting and type promotion. @torch torch.add_ */
+export function add_(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar }): Tensor;
+export function add_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("add_", T__add_(), [self, other, options]);
+    A.bad("add_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("add_", T__add_(), [self, other, options]);
+    A.operand("add_", "other", other);
+  }
   if (options === undefined) return O.add_(self, other, 1);
-  A.checkKeys("add_", options, ["alpha"]);
+  if (!A.knowsAll("add_", options, ["alpha"])) {
+    return A.byName("add_", T__add_(), [self, other, options]);
+  }
   return O.add_(self, other, A.option<Scalar>("add_", options, "alpha", "Scalar", 1));
 }
 
+const T__addbmm_ = (): A.Overload[] => [
+  { fn: O.addbmm_, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
+];
 /**
  * beta * self + alpha * the sum over the batch of batch1 @ batch2.
  * Writes into the tensor itself, which is also returned.
@@ -61,15 +89,35 @@ export function add_(self: unknown, other: unknown, options?: unknown): Tensor {
  * @torch torch.addbmm_
  */
 export function addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-export function addbmm_(self: unknown, batch1: unknown, batch2: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("addbmm_", "self", self);
-  if (!(batch1 instanceof Tensor)) A.bad("addbmm_", "batch1", batch1);
-  if (!(batch2 instanceof Tensor)) A.bad("addbmm_", "batch2", batch2);
+/** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm_ */
+export function addbmm_(self: Tensor, batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+/** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm_ */
+export function addbmm_(self: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+/** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm_ */
+export function addbmm_(options: { input: Tensor; batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+export function addbmm_(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("addbmm_", T__addbmm_(), [self, batch1, batch2, options]);
+    A.bad("addbmm_", "self", self);
+  }
+  if (!(batch1 instanceof Tensor)) {
+    if (A.isOptions(batch1)) return A.byName("addbmm_", T__addbmm_(), [self, batch1, batch2, options]);
+    A.bad("addbmm_", "batch1", batch1);
+  }
+  if (!(batch2 instanceof Tensor)) {
+    if (A.isOptions(batch2)) return A.byName("addbmm_", T__addbmm_(), [self, batch1, batch2, options]);
+    A.bad("addbmm_", "batch2", batch2);
+  }
   if (options === undefined) return O.addbmm_(self, batch1, batch2, 1, 1);
-  A.checkKeys("addbmm_", options, ["beta","alpha"]);
+  if (!A.knowsAll("addbmm_", options, ["beta","alpha"])) {
+    return A.byName("addbmm_", T__addbmm_(), [self, batch1, batch2, options]);
+  }
   return O.addbmm_(self, batch1, batch2, A.option<Scalar>("addbmm_", options, "beta", "Scalar", 1), A.option<Scalar>("addbmm_", options, "alpha", "Scalar", 1));
 }
 
+const T__addcdiv_ = (): A.Overload[] => [
+  { fn: O.addcdiv_, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 0 },
+];
 /**
  * self + value * tensor1 / tensor2, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -81,15 +129,35 @@ export function addbmm_(self: unknown, batch1: unknown, batch2: unknown, options
  * @torch torch.addcdiv_
  */
 export function addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
-export function addcdiv_(self: unknown, tensor1: unknown, tensor2: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("addcdiv_", "self", self);
-  if (!(tensor1 instanceof Tensor)) A.bad("addcdiv_", "tensor1", tensor1);
-  if (!(tensor2 instanceof Tensor)) A.bad("addcdiv_", "tensor2", tensor2);
+/** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv_ */
+export function addcdiv_(self: Tensor, tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar }): Tensor;
+/** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv_ */
+export function addcdiv_(self: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar }): Tensor;
+/** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv_ */
+export function addcdiv_(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar }): Tensor;
+export function addcdiv_(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("addcdiv_", T__addcdiv_(), [self, tensor1, tensor2, options]);
+    A.bad("addcdiv_", "self", self);
+  }
+  if (!(tensor1 instanceof Tensor)) {
+    if (A.isOptions(tensor1)) return A.byName("addcdiv_", T__addcdiv_(), [self, tensor1, tensor2, options]);
+    A.bad("addcdiv_", "tensor1", tensor1);
+  }
+  if (!(tensor2 instanceof Tensor)) {
+    if (A.isOptions(tensor2)) return A.byName("addcdiv_", T__addcdiv_(), [self, tensor1, tensor2, options]);
+    A.bad("addcdiv_", "tensor2", tensor2);
+  }
   if (options === undefined) return O.addcdiv_(self, tensor1, tensor2, 1);
-  A.checkKeys("addcdiv_", options, ["value"]);
+  if (!A.knowsAll("addcdiv_", options, ["value"])) {
+    return A.byName("addcdiv_", T__addcdiv_(), [self, tensor1, tensor2, options]);
+  }
   return O.addcdiv_(self, tensor1, tensor2, A.option<Scalar>("addcdiv_", options, "value", "Scalar", 1));
 }
 
+const T__addcmul_ = (): A.Overload[] => [
+  { fn: O.addcmul_, args: [["self","Tensor",REQUIRED], ["tensor1","Tensor",REQUIRED], ["tensor2","Tensor",REQUIRED], ["value","Scalar",1]], positional: 3, out: 0 },
+];
 /**
  * self + value * tensor1 * tensor2, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -100,15 +168,35 @@ export function addcdiv_(self: unknown, tensor1: unknown, tensor2: unknown, opti
  * @torch torch.addcmul_
  */
 export function addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
-export function addcmul_(self: unknown, tensor1: unknown, tensor2: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("addcmul_", "self", self);
-  if (!(tensor1 instanceof Tensor)) A.bad("addcmul_", "tensor1", tensor1);
-  if (!(tensor2 instanceof Tensor)) A.bad("addcmul_", "tensor2", tensor2);
+/** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul_ */
+export function addcmul_(self: Tensor, tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar }): Tensor;
+/** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul_ */
+export function addcmul_(self: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar }): Tensor;
+/** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul_ */
+export function addcmul_(options: { input: Tensor; tensor1: Tensor; tensor2: Tensor; value?: Scalar }): Tensor;
+export function addcmul_(self: unknown, tensor1?: unknown, tensor2?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("addcmul_", T__addcmul_(), [self, tensor1, tensor2, options]);
+    A.bad("addcmul_", "self", self);
+  }
+  if (!(tensor1 instanceof Tensor)) {
+    if (A.isOptions(tensor1)) return A.byName("addcmul_", T__addcmul_(), [self, tensor1, tensor2, options]);
+    A.bad("addcmul_", "tensor1", tensor1);
+  }
+  if (!(tensor2 instanceof Tensor)) {
+    if (A.isOptions(tensor2)) return A.byName("addcmul_", T__addcmul_(), [self, tensor1, tensor2, options]);
+    A.bad("addcmul_", "tensor2", tensor2);
+  }
   if (options === undefined) return O.addcmul_(self, tensor1, tensor2, 1);
-  A.checkKeys("addcmul_", options, ["value"]);
+  if (!A.knowsAll("addcmul_", options, ["value"])) {
+    return A.byName("addcmul_", T__addcmul_(), [self, tensor1, tensor2, options]);
+  }
   return O.addcmul_(self, tensor1, tensor2, A.option<Scalar>("addcmul_", options, "value", "Scalar", 1));
 }
 
+const T__addmm_ = (): A.Overload[] => [
+  { fn: O.addmm_, args: [["self","Tensor",REQUIRED], ["mat1","Tensor",REQUIRED], ["mat2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
+];
 /**
  * beta * self + alpha * (mat1 @ mat2); self is expanded to the product's shape. With beta = 0 self is
  * not read.
@@ -121,15 +209,35 @@ export function addcmul_(self: unknown, tensor1: unknown, tensor2: unknown, opti
  * @torch torch.addmm_
  */
 export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-export function addmm_(self: unknown, mat1: unknown, mat2: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("addmm_", "self", self);
-  if (!(mat1 instanceof Tensor)) A.bad("addmm_", "mat1", mat1);
-  if (!(mat2 instanceof Tensor)) A.bad("addmm_", "mat2", mat2);
+/** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm_ */
+export function addmm_(self: Tensor, mat1: Tensor, options: { mat2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+/** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm_ */
+export function addmm_(self: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+/** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm_ */
+export function addmm_(options: { input: Tensor; mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+export function addmm_(self: unknown, mat1?: unknown, mat2?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("addmm_", T__addmm_(), [self, mat1, mat2, options]);
+    A.bad("addmm_", "self", self);
+  }
+  if (!(mat1 instanceof Tensor)) {
+    if (A.isOptions(mat1)) return A.byName("addmm_", T__addmm_(), [self, mat1, mat2, options]);
+    A.bad("addmm_", "mat1", mat1);
+  }
+  if (!(mat2 instanceof Tensor)) {
+    if (A.isOptions(mat2)) return A.byName("addmm_", T__addmm_(), [self, mat1, mat2, options]);
+    A.bad("addmm_", "mat2", mat2);
+  }
   if (options === undefined) return O.addmm_(self, mat1, mat2, 1, 1);
-  A.checkKeys("addmm_", options, ["beta","alpha"]);
+  if (!A.knowsAll("addmm_", options, ["beta","alpha"])) {
+    return A.byName("addmm_", T__addmm_(), [self, mat1, mat2, options]);
+  }
   return O.addmm_(self, mat1, mat2, A.option<Scalar>("addmm_", options, "beta", "Scalar", 1), A.option<Scalar>("addmm_", options, "alpha", "Scalar", 1));
 }
 
+const T__addmv_ = (): A.Overload[] => [
+  { fn: O.addmv_, args: [["self","Tensor",REQUIRED], ["mat","Tensor",REQUIRED], ["vec","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
+];
 /**
  * beta * self + alpha * (mat @ vec).
  * Writes into the tensor itself, which is also returned.
@@ -141,15 +249,35 @@ export function addmm_(self: unknown, mat1: unknown, mat2: unknown, options?: un
  * @torch torch.addmv_
  */
 export function addmv_(self: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-export function addmv_(self: unknown, mat: unknown, vec: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("addmv_", "self", self);
-  if (!(mat instanceof Tensor)) A.bad("addmv_", "mat", mat);
-  if (!(vec instanceof Tensor)) A.bad("addmv_", "vec", vec);
+/** beta * self + alpha * (mat @ vec). @torch torch.addmv_ */
+export function addmv_(self: Tensor, mat: Tensor, options: { vec: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+/** beta * self + alpha * (mat @ vec). @torch torch.addmv_ */
+export function addmv_(self: Tensor, options: { mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+/** beta * self + alpha * (mat @ vec). @torch torch.addmv_ */
+export function addmv_(options: { input: Tensor; mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+export function addmv_(self: unknown, mat?: unknown, vec?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("addmv_", T__addmv_(), [self, mat, vec, options]);
+    A.bad("addmv_", "self", self);
+  }
+  if (!(mat instanceof Tensor)) {
+    if (A.isOptions(mat)) return A.byName("addmv_", T__addmv_(), [self, mat, vec, options]);
+    A.bad("addmv_", "mat", mat);
+  }
+  if (!(vec instanceof Tensor)) {
+    if (A.isOptions(vec)) return A.byName("addmv_", T__addmv_(), [self, mat, vec, options]);
+    A.bad("addmv_", "vec", vec);
+  }
   if (options === undefined) return O.addmv_(self, mat, vec, 1, 1);
-  A.checkKeys("addmv_", options, ["beta","alpha"]);
+  if (!A.knowsAll("addmv_", options, ["beta","alpha"])) {
+    return A.byName("addmv_", T__addmv_(), [self, mat, vec, options]);
+  }
   return O.addmv_(self, mat, vec, A.option<Scalar>("addmv_", options, "beta", "Scalar", 1), A.option<Scalar>("addmv_", options, "alpha", "Scalar", 1));
 }
 
+const T__addr_ = (): A.Overload[] => [
+  { fn: O.addr_, args: [["self","Tensor",REQUIRED], ["vec1","Tensor",REQUIRED], ["vec2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
+];
 /**
  * beta * self + alpha * the outer product of two vectors, with type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -161,15 +289,35 @@ export function addmv_(self: unknown, mat: unknown, vec: unknown, options?: unkn
  * @torch torch.addr_
  */
 export function addr_(self: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-export function addr_(self: unknown, vec1: unknown, vec2: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("addr_", "self", self);
-  if (!(vec1 instanceof Tensor)) A.bad("addr_", "vec1", vec1);
-  if (!(vec2 instanceof Tensor)) A.bad("addr_", "vec2", vec2);
+/** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr_ */
+export function addr_(self: Tensor, vec1: Tensor, options: { vec2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+/** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr_ */
+export function addr_(self: Tensor, options: { vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+/** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr_ */
+export function addr_(options: { input: Tensor; vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+export function addr_(self: unknown, vec1?: unknown, vec2?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("addr_", T__addr_(), [self, vec1, vec2, options]);
+    A.bad("addr_", "self", self);
+  }
+  if (!(vec1 instanceof Tensor)) {
+    if (A.isOptions(vec1)) return A.byName("addr_", T__addr_(), [self, vec1, vec2, options]);
+    A.bad("addr_", "vec1", vec1);
+  }
+  if (!(vec2 instanceof Tensor)) {
+    if (A.isOptions(vec2)) return A.byName("addr_", T__addr_(), [self, vec1, vec2, options]);
+    A.bad("addr_", "vec2", vec2);
+  }
   if (options === undefined) return O.addr_(self, vec1, vec2, 1, 1);
-  A.checkKeys("addr_", options, ["beta","alpha"]);
+  if (!A.knowsAll("addr_", options, ["beta","alpha"])) {
+    return A.byName("addr_", T__addr_(), [self, vec1, vec2, options]);
+  }
   return O.addr_(self, vec1, vec2, A.option<Scalar>("addr_", options, "beta", "Scalar", 1), A.option<Scalar>("addr_", options, "alpha", "Scalar", 1));
 }
 
+const T__arctan2_ = (): A.Overload[] => [
+  { fn: O.atan2_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * The angle, in radians, of the point (other, self).
  * Writes into the tensor itself, which is also returned.
@@ -180,11 +328,23 @@ export function addr_(self: unknown, vec1: unknown, vec2: unknown, options?: unk
  * @torch torch.atan2_
  */
 export function arctan2_(self: Tensor, other: Tensor): Tensor;
-export function arctan2_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("arctan2_", "self", self);
-  if (!(other instanceof Tensor)) A.bad("arctan2_", "other", other);
+/** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
+export function arctan2_(self: Tensor, options: { other: Tensor }): Tensor;
+/** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
+export function arctan2_(options: { input: Tensor; other: Tensor }): Tensor;
+export function arctan2_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("arctan2_", T__arctan2_(), [self, other, options]);
+    A.bad("arctan2_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("arctan2_", T__arctan2_(), [self, other, options]);
+    A.bad("arctan2_", "other", other);
+  }
   if (options === undefined) return O.atan2_(self, other);
-  A.checkKeys("arctan2_", options, []);
+  if (!A.knowsAll("arctan2_", options, [])) {
+    return A.byName("arctan2_", T__arctan2_(), [self, other, options]);
+  }
   return O.atan2_(self, other);
 }
 
@@ -206,10 +366,19 @@ const T__asStrided_: A.Overload[] = [
 export function asStrided_(self: Tensor, size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor;
 /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
 export function asStrided_(self: Tensor, size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
+/** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
+export function asStrided_(self: Tensor, size: readonly number[], options: { stride: readonly number[]; storageOffset?: number | null }): Tensor;
+/** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
+export function asStrided_(self: Tensor, options: { size: readonly number[]; stride: readonly number[]; storageOffset?: number | null }): Tensor;
+/** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
+export function asStrided_(options: { input: Tensor; size: readonly number[]; stride: readonly number[]; storageOffset?: number | null }): Tensor;
 export function asStrided_(...args: unknown[]): Tensor {
   return A.call<Tensor>("asStrided_", T__asStrided_, args);
 }
 
+const T__atan2_ = (): A.Overload[] => [
+  { fn: O.atan2_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * The angle, in radians, of the point (other, self).
  * Writes into the tensor itself, which is also returned.
@@ -220,14 +389,29 @@ export function asStrided_(...args: unknown[]): Tensor {
  * @torch torch.atan2_
  */
 export function atan2_(self: Tensor, other: Tensor): Tensor;
-export function atan2_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("atan2_", "self", self);
-  if (!(other instanceof Tensor)) A.bad("atan2_", "other", other);
+/** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
+export function atan2_(self: Tensor, options: { other: Tensor }): Tensor;
+/** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
+export function atan2_(options: { input: Tensor; other: Tensor }): Tensor;
+export function atan2_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("atan2_", T__atan2_(), [self, other, options]);
+    A.bad("atan2_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("atan2_", T__atan2_(), [self, other, options]);
+    A.bad("atan2_", "other", other);
+  }
   if (options === undefined) return O.atan2_(self, other);
-  A.checkKeys("atan2_", options, []);
+  if (!A.knowsAll("atan2_", options, [])) {
+    return A.byName("atan2_", T__atan2_(), [self, other, options]);
+  }
   return O.atan2_(self, other);
 }
 
+const T__baddbmm_ = (): A.Overload[] => [
+  { fn: O.baddbmm_, args: [["self","Tensor",REQUIRED], ["batch1","Tensor",REQUIRED], ["batch2","Tensor",REQUIRED], ["beta","Scalar",1], ["alpha","Scalar",1]], positional: 3, out: 0 },
+];
 /**
  * beta * self + alpha * (batch1 @ batch2) for batches of matrices.
  * Writes into the tensor itself, which is also returned.
@@ -239,12 +423,29 @@ export function atan2_(self: unknown, other: unknown, options?: unknown): Tensor
  * @torch torch.baddbmm_
  */
 export function baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-export function baddbmm_(self: unknown, batch1: unknown, batch2: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("baddbmm_", "self", self);
-  if (!(batch1 instanceof Tensor)) A.bad("baddbmm_", "batch1", batch1);
-  if (!(batch2 instanceof Tensor)) A.bad("baddbmm_", "batch2", batch2);
+/** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm_ */
+export function baddbmm_(self: Tensor, batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+/** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm_ */
+export function baddbmm_(self: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+/** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm_ */
+export function baddbmm_(options: { input: Tensor; batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+export function baddbmm_(self: unknown, batch1?: unknown, batch2?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("baddbmm_", T__baddbmm_(), [self, batch1, batch2, options]);
+    A.bad("baddbmm_", "self", self);
+  }
+  if (!(batch1 instanceof Tensor)) {
+    if (A.isOptions(batch1)) return A.byName("baddbmm_", T__baddbmm_(), [self, batch1, batch2, options]);
+    A.bad("baddbmm_", "batch1", batch1);
+  }
+  if (!(batch2 instanceof Tensor)) {
+    if (A.isOptions(batch2)) return A.byName("baddbmm_", T__baddbmm_(), [self, batch1, batch2, options]);
+    A.bad("baddbmm_", "batch2", batch2);
+  }
   if (options === undefined) return O.baddbmm_(self, batch1, batch2, 1, 1);
-  A.checkKeys("baddbmm_", options, ["beta","alpha"]);
+  if (!A.knowsAll("baddbmm_", options, ["beta","alpha"])) {
+    return A.byName("baddbmm_", T__baddbmm_(), [self, batch1, batch2, options]);
+  }
   return O.baddbmm_(self, batch1, batch2, A.option<Scalar>("baddbmm_", options, "beta", "Scalar", 1), A.option<Scalar>("baddbmm_", options, "alpha", "Scalar", 1));
 }
 
@@ -265,10 +466,16 @@ const T__bernoulli_: A.Overload[] = [
  * @torch torch.bernoulli_
  */
 export function bernoulli_(self: Tensor, p: Tensor, options?: { generator?: Generator | null }): Tensor;
+/** Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element. @torch torch.bernoulli_ */
+export function bernoulli_(self: Tensor, options: { p: Tensor; generator?: Generator | null }): Tensor;
+/** Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element. @torch torch.bernoulli_ */
+export function bernoulli_(options: { input: Tensor; p: Tensor; generator?: Generator | null }): Tensor;
 /** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
 export function bernoulli_(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
 /** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
 export function bernoulli_(self: Tensor, options?: { p?: number; generator?: Generator | null }): Tensor;
+/** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
+export function bernoulli_(options: { input: Tensor; p?: number; generator?: Generator | null }): Tensor;
 export function bernoulli_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.bernoulli_Tensor_(args[0], args[1], null);
   if (args.length === 1 && args[0] instanceof Tensor) return O.bernoulli_float_(args[0], 0.5, null);
@@ -287,11 +494,16 @@ const T__bfloat16: A.Overload[] = [
  * @torch torch.bfloat16
  */
 export function bfloat16(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as bfloat16. @torch torch.bfloat16 */
+export function bfloat16(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function bfloat16(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bfloat16(args[0], null);
   return A.call<Tensor>("bfloat16", T__bfloat16, args);
 }
 
+const T__bitwiseAnd_ = (): A.Overload[] => [
+  { fn: O.bitwise_and_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * The bitwise and of integers or bools.
  * Writes into the tensor itself, which is also returned.
@@ -303,14 +515,29 @@ export function bfloat16(...args: unknown[]): Tensor {
  * @torch torch.bitwise_and_
  */
 export function bitwiseAnd_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function bitwiseAnd_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("bitwiseAnd_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("bitwiseAnd_", "other", other);
+/** The bitwise and of integers or bools. @torch torch.bitwise_and_ */
+export function bitwiseAnd_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** The bitwise and of integers or bools. @torch torch.bitwise_and_ */
+export function bitwiseAnd_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function bitwiseAnd_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("bitwiseAnd_", T__bitwiseAnd_(), [self, other, options]);
+    A.bad("bitwiseAnd_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("bitwiseAnd_", T__bitwiseAnd_(), [self, other, options]);
+    A.operand("bitwiseAnd_", "other", other);
+  }
   if (options === undefined) return O.bitwise_and_(self, other);
-  A.checkKeys("bitwiseAnd_", options, []);
+  if (!A.knowsAll("bitwiseAnd_", options, [])) {
+    return A.byName("bitwiseAnd_", T__bitwiseAnd_(), [self, other, options]);
+  }
   return O.bitwise_and_(self, other);
 }
 
+const T__bitwiseNot_ = (): A.Overload[] => [
+  { fn: O.bitwise_not_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * All bits of an integer turned over; the opposite of a bool.
  * Writes into the tensor itself, which is also returned.
@@ -322,13 +549,23 @@ export function bitwiseAnd_(self: unknown, other: unknown, options?: unknown): T
  * @torch torch.bitwise_not_
  */
 export function bitwiseNot_(self: Tensor): Tensor;
+/** All bits of an integer turned over. @torch torch.bitwise_not_ */
+export function bitwiseNot_(options: { input: Tensor }): Tensor;
 export function bitwiseNot_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("bitwiseNot_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("bitwiseNot_", T__bitwiseNot_(), [self, options]);
+    A.bad("bitwiseNot_", "self", self);
+  }
   if (options === undefined) return O.bitwise_not_(self);
-  A.checkKeys("bitwiseNot_", options, []);
+  if (!A.knowsAll("bitwiseNot_", options, [])) {
+    return A.byName("bitwiseNot_", T__bitwiseNot_(), [self, options]);
+  }
   return O.bitwise_not_(self);
 }
 
+const T__bitwiseOr_ = (): A.Overload[] => [
+  { fn: O.bitwise_or_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * The bitwise or of integers or bools.
  * Writes into the tensor itself, which is also returned.
@@ -340,14 +577,29 @@ export function bitwiseNot_(self: unknown, options?: unknown): Tensor {
  * @torch torch.bitwise_or_
  */
 export function bitwiseOr_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function bitwiseOr_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("bitwiseOr_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("bitwiseOr_", "other", other);
+/** The bitwise or of integers or bools. @torch torch.bitwise_or_ */
+export function bitwiseOr_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** The bitwise or of integers or bools. @torch torch.bitwise_or_ */
+export function bitwiseOr_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function bitwiseOr_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("bitwiseOr_", T__bitwiseOr_(), [self, other, options]);
+    A.bad("bitwiseOr_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("bitwiseOr_", T__bitwiseOr_(), [self, other, options]);
+    A.operand("bitwiseOr_", "other", other);
+  }
   if (options === undefined) return O.bitwise_or_(self, other);
-  A.checkKeys("bitwiseOr_", options, []);
+  if (!A.knowsAll("bitwiseOr_", options, [])) {
+    return A.byName("bitwiseOr_", T__bitwiseOr_(), [self, other, options]);
+  }
   return O.bitwise_or_(self, other);
 }
 
+const T__bitwiseXor_ = (): A.Overload[] => [
+  { fn: O.bitwise_xor_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * The bitwise exclusive or of integers or bools.
  * Writes into the tensor itself, which is also returned.
@@ -359,11 +611,23 @@ export function bitwiseOr_(self: unknown, other: unknown, options?: unknown): Te
  * @torch torch.bitwise_xor_
  */
 export function bitwiseXor_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function bitwiseXor_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("bitwiseXor_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("bitwiseXor_", "other", other);
+/** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor_ */
+export function bitwiseXor_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor_ */
+export function bitwiseXor_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function bitwiseXor_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("bitwiseXor_", T__bitwiseXor_(), [self, other, options]);
+    A.bad("bitwiseXor_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("bitwiseXor_", T__bitwiseXor_(), [self, other, options]);
+    A.operand("bitwiseXor_", "other", other);
+  }
   if (options === undefined) return O.bitwise_xor_(self, other);
-  A.checkKeys("bitwiseXor_", options, []);
+  if (!A.knowsAll("bitwiseXor_", options, [])) {
+    return A.byName("bitwiseXor_", T__bitwiseXor_(), [self, other, options]);
+  }
   return O.bitwise_xor_(self, other);
 }
 
@@ -379,6 +643,8 @@ const T__bool: A.Overload[] = [
  * @torch torch.bool
  */
 export function bool(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as bool. @torch torch.bool */
+export function bool(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function bool(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.bool(args[0], null);
   return A.call<Tensor>("bool", T__bool, args);
@@ -396,6 +662,8 @@ const T__byte: A.Overload[] = [
  * @torch torch.byte
  */
 export function byte(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as uint8. @torch torch.byte */
+export function byte(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function byte(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.byte(args[0], null);
   return A.call<Tensor>("byte", T__byte, args);
@@ -420,6 +688,8 @@ export function cauchy_(self: Tensor, median: number, sigma: number, options?: {
 export function cauchy_(self: Tensor, median: number, options?: { sigma?: number; generator?: Generator | null }): Tensor;
 /** Fills with Cauchy distributed random numbers. @torch torch.cauchy_ */
 export function cauchy_(self: Tensor, options?: { median?: number; sigma?: number; generator?: Generator | null }): Tensor;
+/** Fills with Cauchy distributed random numbers. @torch torch.cauchy_ */
+export function cauchy_(options: { input: Tensor; median?: number; sigma?: number; generator?: Generator | null }): Tensor;
 export function cauchy_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cauchy_(args[0], 0, 1, null);
   return A.call<Tensor>("cauchy_", T__cauchy_, args);
@@ -437,6 +707,8 @@ const T__cdouble: A.Overload[] = [
  * @torch torch.cdouble
  */
 export function cdouble(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as complex128. @torch torch.cdouble */
+export function cdouble(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function cdouble(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cdouble(args[0], null);
   return A.call<Tensor>("cdouble", T__cdouble, args);
@@ -454,6 +726,8 @@ const T__cfloat: A.Overload[] = [
  * @torch torch.cfloat
  */
 export function cfloat(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as complex64. @torch torch.cfloat */
+export function cfloat(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function cfloat(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cfloat(args[0], null);
   return A.call<Tensor>("cfloat", T__cfloat, args);
@@ -471,6 +745,8 @@ const T__char: A.Overload[] = [
  * @torch torch.char
  */
 export function char(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as int8. @torch torch.char */
+export function char(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function char(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.char(args[0], null);
   return A.call<Tensor>("char", T__char, args);
@@ -497,11 +773,15 @@ export function clamp_(self: Tensor, min: Tensor | null, options?: { max?: Tenso
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
+export function clamp_(options: { input: Tensor; min?: Tensor | null; max?: Tensor | null }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clamp_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
+export function clamp_(options: { input: Tensor; min?: Scalar | null; max?: Scalar | null }): Tensor;
 export function clamp_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor_(args[0], null, null);
   return A.call<Tensor>("clamp_", T__clamp_, args);
@@ -528,11 +808,15 @@ export function clip_(self: Tensor, min: Tensor | null, options?: { max?: Tensor
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(self: Tensor, options?: { min?: Tensor | null; max?: Tensor | null }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
+export function clip_(options: { input: Tensor; min?: Tensor | null; max?: Tensor | null }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(self: Tensor, min: Scalar | null, max: Scalar | null): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(self: Tensor, min: Scalar | null, options?: { max?: Scalar | null }): Tensor;
 /** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
 export function clip_(self: Tensor, options?: { min?: Scalar | null; max?: Scalar | null }): Tensor;
+/** Each element, or the bound that it lies beyond. @torch torch.clamp_ */
+export function clip_(options: { input: Tensor; min?: Scalar | null; max?: Scalar | null }): Tensor;
 export function clip_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.clamp_Tensor_(args[0], null, null);
   return A.call<Tensor>("clip_", T__clip_, args);
@@ -550,6 +834,8 @@ const T__contiguous: A.Overload[] = [
  * @torch torch.contiguous
  */
 export function contiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor itself when it is contiguous, else a contiguous copy. @torch torch.contiguous */
+export function contiguous(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function contiguous(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.contiguous(args[0], null);
   return A.call<Tensor>("contiguous", T__contiguous, args);
@@ -572,12 +858,19 @@ const T__copy_: A.Overload[] = [
 export function copy_(self: Tensor, src: Tensor, nonBlocking: boolean): Tensor;
 /** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
 export function copy_(self: Tensor, src: Tensor, options?: { nonBlocking?: boolean }): Tensor;
+/** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
+export function copy_(self: Tensor, options: { src: Tensor; nonBlocking?: boolean }): Tensor;
+/** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
+export function copy_(options: { input: Tensor; src: Tensor; nonBlocking?: boolean }): Tensor;
 export function copy_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.copy_(args[0], args[1], false);
   if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && typeof args[2] === "boolean") return O.copy_(args[0], args[1], args[2]);
   return A.call<Tensor>("copy_", T__copy_, args);
 }
 
+const T__copysign_ = (): A.Overload[] => [
+  { fn: O.copysign_, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * The magnitude of self with the sign of other.
  * Writes into the tensor itself, which is also returned.
@@ -588,14 +881,29 @@ export function copy_(...args: unknown[]): Tensor {
  * @torch torch.copysign_
  */
 export function copysign_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function copysign_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("copysign_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("copysign_", "other", other);
+/** The magnitude of self with the sign of other. @torch torch.copysign_ */
+export function copysign_(self: Tensor, options: { other: Tensor | Scalar }): Tensor;
+/** The magnitude of self with the sign of other. @torch torch.copysign_ */
+export function copysign_(options: { input: Tensor; other: Tensor | Scalar }): Tensor;
+export function copysign_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("copysign_", T__copysign_(), [self, other, options]);
+    A.bad("copysign_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("copysign_", T__copysign_(), [self, other, options]);
+    A.operand("copysign_", "other", other);
+  }
   if (options === undefined) return O.copysign_(self, other);
-  A.checkKeys("copysign_", options, []);
+  if (!A.knowsAll("copysign_", options, [])) {
+    return A.byName("copysign_", T__copysign_(), [self, other, options]);
+  }
   return O.copysign_(self, other);
 }
 
+const T__cos_ = (): A.Overload[] => [
+  { fn: O.cos_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * The cosine of each element, in radians. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -606,10 +914,17 @@ export function copysign_(self: unknown, other: unknown, options?: unknown): Ten
  * @torch torch.cos_
  */
 export function cos_(self: Tensor): Tensor;
+/** The cosine of each element, in radians. @torch torch.cos_ */
+export function cos_(options: { input: Tensor }): Tensor;
 export function cos_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("cos_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("cos_", T__cos_(), [self, options]);
+    A.bad("cos_", "self", self);
+  }
   if (options === undefined) return O.cos_(self);
-  A.checkKeys("cos_", options, []);
+  if (!A.knowsAll("cos_", options, [])) {
+    return A.byName("cos_", T__cos_(), [self, options]);
+  }
   return O.cos_(self);
 }
 
@@ -625,6 +940,8 @@ const T__cpu: A.Overload[] = [
  * @torch torch.cpu
  */
 export function cpu(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor on the CPU. @torch torch.cpu */
+export function cpu(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function cpu(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.cpu(args[0], null);
   return A.call<Tensor>("cpu", T__cpu, args);
@@ -643,6 +960,10 @@ const T__cumprod_: A.Overload[] = [
  * @torch torch.cumprod_
  */
 export function cumprod_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
+/** The running product along a dimension. @torch torch.cumprod_ */
+export function cumprod_(self: Tensor, options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null }): Tensor;
+/** The running product along a dimension. @torch torch.cumprod_ */
+export function cumprod_(options: A.Either<"dim", "axis", number> & { input: Tensor; dtype?: DTypeLike | null }): Tensor;
 export function cumprod_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumprod_(args[0], args[1], null);
   return A.call<Tensor>("cumprod_", T__cumprod_, args);
@@ -661,6 +982,10 @@ const T__cumsum_: A.Overload[] = [
  * @torch torch.cumsum_
  */
 export function cumsum_(self: Tensor, dim: number, options?: { dtype?: DTypeLike | null }): Tensor;
+/** The running sum along a dimension. @torch torch.cumsum_ */
+export function cumsum_(self: Tensor, options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null }): Tensor;
+/** The running sum along a dimension. @torch torch.cumsum_ */
+export function cumsum_(options: A.Either<"dim", "axis", number> & { input: Tensor; dtype?: DTypeLike | null }): Tensor;
 export function cumsum_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.cumsum_(args[0], args[1], null);
   return A.call<Tensor>("cumsum_", T__cumsum_, args);
@@ -680,11 +1005,16 @@ const T__detach_: A.Overload[] = [
  * @torch torch.detach_
  */
 export function detach_(self: Tensor): Tensor;
+/** Forgets the history of the tensor. @torch torch.detach_ */
+export function detach_(options: { input: Tensor }): Tensor;
 export function detach_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.detach_inplace_(args[0]);
   return A.call<Tensor>("detach_", T__detach_, args);
 }
 
+const T__div_ = (): A.Overload[] => [
+  { fn: O.div_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 0 },
+];
 /**
  * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
  * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
@@ -698,14 +1028,29 @@ export function detach_(...args: unknown[]): Tensor {
  * @torch torch.div_
  */
 export function div_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
-export function div_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("div_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("div_", "other", other);
+/** self / other as real numbers. @torch torch.div_ */
+export function div_(self: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null }): Tensor;
+/** self / other as real numbers. @torch torch.div_ */
+export function div_(options: { input: Tensor | Scalar; other: Tensor | Scalar; roundingMode?: string | null }): Tensor;
+export function div_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("div_", T__div_(), [self, other, options]);
+    A.bad("div_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("div_", T__div_(), [self, other, options]);
+    A.operand("div_", "other", other);
+  }
   if (options === undefined) return O.div_(self, other, null);
-  A.checkKeys("div_", options, ["roundingMode"]);
+  if (!A.knowsAll("div_", options, ["roundingMode"])) {
+    return A.byName("div_", T__div_(), [self, other, options]);
+  }
   return O.div_(self, other, A.option<string | null>("div_", options, "roundingMode", "String?", null));
 }
 
+const T__divide_ = (): A.Overload[] => [
+  { fn: O.div_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["roundingMode","String?",null]], positional: 2, out: 0 },
+];
 /**
  * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
  * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
@@ -719,11 +1064,23 @@ export function div_(self: unknown, other: unknown, options?: unknown): Tensor {
  * @torch torch.div_
  */
 export function divide_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
-export function divide_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("divide_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("divide_", "other", other);
+/** self / other as real numbers. @torch torch.div_ */
+export function divide_(self: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null }): Tensor;
+/** self / other as real numbers. @torch torch.div_ */
+export function divide_(options: { input: Tensor | Scalar; other: Tensor | Scalar; roundingMode?: string | null }): Tensor;
+export function divide_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("divide_", T__divide_(), [self, other, options]);
+    A.bad("divide_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("divide_", T__divide_(), [self, other, options]);
+    A.operand("divide_", "other", other);
+  }
   if (options === undefined) return O.div_(self, other, null);
-  A.checkKeys("divide_", options, ["roundingMode"]);
+  if (!A.knowsAll("divide_", options, ["roundingMode"])) {
+    return A.byName("divide_", T__divide_(), [self, other, options]);
+  }
   return O.div_(self, other, A.option<string | null>("divide_", options, "roundingMode", "String?", null));
 }
 
@@ -739,11 +1096,16 @@ const T__double: A.Overload[] = [
  * @torch torch.double
  */
 export function double(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as float64. @torch torch.double */
+export function double(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function double(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.double(args[0], null);
   return A.call<Tensor>("double", T__double, args);
 }
 
+const T__eq_ = (): A.Overload[] => [
+  { fn: O.eq_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * True where the elements are equal.
  * Writes into the tensor itself, which is also returned.
@@ -754,14 +1116,29 @@ export function double(...args: unknown[]): Tensor {
  * @torch torch.eq_
  */
 export function eq_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function eq_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("eq_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("eq_", "other", other);
+/** True where the elements are equal. @torch torch.eq_ */
+export function eq_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** True where the elements are equal. @torch torch.eq_ */
+export function eq_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function eq_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("eq_", T__eq_(), [self, other, options]);
+    A.bad("eq_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("eq_", T__eq_(), [self, other, options]);
+    A.operand("eq_", "other", other);
+  }
   if (options === undefined) return O.eq_(self, other);
-  A.checkKeys("eq_", options, []);
+  if (!A.knowsAll("eq_", options, [])) {
+    return A.byName("eq_", T__eq_(), [self, other, options]);
+  }
   return O.eq_(self, other);
 }
 
+const T__exp_ = (): A.Overload[] => [
+  { fn: O.exp_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * e to the power of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -772,10 +1149,17 @@ export function eq_(self: unknown, other: unknown, options?: unknown): Tensor {
  * @torch torch.exp_
  */
 export function exp_(self: Tensor): Tensor;
+/** e to the power of each element. @torch torch.exp_ */
+export function exp_(options: { input: Tensor }): Tensor;
 export function exp_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("exp_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("exp_", T__exp_(), [self, options]);
+    A.bad("exp_", "self", self);
+  }
   if (options === undefined) return O.exp_(self);
-  A.checkKeys("exp_", options, []);
+  if (!A.knowsAll("exp_", options, [])) {
+    return A.byName("exp_", T__exp_(), [self, options]);
+  }
   return O.exp_(self);
 }
 
@@ -795,6 +1179,10 @@ const T__expand: A.Overload[] = [
 export function expand(self: Tensor, size: readonly number[], options?: { implicit?: boolean }): Tensor;
 /** A view with dimensions of size one stretched, stride 0. @torch torch.expand */
 export function expand(self: Tensor, ...size: (number | { implicit?: boolean })[]): Tensor;
+/** A view with dimensions of size one stretched, stride 0. @torch torch.expand */
+export function expand(self: Tensor, options: { size: readonly number[]; implicit?: boolean }): Tensor;
+/** A view with dimensions of size one stretched, stride 0. @torch torch.expand */
+export function expand(options: { input: Tensor; size: readonly number[]; implicit?: boolean }): Tensor;
 export function expand(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.expand(args[0], size, false);
@@ -814,6 +1202,10 @@ const T__expandAs: A.Overload[] = [
  * @torch torch.expand_as
  */
 export function expandAs(self: Tensor, other: Tensor): Tensor;
+/** The tensor expanded to the shape of another. @torch torch.expand_as */
+export function expandAs(self: Tensor, options: { other: Tensor }): Tensor;
+/** The tensor expanded to the shape of another. @torch torch.expand_as */
+export function expandAs(options: { input: Tensor; other: Tensor }): Tensor;
 export function expandAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.expand_as(args[0], args[1]);
   return A.call<Tensor>("expandAs", T__expandAs, args);
@@ -836,6 +1228,8 @@ const T__exponential_: A.Overload[] = [
 export function exponential_(self: Tensor, lambd: number, options?: { generator?: Generator | null }): Tensor;
 /** Fills with exponentially distributed random numbers of the rate `lambd`. @torch torch.exponential_ */
 export function exponential_(self: Tensor, options?: { lambd?: number; generator?: Generator | null }): Tensor;
+/** Fills with exponentially distributed random numbers of the rate `lambd`. @torch torch.exponential_ */
+export function exponential_(options: { input: Tensor; lambd?: number; generator?: Generator | null }): Tensor;
 export function exponential_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.exponential_(args[0], 1, null);
   return A.call<Tensor>("exponential_", T__exponential_, args);
@@ -858,8 +1252,16 @@ const T__fill_: A.Overload[] = [
  * @torch torch.fill_
  */
 export function fill_(self: Tensor, value: Scalar): Tensor;
+/** Every element set to a number. @torch torch.fill_ */
+export function fill_(self: Tensor, options: { value: Scalar }): Tensor;
+/** Every element set to a number. @torch torch.fill_ */
+export function fill_(options: { input: Tensor; value: Scalar }): Tensor;
 /** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
 export function fill_(self: Tensor, value: Tensor): Tensor;
+/** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
+export function fill_(self: Tensor, options: { value: Tensor }): Tensor;
+/** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
+export function fill_(options: { input: Tensor; value: Tensor }): Tensor;
 export function fill_(...args: unknown[]): Tensor {
   return A.call<Tensor>("fill_", T__fill_, args);
 }
@@ -876,11 +1278,16 @@ const T__float: A.Overload[] = [
  * @torch torch.float
  */
 export function float(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as float32. @torch torch.float */
+export function float(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function float(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.float(args[0], null);
   return A.call<Tensor>("float", T__float, args);
 }
 
+const T__floorDivide_ = (): A.Overload[] => [
+  { fn: O.floor_divide_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * self / other rounded towards minus infinity.
  * Writes into the tensor itself, which is also returned.
@@ -892,14 +1299,29 @@ export function float(...args: unknown[]): Tensor {
  * @torch torch.floor_divide_
  */
 export function floorDivide_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function floorDivide_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("floorDivide_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("floorDivide_", "other", other);
+/** self / other rounded towards minus infinity. @torch torch.floor_divide_ */
+export function floorDivide_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** self / other rounded towards minus infinity. @torch torch.floor_divide_ */
+export function floorDivide_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function floorDivide_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("floorDivide_", T__floorDivide_(), [self, other, options]);
+    A.bad("floorDivide_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("floorDivide_", T__floorDivide_(), [self, other, options]);
+    A.operand("floorDivide_", "other", other);
+  }
   if (options === undefined) return O.floor_divide_(self, other);
-  A.checkKeys("floorDivide_", options, []);
+  if (!A.knowsAll("floorDivide_", options, [])) {
+    return A.byName("floorDivide_", T__floorDivide_(), [self, other, options]);
+  }
   return O.floor_divide_(self, other);
 }
 
+const T__fmod_ = (): A.Overload[] => [
+  { fn: O.fmod_, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * The remainder of the division, with the sign of the dividend (C's %).
  * Writes into the tensor itself, which is also returned.
@@ -911,14 +1333,29 @@ export function floorDivide_(self: unknown, other: unknown, options?: unknown): 
  * @torch torch.fmod_
  */
 export function fmod_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function fmod_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("fmod_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("fmod_", "other", other);
+/** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod_ */
+export function fmod_(self: Tensor, options: { other: Tensor | Scalar }): Tensor;
+/** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod_ */
+export function fmod_(options: { input: Tensor; other: Tensor | Scalar }): Tensor;
+export function fmod_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("fmod_", T__fmod_(), [self, other, options]);
+    A.bad("fmod_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("fmod_", T__fmod_(), [self, other, options]);
+    A.operand("fmod_", "other", other);
+  }
   if (options === undefined) return O.fmod_(self, other);
-  A.checkKeys("fmod_", options, []);
+  if (!A.knowsAll("fmod_", options, [])) {
+    return A.byName("fmod_", T__fmod_(), [self, other, options]);
+  }
   return O.fmod_(self, other);
 }
 
+const T__ge_ = (): A.Overload[] => [
+  { fn: O.ge_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * True where self is greater than or equal to other.
  * Writes into the tensor itself, which is also returned.
@@ -930,11 +1367,23 @@ export function fmod_(self: unknown, other: unknown, options?: unknown): Tensor 
  * @torch torch.ge_
  */
 export function ge_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function ge_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("ge_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("ge_", "other", other);
+/** True where self is greater than or equal to other. @torch torch.ge_ */
+export function ge_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** True where self is greater than or equal to other. @torch torch.ge_ */
+export function ge_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function ge_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("ge_", T__ge_(), [self, other, options]);
+    A.bad("ge_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("ge_", T__ge_(), [self, other, options]);
+    A.operand("ge_", "other", other);
+  }
   if (options === undefined) return O.ge_(self, other);
-  A.checkKeys("ge_", options, []);
+  if (!A.knowsAll("ge_", options, [])) {
+    return A.byName("ge_", T__ge_(), [self, other, options]);
+  }
   return O.ge_(self, other);
 }
 
@@ -953,10 +1402,17 @@ const T__geometric_: A.Overload[] = [
  * @torch torch.geometric_
  */
 export function geometric_(self: Tensor, p: number, options?: { generator?: Generator | null }): Tensor;
+/** Fills with the number of trials up to the first success, for a chance of success of p. @torch torch.geometric_ */
+export function geometric_(self: Tensor, options: { p: number; generator?: Generator | null }): Tensor;
+/** Fills with the number of trials up to the first success, for a chance of success of p. @torch torch.geometric_ */
+export function geometric_(options: { input: Tensor; p: number; generator?: Generator | null }): Tensor;
 export function geometric_(...args: unknown[]): Tensor {
   return A.call<Tensor>("geometric_", T__geometric_, args);
 }
 
+const T__greater_ = (): A.Overload[] => [
+  { fn: O.gt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * True where self is greater than other.
  * Writes into the tensor itself, which is also returned.
@@ -968,14 +1424,29 @@ export function geometric_(...args: unknown[]): Tensor {
  * @torch torch.gt_
  */
 export function greater_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function greater_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("greater_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("greater_", "other", other);
+/** True where self is greater than other. @torch torch.gt_ */
+export function greater_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** True where self is greater than other. @torch torch.gt_ */
+export function greater_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function greater_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("greater_", T__greater_(), [self, other, options]);
+    A.bad("greater_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("greater_", T__greater_(), [self, other, options]);
+    A.operand("greater_", "other", other);
+  }
   if (options === undefined) return O.gt_(self, other);
-  A.checkKeys("greater_", options, []);
+  if (!A.knowsAll("greater_", options, [])) {
+    return A.byName("greater_", T__greater_(), [self, other, options]);
+  }
   return O.gt_(self, other);
 }
 
+const T__greaterEqual_ = (): A.Overload[] => [
+  { fn: O.ge_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * True where self is greater than or equal to other.
  * Writes into the tensor itself, which is also returned.
@@ -987,14 +1458,29 @@ export function greater_(self: unknown, other: unknown, options?: unknown): Tens
  * @torch torch.ge_
  */
 export function greaterEqual_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function greaterEqual_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("greaterEqual_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("greaterEqual_", "other", other);
+/** True where self is greater than or equal to other. @torch torch.ge_ */
+export function greaterEqual_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** True where self is greater than or equal to other. @torch torch.ge_ */
+export function greaterEqual_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function greaterEqual_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("greaterEqual_", T__greaterEqual_(), [self, other, options]);
+    A.bad("greaterEqual_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("greaterEqual_", T__greaterEqual_(), [self, other, options]);
+    A.operand("greaterEqual_", "other", other);
+  }
   if (options === undefined) return O.ge_(self, other);
-  A.checkKeys("greaterEqual_", options, []);
+  if (!A.knowsAll("greaterEqual_", options, [])) {
+    return A.byName("greaterEqual_", T__greaterEqual_(), [self, other, options]);
+  }
   return O.ge_(self, other);
 }
 
+const T__gt_ = (): A.Overload[] => [
+  { fn: O.gt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * True where self is greater than other.
  * Writes into the tensor itself, which is also returned.
@@ -1006,11 +1492,23 @@ export function greaterEqual_(self: unknown, other: unknown, options?: unknown):
  * @torch torch.gt_
  */
 export function gt_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function gt_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("gt_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("gt_", "other", other);
+/** True where self is greater than other. @torch torch.gt_ */
+export function gt_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** True where self is greater than other. @torch torch.gt_ */
+export function gt_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function gt_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("gt_", T__gt_(), [self, other, options]);
+    A.bad("gt_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("gt_", T__gt_(), [self, other, options]);
+    A.operand("gt_", "other", other);
+  }
   if (options === undefined) return O.gt_(self, other);
-  A.checkKeys("gt_", options, []);
+  if (!A.knowsAll("gt_", options, [])) {
+    return A.byName("gt_", T__gt_(), [self, other, options]);
+  }
   return O.gt_(self, other);
 }
 
@@ -1026,6 +1524,8 @@ const T__half: A.Overload[] = [
  * @torch torch.half
  */
 export function half(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as float16. @torch torch.half */
+export function half(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function half(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.half(args[0], null);
   return A.call<Tensor>("half", T__half, args);
@@ -1046,6 +1546,14 @@ const T__indexAdd_: A.Overload[] = [
  * @torch torch.index_add_
  */
 export function indexAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar }): Tensor;
+/** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
+export function indexAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { source: Tensor; alpha?: Scalar }): Tensor;
+/** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
+export function indexAdd_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar }): Tensor;
+/** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
+export function indexAdd_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar }): Tensor;
+/** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
+export function indexAdd_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar }): Tensor;
 export function indexAdd_(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexAdd_", T__indexAdd_, args);
 }
@@ -1066,6 +1574,14 @@ const T__indexCopy_: A.Overload[] = [
  * @torch torch.index_copy_
  */
 export function indexCopy_(self: Tensor, dim: number, index: Tensor | readonly number[], source: Tensor): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
+export function indexCopy_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { source: Tensor }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
+export function indexCopy_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; source: Tensor }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
+export function indexCopy_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
+export function indexCopy_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; source: Tensor }): Tensor;
 export function indexCopy_(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexCopy_", T__indexCopy_, args);
 }
@@ -1087,8 +1603,24 @@ const T__indexFill_: A.Overload[] = [
  * @torch torch.index_fill_
  */
 export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill_ */
+export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Tensor }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill_ */
+export function indexFill_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Tensor }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill_ */
+export function indexFill_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Tensor }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill_ */
+export function indexFill_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Tensor }): Tensor;
 /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
 export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
+export function indexFill_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Scalar }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
+export function indexFill_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Scalar }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
+export function indexFill_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar }): Tensor;
+/** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
+export function indexFill_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Scalar }): Tensor;
 export function indexFill_(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexFill_", T__indexFill_, args);
 }
@@ -1111,6 +1643,12 @@ const T__indexPut_: A.Overload[] = [
 export function indexPut_(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
 /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
 export function indexPut_(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
+/** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
+export function indexPut_(self: Tensor, indices: readonly (Tensor | readonly number[] | null)[], options: { values: Tensor; accumulate?: boolean }): Tensor;
+/** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
+export function indexPut_(self: Tensor, options: { indices: readonly (Tensor | readonly number[] | null)[]; values: Tensor; accumulate?: boolean }): Tensor;
+/** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
+export function indexPut_(options: { input: Tensor; indices: readonly (Tensor | readonly number[] | null)[]; values: Tensor; accumulate?: boolean }): Tensor;
 export function indexPut_(...args: unknown[]): Tensor {
   return A.call<Tensor>("indexPut_", T__indexPut_, args);
 }
@@ -1127,6 +1665,8 @@ const T__int: A.Overload[] = [
  * @torch torch.int
  */
 export function int(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as int32. @torch torch.int */
+export function int(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function int(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.int(args[0], null);
   return A.call<Tensor>("int", T__int, args);
@@ -1144,6 +1684,8 @@ const T__isContiguous: A.Overload[] = [
  * @torch torch.is_contiguous
  */
 export function isContiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): boolean;
+/** True when the elements lie row by row without gaps, or in the given memory format. @torch torch.is_contiguous */
+export function isContiguous(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): boolean;
 export function isContiguous(...args: unknown[]): boolean {
   if (args.length === 1 && args[0] instanceof Tensor) return O.is_contiguous(args[0], null);
   return A.call<boolean>("isContiguous", T__isContiguous, args);
@@ -1161,11 +1703,18 @@ const T__isSetTo: A.Overload[] = [
  * @torch torch.is_set_to
  */
 export function isSetTo(self: Tensor, tensor: Tensor): boolean;
+/** True when both tensors are the same region of the same storage. @torch torch.is_set_to */
+export function isSetTo(self: Tensor, options: { tensor: Tensor }): boolean;
+/** True when both tensors are the same region of the same storage. @torch torch.is_set_to */
+export function isSetTo(options: { input: Tensor; tensor: Tensor }): boolean;
 export function isSetTo(...args: unknown[]): boolean {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.is_set_to(args[0], args[1]);
   return A.call<boolean>("isSetTo", T__isSetTo, args);
 }
 
+const T__le_ = (): A.Overload[] => [
+  { fn: O.le_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * True where self is less than or equal to other.
  * Writes into the tensor itself, which is also returned.
@@ -1177,14 +1726,29 @@ export function isSetTo(...args: unknown[]): boolean {
  * @torch torch.le_
  */
 export function le_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function le_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("le_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("le_", "other", other);
+/** True where self is less than or equal to other. @torch torch.le_ */
+export function le_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** True where self is less than or equal to other. @torch torch.le_ */
+export function le_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function le_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("le_", T__le_(), [self, other, options]);
+    A.bad("le_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("le_", T__le_(), [self, other, options]);
+    A.operand("le_", "other", other);
+  }
   if (options === undefined) return O.le_(self, other);
-  A.checkKeys("le_", options, []);
+  if (!A.knowsAll("le_", options, [])) {
+    return A.byName("le_", T__le_(), [self, other, options]);
+  }
   return O.le_(self, other);
 }
 
+const T__lerp_ = (): A.Overload[] => [
+  { fn: O.lerp_, args: [["self","Tensor",REQUIRED], ["end","Tensor",REQUIRED], ["weight","Tensor|Scalar",REQUIRED]], positional: 3, out: 0 },
+];
 /**
  * self + weight * (end - self).
  * Writes into the tensor itself, which is also returned.
@@ -1196,15 +1760,35 @@ export function le_(self: unknown, other: unknown, options?: unknown): Tensor {
  * @torch torch.lerp_
  */
 export function lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor;
-export function lerp_(self: unknown, end: unknown, weight: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("lerp_", "self", self);
-  if (!(end instanceof Tensor)) A.bad("lerp_", "end", end);
-  if (!(weight instanceof Tensor)) A.operand("lerp_", "weight", weight);
+/** self + weight * (end - self). @torch torch.lerp_ */
+export function lerp_(self: Tensor, end: Tensor, options: { weight: Tensor | Scalar }): Tensor;
+/** self + weight * (end - self). @torch torch.lerp_ */
+export function lerp_(self: Tensor, options: { end: Tensor; weight: Tensor | Scalar }): Tensor;
+/** self + weight * (end - self). @torch torch.lerp_ */
+export function lerp_(options: { input: Tensor; end: Tensor; weight: Tensor | Scalar }): Tensor;
+export function lerp_(self: unknown, end?: unknown, weight?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("lerp_", T__lerp_(), [self, end, weight, options]);
+    A.bad("lerp_", "self", self);
+  }
+  if (!(end instanceof Tensor)) {
+    if (A.isOptions(end)) return A.byName("lerp_", T__lerp_(), [self, end, weight, options]);
+    A.bad("lerp_", "end", end);
+  }
+  if (!(weight instanceof Tensor)) {
+    if (A.isOptions(weight)) return A.byName("lerp_", T__lerp_(), [self, end, weight, options]);
+    A.operand("lerp_", "weight", weight);
+  }
   if (options === undefined) return O.lerp_(self, end, weight);
-  A.checkKeys("lerp_", options, []);
+  if (!A.knowsAll("lerp_", options, [])) {
+    return A.byName("lerp_", T__lerp_(), [self, end, weight, options]);
+  }
   return O.lerp_(self, end, weight);
 }
 
+const T__less_ = (): A.Overload[] => [
+  { fn: O.lt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * True where self is less than other.
  * Writes into the tensor itself, which is also returned.
@@ -1216,14 +1800,29 @@ export function lerp_(self: unknown, end: unknown, weight: unknown, options?: un
  * @torch torch.lt_
  */
 export function less_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function less_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("less_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("less_", "other", other);
+/** True where self is less than other. @torch torch.lt_ */
+export function less_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** True where self is less than other. @torch torch.lt_ */
+export function less_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function less_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("less_", T__less_(), [self, other, options]);
+    A.bad("less_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("less_", T__less_(), [self, other, options]);
+    A.operand("less_", "other", other);
+  }
   if (options === undefined) return O.lt_(self, other);
-  A.checkKeys("less_", options, []);
+  if (!A.knowsAll("less_", options, [])) {
+    return A.byName("less_", T__less_(), [self, other, options]);
+  }
   return O.lt_(self, other);
 }
 
+const T__lessEqual_ = (): A.Overload[] => [
+  { fn: O.le_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * True where self is less than or equal to other.
  * Writes into the tensor itself, which is also returned.
@@ -1235,14 +1834,29 @@ export function less_(self: unknown, other: unknown, options?: unknown): Tensor 
  * @torch torch.le_
  */
 export function lessEqual_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function lessEqual_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("lessEqual_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("lessEqual_", "other", other);
+/** True where self is less than or equal to other. @torch torch.le_ */
+export function lessEqual_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** True where self is less than or equal to other. @torch torch.le_ */
+export function lessEqual_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function lessEqual_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("lessEqual_", T__lessEqual_(), [self, other, options]);
+    A.bad("lessEqual_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("lessEqual_", T__lessEqual_(), [self, other, options]);
+    A.operand("lessEqual_", "other", other);
+  }
   if (options === undefined) return O.le_(self, other);
-  A.checkKeys("lessEqual_", options, []);
+  if (!A.knowsAll("lessEqual_", options, [])) {
+    return A.byName("lessEqual_", T__lessEqual_(), [self, other, options]);
+  }
   return O.le_(self, other);
 }
 
+const T__log_ = (): A.Overload[] => [
+  { fn: O.log_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * The natural logarithm of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -1253,13 +1867,23 @@ export function lessEqual_(self: unknown, other: unknown, options?: unknown): Te
  * @torch torch.log_
  */
 export function log_(self: Tensor): Tensor;
+/** The natural logarithm of each element. @torch torch.log_ */
+export function log_(options: { input: Tensor }): Tensor;
 export function log_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("log_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("log_", T__log_(), [self, options]);
+    A.bad("log_", "self", self);
+  }
   if (options === undefined) return O.log_(self);
-  A.checkKeys("log_", options, []);
+  if (!A.knowsAll("log_", options, [])) {
+    return A.byName("log_", T__log_(), [self, options]);
+  }
   return O.log_(self);
 }
 
+const T__log1p_ = (): A.Overload[] => [
+  { fn: O.log1p_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * The natural logarithm of 1 + self, exact for small elements too. Integers give the default float
  * dtype.
@@ -1271,10 +1895,17 @@ export function log_(self: unknown, options?: unknown): Tensor {
  * @torch torch.log1p_
  */
 export function log1p_(self: Tensor): Tensor;
+/** The natural logarithm of 1 + self, exact for small elements too. @torch torch.log1p_ */
+export function log1p_(options: { input: Tensor }): Tensor;
 export function log1p_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("log1p_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("log1p_", T__log1p_(), [self, options]);
+    A.bad("log1p_", "self", self);
+  }
   if (options === undefined) return O.log1p_(self);
-  A.checkKeys("log1p_", options, []);
+  if (!A.knowsAll("log1p_", options, [])) {
+    return A.byName("log1p_", T__log1p_(), [self, options]);
+  }
   return O.log1p_(self);
 }
 
@@ -1297,11 +1928,16 @@ export function logNormal_(self: Tensor, mean: number, std: number, options?: { 
 export function logNormal_(self: Tensor, mean: number, options?: { std?: number; generator?: Generator | null }): Tensor;
 /** Fills with random numbers whose logarithms are normal, with the given mean and standard deviation. @torch torch.log_normal_ */
 export function logNormal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
+/** Fills with random numbers whose logarithms are normal, with the given mean and standard deviation. @torch torch.log_normal_ */
+export function logNormal_(options: { input: Tensor; mean?: number; std?: number; generator?: Generator | null }): Tensor;
 export function logNormal_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.log_normal_(args[0], 1, 2, null);
   return A.call<Tensor>("logNormal_", T__logNormal_, args);
 }
 
+const T__logicalAnd_ = (): A.Overload[] => [
+  { fn: O.logical_and_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * True where both elements are nonzero.
  * Writes into the tensor itself, which is also returned.
@@ -1312,14 +1948,29 @@ export function logNormal_(...args: unknown[]): Tensor {
  * @torch torch.logical_and_
  */
 export function logicalAnd_(self: Tensor, other: Tensor): Tensor;
-export function logicalAnd_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("logicalAnd_", "self", self);
-  if (!(other instanceof Tensor)) A.bad("logicalAnd_", "other", other);
+/** True where both elements are nonzero. @torch torch.logical_and_ */
+export function logicalAnd_(self: Tensor, options: { other: Tensor }): Tensor;
+/** True where both elements are nonzero. @torch torch.logical_and_ */
+export function logicalAnd_(options: { input: Tensor; other: Tensor }): Tensor;
+export function logicalAnd_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("logicalAnd_", T__logicalAnd_(), [self, other, options]);
+    A.bad("logicalAnd_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("logicalAnd_", T__logicalAnd_(), [self, other, options]);
+    A.bad("logicalAnd_", "other", other);
+  }
   if (options === undefined) return O.logical_and_(self, other);
-  A.checkKeys("logicalAnd_", options, []);
+  if (!A.knowsAll("logicalAnd_", options, [])) {
+    return A.byName("logicalAnd_", T__logicalAnd_(), [self, other, options]);
+  }
   return O.logical_and_(self, other);
 }
 
+const T__logicalNot_ = (): A.Overload[] => [
+  { fn: O.logical_not_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * True where an element is zero.
  * Writes into the tensor itself, which is also returned.
@@ -1330,13 +1981,23 @@ export function logicalAnd_(self: unknown, other: unknown, options?: unknown): T
  * @torch torch.logical_not_
  */
 export function logicalNot_(self: Tensor): Tensor;
+/** True where an element is zero. @torch torch.logical_not_ */
+export function logicalNot_(options: { input: Tensor }): Tensor;
 export function logicalNot_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("logicalNot_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("logicalNot_", T__logicalNot_(), [self, options]);
+    A.bad("logicalNot_", "self", self);
+  }
   if (options === undefined) return O.logical_not_(self);
-  A.checkKeys("logicalNot_", options, []);
+  if (!A.knowsAll("logicalNot_", options, [])) {
+    return A.byName("logicalNot_", T__logicalNot_(), [self, options]);
+  }
   return O.logical_not_(self);
 }
 
+const T__logicalOr_ = (): A.Overload[] => [
+  { fn: O.logical_or_, args: [["self","Tensor",REQUIRED], ["other","Tensor",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * True where either element is nonzero.
  * Writes into the tensor itself, which is also returned.
@@ -1347,11 +2008,23 @@ export function logicalNot_(self: unknown, options?: unknown): Tensor {
  * @torch torch.logical_or_
  */
 export function logicalOr_(self: Tensor, other: Tensor): Tensor;
-export function logicalOr_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("logicalOr_", "self", self);
-  if (!(other instanceof Tensor)) A.bad("logicalOr_", "other", other);
+/** True where either element is nonzero. @torch torch.logical_or_ */
+export function logicalOr_(self: Tensor, options: { other: Tensor }): Tensor;
+/** True where either element is nonzero. @torch torch.logical_or_ */
+export function logicalOr_(options: { input: Tensor; other: Tensor }): Tensor;
+export function logicalOr_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("logicalOr_", T__logicalOr_(), [self, other, options]);
+    A.bad("logicalOr_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("logicalOr_", T__logicalOr_(), [self, other, options]);
+    A.bad("logicalOr_", "other", other);
+  }
   if (options === undefined) return O.logical_or_(self, other);
-  A.checkKeys("logicalOr_", options, []);
+  if (!A.knowsAll("logicalOr_", options, [])) {
+    return A.byName("logicalOr_", T__logicalOr_(), [self, other, options]);
+  }
   return O.logical_or_(self, other);
 }
 
@@ -1367,11 +2040,16 @@ const T__long: A.Overload[] = [
  * @torch torch.long
  */
 export function long(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as int64. @torch torch.long */
+export function long(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function long(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.long(args[0], null);
   return A.call<Tensor>("long", T__long, args);
 }
 
+const T__lt_ = (): A.Overload[] => [
+  { fn: O.lt_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * True where self is less than other.
  * Writes into the tensor itself, which is also returned.
@@ -1383,11 +2061,23 @@ export function long(...args: unknown[]): Tensor {
  * @torch torch.lt_
  */
 export function lt_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function lt_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("lt_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("lt_", "other", other);
+/** True where self is less than other. @torch torch.lt_ */
+export function lt_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** True where self is less than other. @torch torch.lt_ */
+export function lt_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function lt_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("lt_", T__lt_(), [self, other, options]);
+    A.bad("lt_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("lt_", T__lt_(), [self, other, options]);
+    A.operand("lt_", "other", other);
+  }
   if (options === undefined) return O.lt_(self, other);
-  A.checkKeys("lt_", options, []);
+  if (!A.knowsAll("lt_", options, [])) {
+    return A.byName("lt_", T__lt_(), [self, other, options]);
+  }
   return O.lt_(self, other);
 }
 
@@ -1407,13 +2097,28 @@ const T__maskedFill_: A.Overload[] = [
  * @torch torch.masked_fill_
  */
 export function maskedFill_(self: Tensor, mask: Tensor, value: Tensor): Tensor;
+/** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill_ */
+export function maskedFill_(self: Tensor, mask: Tensor, options: { value: Tensor }): Tensor;
+/** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill_ */
+export function maskedFill_(self: Tensor, options: { mask: Tensor; value: Tensor }): Tensor;
+/** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill_ */
+export function maskedFill_(options: { input: Tensor; mask: Tensor; value: Tensor }): Tensor;
 /** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
 export function maskedFill_(self: Tensor, mask: Tensor, value: Scalar): Tensor;
+/** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
+export function maskedFill_(self: Tensor, mask: Tensor, options: { value: Scalar }): Tensor;
+/** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
+export function maskedFill_(self: Tensor, options: { mask: Tensor; value: Scalar }): Tensor;
+/** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
+export function maskedFill_(options: { input: Tensor; mask: Tensor; value: Scalar }): Tensor;
 export function maskedFill_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && args[1] instanceof Tensor && args[2] instanceof Tensor) return O.masked_fill_Tensor_(args[0], args[1], args[2]);
   return A.call<Tensor>("maskedFill_", T__maskedFill_, args);
 }
 
+const T__maskedScatter_ = (): A.Overload[] => [
+  { fn: O.masked_scatter_, args: [["self","Tensor",REQUIRED], ["mask","Tensor",REQUIRED], ["source","Tensor",REQUIRED]], positional: 3, out: 0 },
+];
 /**
  * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
  * Writes into the tensor itself, which is also returned.
@@ -1425,15 +2130,35 @@ export function maskedFill_(...args: unknown[]): Tensor {
  * @torch torch.masked_scatter_
  */
 export function maskedScatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor;
-export function maskedScatter_(self: unknown, mask: unknown, source: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("maskedScatter_", "self", self);
-  if (!(mask instanceof Tensor)) A.bad("maskedScatter_", "mask", mask);
-  if (!(source instanceof Tensor)) A.bad("maskedScatter_", "source", source);
+/** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter_ */
+export function maskedScatter_(self: Tensor, mask: Tensor, options: { source: Tensor }): Tensor;
+/** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter_ */
+export function maskedScatter_(self: Tensor, options: { mask: Tensor; source: Tensor }): Tensor;
+/** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter_ */
+export function maskedScatter_(options: { input: Tensor; mask: Tensor; source: Tensor }): Tensor;
+export function maskedScatter_(self: unknown, mask?: unknown, source?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("maskedScatter_", T__maskedScatter_(), [self, mask, source, options]);
+    A.bad("maskedScatter_", "self", self);
+  }
+  if (!(mask instanceof Tensor)) {
+    if (A.isOptions(mask)) return A.byName("maskedScatter_", T__maskedScatter_(), [self, mask, source, options]);
+    A.bad("maskedScatter_", "mask", mask);
+  }
+  if (!(source instanceof Tensor)) {
+    if (A.isOptions(source)) return A.byName("maskedScatter_", T__maskedScatter_(), [self, mask, source, options]);
+    A.bad("maskedScatter_", "source", source);
+  }
   if (options === undefined) return O.masked_scatter_(self, mask, source);
-  A.checkKeys("maskedScatter_", options, []);
+  if (!A.knowsAll("maskedScatter_", options, [])) {
+    return A.byName("maskedScatter_", T__maskedScatter_(), [self, mask, source, options]);
+  }
   return O.masked_scatter_(self, mask, source);
 }
 
+const T__mul_ = (): A.Overload[] => [
+  { fn: O.mul_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * self * other, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -1445,14 +2170,29 @@ export function maskedScatter_(self: unknown, mask: unknown, source: unknown, op
  * @torch torch.mul_
  */
 export function mul_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function mul_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("mul_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("mul_", "other", other);
+/** self * other, with broadcasting and type promotion. @torch torch.mul_ */
+export function mul_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** self * other, with broadcasting and type promotion. @torch torch.mul_ */
+export function mul_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function mul_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("mul_", T__mul_(), [self, other, options]);
+    A.bad("mul_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("mul_", T__mul_(), [self, other, options]);
+    A.operand("mul_", "other", other);
+  }
   if (options === undefined) return O.mul_(self, other);
-  A.checkKeys("mul_", options, []);
+  if (!A.knowsAll("mul_", options, [])) {
+    return A.byName("mul_", T__mul_(), [self, other, options]);
+  }
   return O.mul_(self, other);
 }
 
+const T__multiply_ = (): A.Overload[] => [
+  { fn: O.mul_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * self * other, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -1464,14 +2204,29 @@ export function mul_(self: unknown, other: unknown, options?: unknown): Tensor {
  * @torch torch.mul_
  */
 export function multiply_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function multiply_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("multiply_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("multiply_", "other", other);
+/** self * other, with broadcasting and type promotion. @torch torch.mul_ */
+export function multiply_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** self * other, with broadcasting and type promotion. @torch torch.mul_ */
+export function multiply_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function multiply_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("multiply_", T__multiply_(), [self, other, options]);
+    A.bad("multiply_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("multiply_", T__multiply_(), [self, other, options]);
+    A.operand("multiply_", "other", other);
+  }
   if (options === undefined) return O.mul_(self, other);
-  A.checkKeys("multiply_", options, []);
+  if (!A.knowsAll("multiply_", options, [])) {
+    return A.byName("multiply_", T__multiply_(), [self, other, options]);
+  }
   return O.mul_(self, other);
 }
 
+const T__ne_ = (): A.Overload[] => [
+  { fn: O.ne_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * True where the elements differ.
  * Writes into the tensor itself, which is also returned.
@@ -1482,14 +2237,29 @@ export function multiply_(self: unknown, other: unknown, options?: unknown): Ten
  * @torch torch.ne_
  */
 export function ne_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function ne_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("ne_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("ne_", "other", other);
+/** True where the elements differ. @torch torch.ne_ */
+export function ne_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** True where the elements differ. @torch torch.ne_ */
+export function ne_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function ne_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("ne_", T__ne_(), [self, other, options]);
+    A.bad("ne_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("ne_", T__ne_(), [self, other, options]);
+    A.operand("ne_", "other", other);
+  }
   if (options === undefined) return O.ne_(self, other);
-  A.checkKeys("ne_", options, []);
+  if (!A.knowsAll("ne_", options, [])) {
+    return A.byName("ne_", T__ne_(), [self, other, options]);
+  }
   return O.ne_(self, other);
 }
 
+const T__neg_ = (): A.Overload[] => [
+  { fn: O.neg_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * The negative of each element.
  * Writes into the tensor itself, which is also returned.
@@ -1501,13 +2271,23 @@ export function ne_(self: unknown, other: unknown, options?: unknown): Tensor {
  * @torch torch.neg_
  */
 export function neg_(self: Tensor): Tensor;
+/** The negative of each element. @torch torch.neg_ */
+export function neg_(options: { input: Tensor }): Tensor;
 export function neg_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("neg_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("neg_", T__neg_(), [self, options]);
+    A.bad("neg_", "self", self);
+  }
   if (options === undefined) return O.neg_(self);
-  A.checkKeys("neg_", options, []);
+  if (!A.knowsAll("neg_", options, [])) {
+    return A.byName("neg_", T__neg_(), [self, options]);
+  }
   return O.neg_(self);
 }
 
+const T__negative_ = (): A.Overload[] => [
+  { fn: O.neg_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * The negative of each element.
  * Writes into the tensor itself, which is also returned.
@@ -1519,10 +2299,17 @@ export function neg_(self: unknown, options?: unknown): Tensor {
  * @torch torch.neg_
  */
 export function negative_(self: Tensor): Tensor;
+/** The negative of each element. @torch torch.neg_ */
+export function negative_(options: { input: Tensor }): Tensor;
 export function negative_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("negative_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("negative_", T__negative_(), [self, options]);
+    A.bad("negative_", "self", self);
+  }
   if (options === undefined) return O.neg_(self);
-  A.checkKeys("negative_", options, []);
+  if (!A.knowsAll("negative_", options, [])) {
+    return A.byName("negative_", T__negative_(), [self, options]);
+  }
   return O.neg_(self);
 }
 
@@ -1540,6 +2327,10 @@ const T__newEmpty: A.Overload[] = [
 export function newEmpty(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** A tensor of the same dtype and device whose elements are not set. @torch torch.new_empty */
 export function newEmpty(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
+/** A tensor of the same dtype and device whose elements are not set. @torch torch.new_empty */
+export function newEmpty(self: Tensor, options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A tensor of the same dtype and device whose elements are not set. @torch torch.new_empty */
+export function newEmpty(options: { input: Tensor; size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function newEmpty(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.new_empty(args[0], size, null, null, false);
@@ -1558,6 +2349,12 @@ const T__newEmptyStrided: A.Overload[] = [
  * @torch torch.new_empty_strided
  */
 export function newEmptyStrided(self: Tensor, size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
+export function newEmptyStrided(self: Tensor, size: readonly number[], options: { stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
+export function newEmptyStrided(self: Tensor, options: { size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
+export function newEmptyStrided(options: { input: Tensor; size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function newEmptyStrided(...args: unknown[]): Tensor {
   return A.call<Tensor>("newEmptyStrided", T__newEmptyStrided, args);
 }
@@ -1575,6 +2372,12 @@ const T__newFull: A.Overload[] = [
  * @torch torch.new_full
  */
 export function newFull(self: Tensor, size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
+export function newFull(self: Tensor, size: readonly number[], options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
+export function newFull(self: Tensor, options: { size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
+export function newFull(options: { input: Tensor; size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function newFull(...args: unknown[]): Tensor {
   return A.call<Tensor>("newFull", T__newFull, args);
 }
@@ -1593,6 +2396,10 @@ const T__newOnes: A.Overload[] = [
 export function newOnes(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** A tensor of ones of the same dtype and device. @torch torch.new_ones */
 export function newOnes(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
+/** A tensor of ones of the same dtype and device. @torch torch.new_ones */
+export function newOnes(self: Tensor, options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A tensor of ones of the same dtype and device. @torch torch.new_ones */
+export function newOnes(options: { input: Tensor; size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function newOnes(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.new_ones(args[0], size, null, null, false);
@@ -1613,6 +2420,10 @@ const T__newZeros: A.Overload[] = [
 export function newZeros(self: Tensor, size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 /** A tensor of zeros of the same dtype and device. @torch torch.new_zeros */
 export function newZeros(self: Tensor, ...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
+/** A tensor of zeros of the same dtype and device. @torch torch.new_zeros */
+export function newZeros(self: Tensor, options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+/** A tensor of zeros of the same dtype and device. @torch torch.new_zeros */
+export function newZeros(options: { input: Tensor; size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
 export function newZeros(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.new_zeros(args[0], size, null, null, false);
@@ -1638,11 +2449,16 @@ export function normal_(self: Tensor, mean: number, std: number, options?: { gen
 export function normal_(self: Tensor, mean: number, options?: { std?: number; generator?: Generator | null }): Tensor;
 /** Fills with normal random numbers. @torch torch.normal_ */
 export function normal_(self: Tensor, options?: { mean?: number; std?: number; generator?: Generator | null }): Tensor;
+/** Fills with normal random numbers. @torch torch.normal_ */
+export function normal_(options: { input: Tensor; mean?: number; std?: number; generator?: Generator | null }): Tensor;
 export function normal_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.normal_inplace_(args[0], 0, 1, null);
   return A.call<Tensor>("normal_", T__normal_, args);
 }
 
+const T__notEqual_ = (): A.Overload[] => [
+  { fn: O.ne_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * True where the elements differ.
  * Writes into the tensor itself, which is also returned.
@@ -1653,11 +2469,23 @@ export function normal_(...args: unknown[]): Tensor {
  * @torch torch.ne_
  */
 export function notEqual_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function notEqual_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("notEqual_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("notEqual_", "other", other);
+/** True where the elements differ. @torch torch.ne_ */
+export function notEqual_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** True where the elements differ. @torch torch.ne_ */
+export function notEqual_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function notEqual_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("notEqual_", T__notEqual_(), [self, other, options]);
+    A.bad("notEqual_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("notEqual_", T__notEqual_(), [self, other, options]);
+    A.operand("notEqual_", "other", other);
+  }
   if (options === undefined) return O.ne_(self, other);
-  A.checkKeys("notEqual_", options, []);
+  if (!A.knowsAll("notEqual_", options, [])) {
+    return A.byName("notEqual_", T__notEqual_(), [self, other, options]);
+  }
   return O.ne_(self, other);
 }
 
@@ -1677,8 +2505,16 @@ const T__pow: A.Overload[] = [
  * @torch torch.pow
  */
 export function pow(self: Tensor, exponent: Tensor, options?: { out?: Tensor }): Tensor;
+/** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow */
+export function pow(self: Tensor, options: { exponent: Tensor; out?: Tensor }): Tensor;
+/** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow */
+export function pow(options: { input: Tensor; exponent: Tensor; out?: Tensor }): Tensor;
 /** self to the power of a number. @torch torch.pow */
 export function pow(self: Tensor, exponent: Scalar, options?: { out?: Tensor }): Tensor;
+/** self to the power of a number. @torch torch.pow */
+export function pow(self: Tensor, options: { exponent: Scalar; out?: Tensor }): Tensor;
+/** self to the power of a number. @torch torch.pow */
+export function pow(options: { input: Tensor; exponent: Scalar; out?: Tensor }): Tensor;
 export function pow(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor(args[0], args[1]);
   return A.call<Tensor>("pow", T__pow, args);
@@ -1700,8 +2536,16 @@ const T__pow_: A.Overload[] = [
  * @torch torch.pow_
  */
 export function pow_(self: Tensor, exponent: Tensor): Tensor;
+/** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow_ */
+export function pow_(self: Tensor, options: { exponent: Tensor }): Tensor;
+/** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow_ */
+export function pow_(options: { input: Tensor; exponent: Tensor }): Tensor;
 /** self to the power of a number. @torch torch.pow_ */
 export function pow_(self: Tensor, exponent: Scalar): Tensor;
+/** self to the power of a number. @torch torch.pow_ */
+export function pow_(self: Tensor, options: { exponent: Scalar }): Tensor;
+/** self to the power of a number. @torch torch.pow_ */
+export function pow_(options: { input: Tensor; exponent: Scalar }): Tensor;
 export function pow_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.pow_Tensor_(args[0], args[1]);
   return A.call<Tensor>("pow_", T__pow_, args);
@@ -1724,6 +2568,12 @@ const T__put_: A.Overload[] = [
 export function put_(self: Tensor, index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
 /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
 export function put_(self: Tensor, index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
+/** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
+export function put_(self: Tensor, index: Tensor | readonly number[], options: { source: Tensor; accumulate?: boolean }): Tensor;
+/** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
+export function put_(self: Tensor, options: { index: Tensor | readonly number[]; source: Tensor; accumulate?: boolean }): Tensor;
+/** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
+export function put_(options: { input: Tensor; index: Tensor | readonly number[]; source: Tensor; accumulate?: boolean }): Tensor;
 export function put_(...args: unknown[]): Tensor {
   return A.call<Tensor>("put_", T__put_, args);
 }
@@ -1748,17 +2598,30 @@ const T__random_: A.Overload[] = [
  * @torch torch.random_
  */
 export function random_(self: Tensor, options?: { generator?: Generator | null }): Tensor;
+/** Fills with random integers from 0 to the largest of the dtype, or to 2 to the power of its digits. @torch torch.random_ */
+export function random_(options: { input: Tensor; generator?: Generator | null }): Tensor;
 /** Fills with random integers from 0 to `to`, which is left out. @torch torch.random_ */
 export function random_(self: Tensor, to: Scalar, options?: { generator?: Generator | null }): Tensor;
+/** Fills with random integers from 0 to `to`, which is left out. @torch torch.random_ */
+export function random_(self: Tensor, options: { to: Scalar; generator?: Generator | null }): Tensor;
+/** Fills with random integers from 0 to `to`, which is left out. @torch torch.random_ */
+export function random_(options: { input: Tensor; to: Scalar; generator?: Generator | null }): Tensor;
 /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
 export function random_(self: Tensor, from: Scalar, to: Scalar | null, options?: { generator?: Generator | null }): Tensor;
 /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
 export function random_(self: Tensor, from: Scalar, options?: { to?: Scalar | null; generator?: Generator | null }): Tensor;
+/** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
+export function random_(self: Tensor, options: { from: Scalar; to?: Scalar | null; generator?: Generator | null }): Tensor;
+/** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
+export function random_(options: { input: Tensor; from: Scalar; to?: Scalar | null; generator?: Generator | null }): Tensor;
 export function random_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.random_(args[0], null);
   return A.call<Tensor>("random_", T__random_, args);
 }
 
+const T__relu_ = (): A.Overload[] => [
+  { fn: O.relu_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * Each element, or zero where it is negative.
  * Writes into the tensor itself, which is also returned.
@@ -1770,13 +2633,23 @@ export function random_(...args: unknown[]): Tensor {
  * @torch torch.relu_
  */
 export function relu_(self: Tensor): Tensor;
+/** Each element, or zero where it is negative. @torch torch.relu_ */
+export function relu_(options: { input: Tensor }): Tensor;
 export function relu_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("relu_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("relu_", T__relu_(), [self, options]);
+    A.bad("relu_", "self", self);
+  }
   if (options === undefined) return O.relu_(self);
-  A.checkKeys("relu_", options, []);
+  if (!A.knowsAll("relu_", options, [])) {
+    return A.byName("relu_", T__relu_(), [self, options]);
+  }
   return O.relu_(self);
 }
 
+const T__remainder = (): A.Overload[] => [
+  { fn: O.remainder, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 1 },
+];
 /**
  * The remainder of the division, with the sign of the divisor (Python's %).
  * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -1788,14 +2661,29 @@ export function relu_(self: unknown, options?: unknown): Tensor {
  * @torch torch.remainder
  */
 export function remainder(self: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-export function remainder(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("remainder", "self", self);
-  if (!(other instanceof Tensor)) A.operand("remainder", "other", other);
+/** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder */
+export function remainder(self: Tensor, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+/** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder */
+export function remainder(options: { input: Tensor; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function remainder(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("remainder", T__remainder(), [self, other, options]);
+    A.bad("remainder", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("remainder", T__remainder(), [self, other, options]);
+    A.operand("remainder", "other", other);
+  }
   if (options === undefined) return O.remainder(self, other);
-  A.checkKeys("remainder", options, ["out"]);
+  if (!A.knowsAll("remainder", options, ["out"])) {
+    return A.byName("remainder", T__remainder(), [self, other, options]);
+  }
   return O.remainder(self, other, A.outOption("remainder", options));
 }
 
+const T__remainder_ = (): A.Overload[] => [
+  { fn: O.remainder_, args: [["self","Tensor",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * The remainder of the division, with the sign of the divisor (Python's %).
  * Writes into the tensor itself, which is also returned.
@@ -1807,11 +2695,23 @@ export function remainder(self: unknown, other: unknown, options?: unknown): Ten
  * @torch torch.remainder_
  */
 export function remainder_(self: Tensor, other: Tensor | Scalar): Tensor;
-export function remainder_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("remainder_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("remainder_", "other", other);
+/** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder_ */
+export function remainder_(self: Tensor, options: { other: Tensor | Scalar }): Tensor;
+/** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder_ */
+export function remainder_(options: { input: Tensor; other: Tensor | Scalar }): Tensor;
+export function remainder_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("remainder_", T__remainder_(), [self, other, options]);
+    A.bad("remainder_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("remainder_", T__remainder_(), [self, other, options]);
+    A.operand("remainder_", "other", other);
+  }
   if (options === undefined) return O.remainder_(self, other);
-  A.checkKeys("remainder_", options, []);
+  if (!A.knowsAll("remainder_", options, [])) {
+    return A.byName("remainder_", T__remainder_(), [self, other, options]);
+  }
   return O.remainder_(self, other);
 }
 
@@ -1831,6 +2731,10 @@ const T__repeat: A.Overload[] = [
 export function repeat(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
 /** A copy of the tensor repeated along each dimension. @torch torch.repeat */
 export function repeat(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
+/** A copy of the tensor repeated along each dimension. @torch torch.repeat */
+export function repeat(self: Tensor, options: { repeats: readonly number[] }): Tensor;
+/** A copy of the tensor repeated along each dimension. @torch torch.repeat */
+export function repeat(options: { input: Tensor; repeats: readonly number[] }): Tensor;
 export function repeat(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.repeat(args[0], size);
@@ -1854,11 +2758,19 @@ const T__repeatInterleave: A.Overload[] = [
  */
 export function repeatInterleave(self: Tensor, repeats: number, dim: number | null, options?: { outputSize?: number | null }): Tensor;
 /** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
-export function repeatInterleave(self: Tensor, repeats: number, options?: { dim?: number | null; outputSize?: number | null }): Tensor;
+export function repeatInterleave(self: Tensor, repeats: number, options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+/** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
+export function repeatInterleave(self: Tensor, options: { repeats: number; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+/** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
+export function repeatInterleave(options: { input: Tensor; repeats: number; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
 export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], dim: number | null, options?: { outputSize?: number | null }): Tensor;
 /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
-export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], options?: { dim?: number | null; outputSize?: number | null }): Tensor;
+export function repeatInterleave(self: Tensor, repeats: Tensor | readonly number[], options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+/** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
+export function repeatInterleave(self: Tensor, options: { repeats: Tensor | readonly number[]; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+/** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
+export function repeatInterleave(options: { input: Tensor; repeats: Tensor | readonly number[]; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
 export function repeatInterleave(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.repeat_interleave_self_int(args[0], args[1], null, null);
   return A.call<Tensor>("repeatInterleave", T__repeatInterleave, args);
@@ -1876,6 +2788,10 @@ const T__reshapeAs: A.Overload[] = [
  * @torch torch.reshape_as
  */
 export function reshapeAs(self: Tensor, other: Tensor): Tensor;
+/** The same elements with the shape of another tensor. @torch torch.reshape_as */
+export function reshapeAs(self: Tensor, options: { other: Tensor }): Tensor;
+/** The same elements with the shape of another tensor. @torch torch.reshape_as */
+export function reshapeAs(options: { input: Tensor; other: Tensor }): Tensor;
 export function reshapeAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.reshape_as(args[0], args[1]);
   return A.call<Tensor>("reshapeAs", T__reshapeAs, args);
@@ -1898,6 +2814,10 @@ const T__resize_: A.Overload[] = [
 export function resize_(self: Tensor, size: readonly number[], options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 /** Changes the shape. @torch torch.resize_ */
 export function resize_(self: Tensor, ...size: (number | { memoryFormat?: MemoryFormat | null })[]): Tensor;
+/** Changes the shape. @torch torch.resize_ */
+export function resize_(self: Tensor, options: { size: readonly number[]; memoryFormat?: MemoryFormat | null }): Tensor;
+/** Changes the shape. @torch torch.resize_ */
+export function resize_(options: { input: Tensor; size: readonly number[]; memoryFormat?: MemoryFormat | null }): Tensor;
 export function resize_(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.resize_(args[0], size, null);
@@ -1917,6 +2837,10 @@ const T__resizeAs_: A.Overload[] = [
  * @torch torch.resize_as_
  */
 export function resizeAs_(self: Tensor, theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** Changes the shape to another tensor's. @torch torch.resize_as_ */
+export function resizeAs_(self: Tensor, options: { theTemplate: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+/** Changes the shape to another tensor's. @torch torch.resize_as_ */
+export function resizeAs_(options: { input: Tensor; theTemplate: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function resizeAs_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.resize_as_(args[0], args[1], null);
   return A.call<Tensor>("resizeAs_", T__resizeAs_, args);
@@ -1944,12 +2868,44 @@ const T__scatter_: A.Overload[] = [
  * @torch torch.scatter_
  */
 export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor): Tensor;
+/** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
+export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { src: Tensor }): Tensor;
+/** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
+export function scatter_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; src: Tensor }): Tensor;
+/** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
+export function scatter_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor }): Tensor;
+/** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
+export function scatter_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; src: Tensor }): Tensor;
 /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
 export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
+/** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
+export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Scalar }): Tensor;
+/** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
+export function scatter_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Scalar }): Tensor;
+/** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
+export function scatter_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar }): Tensor;
+/** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
+export function scatter_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Scalar }): Tensor;
 /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
-export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options?: { reduce: string }): Tensor;
+export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor, options: { reduce: string }): Tensor;
+/** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
+export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { src: Tensor; reduce: string }): Tensor;
+/** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
+export function scatter_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; src: Tensor; reduce: string }): Tensor;
+/** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
+export function scatter_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; reduce: string }): Tensor;
+/** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
+export function scatter_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; src: Tensor; reduce: string }): Tensor;
 /** As with a tensor, for one number. @torch torch.scatter_ */
-export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options?: { reduce: string }): Tensor;
+export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], value: Scalar, options: { reduce: string }): Tensor;
+/** As with a tensor, for one number. @torch torch.scatter_ */
+export function scatter_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { value: Scalar; reduce: string }): Tensor;
+/** As with a tensor, for one number. @torch torch.scatter_ */
+export function scatter_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; value: Scalar; reduce: string }): Tensor;
+/** As with a tensor, for one number. @torch torch.scatter_ */
+export function scatter_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar; reduce: string }): Tensor;
+/** As with a tensor, for one number. @torch torch.scatter_ */
+export function scatter_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; value: Scalar; reduce: string }): Tensor;
 export function scatter_(...args: unknown[]): Tensor {
   return A.call<Tensor>("scatter_", T__scatter_, args);
 }
@@ -1968,6 +2924,14 @@ const T__scatterAdd_: A.Overload[] = [
  * @torch torch.scatter_add_
  */
 export function scatterAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], src: Tensor): Tensor;
+/** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
+export function scatterAdd_(self: Tensor, dim: number, index: Tensor | readonly number[], options: { src: Tensor }): Tensor;
+/** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
+export function scatterAdd_(self: Tensor, dim: number, options: { index: Tensor | readonly number[]; src: Tensor }): Tensor;
+/** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
+export function scatterAdd_(self: Tensor, options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor }): Tensor;
+/** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
+export function scatterAdd_(options: A.Either<"dim", "axis", number> & { input: Tensor; index: Tensor | readonly number[]; src: Tensor }): Tensor;
 export function scatterAdd_(...args: unknown[]): Tensor {
   return A.call<Tensor>("scatterAdd_", T__scatterAdd_, args);
 }
@@ -1996,6 +2960,8 @@ export function set_(self: Tensor, source: Tensor | TypedStorageLike | UntypedSt
 export function set_(self: Tensor, source: Tensor | TypedStorageLike | UntypedStorage | null, options?: { storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
 /** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
 export function set_(self: Tensor, options?: { source?: Tensor | TypedStorageLike | UntypedStorage | null; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
+/** Makes the tensor a region of another storage or tensor. @torch torch.set_ */
+export function set_(options: { input: Tensor; source?: Tensor | TypedStorageLike | UntypedStorage | null; storageOffset?: number; size?: number | readonly number[] | null; stride?: number | readonly number[] | null }): Tensor;
 export function set_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.set_(args[0], null, 0, null, null);
   return A.call<Tensor>("set_", T__set_, args);
@@ -2013,11 +2979,16 @@ const T__short: A.Overload[] = [
  * @torch torch.short
  */
 export function short(self: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor as int16. @torch torch.short */
+export function short(options: { input: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
 export function short(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.short(args[0], null);
   return A.call<Tensor>("short", T__short, args);
 }
 
+const T__sigmoid_ = (): A.Overload[] => [
+  { fn: O.sigmoid_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * 1 / (1 + exp(-x)) of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -2028,13 +2999,23 @@ export function short(...args: unknown[]): Tensor {
  * @torch torch.sigmoid_
  */
 export function sigmoid_(self: Tensor): Tensor;
+/** 1 / (1 + exp(-x)) of each element. @torch torch.sigmoid_ */
+export function sigmoid_(options: { input: Tensor }): Tensor;
 export function sigmoid_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("sigmoid_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("sigmoid_", T__sigmoid_(), [self, options]);
+    A.bad("sigmoid_", "self", self);
+  }
   if (options === undefined) return O.sigmoid_(self);
-  A.checkKeys("sigmoid_", options, []);
+  if (!A.knowsAll("sigmoid_", options, [])) {
+    return A.byName("sigmoid_", T__sigmoid_(), [self, options]);
+  }
   return O.sigmoid_(self);
 }
 
+const T__sin_ = (): A.Overload[] => [
+  { fn: O.sin_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * The sine of each element, in radians. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -2045,10 +3026,17 @@ export function sigmoid_(self: unknown, options?: unknown): Tensor {
  * @torch torch.sin_
  */
 export function sin_(self: Tensor): Tensor;
+/** The sine of each element, in radians. @torch torch.sin_ */
+export function sin_(options: { input: Tensor }): Tensor;
 export function sin_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("sin_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("sin_", T__sin_(), [self, options]);
+    A.bad("sin_", "self", self);
+  }
   if (options === undefined) return O.sin_(self);
-  A.checkKeys("sin_", options, []);
+  if (!A.knowsAll("sin_", options, [])) {
+    return A.byName("sin_", T__sin_(), [self, options]);
+  }
   return O.sin_(self);
 }
 
@@ -2073,13 +3061,18 @@ export function slice(self: Tensor, dim: number, start: number | null, options?:
 /** A range of positions of a dimension. @torch torch.slice */
 export function slice(self: Tensor, dim: number, options?: { start?: number | null; end?: number | null; step?: number }): Tensor;
 /** A range of positions of a dimension. @torch torch.slice */
-export function slice(self: Tensor, options?: { dim?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
+export function slice(self: Tensor, options?: { dim?: number; axis?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
+/** A range of positions of a dimension. @torch torch.slice */
+export function slice(options: { input: Tensor; dim?: number; axis?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
 export function slice(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.slice(args[0], 0, null, null, 1);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.slice(args[0], args[1], null, null, 1);
   return A.call<Tensor>("slice", T__slice, args);
 }
 
+const T__sqrt_ = (): A.Overload[] => [
+  { fn: O.sqrt_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * The square root of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -2090,10 +3083,17 @@ export function slice(...args: unknown[]): Tensor {
  * @torch torch.sqrt_
  */
 export function sqrt_(self: Tensor): Tensor;
+/** The square root of each element. @torch torch.sqrt_ */
+export function sqrt_(options: { input: Tensor }): Tensor;
 export function sqrt_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("sqrt_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("sqrt_", T__sqrt_(), [self, options]);
+    A.bad("sqrt_", "self", self);
+  }
   if (options === undefined) return O.sqrt_(self);
-  A.checkKeys("sqrt_", options, []);
+  if (!A.knowsAll("sqrt_", options, [])) {
+    return A.byName("sqrt_", T__sqrt_(), [self, options]);
+  }
   return O.sqrt_(self);
 }
 
@@ -2110,6 +3110,8 @@ const T__square_: A.Overload[] = [
  * @torch torch.square_
  */
 export function square_(self: Tensor): Tensor;
+/** Each element times itself. @torch torch.square_ */
+export function square_(options: { input: Tensor }): Tensor;
 export function square_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.square_(args[0]);
   return A.call<Tensor>("square_", T__square_, args);
@@ -2133,16 +3135,29 @@ const T__squeeze_: A.Overload[] = [
  * @torch torch.squeeze_
  */
 export function squeeze_(self: Tensor): Tensor;
+/** Without its dimensions of size one. @torch torch.squeeze_ */
+export function squeeze_(options: { input: Tensor }): Tensor;
 /** Without one dimension, if its size is one. @torch torch.squeeze_ */
 export function squeeze_(self: Tensor, dim: number): Tensor;
+/** Without one dimension, if its size is one. @torch torch.squeeze_ */
+export function squeeze_(self: Tensor, options: A.Either<"dim", "axis", number> & unknown): Tensor;
+/** Without one dimension, if its size is one. @torch torch.squeeze_ */
+export function squeeze_(options: A.Either<"dim", "axis", number> & { input: Tensor }): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
 export function squeeze_(self: Tensor, dim: number | readonly number[]): Tensor;
+/** Without the named dimensions whose size is one. @torch torch.squeeze_ */
+export function squeeze_(self: Tensor, options: A.Either<"dim", "axis", number | readonly number[]> & unknown): Tensor;
+/** Without the named dimensions whose size is one. @torch torch.squeeze_ */
+export function squeeze_(options: A.Either<"dim", "axis", number | readonly number[]> & { input: Tensor }): Tensor;
 export function squeeze_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.squeeze_(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.squeeze_dim_(args[0], args[1]);
   return A.call<Tensor>("squeeze_", T__squeeze_, args);
 }
 
+const T__sub_ = (): A.Overload[] => [
+  { fn: O.sub_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
+];
 /**
  * self - alpha * other, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -2154,14 +3169,29 @@ export function squeeze_(...args: unknown[]): Tensor {
  * @torch torch.sub_
  */
 export function sub_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-export function sub_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("sub_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("sub_", "other", other);
+/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
+export function sub_(self: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar }): Tensor;
+/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
+export function sub_(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar }): Tensor;
+export function sub_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("sub_", T__sub_(), [self, other, options]);
+    A.bad("sub_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("sub_", T__sub_(), [self, other, options]);
+    A.operand("sub_", "other", other);
+  }
   if (options === undefined) return O.sub_(self, other, 1);
-  A.checkKeys("sub_", options, ["alpha"]);
+  if (!A.knowsAll("sub_", options, ["alpha"])) {
+    return A.byName("sub_", T__sub_(), [self, other, options]);
+  }
   return O.sub_(self, other, A.option<Scalar>("sub_", options, "alpha", "Scalar", 1));
 }
 
+const T__subtract_ = (): A.Overload[] => [
+  { fn: O.sub_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED], ["alpha","Scalar",1]], positional: 2, out: 0 },
+];
 /**
  * self - alpha * other, with broadcasting and type promotion.
  * Writes into the tensor itself, which is also returned.
@@ -2173,11 +3203,23 @@ export function sub_(self: unknown, other: unknown, options?: unknown): Tensor {
  * @torch torch.sub_
  */
 export function subtract_(self: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-export function subtract_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("subtract_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("subtract_", "other", other);
+/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
+export function subtract_(self: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar }): Tensor;
+/** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
+export function subtract_(options: { input: Tensor | Scalar; other: Tensor | Scalar; alpha?: Scalar }): Tensor;
+export function subtract_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("subtract_", T__subtract_(), [self, other, options]);
+    A.bad("subtract_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("subtract_", T__subtract_(), [self, other, options]);
+    A.operand("subtract_", "other", other);
+  }
   if (options === undefined) return O.sub_(self, other, 1);
-  A.checkKeys("subtract_", options, ["alpha"]);
+  if (!A.knowsAll("subtract_", options, ["alpha"])) {
+    return A.byName("subtract_", T__subtract_(), [self, other, options]);
+  }
   return O.sub_(self, other, A.option<Scalar>("subtract_", options, "alpha", "Scalar", 1));
 }
 
@@ -2195,6 +3237,10 @@ const T__sumToSize: A.Overload[] = [
 export function sumToSize(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
 /** Sums the dimensions that broadcasting from `size` would have added. @torch torch.sum_to_size */
 export function sumToSize(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
+/** Sums the dimensions that broadcasting from `size` would have added. @torch torch.sum_to_size */
+export function sumToSize(self: Tensor, options: { size: readonly number[] }): Tensor;
+/** Sums the dimensions that broadcasting from `size` would have added. @torch torch.sum_to_size */
+export function sumToSize(options: { input: Tensor; size: readonly number[] }): Tensor;
 export function sumToSize(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.sum_to_size(args[0], size);
@@ -2215,6 +3261,12 @@ const T__swapaxes_: A.Overload[] = [
  * @torch torch.transpose_
  */
 export function swapaxes_(self: Tensor, dim0: number, dim1: number): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose_ */
+export function swapaxes_(self: Tensor, dim0: number, options: { dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose_ */
+export function swapaxes_(self: Tensor, options: { dim0: number; dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose_ */
+export function swapaxes_(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
 export function swapaxes_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose_(args[0], args[1], args[2]);
   return A.call<Tensor>("swapaxes_", T__swapaxes_, args);
@@ -2234,11 +3286,20 @@ const T__swapdims_: A.Overload[] = [
  * @torch torch.transpose_
  */
 export function swapdims_(self: Tensor, dim0: number, dim1: number): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose_ */
+export function swapdims_(self: Tensor, dim0: number, options: { dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose_ */
+export function swapdims_(self: Tensor, options: { dim0: number; dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose_ */
+export function swapdims_(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
 export function swapdims_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose_(args[0], args[1], args[2]);
   return A.call<Tensor>("swapdims_", T__swapdims_, args);
 }
 
+const T__t_ = (): A.Overload[] => [
+  { fn: O.t_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * A matrix transposed; vectors and scalars as they are.
  * A view: it shares the memory of the tensor.
@@ -2251,13 +3312,23 @@ export function swapdims_(...args: unknown[]): Tensor {
  * @torch torch.t_
  */
 export function t_(self: Tensor): Tensor;
+/** A matrix transposed. @torch torch.t_ */
+export function t_(options: { input: Tensor }): Tensor;
 export function t_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("t_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("t_", T__t_(), [self, options]);
+    A.bad("t_", "self", self);
+  }
   if (options === undefined) return O.t_(self);
-  A.checkKeys("t_", options, []);
+  if (!A.knowsAll("t_", options, [])) {
+    return A.byName("t_", T__t_(), [self, options]);
+  }
   return O.t_(self);
 }
 
+const T__tanh_ = (): A.Overload[] => [
+  { fn: O.tanh_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * The hyperbolic tangent of each element. Integers give the default float dtype.
  * Writes into the tensor itself, which is also returned.
@@ -2268,10 +3339,17 @@ export function t_(self: unknown, options?: unknown): Tensor {
  * @torch torch.tanh_
  */
 export function tanh_(self: Tensor): Tensor;
+/** The hyperbolic tangent of each element. @torch torch.tanh_ */
+export function tanh_(options: { input: Tensor }): Tensor;
 export function tanh_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("tanh_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("tanh_", T__tanh_(), [self, options]);
+    A.bad("tanh_", "self", self);
+  }
   if (options === undefined) return O.tanh_(self);
-  A.checkKeys("tanh_", options, []);
+  if (!A.knowsAll("tanh_", options, [])) {
+    return A.byName("tanh_", T__tanh_(), [self, options]);
+  }
   return O.tanh_(self);
 }
 
@@ -2295,6 +3373,10 @@ export function to(self: Tensor, dtype: DTypeLike, nonBlocking: boolean, copy: b
 export function to(self: Tensor, dtype: DTypeLike, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
 /** The tensor in another dtype. @torch torch.to */
 export function to(self: Tensor, dtype: DTypeLike, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+/** The tensor in another dtype. @torch torch.to */
+export function to(self: Tensor, options: { dtype: DTypeLike; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+/** The tensor in another dtype. @torch torch.to */
+export function to(options: { input: Tensor; dtype: DTypeLike; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
 /** The tensor on another device, and in another dtype. @torch torch.to */
 export function to(self: Tensor, device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 /** The tensor on another device, and in another dtype. @torch torch.to */
@@ -2305,12 +3387,18 @@ export function to(self: Tensor, device: DeviceLike | null, dtype: DTypeLike | n
 export function to(self: Tensor, device: DeviceLike | null, options?: { dtype?: DTypeLike | null; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 /** The tensor on another device, and in another dtype. @torch torch.to */
 export function to(self: Tensor, options?: { device?: DeviceLike | null; dtype?: DTypeLike | null; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor on another device, and in another dtype. @torch torch.to */
+export function to(options: { input: Tensor; device?: DeviceLike | null; dtype?: DTypeLike | null; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 /** The tensor with the device and dtype of another. @torch torch.to */
 export function to(self: Tensor, other: Tensor, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 /** The tensor with the device and dtype of another. @torch torch.to */
 export function to(self: Tensor, other: Tensor, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 /** The tensor with the device and dtype of another. @torch torch.to */
 export function to(self: Tensor, other: Tensor, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor with the device and dtype of another. @torch torch.to */
+export function to(self: Tensor, options: { other: Tensor; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+/** The tensor with the device and dtype of another. @torch torch.to */
+export function to(options: { input: Tensor; other: Tensor; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
 export function to(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.to_device(args[0], null, null, false, false, null);
   return A.call<Tensor>("to", T__to, args);
@@ -2330,11 +3418,20 @@ const T__transpose_: A.Overload[] = [
  * @torch torch.transpose_
  */
 export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose_ */
+export function transpose_(self: Tensor, dim0: number, options: { dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose_ */
+export function transpose_(self: Tensor, options: { dim0: number; dim1: number }): Tensor;
+/** Two dimensions exchanged. @torch torch.transpose_ */
+export function transpose_(options: { input: Tensor; dim0: number; dim1: number }): Tensor;
 export function transpose_(...args: unknown[]): Tensor {
   if (args.length === 3 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2])) return O.transpose_(args[0], args[1], args[2]);
   return A.call<Tensor>("transpose_", T__transpose_, args);
 }
 
+const T__trueDivide_ = (): A.Overload[] => [
+  { fn: O.true_divide_, args: [["self","Tensor|Scalar",REQUIRED], ["other","Tensor|Scalar",REQUIRED]], positional: 2, out: 0 },
+];
 /**
  * self / other as real numbers; the same as `div` without a rounding mode.
  * Writes into the tensor itself, which is also returned.
@@ -2345,11 +3442,23 @@ export function transpose_(...args: unknown[]): Tensor {
  * @torch torch.true_divide_
  */
 export function trueDivide_(self: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-export function trueDivide_(self: unknown, other: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("trueDivide_", "self", self);
-  if (!(other instanceof Tensor)) A.operand("trueDivide_", "other", other);
+/** self / other as real numbers. @torch torch.true_divide_ */
+export function trueDivide_(self: Tensor | Scalar, options: { other: Tensor | Scalar }): Tensor;
+/** self / other as real numbers. @torch torch.true_divide_ */
+export function trueDivide_(options: { input: Tensor | Scalar; other: Tensor | Scalar }): Tensor;
+export function trueDivide_(self: unknown, other?: unknown, options?: unknown): Tensor {
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("trueDivide_", T__trueDivide_(), [self, other, options]);
+    A.bad("trueDivide_", "self", self);
+  }
+  if (!(other instanceof Tensor)) {
+    if (A.isOptions(other)) return A.byName("trueDivide_", T__trueDivide_(), [self, other, options]);
+    A.operand("trueDivide_", "other", other);
+  }
   if (options === undefined) return O.true_divide_(self, other);
-  A.checkKeys("trueDivide_", options, []);
+  if (!A.knowsAll("trueDivide_", options, [])) {
+    return A.byName("trueDivide_", T__trueDivide_(), [self, other, options]);
+  }
   return O.true_divide_(self, other);
 }
 
@@ -2365,6 +3474,10 @@ const T__type: A.Overload[] = [
  * @torch torch.type
  */
 export function type(self: Tensor, dtype: DTypeLike): Tensor;
+/** The tensor in another dtype. @torch torch.type */
+export function type(self: Tensor, options: { dtype: DTypeLike }): Tensor;
+/** The tensor in another dtype. @torch torch.type */
+export function type(options: { input: Tensor; dtype: DTypeLike }): Tensor;
 export function type(...args: unknown[]): Tensor {
   return A.call<Tensor>("type", T__type, args);
 }
@@ -2381,6 +3494,10 @@ const T__typeAs: A.Overload[] = [
  * @torch torch.type_as
  */
 export function typeAs(self: Tensor, other: Tensor): Tensor;
+/** The tensor in the dtype of another. @torch torch.type_as */
+export function typeAs(self: Tensor, options: { other: Tensor }): Tensor;
+/** The tensor in the dtype of another. @torch torch.type_as */
+export function typeAs(options: { input: Tensor; other: Tensor }): Tensor;
 export function typeAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.type_as(args[0], args[1]);
   return A.call<Tensor>("typeAs", T__typeAs, args);
@@ -2401,6 +3518,14 @@ const T__unfold: A.Overload[] = [
  * @torch torch.unfold
  */
 export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor;
+/** All windows of a size along a dimension, `step` apart, as a new last dimension. @torch torch.unfold */
+export function unfold(self: Tensor, dimension: number, size: number, options: { step: number }): Tensor;
+/** All windows of a size along a dimension, `step` apart, as a new last dimension. @torch torch.unfold */
+export function unfold(self: Tensor, dimension: number, options: { size: number; step: number }): Tensor;
+/** All windows of a size along a dimension, `step` apart, as a new last dimension. @torch torch.unfold */
+export function unfold(self: Tensor, options: { dimension: number; size: number; step: number }): Tensor;
+/** All windows of a size along a dimension, `step` apart, as a new last dimension. @torch torch.unfold */
+export function unfold(options: { input: Tensor; dimension: number; size: number; step: number }): Tensor;
 export function unfold(...args: unknown[]): Tensor {
   if (args.length === 4 && args[0] instanceof Tensor && A.isInt(args[1]) && A.isInt(args[2]) && A.isInt(args[3])) return O.unfold(args[0], args[1], args[2], args[3]);
   return A.call<Tensor>("unfold", T__unfold, args);
@@ -2425,6 +3550,8 @@ export function uniform_(self: Tensor, from: number, to: number, options?: { gen
 export function uniform_(self: Tensor, from: number, options?: { to?: number; generator?: Generator | null }): Tensor;
 /** Fills with uniform random numbers in [from, to). @torch torch.uniform_ */
 export function uniform_(self: Tensor, options?: { from?: number; to?: number; generator?: Generator | null }): Tensor;
+/** Fills with uniform random numbers in [from, to). @torch torch.uniform_ */
+export function uniform_(options: { input: Tensor; from?: number; to?: number; generator?: Generator | null }): Tensor;
 export function uniform_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.uniform_(args[0], 0, 1, null);
   return A.call<Tensor>("uniform_", T__uniform_, args);
@@ -2444,6 +3571,10 @@ const T__unsqueeze_: A.Overload[] = [
  * @torch torch.unsqueeze_
  */
 export function unsqueeze_(self: Tensor, dim: number): Tensor;
+/** With a new dimension of size one. @torch torch.unsqueeze_ */
+export function unsqueeze_(self: Tensor, options: A.Either<"dim", "axis", number> & unknown): Tensor;
+/** With a new dimension of size one. @torch torch.unsqueeze_ */
+export function unsqueeze_(options: A.Either<"dim", "axis", number> & { input: Tensor }): Tensor;
 export function unsqueeze_(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.unsqueeze_(args[0], args[1]);
   return A.call<Tensor>("unsqueeze_", T__unsqueeze_, args);
@@ -2469,8 +3600,16 @@ const T__view: A.Overload[] = [
 export function view(self: Tensor, size: readonly number[], options?: Record<string, never>): Tensor;
 /** The same elements with another shape. @torch torch.view */
 export function view(self: Tensor, ...size: (number | Record<string, never>)[]): Tensor;
+/** The same elements with another shape. @torch torch.view */
+export function view(self: Tensor, options: { size: readonly number[] }): Tensor;
+/** The same elements with another shape. @torch torch.view */
+export function view(options: { input: Tensor; size: readonly number[] }): Tensor;
 /** The same bytes read as another dtype. @torch torch.view */
 export function view(self: Tensor, dtype: DTypeLike): Tensor;
+/** The same bytes read as another dtype. @torch torch.view */
+export function view(self: Tensor, options: { dtype: DTypeLike }): Tensor;
+/** The same bytes read as another dtype. @torch torch.view */
+export function view(options: { input: Tensor; dtype: DTypeLike }): Tensor;
 export function view(...args: unknown[]): Tensor {
   const size = A.plainSize(args, 1);
   if (size !== null && args[0] instanceof Tensor) return O.view(args[0], size);
@@ -2489,11 +3628,18 @@ const T__viewAs: A.Overload[] = [
  * @torch torch.view_as
  */
 export function viewAs(self: Tensor, other: Tensor): Tensor;
+/** A view with the shape of another tensor. @torch torch.view_as */
+export function viewAs(self: Tensor, options: { other: Tensor }): Tensor;
+/** A view with the shape of another tensor. @torch torch.view_as */
+export function viewAs(options: { input: Tensor; other: Tensor }): Tensor;
 export function viewAs(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.view_as(args[0], args[1]);
   return A.call<Tensor>("viewAs", T__viewAs, args);
 }
 
+const T__zero_ = (): A.Overload[] => [
+  { fn: O.zero_, args: [["self","Tensor",REQUIRED]], positional: 1, out: 0 },
+];
 /**
  * Every element set to zero.
  * Writes into the tensor itself, which is also returned.
@@ -2504,9 +3650,16 @@ export function viewAs(...args: unknown[]): Tensor {
  * @torch torch.zero_
  */
 export function zero_(self: Tensor): Tensor;
+/** Every element set to zero. @torch torch.zero_ */
+export function zero_(options: { input: Tensor }): Tensor;
 export function zero_(self: unknown, options?: unknown): Tensor {
-  if (!(self instanceof Tensor)) A.bad("zero_", "self", self);
+  if (!(self instanceof Tensor)) {
+    if (A.isOptions(self)) return A.byName("zero_", T__zero_(), [self, options]);
+    A.bad("zero_", "self", self);
+  }
   if (options === undefined) return O.zero_(self);
-  A.checkKeys("zero_", options, []);
+  if (!A.knowsAll("zero_", options, [])) {
+    return A.byName("zero_", T__zero_(), [self, options]);
+  }
   return O.zero_(self);
 }

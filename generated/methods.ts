@@ -57,6 +57,8 @@ export interface TensorMethods {
    * @torch torch.add
    */
   add(other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
+  /** self + alpha * other, with broadcasting and type promotion. @torch torch.add */
+  add(options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * self + alpha * other, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -68,6 +70,8 @@ export interface TensorMethods {
    * @torch torch.add_
    */
   add_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
+  /** self + alpha * other, with broadcasting and type promotion. @torch torch.add_ */
+  add_(options: { other: Tensor | Scalar; alpha?: Scalar }): this;
   /**
    * beta * self + alpha * the sum over the batch of batch1 @ batch2.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -78,6 +82,10 @@ export interface TensorMethods {
    * @torch torch.addbmm
    */
   addbmm(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm */
+  addbmm(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm */
+  addbmm(options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * beta * self + alpha * the sum over the batch of batch1 @ batch2.
    * Writes into the tensor itself, which is also returned.
@@ -89,6 +97,10 @@ export interface TensorMethods {
    * @torch torch.addbmm_
    */
   addbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
+  /** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm_ */
+  addbmm_(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
+  /** beta * self + alpha * the sum over the batch of batch1 @ batch2. @torch torch.addbmm_ */
+  addbmm_(options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   /**
    * self + value * tensor1 / tensor2, with broadcasting and type promotion.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -100,6 +112,10 @@ export interface TensorMethods {
    * @torch torch.addcdiv
    */
   addcdiv(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
+  /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv */
+  addcdiv(tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+  /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv */
+  addcdiv(options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
   /**
    * self + value * tensor1 / tensor2, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -111,6 +127,10 @@ export interface TensorMethods {
    * @torch torch.addcdiv_
    */
   addcdiv_(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): this;
+  /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv_ */
+  addcdiv_(tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar }): this;
+  /** self + value * tensor1 / tensor2, with broadcasting and type promotion. @torch torch.addcdiv_ */
+  addcdiv_(options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar }): this;
   /**
    * self + value * tensor1 * tensor2, with broadcasting and type promotion.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -121,6 +141,10 @@ export interface TensorMethods {
    * @torch torch.addcmul
    */
   addcmul(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
+  /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul */
+  addcmul(tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
+  /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul */
+  addcmul(options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor }): Tensor;
   /**
    * self + value * tensor1 * tensor2, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -131,6 +155,10 @@ export interface TensorMethods {
    * @torch torch.addcmul_
    */
   addcmul_(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): this;
+  /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul_ */
+  addcmul_(tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar }): this;
+  /** self + value * tensor1 * tensor2, with broadcasting and type promotion. @torch torch.addcmul_ */
+  addcmul_(options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar }): this;
   /**
    * beta * self + alpha * (mat1 @ mat2); self is expanded to the product's shape. With beta = 0 self is
    * not read.
@@ -142,6 +170,10 @@ export interface TensorMethods {
    * @torch torch.addmm
    */
   addmm(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm */
+  addmm(mat1: Tensor, options: { mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm */
+  addmm(options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * beta * self + alpha * (mat1 @ mat2); self is expanded to the product's shape. With beta = 0 self is
    * not read.
@@ -154,6 +186,10 @@ export interface TensorMethods {
    * @torch torch.addmm_
    */
   addmm_(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
+  /** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm_ */
+  addmm_(mat1: Tensor, options: { mat2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
+  /** beta * self + alpha * (mat1 @ mat2). @torch torch.addmm_ */
+  addmm_(options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   /**
    * beta * self + alpha * (mat @ vec).
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -164,6 +200,10 @@ export interface TensorMethods {
    * @torch torch.addmv
    */
   addmv(mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** beta * self + alpha * (mat @ vec). @torch torch.addmv */
+  addmv(mat: Tensor, options: { vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** beta * self + alpha * (mat @ vec). @torch torch.addmv */
+  addmv(options: { mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * beta * self + alpha * (mat @ vec).
    * Writes into the tensor itself, which is also returned.
@@ -175,6 +215,10 @@ export interface TensorMethods {
    * @torch torch.addmv_
    */
   addmv_(mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
+  /** beta * self + alpha * (mat @ vec). @torch torch.addmv_ */
+  addmv_(mat: Tensor, options: { vec: Tensor; beta?: Scalar; alpha?: Scalar }): this;
+  /** beta * self + alpha * (mat @ vec). @torch torch.addmv_ */
+  addmv_(options: { mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   /**
    * beta * self + alpha * the outer product of two vectors, with type promotion.
    * @throws RuntimeError unless vec1 and vec2 have one dimension
@@ -185,6 +229,10 @@ export interface TensorMethods {
    * @torch torch.addr
    */
   addr(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr */
+  addr(vec1: Tensor, options: { vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr */
+  addr(options: { vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * beta * self + alpha * the outer product of two vectors, with type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -196,6 +244,10 @@ export interface TensorMethods {
    * @torch torch.addr_
    */
   addr_(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
+  /** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr_ */
+  addr_(vec1: Tensor, options: { vec2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
+  /** beta * self + alpha * the outer product of two vectors, with type promotion. @torch torch.addr_ */
+  addr_(options: { vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   /**
    * True when every element is nonzero.
    * True where every element over the dimensions is nonzero; an empty list of dimensions reduces nothing.
@@ -209,9 +261,9 @@ export interface TensorMethods {
   /** True where every element over the dimensions is nonzero. @torch torch.all */
   all(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
   /** True where every element over the dimensions is nonzero. @torch torch.all */
-  all(dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  all(dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** True where every element over the dimensions is nonzero. @torch torch.all */
-  all(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  all(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /**
    * True when all elements are close in the sense of `isclose`.
    * @throws RuntimeError when the dtypes differ or a tolerance is negative
@@ -228,6 +280,8 @@ export interface TensorMethods {
   allclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): boolean;
   /** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
   allclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
+  /** True when all elements are close in the sense of `isclose`. @torch torch.allclose */
+  allclose(options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): boolean;
   /**
    * The largest elements over one or several dimensions. The gradient is shared equally among ties.
    * @throws RuntimeError for a tensor without elements and no dimension
@@ -239,9 +293,9 @@ export interface TensorMethods {
    */
   amax(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
   /** The largest elements over one or several dimensions. @torch torch.amax */
-  amax(dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  amax(dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The largest elements over one or several dimensions. @torch torch.amax */
-  amax(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  amax(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /**
    * The smallest elements over one or several dimensions. The gradient is shared equally among ties.
    * @throws RuntimeError for a tensor without elements and no dimension
@@ -253,9 +307,9 @@ export interface TensorMethods {
    */
   amin(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
   /** The smallest elements over one or several dimensions. @torch torch.amin */
-  amin(dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  amin(dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The smallest elements over one or several dimensions. @torch torch.amin */
-  amin(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  amin(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /**
    * True when some element is nonzero.
    * True where some element over the dimensions is nonzero; an empty list of dimensions reduces nothing.
@@ -269,9 +323,9 @@ export interface TensorMethods {
   /** True where some element over the dimensions is nonzero. @torch torch.any */
   any(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
   /** True where some element over the dimensions is nonzero. @torch torch.any */
-  any(dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  any(dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** True where some element over the dimensions is nonzero. @torch torch.any */
-  any(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  any(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /**
    * The angle, in radians, of the point (other, self).
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -283,6 +337,8 @@ export interface TensorMethods {
    * @torch torch.atan2
    */
   arctan2(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The angle, in radians, of the point (other, self). @torch torch.atan2 */
+  arctan2(options: { other: Tensor; out?: Tensor }): Tensor;
   /**
    * The angle, in radians, of the point (other, self).
    * Writes into the tensor itself, which is also returned.
@@ -293,6 +349,8 @@ export interface TensorMethods {
    * @torch torch.atan2_
    */
   arctan2_(other: Tensor): this;
+  /** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
+  arctan2_(options: { other: Tensor }): this;
   /**
    * The position of the first largest element along a dimension, or among all elements in row-major
    * order.
@@ -305,9 +363,9 @@ export interface TensorMethods {
    */
   argmax(dim: number | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
   /** The position of the first largest element along a dimension, or among all elements in row-major order. @torch torch.argmax */
-  argmax(dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  argmax(dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The position of the first largest element along a dimension, or among all elements in row-major order. @torch torch.argmax */
-  argmax(options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  argmax(options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /**
    * The position of the first smallest element along a dimension, or among all elements in row-major
    * order.
@@ -320,9 +378,9 @@ export interface TensorMethods {
    */
   argmin(dim: number | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
   /** The position of the first smallest element along a dimension, or among all elements in row-major order. @torch torch.argmin */
-  argmin(dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  argmin(dim: number | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The position of the first smallest element along a dimension, or among all elements in row-major order. @torch torch.argmin */
-  argmin(options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  argmin(options?: { dim?: number | null; axis?: number | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /**
    * The positions that sort the elements along a dimension.
    * As `argsort`; every sort here is stable.
@@ -337,9 +395,9 @@ export interface TensorMethods {
   /** The positions that sort the elements along a dimension. @torch torch.argsort */
   argsort(dim: number, options?: { descending?: boolean }): Tensor;
   /** The positions that sort the elements along a dimension. @torch torch.argsort */
-  argsort(options?: { dim?: number; descending?: boolean }): Tensor;
+  argsort(options?: { dim?: number; axis?: number; descending?: boolean }): Tensor;
   /** As `argsort`. @torch torch.argsort */
-  argsort(options?: { dim?: number; descending?: boolean; stable?: boolean }): Tensor;
+  argsort(options?: { dim?: number; axis?: number; descending?: boolean; stable?: boolean }): Tensor;
   /**
    * Coordinates of the elements that are not zero, one row for each.
    * @example
@@ -363,6 +421,10 @@ export interface TensorMethods {
   asStrided(size: readonly number[], stride: readonly number[], storageOffset: number | null): Tensor;
   /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
   asStrided(size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): Tensor;
+  /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
+  asStrided(size: readonly number[], options: { stride: readonly number[]; storageOffset?: number | null }): Tensor;
+  /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided */
+  asStrided(options: { size: readonly number[]; stride: readonly number[]; storageOffset?: number | null }): Tensor;
   /**
    * A view with given sizes, strides and offset, in elements, into the storage.
    * A view: it shares the memory of the tensor.
@@ -378,6 +440,10 @@ export interface TensorMethods {
   asStrided_(size: readonly number[], stride: readonly number[], storageOffset: number | null): this;
   /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
   asStrided_(size: readonly number[], stride: readonly number[], options?: { storageOffset?: number | null }): this;
+  /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
+  asStrided_(size: readonly number[], options: { stride: readonly number[]; storageOffset?: number | null }): this;
+  /** A view with given sizes, strides and offset, in elements, into the storage. @torch torch.as_strided_ */
+  asStrided_(options: { size: readonly number[]; stride: readonly number[]; storageOffset?: number | null }): this;
   /**
    * The angle, in radians, of the point (other, self).
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -389,6 +455,8 @@ export interface TensorMethods {
    * @torch torch.atan2
    */
   atan2(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The angle, in radians, of the point (other, self). @torch torch.atan2 */
+  atan2(options: { other: Tensor; out?: Tensor }): Tensor;
   /**
    * The angle, in radians, of the point (other, self).
    * Writes into the tensor itself, which is also returned.
@@ -399,6 +467,8 @@ export interface TensorMethods {
    * @torch torch.atan2_
    */
   atan2_(other: Tensor): this;
+  /** The angle, in radians, of the point (other, self). @torch torch.atan2_ */
+  atan2_(options: { other: Tensor }): this;
   /**
    * beta * self + alpha * (batch1 @ batch2) for batches of matrices.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -409,6 +479,10 @@ export interface TensorMethods {
    * @torch torch.baddbmm
    */
   baddbmm(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm */
+  baddbmm(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm */
+  baddbmm(options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * beta * self + alpha * (batch1 @ batch2) for batches of matrices.
    * Writes into the tensor itself, which is also returned.
@@ -420,6 +494,10 @@ export interface TensorMethods {
    * @torch torch.baddbmm_
    */
   baddbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
+  /** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm_ */
+  baddbmm_(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
+  /** beta * self + alpha * (batch1 @ batch2) for batches of matrices. @torch torch.baddbmm_ */
+  baddbmm_(options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   /**
    * 1 or 0, with the chance of a 1 that each element gives.
    * 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor.
@@ -433,6 +511,8 @@ export interface TensorMethods {
   bernoulli(options?: { generator?: Generator | null; out?: Tensor }): Tensor;
   /** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
   bernoulli(p: number, options?: { generator?: Generator | null }): Tensor;
+  /** 1 or 0, with the chance p of a 1, in the shape and dtype of the tensor. @torch torch.bernoulli */
+  bernoulli(options: { p: number; generator?: Generator | null }): Tensor;
   /**
    * Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element.
    * Fills with 1 or 0, with the chance p of a 1.
@@ -446,6 +526,8 @@ export interface TensorMethods {
    * @torch torch.bernoulli_
    */
   bernoulli_(p: Tensor, options?: { generator?: Generator | null }): this;
+  /** Fills with 1 or 0, with the chance of a 1 that the other tensor gives for each element. @torch torch.bernoulli_ */
+  bernoulli_(options: { p: Tensor; generator?: Generator | null }): this;
   /** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
   bernoulli_(p: number, options?: { generator?: Generator | null }): this;
   /** Fills with 1 or 0, with the chance p of a 1. @torch torch.bernoulli_ */
@@ -471,6 +553,8 @@ export interface TensorMethods {
    * @torch torch.bitwise_and
    */
   bitwiseAnd(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** The bitwise and of integers or bools. @torch torch.bitwise_and */
+  bitwiseAnd(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * The bitwise and of integers or bools.
    * Writes into the tensor itself, which is also returned.
@@ -482,6 +566,8 @@ export interface TensorMethods {
    * @torch torch.bitwise_and_
    */
   bitwiseAnd_(other: Tensor | Scalar): this;
+  /** The bitwise and of integers or bools. @torch torch.bitwise_and_ */
+  bitwiseAnd_(options: { other: Tensor | Scalar }): this;
   /**
    * All bits of an integer turned over; the opposite of a bool.
    * @returns a tensor of the same shape, of the promoted dtype, which is an integer dtype or bool
@@ -516,6 +602,8 @@ export interface TensorMethods {
    * @torch torch.bitwise_or
    */
   bitwiseOr(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** The bitwise or of integers or bools. @torch torch.bitwise_or */
+  bitwiseOr(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * The bitwise or of integers or bools.
    * Writes into the tensor itself, which is also returned.
@@ -527,6 +615,8 @@ export interface TensorMethods {
    * @torch torch.bitwise_or_
    */
   bitwiseOr_(other: Tensor | Scalar): this;
+  /** The bitwise or of integers or bools. @torch torch.bitwise_or_ */
+  bitwiseOr_(options: { other: Tensor | Scalar }): this;
   /**
    * The bitwise exclusive or of integers or bools.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype, which is an
@@ -539,6 +629,8 @@ export interface TensorMethods {
    * @torch torch.bitwise_xor
    */
   bitwiseXor(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor */
+  bitwiseXor(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * The bitwise exclusive or of integers or bools.
    * Writes into the tensor itself, which is also returned.
@@ -550,6 +642,8 @@ export interface TensorMethods {
    * @torch torch.bitwise_xor_
    */
   bitwiseXor_(other: Tensor | Scalar): this;
+  /** The bitwise exclusive or of integers or bools. @torch torch.bitwise_xor_ */
+  bitwiseXor_(options: { other: Tensor | Scalar }): this;
   /**
    * The products of two batches of matrices, of shapes (b, n, m) and (b, m, p).
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -560,6 +654,8 @@ export interface TensorMethods {
    * @torch torch.bmm
    */
   bmm(mat2: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The products of two batches of matrices, of shapes (b, n, m) and (b, m, p). @torch torch.bmm */
+  bmm(options: { mat2: Tensor; out?: Tensor }): Tensor;
   /**
    * The tensor as bool.
    * @example
@@ -581,6 +677,8 @@ export interface TensorMethods {
   broadcastTo(size: readonly number[], options?: Record<string, never>): Tensor;
   /** The tensor expanded to a shape. @torch torch.broadcast_to */
   broadcastTo(...size: (number | Record<string, never>)[]): Tensor;
+  /** The tensor expanded to a shape. @torch torch.broadcast_to */
+  broadcastTo(options: { size: readonly number[] }): Tensor;
   /**
    * The tensor as uint8.
    * @example
@@ -644,7 +742,9 @@ export interface TensorMethods {
    */
   chunk(chunks: number, dim: number): Tensor[];
   /** At most so many parts of equal size. @torch torch.chunk */
-  chunk(chunks: number, options?: { dim?: number }): Tensor[];
+  chunk(chunks: number, options?: { dim?: number; axis?: number }): Tensor[];
+  /** At most so many parts of equal size. @torch torch.chunk */
+  chunk(options: { chunks: number; dim?: number; axis?: number }): Tensor[];
   /**
    * Each element, or the bound that it lies beyond; the bounds are tensors that broadcast.
    * Each element, or the bound that it lies beyond.
@@ -775,6 +875,8 @@ export interface TensorMethods {
   copy_(src: Tensor, nonBlocking: boolean): this;
   /** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
   copy_(src: Tensor, options?: { nonBlocking?: boolean }): this;
+  /** Takes the elements of another tensor, broadcast and converted. @torch torch.copy_ */
+  copy_(options: { src: Tensor; nonBlocking?: boolean }): this;
   /**
    * The magnitude of self with the sign of other.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -786,6 +888,8 @@ export interface TensorMethods {
    * @torch torch.copysign
    */
   copysign(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** The magnitude of self with the sign of other. @torch torch.copysign */
+  copysign(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * The magnitude of self with the sign of other.
    * Writes into the tensor itself, which is also returned.
@@ -796,6 +900,8 @@ export interface TensorMethods {
    * @torch torch.copysign_
    */
   copysign_(other: Tensor | Scalar): this;
+  /** The magnitude of self with the sign of other. @torch torch.copysign_ */
+  copysign_(options: { other: Tensor | Scalar }): this;
   /**
    * The cosine of each element, in radians. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -835,6 +941,8 @@ export interface TensorMethods {
    * @torch torch.cumprod
    */
   cumprod(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The running product along a dimension. @torch torch.cumprod */
+  cumprod(options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * The running product along a dimension. Integers and bools are multiplied in int64.
    * Writes into the tensor itself, which is also returned.
@@ -845,6 +953,8 @@ export interface TensorMethods {
    * @torch torch.cumprod_
    */
   cumprod_(dim: number, options?: { dtype?: DTypeLike | null }): this;
+  /** The running product along a dimension. @torch torch.cumprod_ */
+  cumprod_(options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null }): this;
   /**
    * The running sum along a dimension. Integers and bools are summed in int64.
    * @example
@@ -854,6 +964,8 @@ export interface TensorMethods {
    * @torch torch.cumsum
    */
   cumsum(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The running sum along a dimension. @torch torch.cumsum */
+  cumsum(options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * The running sum along a dimension. Integers and bools are summed in int64.
    * Writes into the tensor itself, which is also returned.
@@ -864,6 +976,8 @@ export interface TensorMethods {
    * @torch torch.cumsum_
    */
   cumsum_(dim: number, options?: { dtype?: DTypeLike | null }): this;
+  /** The running sum along a dimension. @torch torch.cumsum_ */
+  cumsum_(options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null }): this;
   /**
    * The same elements and version without history.
    * @example
@@ -914,6 +1028,8 @@ export interface TensorMethods {
    * @torch torch.div
    */
   div(other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
+  /** self / other as real numbers. @torch torch.div */
+  div(options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
   /**
    * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
    * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
@@ -927,6 +1043,8 @@ export interface TensorMethods {
    * @torch torch.div_
    */
   div_(other: Tensor | Scalar, options?: { roundingMode?: string | null }): this;
+  /** self / other as real numbers. @torch torch.div_ */
+  div_(options: { other: Tensor | Scalar; roundingMode?: string | null }): this;
   /**
    * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
    * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
@@ -941,6 +1059,8 @@ export interface TensorMethods {
    * @torch torch.div
    */
   divide(other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
+  /** self / other as real numbers. @torch torch.div */
+  divide(options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor }): Tensor;
   /**
    * self / other as real numbers; integers give the default float dtype. `roundingMode` "floor" or
    * "trunc" rounds the quotient and keeps integer dtypes. `div(2, x)` is `torch.div(2, x)`; Python's `2 /
@@ -954,6 +1074,8 @@ export interface TensorMethods {
    * @torch torch.div_
    */
   divide_(other: Tensor | Scalar, options?: { roundingMode?: string | null }): this;
+  /** self / other as real numbers. @torch torch.div_ */
+  divide_(options: { other: Tensor | Scalar; roundingMode?: string | null }): this;
   /**
    * The sum of the products of two vectors' elements.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -964,6 +1086,8 @@ export interface TensorMethods {
    * @torch torch.dot
    */
   dot(tensor: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The sum of the products of two vectors' elements. @torch torch.dot */
+  dot(options: { tensor: Tensor; out?: Tensor }): Tensor;
   /**
    * The tensor as float64.
    * @example
@@ -983,6 +1107,8 @@ export interface TensorMethods {
    * @torch torch.eq
    */
   eq(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** True where the elements are equal. @torch torch.eq */
+  eq(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * True where the elements are equal.
    * Writes into the tensor itself, which is also returned.
@@ -993,6 +1119,8 @@ export interface TensorMethods {
    * @torch torch.eq_
    */
   eq_(other: Tensor | Scalar): this;
+  /** True where the elements are equal. @torch torch.eq_ */
+  eq_(options: { other: Tensor | Scalar }): this;
   /**
    * True when both tensors have the same shape and equal elements, of any dtypes. NaN equals nothing.
    * @example
@@ -1002,6 +1130,8 @@ export interface TensorMethods {
    * @torch torch.equal
    */
   equal(other: Tensor): boolean;
+  /** True when both tensors have the same shape and equal elements, of any dtypes. @torch torch.equal */
+  equal(options: { other: Tensor }): boolean;
   /**
    * e to the power of each element. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -1036,6 +1166,8 @@ export interface TensorMethods {
   expand(size: readonly number[], options?: { implicit?: boolean }): Tensor;
   /** A view with dimensions of size one stretched, stride 0. @torch torch.expand */
   expand(...size: (number | { implicit?: boolean })[]): Tensor;
+  /** A view with dimensions of size one stretched, stride 0. @torch torch.expand */
+  expand(options: { size: readonly number[]; implicit?: boolean }): Tensor;
   /**
    * The tensor expanded to the shape of another.
    * @example
@@ -1046,6 +1178,8 @@ export interface TensorMethods {
    * @torch torch.expand_as
    */
   expandAs(other: Tensor): Tensor;
+  /** The tensor expanded to the shape of another. @torch torch.expand_as */
+  expandAs(options: { other: Tensor }): Tensor;
   /**
    * Fills with exponentially distributed random numbers of the rate `lambd`.
    * Writes into the tensor itself, which is also returned.
@@ -1073,8 +1207,12 @@ export interface TensorMethods {
    * @torch torch.fill_
    */
   fill_(value: Scalar): this;
+  /** Every element set to a number. @torch torch.fill_ */
+  fill_(options: { value: Scalar }): this;
   /** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
   fill_(value: Tensor): this;
+  /** Every element set to the value of a 0-dim tensor. @torch torch.fill_ */
+  fill_(options: { value: Tensor }): this;
   /**
    * A range of dimensions made one.
    * A view of the same memory where the strides allow it, else a copy.
@@ -1103,6 +1241,8 @@ export interface TensorMethods {
   flip(size: readonly number[], options?: Record<string, never>): Tensor;
   /** The elements in reverse order along the given dimensions, as a new tensor. @torch torch.flip */
   flip(...size: (number | Record<string, never>)[]): Tensor;
+  /** The elements in reverse order along the given dimensions, as a new tensor. @torch torch.flip */
+  flip(options: { dims: readonly number[] }): Tensor;
   /**
    * The tensor as float32.
    * @example
@@ -1123,6 +1263,8 @@ export interface TensorMethods {
    * @torch torch.floor_divide
    */
   floorDivide(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** self / other rounded towards minus infinity. @torch torch.floor_divide */
+  floorDivide(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * self / other rounded towards minus infinity.
    * Writes into the tensor itself, which is also returned.
@@ -1134,6 +1276,8 @@ export interface TensorMethods {
    * @torch torch.floor_divide_
    */
   floorDivide_(other: Tensor | Scalar): this;
+  /** self / other rounded towards minus infinity. @torch torch.floor_divide_ */
+  floorDivide_(options: { other: Tensor | Scalar }): this;
   /**
    * The remainder of the division, with the sign of the dividend (C's %).
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -1145,6 +1289,8 @@ export interface TensorMethods {
    * @torch torch.fmod
    */
   fmod(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod */
+  fmod(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * The remainder of the division, with the sign of the dividend (C's %).
    * Writes into the tensor itself, which is also returned.
@@ -1156,6 +1302,8 @@ export interface TensorMethods {
    * @torch torch.fmod_
    */
   fmod_(other: Tensor | Scalar): this;
+  /** The remainder of the division, with the sign of the dividend (C's %). @torch torch.fmod_ */
+  fmod_(options: { other: Tensor | Scalar }): this;
   /**
    * For each element of `index`, the element of self at that place along `dim` and at the same place
    * along the other dimensions.
@@ -1168,6 +1316,10 @@ export interface TensorMethods {
    * @torch torch.gather
    */
   gather(dim: number, index: Tensor | readonly number[], options?: { sparseGrad?: boolean; out?: Tensor }): Tensor;
+  /** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
+  gather(dim: number, options: { index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
+  /** For each element of `index`, the element of self at that place along `dim` and at the same place along the other dimensions. @torch torch.gather */
+  gather(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; sparseGrad?: boolean; out?: Tensor }): Tensor;
   /**
    * True where self is greater than or equal to other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1179,6 +1331,8 @@ export interface TensorMethods {
    * @torch torch.ge
    */
   ge(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** True where self is greater than or equal to other. @torch torch.ge */
+  ge(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * True where self is greater than or equal to other.
    * Writes into the tensor itself, which is also returned.
@@ -1190,6 +1344,8 @@ export interface TensorMethods {
    * @torch torch.ge_
    */
   ge_(other: Tensor | Scalar): this;
+  /** True where self is greater than or equal to other. @torch torch.ge_ */
+  ge_(options: { other: Tensor | Scalar }): this;
   /**
    * Fills with the number of trials up to the first success, for a chance of success of p.
    * Writes into the tensor itself, which is also returned.
@@ -1202,6 +1358,8 @@ export interface TensorMethods {
    * @torch torch.geometric_
    */
   geometric_(p: number, options?: { generator?: Generator | null }): this;
+  /** Fills with the number of trials up to the first success, for a chance of success of p. @torch torch.geometric_ */
+  geometric_(options: { p: number; generator?: Generator | null }): this;
   /**
    * The products of all pairs of two vectors' elements.
    * @throws RuntimeError unless both have one dimension
@@ -1213,6 +1371,8 @@ export interface TensorMethods {
    * @torch torch.outer
    */
   ger(vec2: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The products of all pairs of two vectors' elements. @torch torch.outer */
+  ger(options: { vec2: Tensor; out?: Tensor }): Tensor;
   /**
    * True where self is greater than other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1224,6 +1384,8 @@ export interface TensorMethods {
    * @torch torch.gt
    */
   greater(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** True where self is greater than other. @torch torch.gt */
+  greater(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * True where self is greater than other.
    * Writes into the tensor itself, which is also returned.
@@ -1235,6 +1397,8 @@ export interface TensorMethods {
    * @torch torch.gt_
    */
   greater_(other: Tensor | Scalar): this;
+  /** True where self is greater than other. @torch torch.gt_ */
+  greater_(options: { other: Tensor | Scalar }): this;
   /**
    * True where self is greater than or equal to other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1246,6 +1410,8 @@ export interface TensorMethods {
    * @torch torch.ge
    */
   greaterEqual(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** True where self is greater than or equal to other. @torch torch.ge */
+  greaterEqual(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * True where self is greater than or equal to other.
    * Writes into the tensor itself, which is also returned.
@@ -1257,6 +1423,8 @@ export interface TensorMethods {
    * @torch torch.ge_
    */
   greaterEqual_(other: Tensor | Scalar): this;
+  /** True where self is greater than or equal to other. @torch torch.ge_ */
+  greaterEqual_(options: { other: Tensor | Scalar }): this;
   /**
    * True where self is greater than other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1268,6 +1436,8 @@ export interface TensorMethods {
    * @torch torch.gt
    */
   gt(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** True where self is greater than other. @torch torch.gt */
+  gt(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * True where self is greater than other.
    * Writes into the tensor itself, which is also returned.
@@ -1279,6 +1449,8 @@ export interface TensorMethods {
    * @torch torch.gt_
    */
   gt_(other: Tensor | Scalar): this;
+  /** True where self is greater than other. @torch torch.gt_ */
+  gt_(options: { other: Tensor | Scalar }): this;
   /**
    * The tensor as float16.
    * @example
@@ -1309,6 +1481,12 @@ export interface TensorMethods {
    * @torch torch.index_add
    */
   indexAdd(dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
+  /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
+  indexAdd(dim: number, index: Tensor | readonly number[], options: { source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
+  indexAdd(dim: number, options: { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
+  /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add */
+  indexAdd(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * The tensor with alpha * source added at the parts along a dimension that a vector of positions names.
    * Writes into the tensor itself, which is also returned.
@@ -1321,6 +1499,12 @@ export interface TensorMethods {
    * @torch torch.index_add_
    */
   indexAdd_(dim: number, index: Tensor | readonly number[], source: Tensor, options?: { alpha?: Scalar }): this;
+  /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
+  indexAdd_(dim: number, index: Tensor | readonly number[], options: { source: Tensor; alpha?: Scalar }): this;
+  /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
+  indexAdd_(dim: number, options: { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar }): this;
+  /** The tensor with alpha * source added at the parts along a dimension that a vector of positions names. @torch torch.index_add_ */
+  indexAdd_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor; alpha?: Scalar }): this;
   /**
    * The tensor with the parts along a dimension that a vector of positions names replaced by those of
    * source.
@@ -1333,6 +1517,12 @@ export interface TensorMethods {
    * @torch torch.index_copy
    */
   indexCopy(dim: number, index: Tensor | readonly number[], source: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
+  indexCopy(dim: number, index: Tensor | readonly number[], options: { source: Tensor; out?: Tensor }): Tensor;
+  /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
+  indexCopy(dim: number, options: { index: Tensor | readonly number[]; source: Tensor; out?: Tensor }): Tensor;
+  /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy */
+  indexCopy(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor; out?: Tensor }): Tensor;
   /**
    * The tensor with the parts along a dimension that a vector of positions names replaced by those of
    * source.
@@ -1346,6 +1536,12 @@ export interface TensorMethods {
    * @torch torch.index_copy_
    */
   indexCopy_(dim: number, index: Tensor | readonly number[], source: Tensor): this;
+  /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
+  indexCopy_(dim: number, index: Tensor | readonly number[], options: { source: Tensor }): this;
+  /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
+  indexCopy_(dim: number, options: { index: Tensor | readonly number[]; source: Tensor }): this;
+  /** The tensor with the parts along a dimension that a vector of positions names replaced by those of source. @torch torch.index_copy_ */
+  indexCopy_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; source: Tensor }): this;
   /**
    * The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's
    * value.
@@ -1358,8 +1554,20 @@ export interface TensorMethods {
    * @torch torch.index_fill
    */
   indexFill(dim: number, index: Tensor | readonly number[], value: Tensor): Tensor;
+  /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill */
+  indexFill(dim: number, index: Tensor | readonly number[], options: { value: Tensor }): Tensor;
+  /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill */
+  indexFill(dim: number, options: { index: Tensor | readonly number[]; value: Tensor }): Tensor;
+  /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill */
+  indexFill(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Tensor }): Tensor;
   /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
   indexFill(dim: number, index: Tensor | readonly number[], value: Scalar): Tensor;
+  /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
+  indexFill(dim: number, index: Tensor | readonly number[], options: { value: Scalar }): Tensor;
+  /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
+  indexFill(dim: number, options: { index: Tensor | readonly number[]; value: Scalar }): Tensor;
+  /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill */
+  indexFill(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar }): Tensor;
   /**
    * The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's
    * value.
@@ -1373,8 +1581,20 @@ export interface TensorMethods {
    * @torch torch.index_fill_
    */
   indexFill_(dim: number, index: Tensor | readonly number[], value: Tensor): this;
+  /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill_ */
+  indexFill_(dim: number, index: Tensor | readonly number[], options: { value: Tensor }): this;
+  /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill_ */
+  indexFill_(dim: number, options: { index: Tensor | readonly number[]; value: Tensor }): this;
+  /** The tensor with the parts along a dimension that a vector of positions names set to a 0-dim tensor's value. @torch torch.index_fill_ */
+  indexFill_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Tensor }): this;
   /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
   indexFill_(dim: number, index: Tensor | readonly number[], value: Scalar): this;
+  /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
+  indexFill_(dim: number, index: Tensor | readonly number[], options: { value: Scalar }): this;
+  /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
+  indexFill_(dim: number, options: { index: Tensor | readonly number[]; value: Scalar }): this;
+  /** The tensor with the parts along a dimension that a vector of positions names set to a number. @torch torch.index_fill_ */
+  indexFill_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar }): this;
   /**
    * The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; with
    * `accumulate` they are added. Where an element is named more than once, the last value stays.
@@ -1389,6 +1609,10 @@ export interface TensorMethods {
   indexPut(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): Tensor;
   /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
   indexPut(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): Tensor;
+  /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
+  indexPut(indices: readonly (Tensor | readonly number[] | null)[], options: { values: Tensor; accumulate?: boolean }): Tensor;
+  /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put */
+  indexPut(options: { indices: readonly (Tensor | readonly number[] | null)[]; values: Tensor; accumulate?: boolean }): Tensor;
   /**
    * The tensor with the elements at index tensors and masks replaced by `values`, which broadcast; with
    * `accumulate` they are added. Where an element is named more than once, the last value stays.
@@ -1404,6 +1628,10 @@ export interface TensorMethods {
   indexPut_(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, accumulate: boolean): this;
   /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
   indexPut_(indices: readonly (Tensor | readonly number[] | null)[], values: Tensor, options?: { accumulate?: boolean }): this;
+  /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
+  indexPut_(indices: readonly (Tensor | readonly number[] | null)[], options: { values: Tensor; accumulate?: boolean }): this;
+  /** The tensor with the elements at index tensors and masks replaced by `values`, which broadcast. @torch torch.index_put_ */
+  indexPut_(options: { indices: readonly (Tensor | readonly number[] | null)[]; values: Tensor; accumulate?: boolean }): this;
   /**
    * The parts along a dimension that a vector of positions names, in its order.
    * @throws IndexError for a position outside the dimension
@@ -1414,6 +1642,10 @@ export interface TensorMethods {
    * @torch torch.index_select
    */
   indexSelect(dim: number, index: Tensor | readonly number[], options?: { out?: Tensor }): Tensor;
+  /** The parts along a dimension that a vector of positions names, in its order. @torch torch.index_select */
+  indexSelect(dim: number, options: { index: Tensor | readonly number[]; out?: Tensor }): Tensor;
+  /** The parts along a dimension that a vector of positions names, in its order. @torch torch.index_select */
+  indexSelect(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; out?: Tensor }): Tensor;
   /**
    * The dot products along the last dimensions; with a 0-dim tensor, the product.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -1424,6 +1656,8 @@ export interface TensorMethods {
    * @torch torch.inner
    */
   inner(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The dot products along the last dimensions. @torch torch.inner */
+  inner(options: { other: Tensor; out?: Tensor }): Tensor;
   /**
    * The tensor as int32.
    * @example
@@ -1451,6 +1685,8 @@ export interface TensorMethods {
    * @torch torch.is_set_to
    */
   isSetTo(tensor: Tensor): boolean;
+  /** True when both tensors are the same region of the same storage. @torch torch.is_set_to */
+  isSetTo(options: { tensor: Tensor }): boolean;
   /**
    * True where |self - other| <= atol + rtol * |other|, or both are equal; with `equalNan` also where
    * both are NaN.
@@ -1468,6 +1704,8 @@ export interface TensorMethods {
   isclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
   /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
   isclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
+  /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
+  isclose(options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
   /**
    * True where an element is not a number.
    * @returns a tensor of the same shape, of bools
@@ -1489,6 +1727,8 @@ export interface TensorMethods {
    * @torch torch.le
    */
   le(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** True where self is less than or equal to other. @torch torch.le */
+  le(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * True where self is less than or equal to other.
    * Writes into the tensor itself, which is also returned.
@@ -1500,6 +1740,8 @@ export interface TensorMethods {
    * @torch torch.le_
    */
   le_(other: Tensor | Scalar): this;
+  /** True where self is less than or equal to other. @torch torch.le_ */
+  le_(options: { other: Tensor | Scalar }): this;
   /**
    * self + weight * (end - self).
    * @returns a tensor of the shape to which the operands broadcast, of the same dtype
@@ -1511,6 +1753,10 @@ export interface TensorMethods {
    * @torch torch.lerp
    */
   lerp(end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** self + weight * (end - self). @torch torch.lerp */
+  lerp(end: Tensor, options: { weight: Tensor | Scalar; out?: Tensor }): Tensor;
+  /** self + weight * (end - self). @torch torch.lerp */
+  lerp(options: { end: Tensor; weight: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * self + weight * (end - self).
    * Writes into the tensor itself, which is also returned.
@@ -1522,6 +1768,10 @@ export interface TensorMethods {
    * @torch torch.lerp_
    */
   lerp_(end: Tensor, weight: Tensor | Scalar): this;
+  /** self + weight * (end - self). @torch torch.lerp_ */
+  lerp_(end: Tensor, options: { weight: Tensor | Scalar }): this;
+  /** self + weight * (end - self). @torch torch.lerp_ */
+  lerp_(options: { end: Tensor; weight: Tensor | Scalar }): this;
   /**
    * True where self is less than other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1533,6 +1783,8 @@ export interface TensorMethods {
    * @torch torch.lt
    */
   less(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** True where self is less than other. @torch torch.lt */
+  less(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * True where self is less than other.
    * Writes into the tensor itself, which is also returned.
@@ -1544,6 +1796,8 @@ export interface TensorMethods {
    * @torch torch.lt_
    */
   less_(other: Tensor | Scalar): this;
+  /** True where self is less than other. @torch torch.lt_ */
+  less_(options: { other: Tensor | Scalar }): this;
   /**
    * True where self is less than or equal to other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1555,6 +1809,8 @@ export interface TensorMethods {
    * @torch torch.le
    */
   lessEqual(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** True where self is less than or equal to other. @torch torch.le */
+  lessEqual(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * True where self is less than or equal to other.
    * Writes into the tensor itself, which is also returned.
@@ -1566,6 +1822,8 @@ export interface TensorMethods {
    * @torch torch.le_
    */
   lessEqual_(other: Tensor | Scalar): this;
+  /** True where self is less than or equal to other. @torch torch.le_ */
+  lessEqual_(options: { other: Tensor | Scalar }): this;
   /**
    * The natural logarithm of each element. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -1638,6 +1896,8 @@ export interface TensorMethods {
   logSoftmax(dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
   /** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
   logSoftmax(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The logarithm of softmax, computed without overflow. @torch torch.log_softmax */
+  logSoftmax(options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * True where both elements are nonzero.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1648,6 +1908,8 @@ export interface TensorMethods {
    * @torch torch.logical_and
    */
   logicalAnd(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** True where both elements are nonzero. @torch torch.logical_and */
+  logicalAnd(options: { other: Tensor; out?: Tensor }): Tensor;
   /**
    * True where both elements are nonzero.
    * Writes into the tensor itself, which is also returned.
@@ -1658,6 +1920,8 @@ export interface TensorMethods {
    * @torch torch.logical_and_
    */
   logicalAnd_(other: Tensor): this;
+  /** True where both elements are nonzero. @torch torch.logical_and_ */
+  logicalAnd_(options: { other: Tensor }): this;
   /**
    * True where an element is zero.
    * @returns a tensor of the same shape, of bools
@@ -1688,6 +1952,8 @@ export interface TensorMethods {
    * @torch torch.logical_or
    */
   logicalOr(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** True where either element is nonzero. @torch torch.logical_or */
+  logicalOr(options: { other: Tensor; out?: Tensor }): Tensor;
   /**
    * True where either element is nonzero.
    * Writes into the tensor itself, which is also returned.
@@ -1698,6 +1964,8 @@ export interface TensorMethods {
    * @torch torch.logical_or_
    */
   logicalOr_(other: Tensor): this;
+  /** True where either element is nonzero. @torch torch.logical_or_ */
+  logicalOr_(options: { other: Tensor }): this;
   /**
    * The tensor as int64.
    * @example
@@ -1718,6 +1986,8 @@ export interface TensorMethods {
    * @torch torch.lt
    */
   lt(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** True where self is less than other. @torch torch.lt */
+  lt(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * True where self is less than other.
    * Writes into the tensor itself, which is also returned.
@@ -1729,6 +1999,8 @@ export interface TensorMethods {
    * @torch torch.lt_
    */
   lt_(other: Tensor | Scalar): this;
+  /** True where self is less than other. @torch torch.lt_ */
+  lt_(options: { other: Tensor | Scalar }): this;
   /**
    * The last two dimensions exchanged.
    * @example
@@ -1749,8 +2021,16 @@ export interface TensorMethods {
    * @torch torch.masked_fill
    */
   maskedFill(mask: Tensor, value: Tensor): Tensor;
+  /** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill */
+  maskedFill(mask: Tensor, options: { value: Tensor }): Tensor;
+  /** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill */
+  maskedFill(options: { mask: Tensor; value: Tensor }): Tensor;
   /** The tensor with a number where the mask is true. @torch torch.masked_fill */
   maskedFill(mask: Tensor, value: Scalar): Tensor;
+  /** The tensor with a number where the mask is true. @torch torch.masked_fill */
+  maskedFill(mask: Tensor, options: { value: Scalar }): Tensor;
+  /** The tensor with a number where the mask is true. @torch torch.masked_fill */
+  maskedFill(options: { mask: Tensor; value: Scalar }): Tensor;
   /**
    * The tensor with a 0-dim tensor's value where the mask is true; the mask broadcasts.
    * The tensor with a number where the mask is true; the mask broadcasts.
@@ -1763,8 +2043,16 @@ export interface TensorMethods {
    * @torch torch.masked_fill_
    */
   maskedFill_(mask: Tensor, value: Tensor): this;
+  /** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill_ */
+  maskedFill_(mask: Tensor, options: { value: Tensor }): this;
+  /** The tensor with a 0-dim tensor's value where the mask is true. @torch torch.masked_fill_ */
+  maskedFill_(options: { mask: Tensor; value: Tensor }): this;
   /** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
   maskedFill_(mask: Tensor, value: Scalar): this;
+  /** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
+  maskedFill_(mask: Tensor, options: { value: Scalar }): this;
+  /** The tensor with a number where the mask is true. @torch torch.masked_fill_ */
+  maskedFill_(options: { mask: Tensor; value: Scalar }): this;
   /**
    * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
    * @throws RuntimeError when `source` has too few elements or another dtype
@@ -1775,6 +2063,10 @@ export interface TensorMethods {
    * @torch torch.masked_scatter
    */
   maskedScatter(mask: Tensor, source: Tensor): Tensor;
+  /** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter */
+  maskedScatter(mask: Tensor, options: { source: Tensor }): Tensor;
+  /** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter */
+  maskedScatter(options: { mask: Tensor; source: Tensor }): Tensor;
   /**
    * The tensor with the elements where the mask is true replaced by those of `source`, one after another.
    * Writes into the tensor itself, which is also returned.
@@ -1786,6 +2078,10 @@ export interface TensorMethods {
    * @torch torch.masked_scatter_
    */
   maskedScatter_(mask: Tensor, source: Tensor): this;
+  /** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter_ */
+  maskedScatter_(mask: Tensor, options: { source: Tensor }): this;
+  /** The tensor with the elements where the mask is true replaced by those of `source`, one after another. @torch torch.masked_scatter_ */
+  maskedScatter_(options: { mask: Tensor; source: Tensor }): this;
   /**
    * The elements where the mask is true, row by row, as a vector. Tensor and mask broadcast.
    * @throws RuntimeError when the mask is not bool
@@ -1796,6 +2092,8 @@ export interface TensorMethods {
    * @torch torch.masked_select
    */
   maskedSelect(mask: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The elements where the mask is true, row by row, as a vector. @torch torch.masked_select */
+  maskedSelect(options: { mask: Tensor; out?: Tensor }): Tensor;
   /**
    * The matrix product: of vectors (dot), matrices, and of batches of matrices, whose batch dimensions
    * broadcast.
@@ -1807,6 +2105,8 @@ export interface TensorMethods {
    * @torch torch.matmul
    */
   matmul(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The matrix product: of vectors (dot), matrices, and of batches of matrices, whose batch dimensions broadcast. @torch torch.matmul */
+  matmul(options: { other: Tensor; out?: Tensor }): Tensor;
   /**
    * The largest element; NaN if there is one.
    * The larger of two elements; the same as `maximum`.
@@ -1822,10 +2122,14 @@ export interface TensorMethods {
   max(options?: { out?: Tensor }): Tensor;
   /** The larger of two elements. @torch torch.max */
   max(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The larger of two elements. @torch torch.max */
+  max(options: { other: Tensor; out?: Tensor }): Tensor;
   /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
   max(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
-  max(dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  max(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The largest elements along a dimension and the positions of the first of them. @torch torch.max */
+  max(options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * The larger of two elements; NaN if either is.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -1837,6 +2141,8 @@ export interface TensorMethods {
    * @torch torch.maximum
    */
   maximum(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The larger of two elements. @torch torch.maximum */
+  maximum(options: { other: Tensor; out?: Tensor }): Tensor;
   /**
    * The mean of all elements, which must be floating or complex.
    * The mean over one or several dimensions.
@@ -1851,9 +2157,9 @@ export interface TensorMethods {
   /** The mean over one or several dimensions. @torch torch.mean */
   mean(dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /** The mean over one or several dimensions. @torch torch.mean */
-  mean(dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  mean(dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /** The mean over one or several dimensions. @torch torch.mean */
-  mean(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  mean(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * The smallest element; NaN if there is one.
    * The smaller of two elements; the same as `minimum`.
@@ -1869,10 +2175,14 @@ export interface TensorMethods {
   min(options?: { out?: Tensor }): Tensor;
   /** The smaller of two elements. @torch torch.min */
   min(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The smaller of two elements. @torch torch.min */
+  min(options: { other: Tensor; out?: Tensor }): Tensor;
   /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
   min(dim: number, keepdim: boolean, options?: { out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
-  min(dim: number, options?: { keepdim?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  min(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The smallest elements along a dimension and the positions of the first of them. @torch torch.min */
+  min(options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * The smaller of two elements; NaN if either is.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -1884,6 +2194,8 @@ export interface TensorMethods {
    * @torch torch.minimum
    */
   minimum(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The smaller of two elements. @torch torch.minimum */
+  minimum(options: { other: Tensor; out?: Tensor }): Tensor;
   /**
    * The product of two matrices of one dtype.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -1894,6 +2206,8 @@ export interface TensorMethods {
    * @torch torch.mm
    */
   mm(mat2: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The product of two matrices of one dtype. @torch torch.mm */
+  mm(options: { mat2: Tensor; out?: Tensor }): Tensor;
   /**
    * Dimensions moved to other places; the others keep their order.
    * @example
@@ -1903,6 +2217,10 @@ export interface TensorMethods {
    * @torch torch.movedim
    */
   moveaxis(source: number | readonly number[], destination: number | readonly number[]): Tensor;
+  /** Dimensions moved to other places. @torch torch.movedim */
+  moveaxis(source: number | readonly number[], options: { destination: number | readonly number[] }): Tensor;
+  /** Dimensions moved to other places. @torch torch.movedim */
+  moveaxis(options: { source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
   /**
    * Dimensions moved to other places; the others keep their order.
    * @example
@@ -1912,6 +2230,10 @@ export interface TensorMethods {
    * @torch torch.movedim
    */
   movedim(source: number | readonly number[], destination: number | readonly number[]): Tensor;
+  /** Dimensions moved to other places. @torch torch.movedim */
+  movedim(source: number | readonly number[], options: { destination: number | readonly number[] }): Tensor;
+  /** Dimensions moved to other places. @torch torch.movedim */
+  movedim(options: { source: number | readonly number[]; destination: number | readonly number[] }): Tensor;
   /**
    * self * other, with broadcasting and type promotion.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -1923,6 +2245,8 @@ export interface TensorMethods {
    * @torch torch.mul
    */
   mul(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** self * other, with broadcasting and type promotion. @torch torch.mul */
+  mul(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * self * other, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -1934,6 +2258,8 @@ export interface TensorMethods {
    * @torch torch.mul_
    */
   mul_(other: Tensor | Scalar): this;
+  /** self * other, with broadcasting and type promotion. @torch torch.mul_ */
+  mul_(options: { other: Tensor | Scalar }): this;
   /**
    * Positions drawn with the weights of each row, as int64.
    * @throws RuntimeError for weights that are negative, not finite or all zero, and for more samples than positions
@@ -1946,6 +2272,8 @@ export interface TensorMethods {
   multinomial(numSamples: number, replacement: boolean, options?: { generator?: Generator | null; out?: Tensor }): Tensor;
   /** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
   multinomial(numSamples: number, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
+  /** Positions drawn with the weights of each row, as int64. @torch torch.multinomial */
+  multinomial(options: { numSamples: number; replacement?: boolean; generator?: Generator | null; out?: Tensor }): Tensor;
   /**
    * self * other, with broadcasting and type promotion.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -1957,6 +2285,8 @@ export interface TensorMethods {
    * @torch torch.mul
    */
   multiply(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** self * other, with broadcasting and type promotion. @torch torch.mul */
+  multiply(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * self * other, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -1968,6 +2298,8 @@ export interface TensorMethods {
    * @torch torch.mul_
    */
   multiply_(other: Tensor | Scalar): this;
+  /** self * other, with broadcasting and type promotion. @torch torch.mul_ */
+  multiply_(options: { other: Tensor | Scalar }): this;
   /**
    * The product of a matrix and a vector.
    * @throws RuntimeError when the dtypes differ or the sizes do not fit
@@ -1978,6 +2310,8 @@ export interface TensorMethods {
    * @torch torch.mv
    */
   mv(vec: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The product of a matrix and a vector. @torch torch.mv */
+  mv(options: { vec: Tensor; out?: Tensor }): Tensor;
   /**
    * `length` positions of a dimension from `start` on.
    * `length` positions of a dimension from a 0-dim tensor's value on.
@@ -1988,8 +2322,20 @@ export interface TensorMethods {
    * @torch torch.narrow
    */
   narrow(dim: number, start: number, length: number): Tensor;
+  /** `length` positions of a dimension from `start` on. @torch torch.narrow */
+  narrow(dim: number, start: number, options: { length: number }): Tensor;
+  /** `length` positions of a dimension from `start` on. @torch torch.narrow */
+  narrow(dim: number, options: { start: number; length: number }): Tensor;
+  /** `length` positions of a dimension from `start` on. @torch torch.narrow */
+  narrow(options: A.Either<"dim", "axis", number> & { start: number; length: number }): Tensor;
   /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
   narrow(dim: number, start: Tensor, length: number): Tensor;
+  /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
+  narrow(dim: number, start: Tensor, options: { length: number }): Tensor;
+  /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
+  narrow(dim: number, options: { start: Tensor; length: number }): Tensor;
+  /** `length` positions of a dimension from a 0-dim tensor's value on. @torch torch.narrow */
+  narrow(options: A.Either<"dim", "axis", number> & { start: Tensor; length: number }): Tensor;
   /**
    * True where the elements differ.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -2000,6 +2346,8 @@ export interface TensorMethods {
    * @torch torch.ne
    */
   ne(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** True where the elements differ. @torch torch.ne */
+  ne(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * True where the elements differ.
    * Writes into the tensor itself, which is also returned.
@@ -2010,6 +2358,8 @@ export interface TensorMethods {
    * @torch torch.ne_
    */
   ne_(other: Tensor | Scalar): this;
+  /** True where the elements differ. @torch torch.ne_ */
+  ne_(options: { other: Tensor | Scalar }): this;
   /**
    * The negative of each element.
    * @returns a tensor of the same shape, of the promoted dtype
@@ -2065,6 +2415,8 @@ export interface TensorMethods {
   newEmpty(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
   /** A tensor of the same dtype and device whose elements are not set. @torch torch.new_empty */
   newEmpty(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
+  /** A tensor of the same dtype and device whose elements are not set. @torch torch.new_empty */
+  newEmpty(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
   /**
    * A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set.
    * @example
@@ -2074,6 +2426,10 @@ export interface TensorMethods {
    * @torch torch.new_empty_strided
    */
   newEmptyStrided(size: readonly number[], stride: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  /** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
+  newEmptyStrided(size: readonly number[], options: { stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  /** A tensor with the given sizes and strides, of the same dtype and device, whose elements are not set. @torch torch.new_empty_strided */
+  newEmptyStrided(options: { size: readonly number[]; stride: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
   /**
    * A tensor filled with one number, of the same dtype and device.
    * @throws RuntimeError when the number does not fit the dtype
@@ -2084,6 +2440,10 @@ export interface TensorMethods {
    * @torch torch.new_full
    */
   newFull(size: readonly number[], fillValue: Scalar, options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  /** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
+  newFull(size: readonly number[], options: { fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
+  /** A tensor filled with one number, of the same dtype and device. @torch torch.new_full */
+  newFull(options: { size: readonly number[]; fillValue: Scalar; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
   /**
    * A tensor of ones of the same dtype and device.
    * @example
@@ -2095,6 +2455,8 @@ export interface TensorMethods {
   newOnes(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
   /** A tensor of ones of the same dtype and device. @torch torch.new_ones */
   newOnes(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
+  /** A tensor of ones of the same dtype and device. @torch torch.new_ones */
+  newOnes(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
   /**
    * A tensor of zeros of the same dtype and device.
    * @example
@@ -2106,6 +2468,8 @@ export interface TensorMethods {
   newZeros(size: readonly number[], options?: { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
   /** A tensor of zeros of the same dtype and device. @torch torch.new_zeros */
   newZeros(...size: (number | { dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null })[]): Tensor;
+  /** A tensor of zeros of the same dtype and device. @torch torch.new_zeros */
+  newZeros(options: { size: readonly number[]; dtype?: DTypeLike | null; device?: DeviceLike | null; requiresGrad?: boolean; layout?: Layout | null }): Tensor;
   /**
    * Coordinates of the elements that are not zero: int64, one row for each.
    * With `asTuple`, the coordinates as one vector for each dimension.
@@ -2118,7 +2482,7 @@ export interface TensorMethods {
    */
   nonzero(options?: { out?: Tensor }): Tensor;
   /** With `asTuple`, the coordinates as one vector for each dimension. @torch torch.nonzero */
-  nonzero(options?: { asTuple: boolean }): Tensor[];
+  nonzero(options: { asTuple: boolean }): Tensor[];
   /**
    * Fills with normal random numbers.
    * Writes into the tensor itself, which is also returned.
@@ -2145,6 +2509,8 @@ export interface TensorMethods {
    * @torch torch.ne
    */
   notEqual(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** True where the elements differ. @torch torch.ne */
+  notEqual(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * True where the elements differ.
    * Writes into the tensor itself, which is also returned.
@@ -2155,6 +2521,8 @@ export interface TensorMethods {
    * @torch torch.ne_
    */
   notEqual_(other: Tensor | Scalar): this;
+  /** True where the elements differ. @torch torch.ne_ */
+  notEqual_(options: { other: Tensor | Scalar }): this;
   /**
    * The products of all pairs of two vectors' elements.
    * @throws RuntimeError unless both have one dimension
@@ -2166,6 +2534,8 @@ export interface TensorMethods {
    * @torch torch.outer
    */
   outer(vec2: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The products of all pairs of two vectors' elements. @torch torch.outer */
+  outer(options: { vec2: Tensor; out?: Tensor }): Tensor;
   /**
    * The dimensions in another order.
    * A view: it shares the memory of the tensor.
@@ -2178,6 +2548,8 @@ export interface TensorMethods {
   permute(size: readonly number[], options?: Record<string, never>): Tensor;
   /** The dimensions in another order. @torch torch.permute */
   permute(...size: (number | Record<string, never>)[]): Tensor;
+  /** The dimensions in another order. @torch torch.permute */
+  permute(options: { dims: readonly number[] }): Tensor;
   /**
    * self to the power of a tensor, with broadcasting and type promotion.
    * self to the power of a number.
@@ -2190,8 +2562,12 @@ export interface TensorMethods {
    * @torch torch.pow
    */
   pow(exponent: Tensor, options?: { out?: Tensor }): Tensor;
+  /** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow */
+  pow(options: { exponent: Tensor; out?: Tensor }): Tensor;
   /** self to the power of a number. @torch torch.pow */
   pow(exponent: Scalar, options?: { out?: Tensor }): Tensor;
+  /** self to the power of a number. @torch torch.pow */
+  pow(options: { exponent: Scalar; out?: Tensor }): Tensor;
   /**
    * self to the power of a tensor, with broadcasting and type promotion.
    * self to the power of a number.
@@ -2204,8 +2580,12 @@ export interface TensorMethods {
    * @torch torch.pow_
    */
   pow_(exponent: Tensor): this;
+  /** self to the power of a tensor, with broadcasting and type promotion. @torch torch.pow_ */
+  pow_(options: { exponent: Tensor }): this;
   /** self to the power of a number. @torch torch.pow_ */
   pow_(exponent: Scalar): this;
+  /** self to the power of a number. @torch torch.pow_ */
+  pow_(options: { exponent: Scalar }): this;
   /**
    * The product of all elements. Integers and bools are multiplied in int64.
    * The product over one dimension.
@@ -2219,7 +2599,9 @@ export interface TensorMethods {
   /** The product over one dimension. @torch torch.prod */
   prod(dim: number, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /** The product over one dimension. @torch torch.prod */
-  prod(dim: number, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  prod(dim: number, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** The product over one dimension. @torch torch.prod */
+  prod(options: A.Either<"dim", "axis", number> & { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * The tensor with the elements at positions of it read row by row replaced by those of `source`, or
    * added to with `accumulate`.
@@ -2233,6 +2615,10 @@ export interface TensorMethods {
   put(index: Tensor | readonly number[], source: Tensor, accumulate: boolean): Tensor;
   /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
   put(index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): Tensor;
+  /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
+  put(index: Tensor | readonly number[], options: { source: Tensor; accumulate?: boolean }): Tensor;
+  /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put */
+  put(options: { index: Tensor | readonly number[]; source: Tensor; accumulate?: boolean }): Tensor;
   /**
    * The tensor with the elements at positions of it read row by row replaced by those of `source`, or
    * added to with `accumulate`.
@@ -2247,6 +2633,10 @@ export interface TensorMethods {
   put_(index: Tensor | readonly number[], source: Tensor, accumulate: boolean): this;
   /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
   put_(index: Tensor | readonly number[], source: Tensor, options?: { accumulate?: boolean }): this;
+  /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
+  put_(index: Tensor | readonly number[], options: { source: Tensor; accumulate?: boolean }): this;
+  /** The tensor with the elements at positions of it read row by row replaced by those of `source`, or added to with `accumulate`. @torch torch.put_ */
+  put_(options: { index: Tensor | readonly number[]; source: Tensor; accumulate?: boolean }): this;
   /**
    * Fills with random integers from 0 to the largest of the dtype, or to 2 to the power of its digits.
    * Fills with random integers from 0 to `to`, which is left out.
@@ -2264,10 +2654,14 @@ export interface TensorMethods {
   random_(options?: { generator?: Generator | null }): this;
   /** Fills with random integers from 0 to `to`, which is left out. @torch torch.random_ */
   random_(to: Scalar, options?: { generator?: Generator | null }): this;
+  /** Fills with random integers from 0 to `to`, which is left out. @torch torch.random_ */
+  random_(options: { to: Scalar; generator?: Generator | null }): this;
   /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
   random_(from: Scalar, to: Scalar | null, options?: { generator?: Generator | null }): this;
   /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
   random_(from: Scalar, options?: { to?: Scalar | null; generator?: Generator | null }): this;
+  /** Fills with random integers from `from` to `to`, which is left out. @torch torch.random_ */
+  random_(options: { from: Scalar; to?: Scalar | null; generator?: Generator | null }): this;
   /**
    * All elements in one dimension.
    * A view of the same memory where the strides allow it, else a copy.
@@ -2320,6 +2714,8 @@ export interface TensorMethods {
    * @torch torch.remainder
    */
   remainder(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder */
+  remainder(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * The remainder of the division, with the sign of the divisor (Python's %).
    * Writes into the tensor itself, which is also returned.
@@ -2331,6 +2727,8 @@ export interface TensorMethods {
    * @torch torch.remainder_
    */
   remainder_(other: Tensor | Scalar): this;
+  /** The remainder of the division, with the sign of the divisor (Python's %). @torch torch.remainder_ */
+  remainder_(options: { other: Tensor | Scalar }): this;
   /**
    * A copy of the tensor repeated along each dimension; more numbers than dimensions add dimensions in
    * front.
@@ -2344,6 +2742,8 @@ export interface TensorMethods {
   repeat(size: readonly number[], options?: Record<string, never>): Tensor;
   /** A copy of the tensor repeated along each dimension. @torch torch.repeat */
   repeat(...size: (number | Record<string, never>)[]): Tensor;
+  /** A copy of the tensor repeated along each dimension. @torch torch.repeat */
+  repeat(options: { repeats: readonly number[] }): Tensor;
   /**
    * Each part along a dimension several times in a row; without a dimension, of the tensor read row by
    * row.
@@ -2357,11 +2757,15 @@ export interface TensorMethods {
    */
   repeatInterleave(repeats: number, dim: number | null, options?: { outputSize?: number | null }): Tensor;
   /** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
-  repeatInterleave(repeats: number, options?: { dim?: number | null; outputSize?: number | null }): Tensor;
+  repeatInterleave(repeats: number, options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+  /** Each part along a dimension several times in a row. @torch torch.repeat_interleave */
+  repeatInterleave(options: { repeats: number; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
   /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
   repeatInterleave(repeats: Tensor | readonly number[], dim: number | null, options?: { outputSize?: number | null }): Tensor;
   /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
-  repeatInterleave(repeats: Tensor | readonly number[], options?: { dim?: number | null; outputSize?: number | null }): Tensor;
+  repeatInterleave(repeats: Tensor | readonly number[], options?: { dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
+  /** Each part along a dimension as often as `repeats` says for it. @torch torch.repeat_interleave */
+  repeatInterleave(options: { repeats: Tensor | readonly number[]; dim?: number | null; axis?: number | null; outputSize?: number | null }): Tensor;
   /**
    * The same elements with another shape.
    * A view of the same memory where the strides allow it, else a copy.
@@ -2375,6 +2779,8 @@ export interface TensorMethods {
   reshape(size: readonly number[], options?: Record<string, never>): Tensor;
   /** The same elements with another shape. @torch torch.reshape */
   reshape(...size: (number | Record<string, never>)[]): Tensor;
+  /** The same elements with another shape. @torch torch.reshape */
+  reshape(options: { shape: readonly number[] }): Tensor;
   /**
    * The same elements with the shape of another tensor.
    * @example
@@ -2384,6 +2790,8 @@ export interface TensorMethods {
    * @torch torch.reshape_as
    */
   reshapeAs(other: Tensor): Tensor;
+  /** The same elements with the shape of another tensor. @torch torch.reshape_as */
+  reshapeAs(options: { other: Tensor }): Tensor;
   /**
    * Changes the shape; the storage grows when it must, new bytes are not cleared.
    * Writes into the tensor itself, which is also returned.
@@ -2398,6 +2806,8 @@ export interface TensorMethods {
   resize_(size: readonly number[], options?: { memoryFormat?: MemoryFormat | null }): this;
   /** Changes the shape. @torch torch.resize_ */
   resize_(...size: (number | { memoryFormat?: MemoryFormat | null })[]): this;
+  /** Changes the shape. @torch torch.resize_ */
+  resize_(options: { size: readonly number[]; memoryFormat?: MemoryFormat | null }): this;
   /**
    * Changes the shape to another tensor's.
    * Writes into the tensor itself, which is also returned.
@@ -2408,6 +2818,8 @@ export interface TensorMethods {
    * @torch torch.resize_as_
    */
   resizeAs_(theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): this;
+  /** Changes the shape to another tensor's. @torch torch.resize_as_ */
+  resizeAs_(options: { theTemplate: Tensor; memoryFormat?: MemoryFormat | null }): this;
   /**
    * A copy without the conjugate bit; the tensor itself when it has none.
    * @example
@@ -2441,12 +2853,36 @@ export interface TensorMethods {
    * @torch torch.scatter
    */
   scatter(dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
+  scatter(dim: number, index: Tensor | readonly number[], options: { src: Tensor; out?: Tensor }): Tensor;
+  /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
+  scatter(dim: number, options: { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+  /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter */
+  scatter(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
   /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
   scatter(dim: number, index: Tensor | readonly number[], value: Scalar, options?: { out?: Tensor }): Tensor;
+  /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
+  scatter(dim: number, index: Tensor | readonly number[], options: { value: Scalar; out?: Tensor }): Tensor;
+  /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
+  scatter(dim: number, options: { index: Tensor | readonly number[]; value: Scalar; out?: Tensor }): Tensor;
+  /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter */
+  scatter(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar; out?: Tensor }): Tensor;
   /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
-  scatter(dim: number, index: Tensor | readonly number[], src: Tensor, options?: { reduce: string; out?: Tensor }): Tensor;
+  scatter(dim: number, index: Tensor | readonly number[], src: Tensor, options: { reduce: string; out?: Tensor }): Tensor;
+  /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
+  scatter(dim: number, index: Tensor | readonly number[], options: { src: Tensor; reduce: string; out?: Tensor }): Tensor;
+  /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
+  scatter(dim: number, options: { index: Tensor | readonly number[]; src: Tensor; reduce: string; out?: Tensor }): Tensor;
+  /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter */
+  scatter(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; reduce: string; out?: Tensor }): Tensor;
   /** As with a tensor, for one number. @torch torch.scatter */
-  scatter(dim: number, index: Tensor | readonly number[], value: Scalar, options?: { reduce: string; out?: Tensor }): Tensor;
+  scatter(dim: number, index: Tensor | readonly number[], value: Scalar, options: { reduce: string; out?: Tensor }): Tensor;
+  /** As with a tensor, for one number. @torch torch.scatter */
+  scatter(dim: number, index: Tensor | readonly number[], options: { value: Scalar; reduce: string; out?: Tensor }): Tensor;
+  /** As with a tensor, for one number. @torch torch.scatter */
+  scatter(dim: number, options: { index: Tensor | readonly number[]; value: Scalar; reduce: string; out?: Tensor }): Tensor;
+  /** As with a tensor, for one number. @torch torch.scatter */
+  scatter(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar; reduce: string; out?: Tensor }): Tensor;
   /**
    * The tensor with the elements that `index` names along `dim` replaced by those of `src`. Where an
    * element is named more than once, the last one stays.
@@ -2463,12 +2899,36 @@ export interface TensorMethods {
    * @torch torch.scatter_
    */
   scatter_(dim: number, index: Tensor | readonly number[], src: Tensor): this;
+  /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
+  scatter_(dim: number, index: Tensor | readonly number[], options: { src: Tensor }): this;
+  /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
+  scatter_(dim: number, options: { index: Tensor | readonly number[]; src: Tensor }): this;
+  /** The tensor with the elements that `index` names along `dim` replaced by those of `src`. @torch torch.scatter_ */
+  scatter_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor }): this;
   /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
   scatter_(dim: number, index: Tensor | readonly number[], value: Scalar): this;
+  /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
+  scatter_(dim: number, index: Tensor | readonly number[], options: { value: Scalar }): this;
+  /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
+  scatter_(dim: number, options: { index: Tensor | readonly number[]; value: Scalar }): this;
+  /** The tensor with the elements that `index` names along `dim` set to a number. @torch torch.scatter_ */
+  scatter_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar }): this;
   /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
-  scatter_(dim: number, index: Tensor | readonly number[], src: Tensor, options?: { reduce: string }): this;
+  scatter_(dim: number, index: Tensor | readonly number[], src: Tensor, options: { reduce: string }): this;
+  /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
+  scatter_(dim: number, index: Tensor | readonly number[], options: { src: Tensor; reduce: string }): this;
+  /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
+  scatter_(dim: number, options: { index: Tensor | readonly number[]; src: Tensor; reduce: string }): this;
+  /** The tensor with the elements of `src` added (`reduce` "add") or multiplied ("multiply") into the elements that `index` names. @torch torch.scatter_ */
+  scatter_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; reduce: string }): this;
   /** As with a tensor, for one number. @torch torch.scatter_ */
-  scatter_(dim: number, index: Tensor | readonly number[], value: Scalar, options?: { reduce: string }): this;
+  scatter_(dim: number, index: Tensor | readonly number[], value: Scalar, options: { reduce: string }): this;
+  /** As with a tensor, for one number. @torch torch.scatter_ */
+  scatter_(dim: number, index: Tensor | readonly number[], options: { value: Scalar; reduce: string }): this;
+  /** As with a tensor, for one number. @torch torch.scatter_ */
+  scatter_(dim: number, options: { index: Tensor | readonly number[]; value: Scalar; reduce: string }): this;
+  /** As with a tensor, for one number. @torch torch.scatter_ */
+  scatter_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; value: Scalar; reduce: string }): this;
   /**
    * The tensor with each element of `src` added to the element that `index` names along `dim`.
    * @throws RuntimeError for an index outside the dimension, or shapes or dtypes that do not match
@@ -2479,6 +2939,12 @@ export interface TensorMethods {
    * @torch torch.scatter_add
    */
   scatterAdd(dim: number, index: Tensor | readonly number[], src: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
+  scatterAdd(dim: number, index: Tensor | readonly number[], options: { src: Tensor; out?: Tensor }): Tensor;
+  /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
+  scatterAdd(dim: number, options: { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
+  /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add */
+  scatterAdd(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor; out?: Tensor }): Tensor;
   /**
    * The tensor with each element of `src` added to the element that `index` names along `dim`.
    * Writes into the tensor itself, which is also returned.
@@ -2490,6 +2956,12 @@ export interface TensorMethods {
    * @torch torch.scatter_add_
    */
   scatterAdd_(dim: number, index: Tensor | readonly number[], src: Tensor): this;
+  /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
+  scatterAdd_(dim: number, index: Tensor | readonly number[], options: { src: Tensor }): this;
+  /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
+  scatterAdd_(dim: number, options: { index: Tensor | readonly number[]; src: Tensor }): this;
+  /** The tensor with each element of `src` added to the element that `index` names along `dim`. @torch torch.scatter_add_ */
+  scatterAdd_(options: A.Either<"dim", "axis", number> & { index: Tensor | readonly number[]; src: Tensor }): this;
   /**
    * One position of a dimension, which goes away.
    * A view: it shares the memory of the tensor.
@@ -2501,6 +2973,10 @@ export interface TensorMethods {
    * @torch torch.select
    */
   select(dim: number, index: number): Tensor;
+  /** One position of a dimension, which goes away. @torch torch.select */
+  select(dim: number, options: { index: number }): Tensor;
+  /** One position of a dimension, which goes away. @torch torch.select */
+  select(options: A.Either<"dim", "axis", number> & { index: number }): Tensor;
   /**
    * Makes the tensor a region of another storage or tensor; without arguments, an empty one.
    * Writes into the tensor itself, which is also returned.
@@ -2591,7 +3067,7 @@ export interface TensorMethods {
   /** A range of positions of a dimension. @torch torch.slice */
   slice(dim: number, options?: { start?: number | null; end?: number | null; step?: number }): Tensor;
   /** A range of positions of a dimension. @torch torch.slice */
-  slice(options?: { dim?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
+  slice(options?: { dim?: number; axis?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
   /**
    * exp(x) divided by its sum along a dimension. With `dtype` the input is converted first.
    * @throws NotImplementedError for integers
@@ -2604,6 +3080,8 @@ export interface TensorMethods {
   softmax(dim: number, dtype: DTypeLike | null, options?: { out?: Tensor }): Tensor;
   /** exp(x) divided by its sum along a dimension. @torch torch.softmax */
   softmax(dim: number, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  /** exp(x) divided by its sum along a dimension. @torch torch.softmax */
+  softmax(options: A.Either<"dim", "axis", number> & { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * The elements in order along a dimension, and where each was. NaN is the greatest value. Equal
    * elements keep their order.
@@ -2619,9 +3097,9 @@ export interface TensorMethods {
   /** The elements in order along a dimension, and where each was. @torch torch.sort */
   sort(dim: number, options?: { descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The elements in order along a dimension, and where each was. @torch torch.sort */
-  sort(options?: { dim?: number; descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  sort(options?: { dim?: number; axis?: number; descending?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** As `sort`. @torch torch.sort */
-  sort(options?: { dim?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  sort(options?: { dim?: number; axis?: number; descending?: boolean; stable?: boolean | null; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * Consecutive parts of a size; the last may be smaller.
    * Consecutive parts of the given sizes.
@@ -2634,11 +3112,15 @@ export interface TensorMethods {
    */
   split(splitSize: number, dim: number): Tensor[];
   /** Consecutive parts of a size. @torch torch.split */
-  split(splitSize: number, options?: { dim?: number }): Tensor[];
+  split(splitSize: number, options?: { dim?: number; axis?: number }): Tensor[];
+  /** Consecutive parts of a size. @torch torch.split */
+  split(options: { splitSize: number; dim?: number; axis?: number }): Tensor[];
   /** Consecutive parts of the given sizes. @torch torch.split */
   split(splitSize: readonly number[], dim: number): Tensor[];
   /** Consecutive parts of the given sizes. @torch torch.split */
-  split(splitSize: readonly number[], options?: { dim?: number }): Tensor[];
+  split(splitSize: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
+  /** Consecutive parts of the given sizes. @torch torch.split */
+  split(options: { splitSize: readonly number[]; dim?: number; axis?: number }): Tensor[];
   /**
    * Consecutive parts of the given sizes.
    * A view: it shares the memory of the tensor.
@@ -2651,7 +3133,9 @@ export interface TensorMethods {
    */
   splitWithSizes(splitSizes: readonly number[], dim: number): Tensor[];
   /** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
-  splitWithSizes(splitSizes: readonly number[], options?: { dim?: number }): Tensor[];
+  splitWithSizes(splitSizes: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
+  /** Consecutive parts of the given sizes. @torch torch.split_with_sizes */
+  splitWithSizes(options: { splitSizes: readonly number[]; dim?: number; axis?: number }): Tensor[];
   /**
    * The square root of each element. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -2706,8 +3190,12 @@ export interface TensorMethods {
   squeeze(): Tensor;
   /** Without one dimension, if its size is one. @torch torch.squeeze */
   squeeze(dim: number): Tensor;
+  /** Without one dimension, if its size is one. @torch torch.squeeze */
+  squeeze(options: A.Either<"dim", "axis", number> & unknown): Tensor;
   /** Without the named dimensions whose size is one. @torch torch.squeeze */
   squeeze(dim: number | readonly number[]): Tensor;
+  /** Without the named dimensions whose size is one. @torch torch.squeeze */
+  squeeze(options: A.Either<"dim", "axis", number | readonly number[]> & unknown): Tensor;
   /**
    * Without its dimensions of size one.
    * Without one dimension, if its size is one.
@@ -2723,8 +3211,12 @@ export interface TensorMethods {
   squeeze_(): this;
   /** Without one dimension, if its size is one. @torch torch.squeeze_ */
   squeeze_(dim: number): this;
+  /** Without one dimension, if its size is one. @torch torch.squeeze_ */
+  squeeze_(options: A.Either<"dim", "axis", number> & unknown): this;
   /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
   squeeze_(dim: number | readonly number[]): this;
+  /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
+  squeeze_(options: A.Either<"dim", "axis", number | readonly number[]> & unknown): this;
   /**
    * The standard deviation over one or several dimensions; `unbiased: false` divides by the count itself.
    * The standard deviation, with the count less `correction` (1 unless given) as the divisor.
@@ -2738,15 +3230,15 @@ export interface TensorMethods {
    */
   std(dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
   /** The standard deviation over one or several dimensions. @torch torch.std */
-  std(dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  std(dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The standard deviation over one or several dimensions. @torch torch.std */
-  std(dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  std(dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The standard deviation over one or several dimensions. @torch torch.std */
-  std(options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  std(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The standard deviation, with the count less `correction` (1 unless given) as the divisor. @torch torch.std */
-  std(dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  std(dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The standard deviation, with the count less `correction` (1 unless given) as the divisor. @torch torch.std */
-  std(options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  std(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The standard deviation of all elements. @torch torch.std */
   std(unbiased: boolean, options?: { out?: Tensor }): Tensor;
   /** The standard deviation of all elements. @torch torch.std */
@@ -2762,6 +3254,8 @@ export interface TensorMethods {
    * @torch torch.sub
    */
   sub(other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
+  /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
+  sub(options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * self - alpha * other, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -2773,6 +3267,8 @@ export interface TensorMethods {
    * @torch torch.sub_
    */
   sub_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
+  /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
+  sub_(options: { other: Tensor | Scalar; alpha?: Scalar }): this;
   /**
    * self - alpha * other, with broadcasting and type promotion.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype
@@ -2784,6 +3280,8 @@ export interface TensorMethods {
    * @torch torch.sub
    */
   subtract(other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
+  /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub */
+  subtract(options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /**
    * self - alpha * other, with broadcasting and type promotion.
    * Writes into the tensor itself, which is also returned.
@@ -2795,6 +3293,8 @@ export interface TensorMethods {
    * @torch torch.sub_
    */
   subtract_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
+  /** self - alpha * other, with broadcasting and type promotion. @torch torch.sub_ */
+  subtract_(options: { other: Tensor | Scalar; alpha?: Scalar }): this;
   /**
    * The sum of all elements. Integers and bools are summed in int64; `dtype` converts the elements first.
    * The sum over one or several dimensions; all of them without a dimension.
@@ -2810,9 +3310,9 @@ export interface TensorMethods {
   /** The sum over one or several dimensions. @torch torch.sum */
   sum(dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /** The sum over one or several dimensions. @torch torch.sum */
-  sum(dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  sum(dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /** The sum over one or several dimensions. @torch torch.sum */
-  sum(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
+  sum(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; dtype?: DTypeLike | null; out?: Tensor }): Tensor;
   /**
    * Sums the dimensions that broadcasting from `size` would have added.
    * @example
@@ -2824,6 +3324,8 @@ export interface TensorMethods {
   sumToSize(size: readonly number[], options?: Record<string, never>): Tensor;
   /** Sums the dimensions that broadcasting from `size` would have added. @torch torch.sum_to_size */
   sumToSize(...size: (number | Record<string, never>)[]): Tensor;
+  /** Sums the dimensions that broadcasting from `size` would have added. @torch torch.sum_to_size */
+  sumToSize(options: { size: readonly number[] }): Tensor;
   /**
    * Two dimensions exchanged.
    * A view: it shares the memory of the tensor.
@@ -2834,6 +3336,10 @@ export interface TensorMethods {
    * @torch torch.transpose
    */
   swapaxes(dim0: number, dim1: number): Tensor;
+  /** Two dimensions exchanged. @torch torch.transpose */
+  swapaxes(dim0: number, options: { dim1: number }): Tensor;
+  /** Two dimensions exchanged. @torch torch.transpose */
+  swapaxes(options: { dim0: number; dim1: number }): Tensor;
   /**
    * Two dimensions exchanged.
    * A view: it shares the memory of the tensor.
@@ -2845,6 +3351,10 @@ export interface TensorMethods {
    * @torch torch.transpose_
    */
   swapaxes_(dim0: number, dim1: number): this;
+  /** Two dimensions exchanged. @torch torch.transpose_ */
+  swapaxes_(dim0: number, options: { dim1: number }): this;
+  /** Two dimensions exchanged. @torch torch.transpose_ */
+  swapaxes_(options: { dim0: number; dim1: number }): this;
   /**
    * Two dimensions exchanged.
    * A view: it shares the memory of the tensor.
@@ -2855,6 +3365,10 @@ export interface TensorMethods {
    * @torch torch.transpose
    */
   swapdims(dim0: number, dim1: number): Tensor;
+  /** Two dimensions exchanged. @torch torch.transpose */
+  swapdims(dim0: number, options: { dim1: number }): Tensor;
+  /** Two dimensions exchanged. @torch torch.transpose */
+  swapdims(options: { dim0: number; dim1: number }): Tensor;
   /**
    * Two dimensions exchanged.
    * A view: it shares the memory of the tensor.
@@ -2866,6 +3380,10 @@ export interface TensorMethods {
    * @torch torch.transpose_
    */
   swapdims_(dim0: number, dim1: number): this;
+  /** Two dimensions exchanged. @torch torch.transpose_ */
+  swapdims_(dim0: number, options: { dim1: number }): this;
+  /** Two dimensions exchanged. @torch torch.transpose_ */
+  swapdims_(options: { dim0: number; dim1: number }): this;
   /**
    * A matrix transposed; vectors and scalars as they are.
    * A view: it shares the memory of the tensor.
@@ -2899,6 +3417,8 @@ export interface TensorMethods {
    * @torch torch.take
    */
   take(index: Tensor | readonly number[], options?: { out?: Tensor }): Tensor;
+  /** The elements at positions of the tensor read row by row. @torch torch.take */
+  take(options: { index: Tensor | readonly number[]; out?: Tensor }): Tensor;
   /**
    * The elements at the places that `indices` names along a dimension, the other dimensions broadcasting;
    * without a dimension, of the tensor read row by row.
@@ -2911,7 +3431,9 @@ export interface TensorMethods {
    */
   takeAlongDim(indices: Tensor | readonly number[], dim: number | null, options?: { out?: Tensor }): Tensor;
   /** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
-  takeAlongDim(indices: Tensor | readonly number[], options?: { dim?: number | null; out?: Tensor }): Tensor;
+  takeAlongDim(indices: Tensor | readonly number[], options?: { dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
+  /** The elements at the places that `indices` names along a dimension, the other dimensions broadcasting. @torch torch.take_along_dim */
+  takeAlongDim(options: { indices: Tensor | readonly number[]; dim?: number | null; axis?: number | null; out?: Tensor }): Tensor;
   /**
    * The hyperbolic tangent of each element. Integers give the default float dtype.
    * @returns a tensor of the same shape, of the promoted dtype; integers and bools give the default float
@@ -2945,15 +3467,21 @@ export interface TensorMethods {
    */
   tensorSplit(sections: number, dim: number): Tensor[];
   /** So many parts. @torch torch.tensor_split */
-  tensorSplit(sections: number, options?: { dim?: number }): Tensor[];
+  tensorSplit(sections: number, options?: { dim?: number; axis?: number }): Tensor[];
+  /** So many parts. @torch torch.tensor_split */
+  tensorSplit(options: { sections: number; dim?: number; axis?: number }): Tensor[];
   /** Parts cut at the given positions. @torch torch.tensor_split */
   tensorSplit(indices: readonly number[], dim: number): Tensor[];
   /** Parts cut at the given positions. @torch torch.tensor_split */
-  tensorSplit(indices: readonly number[], options?: { dim?: number }): Tensor[];
+  tensorSplit(indices: readonly number[], options?: { dim?: number; axis?: number }): Tensor[];
+  /** Parts cut at the given positions. @torch torch.tensor_split */
+  tensorSplit(options: { indices: readonly number[]; dim?: number; axis?: number }): Tensor[];
   /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
   tensorSplit(tensorIndicesOrSections: Tensor, dim: number): Tensor[];
   /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
-  tensorSplit(tensorIndicesOrSections: Tensor, options?: { dim?: number }): Tensor[];
+  tensorSplit(tensorIndicesOrSections: Tensor, options?: { dim?: number; axis?: number }): Tensor[];
+  /** Parts given by a tensor: a count or positions. @torch torch.tensor_split */
+  tensorSplit(options: { tensorIndicesOrSections: Tensor; dim?: number; axis?: number }): Tensor[];
   /**
    * A copy of the tensor repeated along its last dimensions.
    * @example
@@ -2965,6 +3493,8 @@ export interface TensorMethods {
   tile(size: readonly number[], options?: Record<string, never>): Tensor;
   /** A copy of the tensor repeated along its last dimensions. @torch torch.tile */
   tile(...size: (number | Record<string, never>)[]): Tensor;
+  /** A copy of the tensor repeated along its last dimensions. @torch torch.tile */
+  tile(options: { dims: readonly number[] }): Tensor;
   /**
    * The tensor in another dtype; itself when it is so already and `copy` is not set.
    * The tensor on another device, and in another dtype.
@@ -2980,6 +3510,8 @@ export interface TensorMethods {
   to(dtype: DTypeLike, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
   /** The tensor in another dtype. @torch torch.to */
   to(dtype: DTypeLike, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
+  /** The tensor in another dtype. @torch torch.to */
+  to(options: { dtype: DTypeLike; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null; device?: DeviceLike | null }): Tensor;
   /** The tensor on another device, and in another dtype. @torch torch.to */
   to(device: DeviceLike | null, dtype: DTypeLike | null, nonBlocking: boolean, copy: boolean, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
   /** The tensor on another device, and in another dtype. @torch torch.to */
@@ -2996,6 +3528,8 @@ export interface TensorMethods {
   to(other: Tensor, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   /** The tensor with the device and dtype of another. @torch torch.to */
   to(other: Tensor, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /** The tensor with the device and dtype of another. @torch torch.to */
+  to(options: { other: Tensor; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   /**
    * The `k` largest (or smallest) elements along a dimension in order, and where they are; of equal ones
    * the first.
@@ -3013,7 +3547,9 @@ export interface TensorMethods {
   /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
   topk(k: number, dim: number, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
-  topk(k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  topk(k: number, options?: { dim?: number; axis?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
+  /** The `k` largest (or smallest) elements along a dimension in order, and where they are. @torch torch.topk */
+  topk(options: { k: number; dim?: number; axis?: number; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] }): Named<readonly ["values","indices"]>;
   /**
    * Two dimensions exchanged.
    * A view: it shares the memory of the tensor.
@@ -3024,6 +3560,10 @@ export interface TensorMethods {
    * @torch torch.transpose
    */
   transpose(dim0: number, dim1: number): Tensor;
+  /** Two dimensions exchanged. @torch torch.transpose */
+  transpose(dim0: number, options: { dim1: number }): Tensor;
+  /** Two dimensions exchanged. @torch torch.transpose */
+  transpose(options: { dim0: number; dim1: number }): Tensor;
   /**
    * Two dimensions exchanged.
    * A view: it shares the memory of the tensor.
@@ -3035,6 +3575,10 @@ export interface TensorMethods {
    * @torch torch.transpose_
    */
   transpose_(dim0: number, dim1: number): this;
+  /** Two dimensions exchanged. @torch torch.transpose_ */
+  transpose_(dim0: number, options: { dim1: number }): this;
+  /** Two dimensions exchanged. @torch torch.transpose_ */
+  transpose_(options: { dim0: number; dim1: number }): this;
   /**
    * self / other as real numbers; the same as `div` without a rounding mode.
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -3046,6 +3590,8 @@ export interface TensorMethods {
    * @torch torch.true_divide
    */
   trueDivide(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** self / other as real numbers. @torch torch.true_divide */
+  trueDivide(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
   /**
    * self / other as real numbers; the same as `div` without a rounding mode.
    * Writes into the tensor itself, which is also returned.
@@ -3056,6 +3602,8 @@ export interface TensorMethods {
    * @torch torch.true_divide_
    */
   trueDivide_(other: Tensor | Scalar): this;
+  /** self / other as real numbers. @torch torch.true_divide_ */
+  trueDivide_(options: { other: Tensor | Scalar }): this;
   /**
    * The tensor in another dtype.
    * @example
@@ -3065,6 +3613,8 @@ export interface TensorMethods {
    * @torch torch.type
    */
   type(dtype: DTypeLike): Tensor;
+  /** The tensor in another dtype. @torch torch.type */
+  type(options: { dtype: DTypeLike }): Tensor;
   /**
    * The tensor in the dtype of another.
    * @example
@@ -3074,6 +3624,8 @@ export interface TensorMethods {
    * @torch torch.type_as
    */
   typeAs(other: Tensor): Tensor;
+  /** The tensor in the dtype of another. @torch torch.type_as */
+  typeAs(options: { other: Tensor }): Tensor;
   /**
    * All positions of a dimension, as a list of views.
    * A view: it shares the memory of the tensor.
@@ -3085,7 +3637,7 @@ export interface TensorMethods {
    */
   unbind(dim: number): Tensor[];
   /** All positions of a dimension, as a list of views. @torch torch.unbind */
-  unbind(options?: { dim?: number }): Tensor[];
+  unbind(options?: { dim?: number; axis?: number }): Tensor[];
   /**
    * One dimension made several; one size may be -1.
    * @example
@@ -3097,6 +3649,10 @@ export interface TensorMethods {
   unflatten(dim: number, size: readonly number[], options?: Record<string, never>): Tensor;
   /** One dimension made several. @torch torch.unflatten */
   unflatten(dim: number, ...size: (number | Record<string, never>)[]): Tensor;
+  /** One dimension made several. @torch torch.unflatten */
+  unflatten(dim: number, options: { sizes: readonly number[] }): Tensor;
+  /** One dimension made several. @torch torch.unflatten */
+  unflatten(options: A.Either<"dim", "axis", number> & { sizes: readonly number[] }): Tensor;
   /**
    * All windows of a size along a dimension, `step` apart, as a new last dimension.
    * A view: it shares the memory of the tensor.
@@ -3109,6 +3665,12 @@ export interface TensorMethods {
    * @torch torch.unfold
    */
   unfold(dimension: number, size: number, step: number): Tensor;
+  /** All windows of a size along a dimension, `step` apart, as a new last dimension. @torch torch.unfold */
+  unfold(dimension: number, size: number, options: { step: number }): Tensor;
+  /** All windows of a size along a dimension, `step` apart, as a new last dimension. @torch torch.unfold */
+  unfold(dimension: number, options: { size: number; step: number }): Tensor;
+  /** All windows of a size along a dimension, `step` apart, as a new last dimension. @torch torch.unfold */
+  unfold(options: { dimension: number; size: number; step: number }): Tensor;
   /**
    * Fills with uniform random numbers in [from, to).
    * Writes into the tensor itself, which is also returned.
@@ -3135,6 +3697,8 @@ export interface TensorMethods {
    * @torch torch.unsqueeze
    */
   unsqueeze(dim: number): Tensor;
+  /** With a new dimension of size one. @torch torch.unsqueeze */
+  unsqueeze(options: A.Either<"dim", "axis", number> & unknown): Tensor;
   /**
    * With a new dimension of size one.
    * A view: it shares the memory of the tensor.
@@ -3146,6 +3710,8 @@ export interface TensorMethods {
    * @torch torch.unsqueeze_
    */
   unsqueeze_(dim: number): this;
+  /** With a new dimension of size one. @torch torch.unsqueeze_ */
+  unsqueeze_(options: A.Either<"dim", "axis", number> & unknown): this;
   /**
    * The variance over one or several dimensions; `unbiased: false` divides by the count itself.
    * The variance, with the count less `correction` (1 unless given) as the divisor.
@@ -3159,15 +3725,15 @@ export interface TensorMethods {
    */
   var(dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
   /** The variance over one or several dimensions. @torch torch.var */
-  var(dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  var(dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The variance over one or several dimensions. @torch torch.var */
-  var(dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  var(dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The variance over one or several dimensions. @torch torch.var */
-  var(options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  var(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
-  var(dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  var(dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
-  var(options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  var(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The variance of all elements. @torch torch.var */
   var(unbiased: boolean, options?: { out?: Tensor }): Tensor;
   /** The variance of all elements. @torch torch.var */
@@ -3185,15 +3751,15 @@ export interface TensorMethods {
    */
   variance(dim: number | readonly number[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor }): Tensor;
   /** The variance over one or several dimensions. @torch torch.var */
-  variance(dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  variance(dim: number | readonly number[] | null, unbiased: boolean, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The variance over one or several dimensions. @torch torch.var */
-  variance(dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  variance(dim: number | readonly number[] | null, options?: { unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The variance over one or several dimensions. @torch torch.var */
-  variance(options?: { dim?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor }): Tensor;
+  variance(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; unbiased?: boolean; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
-  variance(dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  variance(dim: number | readonly number[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The variance, with the count less `correction` (1 unless given) as the divisor. @torch torch.var */
-  variance(options?: { dim?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  variance(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; correction?: Scalar | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
   /** The variance of all elements. @torch torch.var */
   variance(unbiased: boolean, options?: { out?: Tensor }): Tensor;
   /** The variance of all elements. @torch torch.var */
@@ -3208,6 +3774,8 @@ export interface TensorMethods {
    * @torch torch.vdot
    */
   vdot(other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The dot product of the first vector's conjugate and the second. @torch torch.vdot */
+  vdot(options: { other: Tensor; out?: Tensor }): Tensor;
   /**
    * The same elements with another shape; one size may be -1. No copy is made.
    * The same bytes read as another dtype; the last dimension grows or shrinks with the element size.
@@ -3224,8 +3792,12 @@ export interface TensorMethods {
   view(size: readonly number[], options?: Record<string, never>): Tensor;
   /** The same elements with another shape. @torch torch.view */
   view(...size: (number | Record<string, never>)[]): Tensor;
+  /** The same elements with another shape. @torch torch.view */
+  view(options: { size: readonly number[] }): Tensor;
   /** The same bytes read as another dtype. @torch torch.view */
   view(dtype: DTypeLike): Tensor;
+  /** The same bytes read as another dtype. @torch torch.view */
+  view(options: { dtype: DTypeLike }): Tensor;
   /**
    * A view with the shape of another tensor.
    * @example
@@ -3235,6 +3807,8 @@ export interface TensorMethods {
    * @torch torch.view_as
    */
   viewAs(other: Tensor): Tensor;
+  /** A view with the shape of another tensor. @torch torch.view_as */
+  viewAs(options: { other: Tensor }): Tensor;
   /**
    * Pairs of reals in the last dimension as complex numbers.
    * A view: it shares the memory of the tensor.

@@ -33,6 +33,8 @@ export function nn_functional_dropout(input: Tensor, p: number, training: boolea
 export function nn_functional_dropout(input: Tensor, p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
 /** Zeroes each element with probability p and divides the others by 1 - p, when `training`. @torch torch.nn.functional.dropout */
 export function nn_functional_dropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
+/** Zeroes each element with probability p and divides the others by 1 - p, when `training`. @torch torch.nn.functional.dropout */
+export function nn_functional_dropout(options: { input: Tensor; p?: number; training?: boolean; inplace?: boolean }): Tensor;
 export function nn_functional_dropout(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_dropout(args[0], 0.5, true, false);
   return A.call<Tensor>("dropout", T_nn_functional_dropout, args);
@@ -57,6 +59,10 @@ export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly
 export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], weight: Tensor | null, options?: { bias?: Tensor | null; eps?: number }): Tensor;
 /** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
 export function nn_functional_layerNorm(input: Tensor, normalizedShape: readonly number[], options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number }): Tensor;
+/** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
+export function nn_functional_layerNorm(input: Tensor, options: { normalizedShape: readonly number[]; weight?: Tensor | null; bias?: Tensor | null; eps?: number }): Tensor;
+/** Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts. @torch torch.nn.functional.layer_norm */
+export function nn_functional_layerNorm(options: { input: Tensor; normalizedShape: readonly number[]; weight?: Tensor | null; bias?: Tensor | null; eps?: number }): Tensor;
 export function nn_functional_layerNorm(...args: unknown[]): Tensor {
   return A.call<Tensor>("layerNorm", T_nn_functional_layerNorm, args);
 }
@@ -76,6 +82,10 @@ const T_nn_functional_linear: A.Overload[] = [
 export function nn_functional_linear(input: Tensor, weight: Tensor, bias: Tensor | null): Tensor;
 /** input @ weight^T + bias, for a weight of shape (out, in) or (in). @torch torch.nn.functional.linear */
 export function nn_functional_linear(input: Tensor, weight: Tensor, options?: { bias?: Tensor | null }): Tensor;
+/** input @ weight^T + bias, for a weight of shape (out, in) or (in). @torch torch.nn.functional.linear */
+export function nn_functional_linear(input: Tensor, options: { weight: Tensor; bias?: Tensor | null }): Tensor;
+/** input @ weight^T + bias, for a weight of shape (out, in) or (in). @torch torch.nn.functional.linear */
+export function nn_functional_linear(options: { input: Tensor; weight: Tensor; bias?: Tensor | null }): Tensor;
 export function nn_functional_linear(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_linear(args[0], args[1], null);
   return A.call<Tensor>("linear", T_nn_functional_linear, args);
@@ -94,7 +104,9 @@ const T_nn_functional_logSoftmax: A.Overload[] = [
  */
 export function nn_functional_logSoftmax(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
 /** The logarithm of softmax along `dim`. @torch torch.nn.functional.log_softmax */
-export function nn_functional_logSoftmax(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
+export function nn_functional_logSoftmax(input: Tensor, options?: { dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
+/** The logarithm of softmax along `dim`. @torch torch.nn.functional.log_softmax */
+export function nn_functional_logSoftmax(options: { input: Tensor; dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_logSoftmax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_log_softmax(args[0], null, null);
   return A.call<Tensor>("logSoftmax", T_nn_functional_logSoftmax, args);
@@ -123,6 +135,10 @@ export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage
 export function nn_functional_mseLoss(input: Tensor, target: Tensor, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 /** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
 export function nn_functional_mseLoss(input: Tensor, target: Tensor, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
+/** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
+export function nn_functional_mseLoss(input: Tensor, options: { target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
+/** The squared differences of input and target: their mean, their sum, or (`reduction` "none") each of them. @torch torch.nn.functional.mse_loss */
+export function nn_functional_mseLoss(options: { input: Tensor; target: Tensor; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; weight?: Tensor | null }): Tensor;
 export function nn_functional_mseLoss(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.nn_functional_mse_loss(args[0], args[1], null, null, "mean", null);
   return A.call<Tensor>("mseLoss", T_nn_functional_mseLoss, args);
@@ -142,6 +158,8 @@ const T_nn_functional_relu: A.Overload[] = [
 export function nn_functional_relu(input: Tensor, inplace: boolean): Tensor;
 /** Each element, or zero where it is negative. @torch torch.nn.functional.relu */
 export function nn_functional_relu(input: Tensor, options?: { inplace?: boolean }): Tensor;
+/** Each element, or zero where it is negative. @torch torch.nn.functional.relu */
+export function nn_functional_relu(options: { input: Tensor; inplace?: boolean }): Tensor;
 export function nn_functional_relu(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_relu(args[0], false);
   if (args.length === 2 && args[0] instanceof Tensor && typeof args[1] === "boolean") return O.nn_functional_relu(args[0], args[1]);
@@ -160,6 +178,8 @@ const T_nn_functional_relu_: A.Overload[] = [
  * @torch torch.nn.functional.relu_
  */
 export function nn_functional_relu_(input: Tensor): Tensor;
+/** Replaces the negative elements of a tensor by zero. @torch torch.nn.functional.relu_ */
+export function nn_functional_relu_(options: { input: Tensor }): Tensor;
 export function nn_functional_relu_(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_relu_(args[0]);
   return A.call<Tensor>("relu_", T_nn_functional_relu_, args);
@@ -178,7 +198,9 @@ const T_nn_functional_softmax: A.Overload[] = [
  */
 export function nn_functional_softmax(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
 /** exp(x) divided by its sum along `dim`. @torch torch.nn.functional.softmax */
-export function nn_functional_softmax(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
+export function nn_functional_softmax(input: Tensor, options?: { dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
+/** exp(x) divided by its sum along `dim`. @torch torch.nn.functional.softmax */
+export function nn_functional_softmax(options: { input: Tensor; dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_softmax(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_softmax(args[0], null, null);
   return A.call<Tensor>("softmax", T_nn_functional_softmax, args);
@@ -197,7 +219,9 @@ const T_nn_functional_softmin: A.Overload[] = [
  */
 export function nn_functional_softmin(input: Tensor, dim: number | null, options?: { dtype?: DTypeLike | null }): Tensor;
 /** Softmax of the negated input along `dim`. @torch torch.nn.functional.softmin */
-export function nn_functional_softmin(input: Tensor, options?: { dim?: number | null; dtype?: DTypeLike | null }): Tensor;
+export function nn_functional_softmin(input: Tensor, options?: { dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
+/** Softmax of the negated input along `dim`. @torch torch.nn.functional.softmin */
+export function nn_functional_softmin(options: { input: Tensor; dim?: number | null; axis?: number | null; dtype?: DTypeLike | null }): Tensor;
 export function nn_functional_softmin(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.nn_functional_softmin(args[0], null, null);
   return A.call<Tensor>("softmin", T_nn_functional_softmin, args);

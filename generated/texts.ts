@@ -19,6 +19,11 @@ export function unknownKeyword(op: string | undefined, name: Part, key: Part): T
   return new TypeError(`${part(name)}() got an unexpected keyword argument '${part(key)}'`, { op, code: "type" });
 }
 
+/** {name}() got multiple values for argument '{key}' */
+export function multipleValues(op: string | undefined, name: Part, key: Part): TypeError {
+  return new TypeError(`${part(name)}() got multiple values for argument '${part(key)}'`, { op, code: "type" });
+}
+
 /** {op}() takes one positional argument and an options object */
 export function onePositionalArgument(op: string): TypeError {
   return new TypeError(`${op}() takes one positional argument and an options object`, { op, code: "type" });

@@ -49,11 +49,34 @@ function declared(ops: readonly Op[], head: string, indent: string, skipSelf: bo
   return out;
 }
 
+/** The names by which an argument may be given, torch's first. */
+const namesOf = (a: Arg): string[] => [
+  ...(a.name === "self" ? ["input"] : [a.name]),
+  ...(a.name === "dim" ? ["axis"] : a.name === "keepdim" ? ["keepdims"] : []),
+];
+
+/** An option under its names; one that must be there and has two names is `A.Either` of them. */
+function optionFields(a: Arg): string[] {
+  const optional = a.fallback !== undefined;
+  return optional || namesOf(a).length === 1
+    ? namesOf(a).map((name) => `${name}${optional ? "?" : ""}: ${optionType(a)}`)
+    : [];
+}
+
 function optionsType(op: Op, rest: readonly Arg[]): string {
-  const fields = rest.map((a) => `${a.name}${a.fallback === undefined ? "" : "?"}: ${optionType(a)}`);
+  const fields = rest.flatMap(optionFields);
+  const either = rest
+    .filter((a) => optionFields(a).length === 0)
+    .map(
+      (a) =>
+        `A.Either<${namesOf(a)
+          .map((name) => JSON.stringify(name))
+          .join(", ")}, ${optionType(a)}> & `,
+    );
   if (op.kind === "factory") fields.push("layout?: Layout | null");
   if (has(op, "out")) fields.push(`out?: ${outType(op)}`);
-  return fields.length === 0 ? "Record<string, never>" : `{ ${fields.join("; ")} }`;
+  if (fields.length === 0 && either.length === 0) return "Record<string, never>";
+  return `${either.join("")}${fields.length === 0 ? "unknown" : `{ ${fields.join("; ")} }`}`;
 }
 
 function optionType(a: Arg): string {
@@ -79,7 +102,7 @@ function inputType(a: Arg): string {
   }
 }
 
-/** All ways to write the call: optional positional arguments may move to the options. */
+/** All ways to write the call: positional arguments, from the last on, may move to the options. */
 function signatures(op: Op, skipSelf: boolean, inplace = false): string[] {
   const positional = op.args.filter((a) => !a.byName).slice(skipSelf ? 1 : 0);
   const named = op.args.filter((a) => a.byName);
@@ -92,14 +115,20 @@ function signatures(op: Op, skipSelf: boolean, inplace = false): string[] {
     return [
       `(${[...head, `size: readonly number[]`, `options?: ${o}`].join(", ")}): ${result}`,
       `(${[...head, `...size: (number | ${o})[]`].join(", ")}): ${result}`,
+      ...byName(shown, positional, named, variadic, result),
     ];
   }
-  const required = positional.filter((a) => a.fallback === undefined).length;
+  return byName(shown, positional, named, positional.length, result);
+}
+
+/** The forms with at most so many positional arguments. */
+function byName(op: Op, positional: readonly Arg[], named: readonly Arg[], most: number, result: string): string[] {
   const out: string[] = [];
-  for (let k = positional.length; k >= required; k--) {
+  for (let k = most; k >= 0; k--) {
     const given = positional.slice(0, k).map((a) => `${a.name}: ${inputType(a)}`);
     const rest = [...positional.slice(k), ...named];
-    const options = rest.length > 0 || has(shown, "out") ? [`options?: ${optionsType(shown, rest)}`] : [];
+    const mark = rest.some((a) => a.fallback === undefined) ? "" : "?";
+    const options = rest.length > 0 || has(op, "out") ? [`options${mark}: ${optionsType(op, rest)}`] : [];
     out.push(`(${[...given, ...options].join(", ")}): ${result}`);
   }
   return out;
@@ -113,7 +142,8 @@ function isSimple(ops: readonly Op[]): boolean {
   return op.args.every((a) => (a.byName ? a.fallback !== undefined : DIRECT.has(a.role) && a.fallback === undefined));
 }
 
-function table(group: Group, inplace: boolean): string[] {
+/** The rows of a group's overloads, as a constant or, where few calls read them, made by a function. */
+function table(group: Group, inplace: boolean, late: boolean): string[] {
   const rows = group.ops.map((op) => {
     const args = op.args
       .map((a) => JSON.stringify([a.name, a.role]).replace(/^\[/, "["))
@@ -128,6 +158,7 @@ function table(group: Group, inplace: boolean): string[] {
     return `  { fn: ${fn}, args: [${args.join(", ")}], positional: ${positional}, out: ${out}${layout} },`;
   });
   const id = `${tableName(group)}${inplace ? "_" : ""}`;
+  if (late) return [`const ${id} = (): A.Overload[] => [`, ...rows, "];"];
   return [`const ${id}: A.Overload[] = [`, ...rows, "];"];
 }
 
@@ -140,11 +171,12 @@ function localName(group: Group, inplace: boolean): string {
   return `${base}${RESERVED.has(base) ? "_of" : ""}${inplace ? "_" : ""}`;
 }
 
-function simpleBody(op: Op, name: string, inplace: boolean): string[] {
+function simpleBody(op: Op, name: string, inplace: boolean, id: string): string[] {
   const tensors = op.args.filter((a) => !a.byName);
   const named = op.args.filter((a) => a.byName);
   const out = !inplace && has(op, "out");
-  const head = [...tensors.map((a) => `${a.name}: unknown`), "options?: unknown"].join(", ");
+  const head = [...tensors.map((a, i) => `${a.name}${i > 0 ? "?" : ""}: unknown`), "options?: unknown"].join(", ");
+  const given = tensors.map((a) => a.name).join(", ");
   const fn = `O.${op.fn}${inplace ? "_" : ""}`;
   const lines = [`(${head}): ${inplace ? "Tensor" : resultType(op)} {`];
   for (const a of tensors) {
@@ -156,9 +188,12 @@ function simpleBody(op: Op, name: string, inplace: boolean): string[] {
           ? "operandOrNull"
           : "operand";
     if (a.role.endsWith("?")) lines.push(`  ${a.name} ??= null;`);
-    if (check === "tensor")
-      lines.push(`  if (!(${a.name} instanceof Tensor)) A.bad("${name}", "${a.name}", ${a.name});`);
-    else lines.push(`  if (!(${a.name} instanceof Tensor)) A.${check}("${name}", "${a.name}", ${a.name});`);
+    lines.push(
+      `  if (!(${a.name} instanceof Tensor)) {`,
+      `    if (A.isOptions(${a.name})) return A.byName("${name}", ${id}(), [${given}, options]);`,
+      `    A.${check === "tensor" ? "bad" : check}("${name}", "${a.name}", ${a.name});`,
+      "  }",
+    );
   }
   if (!inplace && !op.ofNumbers && tensors.every((a) => a.role === "Tensor|Scalar")) {
     const none = tensors.map((a) => `!(${a.name} instanceof Tensor)`).join(" && ");
@@ -167,7 +202,11 @@ function simpleBody(op: Op, name: string, inplace: boolean): string[] {
   const plain = [...tensors.map((a) => a.name), ...named.map((a) => a.fallback as string)];
   lines.push(`  if (options === undefined) return ${fn}(${plain.join(", ")});`);
   const keys = [...named.map((a) => a.name), ...(out ? ["out"] : [])];
-  lines.push(`  A.checkKeys("${name}", options, ${JSON.stringify(keys)});`);
+  lines.push(
+    `  if (!A.knowsAll("${name}", options, ${JSON.stringify(keys)})) {`,
+    `    return A.byName("${name}", ${id}(), [${given}, options]);`,
+    "  }",
+  );
   const full = [
     ...tensors.map((a) => a.name),
     ...named.map((a) => `A.option<${typeOf(a)}>("${name}", options, "${a.name}", "${a.role}", ${a.fallback})`),
@@ -235,10 +274,10 @@ function emitFunction(group: Group, inplace: boolean, exported: boolean): string
   const keyword = exported ? "export function" : "function";
   const lines: string[] = [];
   const simple = isSimple(group.ops);
-  if (!simple) lines.push(...table(group, inplace));
+  lines.push(...table(group, inplace, simple));
   lines.push(...declared(group.ops, `${keyword} ${local}`, "", false, inplace));
   if (simple) {
-    const body = simpleBody(group.ops[0] as Op, name, inplace);
+    const body = simpleBody(group.ops[0] as Op, name, inplace, `${tableName(group)}${inplace ? "_" : ""}`);
     lines.push(`${keyword} ${local}${body[0]}`, ...body.slice(1), "");
   } else {
     const id = `${tableName(group)}${inplace ? "_" : ""}`;

@@ -34,7 +34,8 @@ export type Layout = "torch.strided" | "strided";
 /** A refusal that a role gives; another overload may still fit. */
 const MISMATCH: unique symbol = Symbol("mismatch");
 
-function isOptions(x: unknown): x is Record<string, unknown> {
+/** A plain object in the place of an argument names arguments. */
+export function isOptions(x: unknown): x is Record<string, unknown> {
   if (typeof x !== "object" || x === null) return false;
   const proto = Object.getPrototypeOf(x);
   return proto === Object.prototype || proto === null;
@@ -152,7 +153,7 @@ function bind(overload: Overload, args: readonly unknown[], options: Record<stri
     if (value === MISMATCH) return null;
     values[i] = value;
   }
-  if (options !== null && !knowsAll(overload, options)) return null;
+  if (options !== null && !takesAll(overload, options)) return null;
   if (overload.out > 0) {
     const given = options?.out ?? undefined;
     const out = given === undefined ? undefined : toOut(given, overload.out);
@@ -167,7 +168,7 @@ function isStrided(x: unknown): boolean {
   return x === null || x === "torch.strided" || x === "strided";
 }
 
-function knowsAll(overload: Overload, options: Record<string, unknown>): boolean {
+function takesAll(overload: Overload, options: Record<string, unknown>): boolean {
   for (const key of Object.keys(options)) {
     if (options[key] === undefined) continue;
     if (key === "layout" && overload.layout) {
@@ -180,13 +181,45 @@ function knowsAll(overload: Overload, options: Record<string, unknown>): boolean
 /** Whether 0-dim tensors may stand for numbers: only after no overload took them as tensors. */
 let loose = false;
 
+/** torch's second names of arguments. */
+const SECOND_NAMES: ReadonlyMap<string, string> = new Map([
+  ["axis", "dim"],
+  ["keepdims", "keepdim"],
+  ["input", "self"],
+  ["x", "self"],
+  ["a", "self"],
+  ["x1", "self"],
+  ["x2", "other"],
+]);
+
+/** Options with second names put for the first ones; where both are given the second is unknown, as in torch. */
+function withFirstNames(options: Record<string, unknown>, overloads: readonly Overload[]): Record<string, unknown> {
+  const takes = (key: string) => overloads.some((o) => o.args.some((a) => a[0] === key));
+  let renamed: Record<string, unknown> | null = null;
+  for (const key in options) {
+    const first = SECOND_NAMES.get(key);
+    if (first === undefined || takes(key) || !takes(first) || options[first] !== undefined) continue;
+    renamed ??= { ...options };
+    renamed[first] = options[key];
+    delete renamed[key];
+  }
+  return renamed ?? options;
+}
+
+/** The call of an operator with arguments by name; what comes after the last argument given is left out. */
+export function byName<R>(name: string, overloads: readonly Overload[], args: unknown[]): R {
+  let count = args.length;
+  while (count > 0 && args[count - 1] === undefined) count--;
+  return call(name, overloads, args.slice(0, count));
+}
+
 /** Calls the first overload that fits. */
 export function call<R>(name: string, overloads: readonly Overload[], args: unknown[]): R {
   let options: Record<string, unknown> | null = null;
   let list = args;
   const tail = args.length > 0 ? args[args.length - 1] : undefined;
   if (isOptions(tail)) {
-    options = tail;
+    options = withFirstNames(tail, overloads);
     list = args.slice(0, -1);
   }
   for (const tolerant of [false, true]) {
@@ -198,6 +231,11 @@ export function call<R>(name: string, overloads: readonly Overload[], args: unkn
   }
   throw invalid(name, args, overloads, options);
 }
+
+/** One of several names of an option that must be given. */
+export type Either<A extends string, B extends string, T> =
+  | ({ [k in A]: T } & { [k in B]?: never })
+  | ({ [k in B]: T } & { [k in A]?: never });
 
 /** What a method calls with whatever it was given: the function checks it. */
 export type Unchecked = (...args: unknown[]) => unknown;
@@ -227,6 +265,7 @@ function typeName(x: unknown, depth = 0): string {
     const few = x.slice(0, 4).map((y) => typeName(y, depth + 1));
     return `list of [${few.join(", ")}]`;
   }
+  if (isOptions(x)) return "dict";
   if (typeof x === "object" || typeof x === "function") return (x as object).constructor?.name ?? "object";
   if (typeof x === "number") return Number.isInteger(x) ? "int" : "float";
   return typeof x === "boolean" ? "bool" : typeof x === "string" ? "str" : typeof x;
@@ -243,6 +282,14 @@ function invalid(
     if (key !== "out" && !overloads.some((o) => o.args.some((a) => a[0] === key))) {
       return texts.unknownKeyword(name, name, key);
     }
+  }
+  const given = args.length - (options === null ? 0 : 1);
+  for (const key of Object.keys(options ?? {})) {
+    const twice = overloads.every((o) => {
+      const at = o.args.findIndex((a) => a[0] === key);
+      return at >= 0 && at < Math.min(given, o.positional);
+    });
+    if (twice) return texts.multipleValues(name, name, key);
   }
   const got = args.map((a) => (isOptions(a) ? Object.keys(a).map((k) => `${k}=${typeName(a[k])}`) : typeName(a)));
   const forms = overloads.map((o) => {
@@ -267,15 +314,13 @@ export function operandOrNull(op: string, name: string, value: unknown): asserts
   if (value !== null) operand(op, name, value);
 }
 
-export function checkKeys(
-  op: string,
-  options: unknown,
-  known: readonly string[],
-): asserts options is Record<string, unknown> {
+/** Whether the options have these names only. */
+export function knowsAll(op: string, options: unknown, known: readonly string[]): options is Record<string, unknown> {
   if (!isOptions(options)) throw texts.optionsNotAnObject(op, typeName(options));
   for (const key of Object.keys(options)) {
-    if (!known.includes(key)) throw texts.unknownKeyword(op, op, key);
+    if (!known.includes(key)) return false;
   }
+  return true;
 }
 
 /** One option, converted to its role, which decides the type, or its default. */

@@ -15,6 +15,12 @@ export const texts = [
     text: "{name}() got an unexpected keyword argument '{key}'",
   },
   {
+    name: "multipleValues",
+    error: "TypeError",
+    code: "type",
+    text: "{name}() got multiple values for argument '{key}'",
+  },
+  {
     name: "onePositionalArgument",
     error: "TypeError",
     code: "type",
