@@ -9,7 +9,7 @@ import type { Scalar } from "../src/tensor/complex.ts";
 import type { DeviceLike } from "../src/tensor/device.ts";
 import type { DTypeLike } from "../src/tensor/dtype.ts";
 import type { UntypedStorage } from "../src/tensor/storage.ts";
-import { Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";
+import { type BoolTensor, Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
 
 const REQUIRED = A.REQUIRED;
@@ -324,17 +324,17 @@ const T__all: A.Overload[] = [
  * ```
  * @torch torch.all
  */
-export function all(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function all(self: Tensor, options?: { out?: Tensor }): BoolTensor;
 /** True when every element is nonzero. @torch torch.all */
-export function all(options: { input: Tensor; out?: Tensor }): Tensor;
+export function all(options: { input: Tensor; out?: Tensor }): BoolTensor;
 /** True where every element over the dimensions is nonzero. @torch torch.all */
-export function all(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+export function all(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): BoolTensor;
 /** True where every element over the dimensions is nonzero. @torch torch.all */
-export function all(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+export function all(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
 /** True where every element over the dimensions is nonzero. @torch torch.all */
-export function all(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+export function all(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
 /** True where every element over the dimensions is nonzero. @torch torch.all */
-export function all(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+export function all(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
 export function all(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.all(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.all_dims(args[0], args[1], false);
@@ -435,17 +435,17 @@ const T__any: A.Overload[] = [
  * ```
  * @torch torch.any
  */
-export function any(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function any(self: Tensor, options?: { out?: Tensor }): BoolTensor;
 /** True when some element is nonzero. @torch torch.any */
-export function any(options: { input: Tensor; out?: Tensor }): Tensor;
+export function any(options: { input: Tensor; out?: Tensor }): BoolTensor;
 /** True where some element over the dimensions is nonzero. @torch torch.any */
-export function any(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+export function any(self: Tensor, dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): BoolTensor;
 /** True where some element over the dimensions is nonzero. @torch torch.any */
-export function any(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+export function any(self: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
 /** True where some element over the dimensions is nonzero. @torch torch.any */
-export function any(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+export function any(self: Tensor, options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
 /** True where some element over the dimensions is nonzero. @torch torch.any */
-export function any(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+export function any(options: { input: Tensor; dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
 export function any(...args: unknown[]): Tensor {
   if (args.length === 1 && args[0] instanceof Tensor) return O.any(args[0]);
   if (args.length === 2 && args[0] instanceof Tensor && A.isInt(args[1])) return O.any_dims(args[0], args[1], false);
@@ -1542,11 +1542,11 @@ const T__eq = (): A.Overload[] => [
  * ```
  * @torch torch.eq
  */
-export function eq(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function eq(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 /** True where the elements are equal. @torch torch.eq */
-export function eq(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function eq(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where the elements are equal. @torch torch.eq */
-export function eq(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function eq(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function eq(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.isOptions(self)) return A.byName("eq", T__eq(), [self, other, options]);
@@ -1886,11 +1886,11 @@ const T__ge = (): A.Overload[] => [
  * ```
  * @torch torch.ge
  */
-export function ge(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function ge(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 /** True where self is greater than or equal to other. @torch torch.ge */
-export function ge(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function ge(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is greater than or equal to other. @torch torch.ge */
-export function ge(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function ge(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function ge(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.isOptions(self)) return A.byName("ge", T__ge(), [self, other, options]);
@@ -1944,11 +1944,11 @@ const T__greater = (): A.Overload[] => [
  * ```
  * @torch torch.gt
  */
-export function greater(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function greater(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 /** True where self is greater than other. @torch torch.gt */
-export function greater(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function greater(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is greater than other. @torch torch.gt */
-export function greater(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function greater(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function greater(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.isOptions(self)) return A.byName("greater", T__greater(), [self, other, options]);
@@ -1979,11 +1979,11 @@ const T__greaterEqual = (): A.Overload[] => [
  * ```
  * @torch torch.ge
  */
-export function greaterEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function greaterEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 /** True where self is greater than or equal to other. @torch torch.ge */
-export function greaterEqual(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function greaterEqual(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is greater than or equal to other. @torch torch.ge */
-export function greaterEqual(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function greaterEqual(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function greaterEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.isOptions(self)) return A.byName("greaterEqual", T__greaterEqual(), [self, other, options]);
@@ -2014,11 +2014,11 @@ const T__gt = (): A.Overload[] => [
  * ```
  * @torch torch.gt
  */
-export function gt(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function gt(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 /** True where self is greater than other. @torch torch.gt */
-export function gt(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function gt(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is greater than other. @torch torch.gt */
-export function gt(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function gt(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function gt(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.isOptions(self)) return A.byName("gt", T__gt(), [self, other, options]);
@@ -2250,17 +2250,17 @@ const T__isclose: A.Overload[] = [
  * ```
  * @torch torch.isclose
  */
-export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor;
+export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): BoolTensor;
 /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
-export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Tensor;
+export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): BoolTensor;
 /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
-export function isclose(self: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
+export function isclose(self: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): BoolTensor;
 /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
-export function isclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
+export function isclose(self: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): BoolTensor;
 /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
-export function isclose(self: Tensor, options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
+export function isclose(self: Tensor, options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): BoolTensor;
 /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
-export function isclose(options: { input: Tensor; other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
+export function isclose(options: { input: Tensor; other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): BoolTensor;
 export function isclose(...args: unknown[]): Tensor {
   if (args.length === 2 && args[0] instanceof Tensor && args[1] instanceof Tensor) return O.isclose(args[0], args[1], 0.00001, 1e-8, false);
   return A.call<Tensor>("isclose", T__isclose, args);
@@ -2278,9 +2278,9 @@ const T__isnan = (): A.Overload[] => [
  * ```
  * @torch torch.isnan
  */
-export function isnan(self: Tensor): Tensor;
+export function isnan(self: Tensor): BoolTensor;
 /** True where an element is not a number. @torch torch.isnan */
-export function isnan(options: { input: Tensor }): Tensor;
+export function isnan(options: { input: Tensor }): BoolTensor;
 export function isnan(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.isOptions(self)) return A.byName("isnan", T__isnan(), [self, options]);
@@ -2306,11 +2306,11 @@ const T__le = (): A.Overload[] => [
  * ```
  * @torch torch.le
  */
-export function le(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function le(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 /** True where self is less than or equal to other. @torch torch.le */
-export function le(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function le(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is less than or equal to other. @torch torch.le */
-export function le(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function le(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function le(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.isOptions(self)) return A.byName("le", T__le(), [self, other, options]);
@@ -2381,11 +2381,11 @@ const T__less = (): A.Overload[] => [
  * ```
  * @torch torch.lt
  */
-export function less(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function less(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 /** True where self is less than other. @torch torch.lt */
-export function less(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function less(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is less than other. @torch torch.lt */
-export function less(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function less(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function less(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.isOptions(self)) return A.byName("less", T__less(), [self, other, options]);
@@ -2416,11 +2416,11 @@ const T__lessEqual = (): A.Overload[] => [
  * ```
  * @torch torch.le
  */
-export function lessEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function lessEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 /** True where self is less than or equal to other. @torch torch.le */
-export function lessEqual(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function lessEqual(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is less than or equal to other. @torch torch.le */
-export function lessEqual(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function lessEqual(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function lessEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.isOptions(self)) return A.byName("lessEqual", T__lessEqual(), [self, other, options]);
@@ -2554,11 +2554,11 @@ const T__logicalAnd = (): A.Overload[] => [
  * ```
  * @torch torch.logical_and
  */
-export function logicalAnd(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+export function logicalAnd(self: Tensor, other: Tensor, options?: { out?: Tensor }): BoolTensor;
 /** True where both elements are nonzero. @torch torch.logical_and */
-export function logicalAnd(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+export function logicalAnd(self: Tensor, options: { other: Tensor; out?: Tensor }): BoolTensor;
 /** True where both elements are nonzero. @torch torch.logical_and */
-export function logicalAnd(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function logicalAnd(options: { input: Tensor; other: Tensor; out?: Tensor }): BoolTensor;
 export function logicalAnd(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.isOptions(self)) return A.byName("logicalAnd", T__logicalAnd(), [self, other, options]);
@@ -2587,9 +2587,9 @@ const T__logicalNot = (): A.Overload[] => [
  * ```
  * @torch torch.logical_not
  */
-export function logicalNot(self: Tensor, options?: { out?: Tensor }): Tensor;
+export function logicalNot(self: Tensor, options?: { out?: Tensor }): BoolTensor;
 /** True where an element is zero. @torch torch.logical_not */
-export function logicalNot(options: { input: Tensor; out?: Tensor }): Tensor;
+export function logicalNot(options: { input: Tensor; out?: Tensor }): BoolTensor;
 export function logicalNot(self: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.isOptions(self)) return A.byName("logicalNot", T__logicalNot(), [self, options]);
@@ -2614,11 +2614,11 @@ const T__logicalOr = (): A.Overload[] => [
  * ```
  * @torch torch.logical_or
  */
-export function logicalOr(self: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+export function logicalOr(self: Tensor, other: Tensor, options?: { out?: Tensor }): BoolTensor;
 /** True where either element is nonzero. @torch torch.logical_or */
-export function logicalOr(self: Tensor, options: { other: Tensor; out?: Tensor }): Tensor;
+export function logicalOr(self: Tensor, options: { other: Tensor; out?: Tensor }): BoolTensor;
 /** True where either element is nonzero. @torch torch.logical_or */
-export function logicalOr(options: { input: Tensor; other: Tensor; out?: Tensor }): Tensor;
+export function logicalOr(options: { input: Tensor; other: Tensor; out?: Tensor }): BoolTensor;
 export function logicalOr(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.isOptions(self)) return A.byName("logicalOr", T__logicalOr(), [self, other, options]);
@@ -2673,11 +2673,11 @@ const T__lt = (): A.Overload[] => [
  * ```
  * @torch torch.lt
  */
-export function lt(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function lt(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 /** True where self is less than other. @torch torch.lt */
-export function lt(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function lt(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where self is less than other. @torch torch.lt */
-export function lt(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function lt(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function lt(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.isOptions(self)) return A.byName("lt", T__lt(), [self, other, options]);
@@ -3260,11 +3260,11 @@ const T__ne = (): A.Overload[] => [
  * ```
  * @torch torch.ne
  */
-export function ne(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function ne(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 /** True where the elements differ. @torch torch.ne */
-export function ne(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function ne(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where the elements differ. @torch torch.ne */
-export function ne(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function ne(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function ne(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.isOptions(self)) return A.byName("ne", T__ne(), [self, other, options]);
@@ -3427,11 +3427,11 @@ const T__notEqual = (): A.Overload[] => [
  * ```
  * @torch torch.ne
  */
-export function notEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+export function notEqual(self: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
 /** True where the elements differ. @torch torch.ne */
-export function notEqual(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function notEqual(self: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 /** True where the elements differ. @torch torch.ne */
-export function notEqual(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): Tensor;
+export function notEqual(options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor }): BoolTensor;
 export function notEqual(self: unknown, other?: unknown, options?: unknown): Tensor {
   if (!(self instanceof Tensor)) {
     if (A.isOptions(self)) return A.byName("notEqual", T__notEqual(), [self, other, options]);

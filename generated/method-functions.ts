@@ -9,7 +9,7 @@ import type { Scalar } from "../src/tensor/complex.ts";
 import type { DeviceLike } from "../src/tensor/device.ts";
 import type { DTypeLike } from "../src/tensor/dtype.ts";
 import type { UntypedStorage } from "../src/tensor/storage.ts";
-import { Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";
+import { type BoolTensor, Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";
 import * as O from "./ops.ts";
 
 const REQUIRED = A.REQUIRED;

@@ -10,7 +10,7 @@ import type { DeviceLike } from "../src/tensor/device.ts";
 import type { DTypeLike } from "../src/tensor/dtype.ts";
 import type { UntypedStorage } from "../src/tensor/storage.ts";
 import * as O from "./ops.ts";
-import type { Tensor, TypedStorageLike } from "../src/tensor/tensor.ts";
+import type { BoolTensor, Tensor, TypedStorageLike } from "../src/tensor/tensor.ts";
 import * as F from "./functional.ts";
 import * as M from "./method-functions.ts";
 
@@ -257,13 +257,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.all
    */
-  all(options?: { out?: Tensor }): Tensor;
+  all(options?: { out?: Tensor }): BoolTensor;
   /** True where every element over the dimensions is nonzero. @torch torch.all */
-  all(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  all(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): BoolTensor;
   /** True where every element over the dimensions is nonzero. @torch torch.all */
-  all(dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+  all(dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
   /** True where every element over the dimensions is nonzero. @torch torch.all */
-  all(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+  all(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
   /**
    * True when all elements are close in the sense of `isclose`.
    * @throws RuntimeError when the dtypes differ or a tolerance is negative
@@ -319,13 +319,13 @@ export interface TensorMethods {
    * ```
    * @torch torch.any
    */
-  any(options?: { out?: Tensor }): Tensor;
+  any(options?: { out?: Tensor }): BoolTensor;
   /** True where some element over the dimensions is nonzero. @torch torch.any */
-  any(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): Tensor;
+  any(dim: number | readonly number[] | null, keepdim: boolean, options?: { out?: Tensor }): BoolTensor;
   /** True where some element over the dimensions is nonzero. @torch torch.any */
-  any(dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+  any(dim: number | readonly number[] | null, options?: { keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
   /** True where some element over the dimensions is nonzero. @torch torch.any */
-  any(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): Tensor;
+  any(options?: { dim?: number | readonly number[] | null; axis?: number | readonly number[] | null; keepdim?: boolean; keepdims?: boolean; out?: Tensor }): BoolTensor;
   /**
    * The angle, in radians, of the point (other, self).
    * @returns a tensor of the shape to which the operands broadcast, of the promoted dtype; integers and
@@ -1106,9 +1106,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.eq
    */
-  eq(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  eq(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /** True where the elements are equal. @torch torch.eq */
-  eq(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  eq(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
   /**
    * True where the elements are equal.
    * Writes into the tensor itself, which is also returned.
@@ -1330,9 +1330,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.ge
    */
-  ge(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  ge(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /** True where self is greater than or equal to other. @torch torch.ge */
-  ge(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  ge(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
   /**
    * True where self is greater than or equal to other.
    * Writes into the tensor itself, which is also returned.
@@ -1383,9 +1383,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.gt
    */
-  greater(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  greater(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /** True where self is greater than other. @torch torch.gt */
-  greater(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  greater(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
   /**
    * True where self is greater than other.
    * Writes into the tensor itself, which is also returned.
@@ -1409,9 +1409,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.ge
    */
-  greaterEqual(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  greaterEqual(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /** True where self is greater than or equal to other. @torch torch.ge */
-  greaterEqual(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  greaterEqual(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
   /**
    * True where self is greater than or equal to other.
    * Writes into the tensor itself, which is also returned.
@@ -1435,9 +1435,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.gt
    */
-  gt(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  gt(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /** True where self is greater than other. @torch torch.gt */
-  gt(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  gt(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
   /**
    * True where self is greater than other.
    * Writes into the tensor itself, which is also returned.
@@ -1697,15 +1697,15 @@ export interface TensorMethods {
    * ```
    * @torch torch.isclose
    */
-  isclose(other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor;
+  isclose(other: Tensor, rtol: number, atol: number, equalNan: boolean): BoolTensor;
   /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
-  isclose(other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Tensor;
+  isclose(other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): BoolTensor;
   /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
-  isclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
+  isclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): BoolTensor;
   /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
-  isclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
+  isclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): BoolTensor;
   /** True where |self - other| <= atol + rtol * |other|, or both are equal. @torch torch.isclose */
-  isclose(options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
+  isclose(options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): BoolTensor;
   /**
    * True where an element is not a number.
    * @returns a tensor of the same shape, of bools
@@ -1715,7 +1715,7 @@ export interface TensorMethods {
    * ```
    * @torch torch.isnan
    */
-  isnan(): Tensor;
+  isnan(): BoolTensor;
   /**
    * True where self is less than or equal to other.
    * @returns a tensor of the shape to which the operands broadcast, of bools
@@ -1726,9 +1726,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.le
    */
-  le(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  le(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /** True where self is less than or equal to other. @torch torch.le */
-  le(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  le(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
   /**
    * True where self is less than or equal to other.
    * Writes into the tensor itself, which is also returned.
@@ -1782,9 +1782,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.lt
    */
-  less(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  less(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /** True where self is less than other. @torch torch.lt */
-  less(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  less(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
   /**
    * True where self is less than other.
    * Writes into the tensor itself, which is also returned.
@@ -1808,9 +1808,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.le
    */
-  lessEqual(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  lessEqual(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /** True where self is less than or equal to other. @torch torch.le */
-  lessEqual(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  lessEqual(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
   /**
    * True where self is less than or equal to other.
    * Writes into the tensor itself, which is also returned.
@@ -1907,9 +1907,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.logical_and
    */
-  logicalAnd(other: Tensor, options?: { out?: Tensor }): Tensor;
+  logicalAnd(other: Tensor, options?: { out?: Tensor }): BoolTensor;
   /** True where both elements are nonzero. @torch torch.logical_and */
-  logicalAnd(options: { other: Tensor; out?: Tensor }): Tensor;
+  logicalAnd(options: { other: Tensor; out?: Tensor }): BoolTensor;
   /**
    * True where both elements are nonzero.
    * Writes into the tensor itself, which is also returned.
@@ -1931,7 +1931,7 @@ export interface TensorMethods {
    * ```
    * @torch torch.logical_not
    */
-  logicalNot(options?: { out?: Tensor }): Tensor;
+  logicalNot(options?: { out?: Tensor }): BoolTensor;
   /**
    * True where an element is zero.
    * Writes into the tensor itself, which is also returned.
@@ -1951,9 +1951,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.logical_or
    */
-  logicalOr(other: Tensor, options?: { out?: Tensor }): Tensor;
+  logicalOr(other: Tensor, options?: { out?: Tensor }): BoolTensor;
   /** True where either element is nonzero. @torch torch.logical_or */
-  logicalOr(options: { other: Tensor; out?: Tensor }): Tensor;
+  logicalOr(options: { other: Tensor; out?: Tensor }): BoolTensor;
   /**
    * True where either element is nonzero.
    * Writes into the tensor itself, which is also returned.
@@ -1985,9 +1985,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.lt
    */
-  lt(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  lt(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /** True where self is less than other. @torch torch.lt */
-  lt(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  lt(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
   /**
    * True where self is less than other.
    * Writes into the tensor itself, which is also returned.
@@ -2345,9 +2345,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.ne
    */
-  ne(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  ne(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /** True where the elements differ. @torch torch.ne */
-  ne(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  ne(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
   /**
    * True where the elements differ.
    * Writes into the tensor itself, which is also returned.
@@ -2508,9 +2508,9 @@ export interface TensorMethods {
    * ```
    * @torch torch.ne
    */
-  notEqual(other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  notEqual(other: Tensor | Scalar, options?: { out?: Tensor }): BoolTensor;
   /** True where the elements differ. @torch torch.ne */
-  notEqual(options: { other: Tensor | Scalar; out?: Tensor }): Tensor;
+  notEqual(options: { other: Tensor | Scalar; out?: Tensor }): BoolTensor;
   /**
    * True where the elements differ.
    * Writes into the tensor itself, which is also returned.

@@ -479,6 +479,11 @@ export function typedArrayHasBits(op: string | undefined): RuntimeError {
   return new RuntimeError(`typedArray(): resolve the conjugate or negative bit first, with resolveConj()`, { op, code: "runtime" });
 }
 
+/** typedArray(): the tensor has dtype {dtype}, not {wanted}; use to() */
+export function typedArrayOfAnother(op: string | undefined, dtype: Part, wanted: Part): RuntimeError {
+  return new RuntimeError(`typedArray(): the tensor has dtype ${part(dtype)}, not ${part(wanted)}; use to()`, { op, code: "runtime" });
+}
+
 /** typedArray(): {end} bytes are out of bounds for storage of size {size} */
 export function typedArrayOutOfBounds(op: string | undefined, end: Part, size: Part): RuntimeError {
   return new RuntimeError(`typedArray(): ${part(end)} bytes are out of bounds for storage of size ${part(size)}`, { op, code: "runtime" });

@@ -53,6 +53,7 @@ export * as profiler from "./profiler/index.ts";
 export { Complex, type Float, type Int, type Scalar } from "./tensor/complex.ts";
 export { Device, type DeviceLike, type DeviceName, device } from "./tensor/device.ts";
 export {
+  type ArrayOf,
   bfloat16,
   bool,
   cdouble,
@@ -87,7 +88,8 @@ export { setWarningPolicy } from "./tensor/errors.ts";
 export type { ModeGuard } from "./tensor/modes.ts";
 export { Size } from "./tensor/size.ts";
 export { UntypedStorage } from "./tensor/storage.ts";
-export { type BackwardOptions, type GradientNode, type HookHandle, type NestedList, Tensor } from "./tensor/tensor.ts";
+export { type BackwardOptions, type BoolTensor, type GradientNode, type HookHandle, Tensor } from "./tensor/tensor.ts";
+export type { AssignedList, NestedList, Value } from "./tensor/value-types.ts";
 export * as nested from "./tensordict/classes/nested-api.ts";
 export { load, loadAsync, save, saveAsync } from "./tensordict/disk/files.ts";
 export * as tensordict from "./tensordict/index.ts";

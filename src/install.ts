@@ -4,7 +4,7 @@
  */
 import { installMethods } from "../generated/methods.ts";
 import { _conj as conjView, _neg_view as negView } from "../generated/ops.ts";
-import { at, installIndexMethods, setAt } from "./api/indexing.ts";
+import { at, installIndexMethods } from "./api/indexing.ts";
 import { installDataMethods, valueMembers } from "./api/members.ts";
 import { members } from "./autograd/api.ts";
 import * as composites from "./autograd/composites.ts";
@@ -31,7 +31,7 @@ declare module "./autograd/registry.ts" {
 
 Object.assign(registry.composites, composites);
 Object.assign(registry.formulas, formulas);
-Object.assign(late, members, valueMembers, { at, setAt, conjView, negView });
+Object.assign(late, members, valueMembers, { at, conjView, negView });
 installMethods(Tensor.prototype);
 installDataMethods(Tensor.prototype);
 installIndexMethods(Tensor.prototype);

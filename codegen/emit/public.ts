@@ -28,6 +28,11 @@ export function groupsOf(model: Model, wanted: (op: Op) => boolean): Group[] {
   return [...groups.values()].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
+/** What users see of the result: bools are known, so that `item()` is one. */
+function publicResult(op: Op): string {
+  return op.promote === "compare" || op.promote === "bool" || op.ofBools ? "BoolTensor" : resultType(op);
+}
+
 /** Roles that a hot operator's arguments may have; others are converted by the argument table. */
 const DIRECT = new Set(["Tensor", "Tensor?", "Tensor|Scalar", "Tensor|Scalar?"]);
 
@@ -106,7 +111,7 @@ function inputType(a: Arg): string {
 function signatures(op: Op, skipSelf: boolean, inplace = false): string[] {
   const positional = op.args.filter((a) => !a.byName).slice(skipSelf ? 1 : 0);
   const named = op.args.filter((a) => a.byName);
-  const result = inplace ? (skipSelf ? "this" : "Tensor") : resultType(op);
+  const result = inplace ? (skipSelf ? "this" : "Tensor") : publicResult(op);
   const shown = inplace ? ({ ...op, variants: ["function"] } as Op) : op;
   const variadic = positional.findIndex(isSize);
   if (variadic >= 0 && variadic === positional.length - 1) {
@@ -298,7 +303,7 @@ const HEAD = [
   'import type { DeviceLike } from "../src/tensor/device.ts";',
   'import type { DTypeLike } from "../src/tensor/dtype.ts";',
   'import type { UntypedStorage } from "../src/tensor/storage.ts";',
-  'import { Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";',
+  'import { type BoolTensor, Tensor, type TypedStorageLike } from "../src/tensor/tensor.ts";',
   'import * as O from "./ops.ts";',
   "",
   "const REQUIRED = A.REQUIRED;",
@@ -394,7 +399,7 @@ export function emitMethods(model: Model): string {
     'import type { DeviceLike } from "../src/tensor/device.ts";',
     'import type { DTypeLike } from "../src/tensor/dtype.ts";',
     'import type { UntypedStorage } from "../src/tensor/storage.ts";',
-    'import type { Tensor, TypedStorageLike } from "../src/tensor/tensor.ts";',
+    'import type { BoolTensor, Tensor, TypedStorageLike } from "../src/tensor/tensor.ts";',
     'import * as F from "./functional.ts";',
     'import * as M from "./method-functions.ts";',
     "",

@@ -126,6 +126,8 @@ export interface OpSchema {
   readonly impl?: string;
   /** What the result is, where it is no tensor. */
   readonly returns?: "boolean";
+  /** The result is of bools, which `promote` does not say. */
+  readonly ofBools?: boolean;
   /** Names of the results when there are several. */
   readonly results?: readonly string[];
   /** Formulas by argument (`"self"` or `"self, other"`), "none" or "composite". */

@@ -81,7 +81,7 @@ switch (command) {
     break;
   case "indices": {
     using file = new io.Hdf5File(first);
-    console.log(JSON.stringify(rest.map((index) => file.read("x", index).tolist())));
+    console.log(JSON.stringify(rest.map((index) => file.read("x", index as ":").tolist())));
     break;
   }
   default:

@@ -1,20 +1,15 @@
 // The declarations of the whole library as one file, for the package: emitted by tsc, augmentations of modules turned
 // into plain inheritance, then bundled.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { rollup } from "rollup";
 import { dts } from "rollup-plugin-dts";
 import { Project, type SourceFile } from "ts-morph";
 import { root, toolEnv } from "../toolchain.mjs";
 
-const scratch = join(root, "build", "pack");
-const emitted = join(scratch, "declarations");
-
 /** What tsc says of the sources, one file a source. */
-function emit(): void {
-  rmSync(emitted, { recursive: true, force: true });
-  mkdirSync(scratch, { recursive: true });
-  const config = join(scratch, "tsconfig.json");
+function emit(emitted: string): void {
+  const config = join(emitted, "tsconfig.json");
   const compilerOptions = {
     noEmit: false,
     declaration: true,
@@ -37,7 +32,7 @@ function emit(): void {
  * `declare module "./x.ts" { interface T { … } }` names a file that the bundle does not have. The members become an
  * interface of their own, which `T` extends where it stands.
  */
-function unfold(project: Project, file: SourceFile): void {
+function unfold(project: Project, file: SourceFile, emitted: string): void {
   for (const block of file.getModules().filter((m) => m.hasDeclareKeyword() && /^["']/.test(m.getName()))) {
     const path = resolve(dirname(file.getFilePath()), block.getName().slice(1, -1).replace(/\.ts$/, ".d.ts"));
     const target = project.getSourceFile(path);
@@ -64,13 +59,13 @@ function unfold(project: Project, file: SourceFile): void {
   }
 }
 
-function unfoldAll(): void {
+function unfoldAll(emitted: string): void {
   const project = new Project({
     skipAddingFilesFromTsConfig: true,
     compilerOptions: { allowImportingTsExtensions: true },
   });
   project.addSourceFilesAtPaths(join(emitted, "**", "*.d.ts"));
-  for (const file of project.getSourceFiles()) unfold(project, file);
+  for (const file of project.getSourceFiles()) unfold(project, file, emitted);
   project.saveSync();
 }
 
@@ -103,9 +98,19 @@ function standAlone(text: string): string {
 
 /** Writes the declarations to a file. */
 export async function writeTypes(file: string): Promise<void> {
-  emit();
-  unfoldAll();
-  const bundle = await rollup({
+  mkdirSync(join(root, "build"), { recursive: true });
+  const emitted = mkdtempSync(join(root, "build", "declarations-"));
+  try {
+    emit(emitted);
+    unfoldAll(emitted);
+    await bundle(emitted, file);
+  } finally {
+    rmSync(emitted, { recursive: true });
+  }
+}
+
+async function bundle(emitted: string, file: string): Promise<void> {
+  const made = await rollup({
     input: join(emitted, "src", "index.d.ts"),
     plugins: [dts()],
     external: [/^node:/, /^bun/],
@@ -113,7 +118,7 @@ export async function writeTypes(file: string): Promise<void> {
       throw new Error(`declarations: ${warning.message}`);
     },
   });
-  await bundle.write({ file, format: "es" });
-  await bundle.close();
+  await made.write({ file, format: "es" });
+  await made.close();
   writeFileSync(file, standAlone(readFileSync(file, "utf8")));
 }

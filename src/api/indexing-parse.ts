@@ -73,6 +73,22 @@ export function slice(...args: Bound[]): Slice {
   return args.length === 1 ? new Slice(null, args[0]) : new Slice(args[0], args[1], args[2]);
 }
 
+/** What text may say as an index: "1:3", "...", "-1", "0, 1:". */
+type IndexText = `${number}` | `${string}:${string}` | `${string}...` | `...${string}` | `${string},${string}`;
+
+/** What `at` and `setAt` take between their parentheses. An array is Python's tuple, or inside of one a list. */
+export type IndexPart =
+  | number
+  | bigint
+  | Int
+  | boolean
+  | null
+  | IndexText
+  | Slice
+  | Tensor
+  | NodeJS.TypedArray
+  | readonly IndexPart[];
+
 /** Stands for as many whole dimensions as are left. */
 export const ELLIPSIS: unique symbol = Symbol("...");
 

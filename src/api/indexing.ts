@@ -13,8 +13,10 @@ import { Complex, Int, isScalar, type Scalar, scalarValue } from "../tensor/comp
 import { bool, int64, uint8 } from "../tensor/dtype.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import type { AssignedList } from "../tensor/value-types.ts";
 import {
   ELLIPSIS,
+  type IndexPart,
   indexTypeName,
   isTypedArray,
   listOfArray,
@@ -23,24 +25,41 @@ import {
   type TextPart,
 } from "./indexing-parse.ts";
 
-export { Slice, slice } from "./indexing-parse.ts";
+export { type IndexPart, Slice, slice } from "./indexing-parse.ts";
 
 declare module "../tensor/tensor.ts" {
   interface Tensor {
     /** Elements of this tensor where the condition is true, of `other` elsewhere. @torch Tensor.where */
     where(condition: Tensor, other: Tensor | Scalar): Tensor;
+    /**
+     * Python's `x[...]`: numbers, slices, strings such as "1:3", null, booleans, tensors, arrays. An array that is the
+     * only argument is Python's tuple: one index for each dimension, `x.at([0, 1])` is `x.at(0, 1)`. An array inside of
+     * it, or beside other arguments, is a list of indices (`x.at([[0, 2]])` are two rows), and so are typed arrays and
+     * integer tensors.
+     * @example
+     * ```ts
+     * arange(6).view(3, 2).at([[0, 2], 1]) // tensor([1, 5])
+     * ```
+     */
+    at(...index: IndexPart[]): Tensor;
+    /** Python's `x[index] = value`; `index` is what `at` takes as one argument. */
+    setAt(index: IndexPart, value: Tensor | Scalar | AssignedList): this;
   }
 }
 
-/** Methods whose arguments stand in another order than the function's. */
+/** Methods that index, and one whose arguments stand in another order than the function's. */
 export function installIndexMethods(prototype: Tensor): void {
+  prototype.at = function (this: Tensor, ...index: IndexPart[]): Tensor {
+    return at(this, index);
+  };
+  prototype.setAt = function <T extends Tensor>(this: T, index: IndexPart, value: Tensor | Scalar | AssignedList): T {
+    setAt(this, index, value);
+    return this;
+  };
   prototype.where = function (this: Tensor, condition: Tensor, other: Tensor | Scalar): Tensor {
     return where(condition, this, other);
   };
 }
-
-/** What `at` and `setAt` take between their parentheses. */
-export type IndexPart = number | bigint | string | boolean | null | Slice | Tensor | readonly unknown[];
 
 /** A part after text, markers and arrays were read. */
 type Part = TextPart | boolean | Tensor;

@@ -4,9 +4,10 @@ import type { Complex } from "../tensor/complex.ts";
 import { type DType, toDType } from "../tensor/dtype.ts";
 import { checkedIndex, type Storage, UntypedStorage } from "../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../tensor/tensor.ts";
+import type { Value } from "../tensor/value-types.ts";
 import { readNumbers } from "../tensor/values.ts";
 import { pythonComplex, pythonFloat } from "./number-text.ts";
-import { flatValues, flatWords, item, type Value } from "./values.ts";
+import { flatValues, flatWords, item } from "./values.ts";
 
 const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 

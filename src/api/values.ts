@@ -4,12 +4,10 @@ import { clone, onCpu } from "../dispatch/copy.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
 import { Complex } from "../tensor/complex.ts";
 import { CPU } from "../tensor/device.ts";
-import { type DType, float32, float64, int64, uint64 } from "../tensor/dtype.ts";
-import { CONJ, NEG, type NestedList, type Tensor } from "../tensor/tensor.ts";
+import { type DType, type DTypeLike, float32, float64, int64, toDType, uint64 } from "../tensor/dtype.ts";
+import { CONJ, NEG, type Tensor } from "../tensor/tensor.ts";
+import type { NestedList, Value } from "../tensor/value-types.ts";
 import { checkFile, listFor, peek, readNumbers, readWord, readWords, requireFile } from "../tensor/values.ts";
-
-/** What one element is in JavaScript. */
-export type Value = number | boolean | Complex;
 
 const isWide = (d: DType): boolean => d === int64 || d === uint64;
 
@@ -161,8 +159,10 @@ const owners = new WeakMap<NodeJS.TypedArray, object>();
  * A typed array over the tensor's own memory: writes through one show in the other. Complex tensors give their parts
  * one after the other, bfloat16 and float8 their bits. @torch Tensor.numpy
  */
-export function typedArray(t: Tensor): NodeJS.TypedArray {
+export function typedArray(t: Tensor, dtype: DTypeLike | null): NodeJS.TypedArray {
   const op = "typedArray";
+  if (dtype !== null && toDType(dtype) !== t.dtype)
+    throw texts.typedArrayOfAnother(op, String(t.dtype), String(toDType(dtype)));
   if (t.requiresGrad) throw texts.typedArrayNeedsDetach(op);
   if (!t._storage.device.computes) throw texts.copyFromMeta(op);
   if (t._storage.device !== CPU) throw texts.typedArrayNotOnCpu(op, String(t._storage.device));

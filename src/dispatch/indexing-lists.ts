@@ -6,6 +6,7 @@ import { Complex, Float, Int, isScalar } from "../tensor/complex.ts";
 import { CPU } from "../tensor/device.ts";
 import { bool, complex128, type DType, float64, int64 } from "../tensor/dtype.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import type { Value } from "../tensor/value-types.ts";
 import { empty } from "./allocate.ts";
 import * as copy from "./copy.ts";
 
@@ -21,7 +22,7 @@ const MAX_DEPTH = 64;
 function leafOf(x: unknown): Leaf {
   if (x instanceof Int || x instanceof Float) return x.value;
   if (x instanceof Tensor && x._numel === 1) {
-    const v = x.dtype === int64 ? x.bigint() : x.item();
+    const v = x.dtype === int64 ? x.bigint() : x.item<Value>();
     return typeof v === "object" && !(v instanceof Complex) ? Number(v) : (v as Leaf);
   }
   if (isScalar(x)) return x as Leaf;

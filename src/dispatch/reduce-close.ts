@@ -65,5 +65,5 @@ export function isclose(self: Tensor, other: Tensor, rtol: number, atol: number,
 }
 
 export function allclose(self: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean {
-  return all(isclose(self, other, rtol, atol, equalNan)).item() === true;
+  return all(isclose(self, other, rtol, atol, equalNan)).item<boolean>();
 }

@@ -9,9 +9,9 @@ import { CONSTRUCTORS } from "./signatures.ts";
 /** Where the parameters of a new module live, and their dtype. */
 export interface Placement {
   /** Where the parameters are. */
-  device?: DeviceLike | null | undefined;
+  device?: DeviceLike | null;
   /** The parameters' dtype. */
-  dtype?: DTypeLike | null | undefined;
+  dtype?: DTypeLike | null;
 }
 
 /** All arguments of a constructor by name: those given in their places or in one trailing object, and the defaults. */

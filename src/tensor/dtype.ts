@@ -9,6 +9,9 @@ function refuseClone(): never {
   throw texts.notCloneable(undefined);
 }
 
+/** The names that dtypes have themselves. */
+type OwnName = (typeof DTYPES)[number]["name"];
+
 /**
  * An element type, for example `float32`. Printed as `torch.float32`.
  * @example
@@ -20,11 +23,11 @@ function refuseClone(): never {
  * ```
  * @torch torch.dtype
  */
-export class DType {
+export class DType<N extends string = string> {
   /** Number used by the native library. */
   readonly id: number;
   /** The name: `float32`. */
-  readonly name: string;
+  readonly name: N;
   /** Bytes per element. */
   readonly itemsize: number;
   /** What kind of numbers it holds. */
@@ -42,7 +45,7 @@ export class DType {
 
   constructor(row: (typeof DTYPES)[number]) {
     this.id = row.id;
-    this.name = row.name;
+    this.name = row.name as N;
     this.itemsize = row.itemsize;
     this.category = row.category as Category;
     this.scalarType = row.scalarType;
@@ -106,8 +109,8 @@ export function dtypeByName(name: string): DType | undefined {
   return byName.get(name.startsWith("torch.") ? name.slice(6) : name);
 }
 
-function named(name: string): DType {
-  return byName.get(name) as DType;
+function named<N extends OwnName>(name: N): DType<N> {
+  return byName.get(name) as DType<N>;
 }
 
 /** Truth values, one byte each. @torch torch.bool */
@@ -159,11 +162,39 @@ export const cfloat = complex64;
 /** complex128. @torch torch.cdouble */
 export const cdouble = complex128;
 
-type PlainName = (typeof DTYPES)[number]["name"] | keyof typeof ALIASES;
+type PlainName = OwnName | keyof typeof ALIASES;
 /** The name of a dtype: `"float32"`, `"double"`, `"torch.int64"`. */
 export type DTypeName = PlainName | `torch.${PlainName}`;
 /** A dtype, or its name. */
 export type DTypeLike = DType | DTypeName;
+
+/** The typed arrays of elements: bfloat16 and float8 are their bits, complex numbers two parts each. */
+interface Arrays extends Record<OwnName, NodeJS.TypedArray> {
+  bool: Uint8Array;
+  uint8: Uint8Array;
+  int8: Int8Array;
+  int16: Int16Array;
+  int32: Int32Array;
+  int64: BigInt64Array;
+  uint16: Uint16Array;
+  uint32: Uint32Array;
+  uint64: BigUint64Array;
+  float16: Float16Array;
+  bfloat16: Uint16Array;
+  float32: Float32Array;
+  float64: Float64Array;
+  complex64: Float32Array;
+  complex128: Float64Array;
+  float8_e4m3fn: Uint8Array;
+  float8_e5m2: Uint8Array;
+}
+type OwnNameOf<N> = N extends `torch.${infer P}`
+  ? OwnNameOf<P>
+  : N extends keyof typeof ALIASES
+    ? (typeof ALIASES)[N]
+    : N;
+/** The kind of typed array that elements of a dtype lie in. */
+export type ArrayOf<N extends DTypeName> = Arrays[OwnNameOf<N> & OwnName];
 
 /** Accepts a dtype or its name; anything else is an error. */
 export function toDType(value: DType | string): DType {
@@ -173,7 +204,7 @@ export function toDType(value: DType | string): DType {
   return found;
 }
 
-let current = float32;
+let current: DType = float32;
 
 /**
  * The dtype of new floating-point tensors.

@@ -5,12 +5,13 @@
 
 import { OperandFlag } from "../../generated/abi.ts";
 import * as texts from "../../generated/texts.ts";
-import { Complex, type Scalar } from "./complex.ts";
+import { Complex } from "./complex.ts";
 import type { Device } from "./device.ts";
-import type { DType } from "./dtype.ts";
+import type { ArrayOf, DType, DTypeLike, DTypeName } from "./dtype.ts";
 import { scopeState } from "./scope-state.ts";
 import { contiguousStrides, numelOf, Size } from "./size.ts";
 import { DISPOSED, type Storage, UntypedStorage } from "./storage.ts";
+import type { NestedList, Value } from "./value-types.ts";
 
 /** Counts writes to a family of views; shared by base, views and `detach()`, not by `.data`. */
 export class VersionCounter {
@@ -30,6 +31,8 @@ export const CREATION_NO_GRAD = 2;
 export interface GradientNode {
   /** The name that programs print: `AddBackward0`. */ readonly name: string;
   /** The name with its namespace, where PyTorch's class has one. */ readonly qualifiedName: string;
+  /** The nodes that gradients flow to, each with the place among its outputs. @torch Node.next_functions */
+  readonly nextFunctions: readonly (readonly [GradientNode | null, number])[];
 }
 
 /** Makes a view again, from a base. */
@@ -60,16 +63,15 @@ export interface TensorLate {
   retainGrad: (t: Tensor) => void;
   registerHook: (t: Tensor, hook: (grad: Tensor) => Tensor | null | undefined | void) => HookHandle;
   setData: (t: Tensor, value: Tensor) => void;
-  item: (t: Tensor) => number | boolean | Complex;
+  item: (t: Tensor) => Value;
   bigint: (t: Tensor) => bigint;
   tolist: (t: Tensor) => NestedList;
   at: (t: Tensor, index: readonly unknown[]) => Tensor;
-  setAt: (t: Tensor, index: unknown, value: unknown) => Tensor;
   shallow: (t: Tensor) => Tensor;
   storage: (t: Tensor) => unknown;
   conjView: (t: Tensor) => Tensor;
   negView: (t: Tensor) => Tensor;
-  typedArray: (t: Tensor) => NodeJS.TypedArray;
+  typedArray: (t: Tensor, dtype: DTypeLike | null) => NodeJS.TypedArray;
 }
 
 /** How a backward pass goes. */ export interface BackwardOptions {
@@ -85,8 +87,8 @@ export interface TensorLate {
   [Symbol.dispose](): void;
 }
 
-/** Nested arrays of plain values. */
-export type NestedList = number | boolean | Complex | NestedList[];
+/** A tensor whose elements are known to be bools, as comparisons give it. Any tensor may stand where it is wanted. */
+export type BoolTensor = { item(): boolean } & Tensor;
 
 /** Filled once by the registration file. */
 export const late = {} as TensorLate;
@@ -313,43 +315,47 @@ export class Tensor {
     late.setData(this, value);
   }
 
-  /** The one element as a JavaScript value. @torch Tensor.item */
-  item(): number | boolean | Complex {
-    return late.item(this);
+  /**
+   * The one element as a JavaScript value: a boolean for bool, a `Complex` for complex dtypes, else a number. Its type
+   * is `number` unless something else is wanted: `item<Complex>()`, `item<boolean>()`, `const b: boolean = x.item()`.
+   * Comparisons give tensors whose `item()` is a boolean already.
+   * @throws RuntimeError for an integer beyond 2**53; see `bigint`
+   * @torch Tensor.item
+   */
+  item<V extends Value = number>(): V {
+    return late.item(this) as V;
   }
   /** The one element of an integer tensor as a bigint. */
   bigint(): bigint {
     return late.bigint(this);
   }
-  /** Nested arrays of the elements. @torch Tensor.tolist */
-  tolist(): NestedList {
-    return late.tolist(this);
+  /**
+   * Nested arrays of the elements; of a tensor without dimensions, its element. How deep they are is not known to the
+   * compiler, which takes what is wanted (`const rows: number[][] = x.tolist()`) and any index.
+   * @torch Tensor.tolist
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: a number and a list at once is no other type
+  tolist<T extends NestedList = any>(): T {
+    return late.tolist(this) as T;
   }
   /** What JSON.stringify writes: nested arrays; NaN and infinities become null, as JSON has them not. */
   toJSON(): NestedList {
     return late.tolist(this);
   }
   /**
-   * Python's `x[...]`: numbers, slices, strings such as "1:3", null, booleans, tensors, arrays. An array that is the
-   * only argument is Python's tuple: one index for each dimension, `x.at([0, 1])` is `x.at(0, 1)`. An array inside of
-   * it, or beside other arguments, is a list of indices (`x.at([[0, 2]])` are two rows), and so are typed arrays and
-   * integer tensors.
+   * A typed array over the same memory; the tensor must be contiguous. With a dtype the kind of array is known, and a
+   * tensor of another dtype refused.
+   * @throws RuntimeError when the tensor has another dtype, or no such memory
    * @example
    * ```ts
-   * arange(6).view(3, 2).at([[0, 2], 1]) // tensor([1, 5])
+   * arange(3).typedArray("int64").at(-1) // 2
    * ```
    */
-  at(...index: unknown[]): Tensor {
-    return late.at(this, index);
-  }
-  /** Python's `x[index] = value`; `index` is what `at` takes as one argument. */
-  setAt(index: unknown, value: Tensor | Scalar | NestedList): this {
-    late.setAt(this, index, value);
-    return this;
-  }
-  /** A typed array over the same memory; the tensor must be contiguous. */
-  typedArray(): NodeJS.TypedArray {
-    return late.typedArray(this);
+  typedArray(): NodeJS.TypedArray;
+  typedArray<N extends DTypeName>(dtype: N | DType<N>): ArrayOf<N>;
+  typedArray(dtype: DTypeLike): NodeJS.TypedArray;
+  typedArray(dtype: DTypeLike | null = null): NodeJS.TypedArray {
+    return late.typedArray(this, dtype);
   }
   /** The typed storage. @torch Tensor.storage */
   storage(): TypedStorageLike {
@@ -396,8 +402,8 @@ export class Tensor {
 export interface TypedStorageLike {
   readonly dtype: DType;
   readonly length: number;
-  at(index: number): number | boolean | Complex;
-  tolist(): (number | boolean | Complex)[];
+  at(index: number): Value;
+  tolist(): Value[];
   size(): number;
   dataPtr(): number;
 }

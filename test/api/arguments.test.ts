@@ -10,6 +10,7 @@ import {
   float32,
   floorDivide,
   full,
+  type IndexPart,
   int64,
   mul,
   normal,
@@ -147,7 +148,7 @@ test("what is given instead of a tensor is named, lists by what is in them", () 
 test("an array that is the only argument holds the indices of the dimensions, one inside is a list of rows", () => {
   const x = arange(12).reshape(3, 4);
   const td = new TensorDict({ a: x, n: { b: x.mul(2) } }, [3, 4]);
-  const same: [unknown[], unknown[]][] = [
+  const same: [IndexPart[], IndexPart[]][] = [
     [[[0, 1]], [0, 1]],
     [[["1:", 2]], ["1:", 2]],
     [[[":", [0, 3]]], [":", [0, 3]]],
@@ -193,7 +194,7 @@ test("an array that is the only argument holds the indices of the dimensions, on
     // One argument is an index that setAt takes as well.
     if (index.length > 1) continue;
     const [y, z] = [x.clone(), td.clone()];
-    y.setAt(index[0], -1);
+    y.setAt(index[0] as IndexPart, -1);
     z.setAt(index[0], -1);
     const written = new Set(
       x

@@ -5,6 +5,7 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, sta
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { arange } from "../../generated/functional.ts";
+import type { IndexPart } from "../../src/api/indexing-parse.ts";
 import { findHdf5, type Hdf5Library, identifiersInUse } from "../../src/ffi/hdf5.ts";
 import { FileNotFoundError, FormatError, OSError } from "../../src/io/base/errors.ts";
 import { Hdf5File, type Hdf5Opaque, hdf5Engine } from "../../src/io/hdf5/hdf5.ts";
@@ -88,7 +89,7 @@ describe.skipIf(engine === null)(`files of h5py${reason}`, () => {
     using file = fixture("h5py.h5");
     const whole = file.read("gzip");
     const mask = tensor(Array.from({ length: 20 }, (_, i) => i % 7 === 3));
-    const indices: unknown[][] = [
+    const indices: IndexPart[][] = [
       [0],
       [-1],
       ["3:9"],
@@ -187,7 +188,7 @@ describe.skipIf(engine === null)(`writing${reason}`, () => {
 
   test("writing through an index changes that part only", () => {
     using file = new Hdf5File(fresh(), "w");
-    const indices: unknown[][] = [
+    const indices: IndexPart[][] = [
       [],
       [1],
       ["1:4", "::3"],

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { packAll } from "../../scripts/pack/main.ts";
 import { hostPlatform } from "../../scripts/pack/platforms.ts";
 import { root } from "../../scripts/toolchain.mjs";
+import { COMPILER, PROGRAMS } from "./typed/configs.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "zensor-package-"));
 const dist = join(scratch, "dist");
@@ -107,6 +108,17 @@ describe("an installed package", () => {
     expect(run([bun, "-e", loaded], project).out).toBe("1\n");
   });
 
+  test("has types, which are true", () => {
+    const tsc = join(root, "node_modules", "typescript", "lib", "tsc.js");
+    const compilerOptions = { ...COMPILER, module: "nodenext", moduleResolution: "nodenext" };
+    for (const name of PROGRAMS) {
+      cpSync(join(import.meta.dir, "typed", name), join(project, name));
+      run([bun, name], project);
+    }
+    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: PROGRAMS }));
+    expect(run([bun, tsc, "-p", "tsconfig.json"], project).out).toBe("");
+  }, 60_000);
+
   test("has its command in one file, which needs nothing else", () => {
     const cli = join(dist, platform.name.replace("zensor-", "zensor-cli-"));
     const found = JSON.parse(run([cli, "doctor", "--json"], scratch).out) as { what: string; detail: string }[];
@@ -159,44 +171,5 @@ describe("an installed package", () => {
     } finally {
       renameSync(`${folder}-away`, folder);
     }
-  });
-});
-
-const CONFIGS = {
-  strict: {},
-  "with skipLibCheck": { skipLibCheck: true },
-  "with unchecked indices and exact options": { noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true },
-  "as node modules": { module: "nodenext", moduleResolution: "nodenext" },
-  "with verbatim modules and the latest library": { verbatimModuleSyntax: true, lib: ["esnext"] },
-};
-
-describe("types", () => {
-  for (const [name, extra] of Object.entries(CONFIGS)) {
-    test(`compile: ${name}`, () => {
-      const compilerOptions = {
-        strict: true,
-        noEmit: true,
-        target: "es2022",
-        lib: ["es2022"],
-        module: "preserve",
-        moduleResolution: "bundler",
-        moduleDetection: "force",
-        skipLibCheck: false,
-        types: [],
-        ...extra,
-      };
-      const source = `declare const console: { log(...values: unknown[]): void };\n${PROGRAM}`;
-      writeFileSync(join(project, "typed.mts"), source);
-      writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["typed.mts"] }));
-      const tsc = join(root, "node_modules", "typescript", "lib", "tsc.js");
-      expect(run([bun, tsc, "-p", "tsconfig.json"], project).out).toBe("");
-      writeFileSync(join(project, "typed.mts"), `${source}export const wrong: string = tensor([1]);\n`);
-      expect(() => run([bun, tsc, "-p", "tsconfig.json"], project)).toThrow("is not assignable to type 'string'");
-    }, 60_000);
-  }
-
-  test("no member is lost on the way into one file", () => {
-    const text = readFileSync(join(project, "node_modules", "zensor", "lib", "zensor.d.ts"), "utf8");
-    expect(text.match(/^declare module.*|.*(?:from '|import\(["'])\..*/gm)).toBe(null);
   });
 });

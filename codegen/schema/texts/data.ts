@@ -167,6 +167,12 @@ export const texts = [
     text: "typedArray(): resolve the conjugate or negative bit first, with resolveConj()",
   },
   {
+    name: "typedArrayOfAnother",
+    error: "RuntimeError",
+    code: "runtime",
+    text: "typedArray(): the tensor has dtype {dtype}, not {wanted}; use to()",
+  },
+  {
     name: "typedArrayOutOfBounds",
     error: "RuntimeError",
     code: "runtime",

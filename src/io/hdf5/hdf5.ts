@@ -1,5 +1,7 @@
 // HDF5 files: groups, datasets that are read and written in parts, texts, and what tensordict keeps beside them.
+
 import { totalmem } from "node:os";
+import type { IndexPart } from "../../api/indexing-parse.ts";
 import { checkCall } from "../../tensor/checks.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
@@ -248,14 +250,14 @@ export class Hdf5File {
   }
 
   /** A dataset, or the part that an index, as of `Tensor.at`, names; only that is read where the index allows it. */
-  read(path: string, ...given: unknown[]): Tensor {
+  read(path: string, ...given: IndexPart[]): Tensor {
     const index = partsOf(given);
     const info = this.info(path);
     if (index.length === 0) return this.#readSelected(path, info, null);
     const basic = selectBasic(info.shape, index);
     if (basic !== null) return this.#readSelected(path, info, basic);
     const rows = selectRows(info.shape, index);
-    if (rows === null) return this.#readSelected(path, info, null).at(index);
+    if (rows === null) return this.#readSelected(path, info, null).at(index as readonly IndexPart[]);
     return this.#readSelected(path, info, this.#rows(info, rows.from, rows.count)).at(rows.index);
   }
 
@@ -283,7 +285,7 @@ export class Hdf5File {
   }
 
   /** Writes into a dataset, or into the part that an index names. The value is cast and expanded to fit. */
-  write(path: string, value: Tensor, ...given: unknown[]): void {
+  write(path: string, value: Tensor, ...given: IndexPart[]): void {
     const index = partsOf(given);
     const info = this.#writable.describe(path);
     const basic = index.length === 0 ? null : selectBasic(info.shape, index);

@@ -1,5 +1,6 @@
 // A stack that keeps its members apart: entries are stacked when they are read, and may differ in shape.
 
+import { slice } from "../../api/indexing-parse.ts";
 import { checkedArguments } from "../../tensor/checks.ts";
 import { IndexError, RuntimeError } from "../../tensor/errors.ts";
 import { Size, sameSizes } from "../../tensor/size.ts";
@@ -129,7 +130,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
     const shape = Array.from({ length: rank }, (_, i) => Math.max(...tensors.map((t) => t._shape[i] as number)));
     const padded = tensors.map((t) => {
       const out = zeros(shape, { dtype: t.dtype }).fill_(options.paddingValue ?? 0);
-      out.at(t._shape.map((n) => `0:${n}`)).copy_(t);
+      out.at(t._shape.map((n) => slice(0, n))).copy_(t);
       return out;
     });
     return stackTensors(padded, this.stackDim);

@@ -1,4 +1,5 @@
 // Values that are no tensors, wrapped so that they can be entries: one for the whole batch, or one per element.
+import type { IndexPart } from "../../api/indexing-parse.ts";
 import { type PythonJson, toPlain } from "../../io/base/python-json.ts";
 import { checkedArguments, checkOptions } from "../../tensor/checks.ts";
 import { RuntimeError, TypeError } from "../../tensor/errors.ts";
@@ -176,7 +177,7 @@ export class NonTensorStack<V = unknown> extends Values {
   /** @internal Replaces the values at an index. */
   _assignAt(index: readonly unknown[], value: ValueTd): void {
     const positions = tensor(Float64Array.from(this.values_, (_, i) => i)).reshape([...this._batchSize]);
-    const picked = flatNumbers(positions.at(index));
+    const picked = flatNumbers(positions.at(index as readonly IndexPart[]));
     const values = valuesOf(value);
     const next = [...this.values_];
     for (const [i, at] of picked.entries()) next[at] = (values.length === 1 ? values[0] : values[i]) as V;

@@ -1,4 +1,5 @@
 // TensorDicts whose entries live in an HDF5 file: reading an entry reads the file, setting one writes it.
+import type { IndexPart } from "../../api/indexing-parse.ts";
 import { tensor as tensorOf } from "../../api/tensor-data.ts";
 import { FormatError } from "../../io/base/errors.ts";
 import { absolutePath } from "../../io/base/paths.ts";
@@ -230,7 +231,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
   override get _outside(): Outside {
     return {
       outline: (key) => this.#entry(key, (_path, dtype, shape) => outlineTensor(dtype, shape)),
-      read: (key, index) => this.#moved(this.#place.file.read(this.#at(key), index)),
+      read: (key, index) => this.#moved(this.#place.file.read(this.#at(key), index as readonly IndexPart[])),
       write: (key, index, value) => this.#write(key, index, value),
       check: (key, entry) => {
         if (isNested(entry)) throw noNested("saving in an HDF5 file", key);
@@ -269,7 +270,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
       const exact = typeof value === "number" && Number.isInteger(value) && dtype !== null && dtype.category === 1;
       source = tensorOf(value as number, exact ? { dtype } : {});
     }
-    file.write(path, source as Tensor, ...index);
+    file.write(path, source as Tensor, index as readonly IndexPart[]);
   }
 
   _put(key: string, entry: Entry): void {

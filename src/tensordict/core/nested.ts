@@ -1,10 +1,12 @@
 // Nested tensors: tensors of different sizes, one after the other in one block of elements, that are one entry.
+import type { IndexPart } from "../../api/indexing-parse.ts";
 import { repr } from "../../api/printing.ts";
 import { type Device, type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { DType } from "../../tensor/dtype.ts";
 import { IndexError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
-import type { NestedList, Tensor } from "../../tensor/tensor.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import type { NestedList } from "../../tensor/value-types.ts";
 import { Collection, type CollectionKind } from "./state.ts";
 import { catTensors, tensor, zeros } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
@@ -179,7 +181,7 @@ export class NestedTensor extends Collection<never> {
    * @throws RuntimeError for an index that does not begin with a number
    * @torch Tensor.__getitem__
    */
-  at(index: number, ...rest: unknown[]): Tensor {
+  at(index: number, ...rest: IndexPart[]): Tensor {
     if (typeof index !== "number") throw noNested("indexing by anything but the number of a component");
     const n = this.length;
     if (!Number.isInteger(index) || index < -n || index >= n) {

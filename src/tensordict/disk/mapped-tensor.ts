@@ -1,5 +1,6 @@
 // Tensors whose bytes are a mapped file or shared memory.
 import { JobFlag } from "../../../generated/abi.ts";
+import type { IndexPart } from "../../api/indexing-parse.ts";
 import { repr } from "../../api/printing.ts";
 import { OSError } from "../../io/base/errors.ts";
 import { absolutePath } from "../../io/base/paths.ts";
@@ -184,7 +185,7 @@ export class MemoryMappedTensor extends Tensor {
   /** Maps an existing file. A file that is too small is an error. @torch MemoryMappedTensor.from_filename */
   static fromFilename(
     filename: string,
-    options: { dtype?: DTypeLike; shape: number | readonly number[]; mode?: MapMode; index?: unknown },
+    options: { dtype?: DTypeLike; shape: number | readonly number[]; mode?: MapMode; index?: IndexPart },
   ): Tensor {
     const dtype = options.dtype === undefined ? getDefaultDtype() : toDType(options.dtype);
     const shape = checkedShape(options.shape);

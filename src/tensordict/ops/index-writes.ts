@@ -1,5 +1,5 @@
 // Writing through an index of the batch: `td.setAt(0, value)`, and into a part of one entry.
-import { Slice } from "../../api/indexing-parse.ts";
+import { type IndexPart, Slice } from "../../api/indexing-parse.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
@@ -86,7 +86,7 @@ function isBasic(part: unknown): boolean {
 function splitIndex(lazy: LazyTd, parts: Index): { picked: number[]; one: boolean; inner: Index; dim: number } {
   const { stackDim, members } = lazy;
   const own = parts[stackDim] ?? ":";
-  const found = tensor(Float64Array.from(members, (_, i) => i)).at([own]);
+  const found = tensor(Float64Array.from(members, (_, i) => i)).at([own as IndexPart]);
   return {
     picked: found.reshape([-1]).tolist() as number[],
     one: typeof own === "number",
@@ -130,7 +130,7 @@ function planStacked(td: LazyTd, key: string, own: Tensor, index: Index, value: 
   rehearseSetAt(own, tensorIndex(index), value);
   const line = own._shape.map((n, dim) => (dim === stackDim ? n : 1));
   const numbers = tensor(Float64Array.from(members, (_, i) => i)).reshape(line);
-  const found = numbers.expand([...own._shape]).at(index);
+  const found = numbers.expand([...own._shape]).at(index as readonly IndexPart[]);
   const whole = own.clone();
   writes.push(() => whole.setAt(tensorIndex(index), value as number));
   for (const i of new Set(found.reshape([-1]).tolist() as number[])) {

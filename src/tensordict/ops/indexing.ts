@@ -1,6 +1,6 @@
 // Indexing of the batch: `td.at(0)`, `td.at(slice(0, 2))`, `td.at(mask)`.
 import * as texts from "../../../generated/texts.ts";
-import { ELLIPSIS, isTypedArray, listOfArray, parseIndex, Slice } from "../../api/indexing-parse.ts";
+import { ELLIPSIS, type IndexPart, isTypedArray, listOfArray, parseIndex, Slice } from "../../api/indexing-parse.ts";
 import { IndexError, TypeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { NestedTensor } from "../core/nested.ts";
@@ -122,7 +122,7 @@ export function indexedSize(shape: readonly number[], index: readonly unknown[])
   if (basic !== null) return basic;
   return zeros([], { dtype: "bool" })
     .expand([...shape])
-    .at(index)._shape;
+    .at(index as readonly IndexPart[])._shape;
 }
 
 function indexedNames(names: DimNames, index: readonly unknown[]): DimNames {
@@ -147,7 +147,7 @@ function lazyIndex(td: LazyTd, index: readonly unknown[]): Td | null {
   const inner = (member: Td) => (rest.length === 0 ? member : indexTd(member, rest));
   const before = index.slice(0, stackDim).filter((part) => typeof part === "number").length;
   if (own === undefined) return make.lazy(members.map(inner), stackDim - before, td.stackDimName);
-  const positions = tensor(members.map((_, i) => i)).at([own]);
+  const positions = tensor(members.map((_, i) => i)).at([own as IndexPart]);
   if (typeof own === "number") return inner(members[Number(positions.item())] as Td);
   const picked = (positions.tolist() as number[]).map((i) => inner(members[i] as Td));
   return picked.length === 0 ? null : make.lazy(picked, stackDim - before, td.stackDimName);
@@ -158,8 +158,8 @@ export function isSliceObject(part: unknown): boolean {
 }
 
 // An index of no parts means everything, also for tensors.
-export function tensorIndex(index: readonly unknown[]): unknown {
-  return index.length === 0 ? "..." : index;
+export function tensorIndex(index: readonly unknown[]): IndexPart {
+  return (index.length === 0 ? "..." : index) as IndexPart;
 }
 
 function isWhole(part: unknown): boolean {
@@ -171,13 +171,13 @@ function isWhole(part: unknown): boolean {
 function nestedPart(entry: NestedTensor, parts: readonly unknown[]): Entry | null {
   const [first, ...rest] = parts;
   if (parts.every(isWhole)) return entry;
-  return typeof first === "number" ? entry.at(first, ...rest) : null;
+  return typeof first === "number" ? entry.at(first, ...(rest as IndexPart[])) : null;
 }
 
 /** Python's `td[index]`: the parts of the index, or one array of them. */
 export function indexTd(td: Td, given: readonly unknown[]): Td {
   const index = given.length === 1 && Array.isArray(given[0]) ? (given[0] as unknown[]) : given;
-  const parts = normalize(index, td._batchSize.length, index !== given);
+  const parts = normalize(index, td._batchSize.length, index !== given) as IndexPart[];
   return applyShape(td, {
     tensor: (t) => t.at(parts),
     outside: (outside, key) => outside.read(key, parts),
