@@ -1,5 +1,5 @@
 // Builds the native library for every platform from this one: `bun scripts/cross.ts [target...]`. Checks what can be
-// checked without that platform: the file's kind, its processor, and that every function is exported. Prints a table.
+// checked without that platform: what the file says about itself. Prints a table.
 
 import { statSync } from "node:fs";
 import { crossBuild, PLATFORMS } from "./pack/platforms.ts";

@@ -48,4 +48,10 @@ if [ ! -d "$engines/h5wasm/node_modules/h5wasm" ] && command -v npm >/dev/null 2
     echo "engines: h5wasm cannot be had here; its tests are skipped"
   fi
 fi
+
+# An emulator, C libraries and Bun of other platforms: scripts/foreign.ts fetches them once this folder exists.
+if command -v apt-get >/dev/null 2>&1 && command -v dpkg >/dev/null 2>&1 && command -v npm >/dev/null 2>&1; then
+  mkdir -p "$engines/foreign"
+  apt-cache show qemu-user-static >/dev/null 2>&1 || timeout 60 apt-get update -qq >/dev/null 2>&1
+fi
 exit 0

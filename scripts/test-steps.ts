@@ -2,6 +2,7 @@
 
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { isFetchAllowed, runThere } from "./foreign.ts";
 import { instructionSets } from "./processor.ts";
 import { findZig, libraryIsCurrent, root, toolEnv } from "./toolchain.mjs";
 
@@ -180,6 +181,35 @@ async function fixedMutants(): Promise<Outcome> {
   return outcome(ok, output, /^\d+ of \d+ fixed mutants caught$/m.exec(output)?.[0]);
 }
 
+/** Kernels, files and TensorDict on the Linux platforms that this machine is not (scripts/foreign.ts). */
+const THERE = [
+  "ops/kernel-fixtures",
+  "tensordict/tensordict",
+  "tensordict/memmap",
+  "io/torch-file",
+  "io/npy",
+  "io/zip",
+];
+
+const foreign: Step = {
+  name: "foreign",
+  run() {
+    let sum: Outcome = { passed: 0, failed: 0, skipped: 0, output: "" };
+    const notes: string[] = [];
+    for (const place of ["arm64", "musl"]) {
+      const result = isFetchAllowed()
+        ? runThere(
+            place,
+            THERE.map((file) => join("test", `${file}.test.ts`)),
+          )
+        : { passed: 0, failed: 0, output: "", absent: "not fetched" };
+      sum = add(sum, { ...result, skipped: result.absent === undefined ? 0 : 1 });
+      notes.push(result.absent === undefined ? place : `${place}: ${result.absent}`);
+    }
+    return { ...sum, note: notes.join("; ") };
+  },
+};
+
 const modules = "node_modules";
 
 /** All steps, in the order in which they run. */
@@ -200,6 +230,7 @@ export const STEPS: readonly Step[] = [
   { name: "bun", run: () => bunTest("bun", []) },
   { name: "mutants", run: fixedMutants },
   instructionSetTests,
+  foreign,
   { name: "threads", run: () => bunTest("threads", ["test/ops/"], { ZENSOR_NUM_THREADS: "1" }) },
   program("docs", join(modules, "typedoc", "bin", "typedoc")),
   examples,

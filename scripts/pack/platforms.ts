@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SYMBOLS } from "../../generated/symbols.ts";
 import { findZig, root, ToolError, toolEnv } from "../toolchain.mjs";
+import { readBinary } from "./binary.ts";
 
 export interface Platform {
   /** The package, and how its fields say what it is for. */
@@ -47,14 +48,6 @@ export const PLATFORMS: readonly Platform[] = [
   },
 ];
 
-/** What the first bytes of a library say: which kind of file, and for which processor. */
-function kindOf(b: Buffer): string {
-  if (b.readUInt32BE(0) === 0x7f454c46) return `elf ${b.readUInt16LE(18)}`;
-  if (b.readUInt32LE(0) === 0xfeedfacf) return `mach-o ${b.readUInt32LE(4)}`;
-  const at = b.readUInt32LE(60);
-  return b.toString("latin1", 0, 2) === "MZ" && at + 6 <= b.length ? `pe ${b.readUInt16LE(at + 4)}` : "unknown";
-}
-
 const KINDS: Record<string, string> = {
   "linux x64": "elf 62",
   "linux arm64": "elf 183",
@@ -63,14 +56,31 @@ const KINDS: Record<string, string> = {
   "win32 x64": `pe ${0x8664}`,
 };
 
+/** What every system of a kind has; a library needs nothing else. */
+const PRESENT: Record<string, RegExp> = {
+  glibc: /^(lib(c|m|dl|pthread)|ld-linux-(x86-64|aarch64))\.so\.\d$/,
+  musl: /^libc\.so$/,
+  darwin: /^\/usr\/lib\/libSystem\.B\.dylib$/,
+  win32: /^(kernel32|ntdll|api-ms-win-crt-[a-z]+-l1-1-0|msvcrt)\.dll$/i,
+};
+
+/** The oldest system that Bun itself starts on: nothing newer may be asked for. */
+const OLDEST: Record<string, string> = { glibc: "GLIBC_2.17", darwin: "macOS 13.0" };
+
 /** What is wrong with a built library, empty when nothing is. */
 export function objections(platform: Platform, file: string): string {
   if (!existsSync(file)) return `made no ${platform.file}`;
   const bytes = readFileSync(file);
-  if (kindOf(bytes) !== KINDS[`${platform.os} ${platform.cpu}`]) return `is a file of another kind: ${kindOf(bytes)}`;
+  const { kind, needed, exports, since } = readBinary(bytes);
+  const system = platform.libc ?? platform.os;
+  if (kind !== KINDS[`${platform.os} ${platform.cpu}`]) return `is a file of another kind: ${kind}`;
   if (bytes.includes(root)) return `holds the path ${root}`;
-  const missing = Object.keys(SYMBOLS).filter((name) => !bytes.includes(`${name}\0`));
-  return missing.length === 0 ? "" : `does not export ${missing.slice(0, 3).join(", ")}`;
+  const missing = Object.keys(SYMBOLS).filter((name) => !exports.has(name));
+  if (missing.length > 0) return `does not export ${missing.slice(0, 3).join(", ")}`;
+  const foreign = needed.filter((name) => !PRESENT[system]?.test(name));
+  if (foreign.length > 0) return `needs ${foreign.join(", ")}`;
+  const newer = new Intl.Collator("en", { numeric: true }).compare(since ?? "", OLDEST[system] ?? "") > 0;
+  return newer ? `needs ${since}, and Bun ${OLDEST[system]} only` : "";
 }
 
 /** True where programs are linked with musl: the loader of the other C library is not there. */

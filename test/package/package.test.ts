@@ -1,7 +1,17 @@
 // The packages as users meet them: packed, added to an empty project without a network, imported, bundled, compiled
 // into one file, each in another folder than the one before, with nothing but Bun on the PATH.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { packAll } from "../../scripts/pack/main.ts";
@@ -23,12 +33,13 @@ console.log(String(x.mul(2)), tensor([2]).add(int(1)).item());
 `;
 const PRINTED = "tensor(15) Tanh() TensorDict object TypeError\ntensor([3.], grad_fn=<MulBackward0>) 3\n";
 
+const OFFLINE = { BUN_CONFIG_REGISTRY: "http://127.0.0.1:9", npm_config_registry: "http://127.0.0.1:9" };
+
 /** Runs a command with Bun alone on the PATH, and no registry to ask. */
-function run(words: string[], cwd: string, env: Record<string, string> = {}): { out: string; error: string } {
-  const offline = { BUN_CONFIG_REGISTRY: "http://127.0.0.1:9", npm_config_registry: "http://127.0.0.1:9" };
+function run(words: string[], cwd: string, env: Record<string, string> = OFFLINE): { out: string; error: string } {
   const { stdout, stderr, exitCode } = Bun.spawnSync(words, {
     cwd,
-    env: { PATH: join(scratch, "bin"), HOME: scratch, NO_COLOR: "1", ...offline, ...env },
+    env: { PATH: join(scratch, "bin"), HOME: scratch, NO_COLOR: "1", ...env },
   });
   const [out, error] = [stdout.toString(), stderr.toString()];
   if (exitCode !== 0) throw new Error(`${words.join(" ")}: ${exitCode}\n${out}${error}`);
@@ -100,7 +111,27 @@ describe("packages", () => {
   }, 120_000);
 });
 
+// `bun init` adds the types of Bun, which come from a registry.
+const registry = Bun.spawnSync([bun, "info", "@types/bun", "version"], { timeout: 20_000 }).success;
+
 describe("an installed package", () => {
+  test.skipIf(!registry)(
+    "is added to a project begun by `bun init`, in two or three seconds",
+    () => {
+      const folder = join(scratch, "begun");
+      mkdirSync(folder);
+      symlinkSync(bun, join(scratch, "bin", "bun"));
+      const start = performance.now();
+      run([bun, "init", "-y"], folder, {});
+      run([bun, "add", ...tarballs().map((name) => join(dist, name))], folder, {});
+      writeFileSync(join(folder, "index.ts"), PROGRAM);
+      expect(run([bun, "index.ts"], folder, {}).out).toBe(PRINTED);
+      const seconds = ((performance.now() - start) / 1000).toFixed(1);
+      console.log(`bun init, bun add and a first program: ${seconds} s`);
+    },
+    60_000,
+  );
+
   test("is imported, by its compiled file", () => {
     expect(run([bun, "program.ts"], project).out).toBe(PRINTED);
     const loaded =
@@ -164,8 +195,8 @@ describe("an installed package", () => {
         new RegExp(`native library was not found: no ${platform.file} in .*${platform.os}-${platform.cpu}`),
       );
       const library = join(`${folder}-away`, platform.file);
-      expect(run([bun, "program.ts"], project, { ZENSOR_LIBRARY: library }).out).toBe(PRINTED);
-      expect(() => run([bun, "program.ts"], project, { ZENSOR_LIBRARY: "/nowhere.so" })).toThrow(
+      expect(run([bun, "program.ts"], project, { ...OFFLINE, ZENSOR_LIBRARY: library }).out).toBe(PRINTED);
+      expect(() => run([bun, "program.ts"], project, { ...OFFLINE, ZENSOR_LIBRARY: "/nowhere.so" })).toThrow(
         "ZENSOR_LIBRARY names /nowhere.so, which does not exist",
       );
     } finally {
