@@ -24,6 +24,7 @@ const REACH: readonly (readonly [prefix: string, tests: readonly string[]])[] = 
   ["README.md", ["test/docs"]],
   ["examples/", ["test/docs"]],
   ["scripts/", ["test/codegen"]],
+  ["scripts/docs/", ["test/docs"]],
 ];
 
 /** Folders and files of tests, each once, none inside of another. */

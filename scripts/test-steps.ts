@@ -232,6 +232,6 @@ export const STEPS: readonly Step[] = [
   instructionSetTests,
   foreign,
   { name: "threads", run: () => bunTest("threads", ["test/ops/"], { ZENSOR_NUM_THREADS: "1" }) },
-  program("docs", join(modules, "typedoc", "bin", "typedoc")),
+  program("docs", join("scripts", "docs", "main.ts")),
   examples,
 ];

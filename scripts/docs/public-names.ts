@@ -23,6 +23,14 @@ export interface PublicName {
   torch: string | null;
 }
 
+export interface Inventoried {
+  names: PublicName[];
+  /** Headings of the examples' folder that name nothing. */
+  strangers: string[];
+  /** Members that no declaration has: a mapped type makes them, and no text can stand at them. */
+  unwritten: string[];
+}
+
 const root = join(import.meta.dir, "..", "..");
 const { SymbolFlags: Flag } = ts;
 
@@ -36,6 +44,8 @@ class Inventory {
   /** Classes by their public names. */
   readonly #classes = new Map<string, { instance: ts.Type; statics: ts.Type }>();
   readonly #examples = new Map<string, string>();
+  /** Members that a type computes: nothing can say what they are. */
+  readonly #unwritten: string[] = [];
 
   constructor() {
     const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
@@ -48,8 +58,8 @@ class Inventory {
     this.#entry = this.#checker.getSymbolAtLocation(source as ts.SourceFile) as ts.Symbol;
   }
 
-  /** All names, in the order of the exports; and the headings of docs/members that name nothing. */
-  read(folder: string): { names: PublicName[]; strangers: string[] } {
+  /** All names, in the order of the exports; what is wrong with headings and members. */
+  read(folder: string): Inventoried {
     for (const { name, code } of examplesUnder(folder)) {
       const before = this.#examples.get(name);
       this.#examples.set(name, before === undefined ? code : `${before}\n\n${code}`);
@@ -61,7 +71,7 @@ class Inventory {
     const used = this.#spread();
     this.#inherit();
     const strangers = [...this.#examples.keys()].filter((name) => !used.has(name));
-    return { names: [...this.#names.values()], strangers };
+    return { names: [...this.#names.values()], strangers, unwritten: this.#unwritten };
   }
 
   #depth(type: ts.Type): number {
@@ -163,7 +173,10 @@ class Inventory {
     const isMethod = (m: ts.Symbol) =>
       m.declarations?.some((d) => ts.isMethodDeclaration(d) || ts.isMethodSignature(d));
     const kind = (m: ts.Symbol): Kind => (isMethod(m) && !PROTOCOL.test(m.name) ? "method" : "property");
-    for (const m of instance.getProperties()) if (isVisible(m)) this.#add(`${name}#${m.name}`, kind(m), m, name);
+    for (const m of instance.getProperties()) {
+      if (isVisible(m)) this.#add(`${name}#${m.name}`, kind(m), m, name);
+      else if (!m.declarations?.length) this.#unwritten.push(`${name}#${m.name}`);
+    }
     for (const m of statics.getProperties()) {
       if (m.name !== "prototype" && isVisible(m)) this.#add(`${name}.${m.name}`, kind(m), m, name);
     }
@@ -207,8 +220,8 @@ function isVisible(member: ts.Symbol): boolean {
   return !(ts.getCombinedModifierFlags(declaration) & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected));
 }
 
-/** All public names; `strangers` are headings of the examples' folder that name nothing. */
-export function publicNames(folder = join(root, "docs", "members")): { names: PublicName[]; strangers: string[] } {
+/** All public names. */
+export function publicNames(folder = join(root, "docs", "members")): Inventoried {
   return new Inventory().read(folder);
 }
 

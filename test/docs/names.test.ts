@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { lacks, publicNames } from "../../scripts/docs/public-names.ts";
 
-const { names, strangers } = publicNames();
+const { names, strangers, unwritten } = publicNames();
 const find = (name: string) => names.find((row) => row.name === name);
 
 test("the list of public names is the package's", async () => {
@@ -25,6 +25,8 @@ test("every public name has a text and an example", () => {
   expect(names.length).toBeGreaterThan(1400);
 });
 
+test("every member has a declaration, at which a text can stand", () => expect(unwritten).toEqual([]));
+
 test("every heading of docs/members names something", () => {
   expect(strangers).toEqual([]);
 });
@@ -43,4 +45,4 @@ test("a name without a text or an example is seen, and so is a heading without a
   expect(lacks(row("Tensor#item"), other.names)).toBeNull();
   expect(lacks(row("Tensor#bigint"), other.names)).toBe("example");
   expect(lacks({ ...row("Tensor#item"), text: "" }, other.names)).toBe("text");
-});
+}, 60_000);

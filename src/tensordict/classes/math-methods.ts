@@ -17,6 +17,7 @@ import {
   rehearseAll,
 } from "../ops/pointwise.ts";
 import { DiskMethods } from "./disk-methods.ts";
+import type { MathSignatures, ReduceOptions } from "./math-signatures.ts";
 
 /** Functions of one tensor that exist under the same name here. */
 const UNARY = [
@@ -88,23 +89,8 @@ export const SIMPLE: readonly string[] = [
   ...Object.keys(TESTS),
 ];
 
-/** Where a reduction works. */
-export interface ReduceOptions {
-  dim?: number;
-  keepdim?: boolean;
-}
-
-type Unary = { [K in (typeof UNARY)[number] | keyof typeof TESTS | (typeof CASTS)[number]]: () => Td };
-type UnaryInPlace = { [K in (typeof UNARY)[number] as `${K}_`]: () => Td };
-type Binary = { [K in (typeof BINARY)[number]]: (other: Operand) => Td };
-type BinaryInPlace = { [K in (typeof BINARY)[number] as `${K}_`]: (other: Operand) => Td };
-type Compare = { [K in (typeof COMPARE)[number]]: (other: unknown) => Td };
-type Reduce = {
-  [K in (typeof REDUCE)[number]]: (dim?: number | ReduceOptions, options?: ReduceOptions) => Td;
-};
-
 /** The methods that are made from the lists above. */
-export interface MathMethods<S = Schema> extends Unary, UnaryInPlace, Binary, BinaryInPlace, Compare, Reduce {
+export interface MathMethods<S = Schema> extends MathSignatures {
   /** @internal */
   readonly _schema: S;
 }

@@ -183,7 +183,11 @@ type Statics = Omit<typeof DenseTensorDict, "prototype">;
 /** A dictionary of tensors with shared leading dimensions. @torch tensordict.TensorDict */
 export type TensorDict<S extends Schema = Schema> = DenseTensorDict<S>;
 
-/** A dictionary of tensors with shared leading dimensions. @torch tensordict.TensorDict */
+/**
+ * A dictionary of tensors with shared leading dimensions, which is indexed, stacked, moved and saved as one.
+ * @class
+ * @torch tensordict.TensorDict
+ */
 export const TensorDict = DenseTensorDict as TensorDictConstructor & Statics;
 Object.defineProperty(DenseTensorDict, "name", { value: "TensorDict" });
 

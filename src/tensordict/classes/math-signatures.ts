@@ -1,0 +1,175 @@
+// The methods of collections that are made from lists of names, each with what it says: see math-methods.ts.
+import type { Td } from "../core/state.ts";
+import type { Operand } from "../ops/pointwise.ts";
+
+/** Where a reduction works. */
+export interface ReduceOptions {
+  /** A batch dimension; without it everything of each tensor is reduced. */
+  dim?: number;
+  /** Keep the dimension, with size one. */
+  keepdim?: boolean;
+}
+
+/** Arithmetic of every tensor of a tree at once. */
+export interface MathSignatures {
+  /** `abs` of every tensor. @torch TensorDict.abs */
+  abs(): Td;
+  /** `cos` of every tensor. @torch TensorDict.cos */
+  cos(): Td;
+  /** `exp` of every tensor. @torch TensorDict.exp */
+  exp(): Td;
+  /** `log` of every tensor. @torch TensorDict.log */
+  log(): Td;
+  /** `log1p` of every tensor. @torch TensorDict.log1p */
+  log1p(): Td;
+  /** `neg` of every tensor. @torch TensorDict.neg */
+  neg(): Td;
+  /** `sigmoid` of every tensor. @torch TensorDict.sigmoid */
+  sigmoid(): Td;
+  /** `sin` of every tensor. @torch TensorDict.sin */
+  sin(): Td;
+  /** `sqrt` of every tensor. @torch TensorDict.sqrt */
+  sqrt(): Td;
+  /** `square` of every tensor. @torch TensorDict.square */
+  square(): Td;
+  /** `tanh` of every tensor. @torch TensorDict.tanh */
+  tanh(): Td;
+  /** `logicalNot` of every tensor. @torch TensorDict.logical_not */
+  logicalNot(): Td;
+  /** `bitwiseNot` of every tensor. @torch TensorDict.bitwise_not */
+  bitwiseNot(): Td;
+  /** `abs` of every tensor, written into it. @torch TensorDict.abs_ */
+  abs_(): Td;
+  /** `cos` of every tensor, written into it. @torch TensorDict.cos_ */
+  cos_(): Td;
+  /** `exp` of every tensor, written into it. @torch TensorDict.exp_ */
+  exp_(): Td;
+  /** `log` of every tensor, written into it. @torch TensorDict.log_ */
+  log_(): Td;
+  /** `log1p` of every tensor, written into it. @torch TensorDict.log1p_ */
+  log1p_(): Td;
+  /** `neg` of every tensor, written into it. @torch TensorDict.neg_ */
+  neg_(): Td;
+  /** `sigmoid` of every tensor, written into it. @torch TensorDict.sigmoid_ */
+  sigmoid_(): Td;
+  /** `sin` of every tensor, written into it. @torch TensorDict.sin_ */
+  sin_(): Td;
+  /** `sqrt` of every tensor, written into it. @torch TensorDict.sqrt_ */
+  sqrt_(): Td;
+  /** `square` of every tensor, written into it. @torch TensorDict.square_ */
+  square_(): Td;
+  /** `tanh` of every tensor, written into it. @torch TensorDict.tanh_ */
+  tanh_(): Td;
+  /** `logicalNot` of every tensor, written into it. @torch TensorDict.logical_not_ */
+  logicalNot_(): Td;
+  /** `bitwiseNot` of every tensor, written into it. @torch TensorDict.bitwise_not_ */
+  bitwiseNot_(): Td;
+  /** Which elements are no numbers. @torch TensorDict.isnan */
+  isnan(): Td;
+  /** Which elements are finite. @torch TensorDict.isfinite */
+  isfinite(): Td;
+  /** Which elements are infinite. @torch TensorDict.isinf */
+  isinf(): Td;
+  /** Which elements are minus infinity. @torch TensorDict.isneginf */
+  isneginf(): Td;
+  /** Which elements are plus infinity. @torch TensorDict.isposinf */
+  isposinf(): Td;
+  /** Every tensor as float32. @torch TensorDict.float */
+  float(): Td;
+  /** Every tensor as float64. @torch TensorDict.double */
+  double(): Td;
+  /** Every tensor as float16. @torch TensorDict.half */
+  half(): Td;
+  /** Every tensor as bfloat16. @torch TensorDict.bfloat16 */
+  bfloat16(): Td;
+  /** Every tensor as int32. @torch TensorDict.int */
+  int(): Td;
+  /** Every tensor as int64. @torch TensorDict.long */
+  long(): Td;
+  /** Every tensor as int16. @torch TensorDict.short */
+  short(): Td;
+  /** Every tensor as bool. @torch TensorDict.bool */
+  bool(): Td;
+  /** `add` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.add */
+  add(other: Operand): Td;
+  /** `sub` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.sub */
+  sub(other: Operand): Td;
+  /** `mul` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.mul */
+  mul(other: Operand): Td;
+  /** `div` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.div */
+  div(other: Operand): Td;
+  /** `pow` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.pow */
+  pow(other: Operand): Td;
+  /** `fmod` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.fmod */
+  fmod(other: Operand): Td;
+  /** `remainder` of every tensor and a number, a tensor or the entry of the same key. @torch TensorDict.remainder */
+  remainder(other: Operand): Td;
+  /** `maximum` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.maximum */
+  maximum(other: Operand): Td;
+  /** `minimum` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.minimum */
+  minimum(other: Operand): Td;
+  /** `logicalAnd` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.logical_and */
+  logicalAnd(other: Operand): Td;
+  /** `logicalOr` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.logical_or */
+  logicalOr(other: Operand): Td;
+  /** `bitwiseAnd` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.bitwise_and */
+  bitwiseAnd(other: Operand): Td;
+  /** `bitwiseOr` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.bitwise_or */
+  bitwiseOr(other: Operand): Td;
+  /** `bitwiseXor` of every tensor and a tensor, or the entry of the same key. @torch TensorDict.bitwise_xor */
+  bitwiseXor(other: Operand): Td;
+  /** `add`, written into every tensor. @torch TensorDict.add_ */
+  add_(other: Operand): Td;
+  /** `sub`, written into every tensor. @torch TensorDict.sub_ */
+  sub_(other: Operand): Td;
+  /** `mul`, written into every tensor. @torch TensorDict.mul_ */
+  mul_(other: Operand): Td;
+  /** `div`, written into every tensor. @torch TensorDict.div_ */
+  div_(other: Operand): Td;
+  /** `pow`, written into every tensor. @torch TensorDict.pow_ */
+  pow_(other: Operand): Td;
+  /** `fmod`, written into every tensor. @torch TensorDict.fmod_ */
+  fmod_(other: Operand): Td;
+  /** `remainder`, written into every tensor. @torch TensorDict.remainder_ */
+  remainder_(other: Operand): Td;
+  /** `maximum`, written into every tensor. @torch TensorDict.maximum_ */
+  maximum_(other: Operand): Td;
+  /** `minimum`, written into every tensor. @torch TensorDict.minimum_ */
+  minimum_(other: Operand): Td;
+  /** `logicalAnd`, written into every tensor. @torch TensorDict.logical_and_ */
+  logicalAnd_(other: Operand): Td;
+  /** `logicalOr`, written into every tensor. @torch TensorDict.logical_or_ */
+  logicalOr_(other: Operand): Td;
+  /** `bitwiseAnd`, written into every tensor. @torch TensorDict.bitwise_and_ */
+  bitwiseAnd_(other: Operand): Td;
+  /** `bitwiseOr`, written into every tensor. @torch TensorDict.bitwise_or_ */
+  bitwiseOr_(other: Operand): Td;
+  /** `bitwiseXor`, written into every tensor. @torch TensorDict.bitwise_xor_ */
+  bitwiseXor_(other: Operand): Td;
+  /** Which elements are equal: bools, entry by entry. @torch TensorDict.eq */
+  eq(other: unknown): Td;
+  /** Which elements differ: bools, entry by entry. @torch TensorDict.ne */
+  ne(other: unknown): Td;
+  /** Which elements are less: bools, entry by entry. @torch TensorDict.lt */
+  lt(other: unknown): Td;
+  /** Which elements are less or equal: bools, entry by entry. @torch TensorDict.le */
+  le(other: unknown): Td;
+  /** Which elements are greater: bools, entry by entry. @torch TensorDict.gt */
+  gt(other: unknown): Td;
+  /** Which elements are greater or equal: bools, entry by entry. @torch TensorDict.ge */
+  ge(other: unknown): Td;
+  /** The sums of every tensor, or along a batch dimension. @torch TensorDict.sum */
+  sum(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
+  /** The means of every tensor, or along a batch dimension. @torch TensorDict.mean */
+  mean(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
+  /** The products of every tensor, or along a batch dimension. @torch TensorDict.prod */
+  prod(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
+  /** The standard deviations of every tensor, or along a batch dimension. @torch TensorDict.std */
+  std(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
+  /** The variances of every tensor, or along a batch dimension. @torch TensorDict.var */
+  var(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
+  /** The greatest elements of every tensor, or along a batch dimension. @torch TensorDict.amax */
+  amax(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
+  /** The least elements of every tensor, or along a batch dimension. @torch TensorDict.amin */
+  amin(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
+}
