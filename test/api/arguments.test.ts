@@ -195,7 +195,7 @@ test("an array that is the only argument holds the indices of the dimensions, on
     if (index.length > 1) continue;
     const [y, z] = [x.clone(), td.clone()];
     y.setAt(index[0] as IndexPart, -1);
-    z.setAt(index[0], -1);
+    z.setAt(index[0] as number, -1);
     const written = new Set(
       x
         .at(...plain)

@@ -5,6 +5,7 @@ import { arange, ones, zeros } from "../../generated/functional.ts";
 import { tensor } from "../../src/api/tensor-data.ts";
 import { Tensor } from "../../src/tensor/tensor.ts";
 import type { Td } from "../../src/tensordict/core/state.ts";
+import type { IndexPart } from "../../src/tensordict/core/types.ts";
 import { lazyStack, TensorDict, tensorclass } from "../../src/tensordict/index.ts";
 
 class WrittenPair extends tensorclass({ a: Tensor, b: Tensor }) {}
@@ -198,7 +199,7 @@ describe("a part of a lazy stack", () => {
       ),
       dim,
     );
-  const INDICES: Record<string, unknown> = {
+  const INDICES: Record<string, IndexPart> = {
     "a number": 1,
     "two numbers": [1, 2],
     "a slice": "1:",

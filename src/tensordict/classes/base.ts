@@ -18,6 +18,7 @@ import type {
   AnyPath,
   CollectionOptions,
   Entry,
+  Found,
   IndexPart,
   Inner,
   IterationOptions,
@@ -169,7 +170,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     C extends KeyOf<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>>,
   >(key: readonly [A, B, C]): ValueAt<Inner<ValueAt<Inner<ValueAt<S, A>>, B>>, C>;
   get(key: AnyPath<S>): Schema;
-  get<D>(key: NestedKey, fallback: D): Schema | D;
+  get<const K extends NestedKey, D>(key: K, fallback: D): Found<S, K> | D;
   get(key: NestedKey, ...fallback: unknown[]): unknown {
     const entry = findEntry(this, key);
     if (entry !== undefined) return entry;
@@ -204,7 +205,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     return indexTd(this, index);
   }
   /** Python's `td[...] = value`: by key, or by index, which is what `at` takes as one argument. */
-  setAt(index: unknown, value: unknown): this {
+  setAt(index: IndexPart | NestedKey, value: unknown): this {
     if (isKey(index) && !(isSlice(index) && this._own(index) === undefined)) setEntry(this, index, value);
     else writeIndex(this, index, value);
     return this;
@@ -227,18 +228,18 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     return this;
   }
   /** Writes into part of an existing entry. @torch TensorDict.set_at_ */
-  setAt_(key: NestedKey, value: unknown, index: unknown): this {
+  setAt_(key: NestedKey, value: unknown, index: IndexPart): this {
     writePart(this, key, value, index);
     return this;
   }
   /** The entry, set to `value` first when it is missing. @torch TensorDict.setdefault */
-  setdefault(key: NestedKey, value: unknown): Entry {
+  setdefault<const K extends NestedKey>(key: K, value: unknown): Found<S, K> {
     if (findEntry(this, key) === undefined) setEntry(this, key, value);
-    return requireEntry(this, key);
+    return requireEntry(this, key) as Found<S, K>;
   }
   /** The plain value of an entry that is no tensor. @torch TensorDict.get_non_tensor */
-  getNonTensor(key: NestedKey): unknown {
-    return this.at(key as never);
+  getNonTensor<const K extends NestedKey>(key: K): Unwrapped<Found<S, K>> {
+    return this.at(key as never) as Unwrapped<Found<S, K>>;
   }
   /** True when the key is there; nested keys are allowed. */
   has(key: NestedKey): boolean {
@@ -272,7 +273,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     return this;
   }
   /** Writes into part of existing entries. @torch TensorDict.update_at_ */
-  updateAt_(source: UpdateSource, index: unknown, options: Omit<UpdateOptions, "inplace"> = {}): this {
+  updateAt_(source: UpdateSource, index: IndexPart, options: Omit<UpdateOptions, "inplace"> = {}): this {
     writeIndex(this, index, selectedPart(source, options.keysToUpdate));
     return this;
   }
@@ -287,15 +288,15 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
     return this;
   }
   /** Removes an entry and gives it; a missing one gives `fallback`, or is an error. @torch TensorDict.pop */
-  pop(key: NestedKey, ...fallback: unknown[]): unknown {
+  pop<const K extends NestedKey, D = never>(key: K, ...fallback: D[]): Found<S, K> | D {
     const entry = findEntry(this, key);
     if (entry === undefined) {
-      if (fallback.length > 0) return fallback[0];
+      if (fallback.length > 0) return fallback[0] as D;
       const path = keyPath(key);
       throw missingKey(path[path.length - 1] as string, this._className, this._keys());
     }
     deleteEntry(this, key);
-    return entry;
+    return entry as Found<S, K>;
   }
   /** Removes all entries. @torch TensorDict.clear */
   clear(): this {

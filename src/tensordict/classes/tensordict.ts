@@ -19,7 +19,7 @@ import {
   toNames,
   toSize,
 } from "../core/state.ts";
-import type { CollectionOptions, Entry, Schema, SizeLike, StoredAll } from "../core/types.ts";
+import type { CollectionOptions, Entry, Schema, SchemaOf, SizeLike } from "../core/types.ts";
 import { fromConsolidated } from "../disk/consolidated-load.ts";
 import { type LoadOptions, loadTree, loadTreeAsync } from "../disk/memmap-load.ts";
 import type { FromH5Options } from "../disk/persistent-options.ts";
@@ -174,7 +174,7 @@ export interface TensorDictConstructor {
     source?: T | null,
     batchSize?: SizeLike | CollectionOptions | null,
     options?: CollectionOptions,
-  ): TensorDict<T extends Collection<infer S> ? S : T extends ReadonlyMap<string, unknown> ? Schema : StoredAll<T>>;
+  ): TensorDict<SchemaOf<T>>;
   readonly prototype: TensorDict;
 }
 

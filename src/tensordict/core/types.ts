@@ -63,8 +63,35 @@ export type KeyOf<S> = [S] extends [never] ? never : IsAny<S> extends true ? str
 /** The type under one key. */
 export type ValueAt<S, K> = IsAny<S> extends true ? S : K extends keyof S ? S[K] : never;
 
+/** What a dictionary begins with that has no entries yet: keys that `set` adds are known, every other may be there. */
+export interface Open {
+  // biome-ignore lint/suspicious/noExplicitAny: nothing is known about the entry
+  readonly [key: string]: any;
+}
+
+/** The schema of what a TensorDict is made from. */
+export type SchemaOf<T> = T extends Classes<infer S>["base"]
+  ? S
+  : T extends ReadonlyMap<string, unknown>
+    ? Schema
+    : [keyof T] extends [never]
+      ? Open
+      : StoredAll<T>;
+
 /** Paths whose length is not known to the compiler: only where the schema is not known either. */
-export type AnyPath<S> = IsAny<S> extends true ? NestedKey : never;
+export type AnyPath<S> = string extends keyof S ? (IsAny<S[keyof S & string]> extends true ? NestedKey : never) : never;
+
+/** The type under a key that need not be there. */
+export type Found<S, K> =
+  IsAny<S> extends true
+    ? S
+    : K extends readonly [infer First, ...infer Rest]
+      ? Rest extends readonly []
+        ? Found<S, First>
+        : Found<Inner<Found<S, First>>, Rest>
+      : K extends keyof S
+        ? S[K]
+        : Entry;
 
 /** What `td.at(key)` gives: values that are no tensors come unwrapped. */
 export type Unwrapped<E> = IsAny<E> extends true ? E : E extends { value_: infer V } ? V : E;
@@ -102,7 +129,7 @@ export type IndexPart =
   | null
   | Tensor
   | Slice
+  | NodeJS.TypedArray
   | `${string}:${string}`
   | "..."
-  | readonly IndexList[];
-type IndexList = number | bigint | boolean | readonly IndexList[];
+  | readonly IndexPart[];

@@ -1,0 +1,108 @@
+// What the compiler says of programs with TensorDicts; compiled and run as tensors.mts.
+import { type NonTensorData, ones, type Tensor, TensorDict, zeros } from "zensor";
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+function same<A, B>(..._proof: Equal<A, B> extends true ? [] : [never]): void {}
+function check(what: string, right: boolean): void {
+  if (!right) throw new Error(`${what} is not what its type says`);
+}
+
+// Open: nothing is known, every key may be asked for.
+let td = new TensorDict();
+td = td.set("a", ones(2));
+td = td.set("b", { c: zeros(2) }).set("s", "x");
+check("a", td.get("a").sum().item() === 2);
+check("c", td.get(["b", "c"]).ndim === 1 && td.get("b").get("c").ndim === 1);
+check("s", td.at("s") === "x");
+const key: string = "a";
+check("key", td.get(key).shape[0] === 2 && td.at(key).shape[0] === 2);
+check("missing", td.get("zz", null) === null);
+const anything: Tensor = td.get("a");
+check("anything", anything.ndim === 1);
+const sized = new TensorDict({}, [2]).set("a", ones(2));
+check("sized", sized.get("a").length === 2 && sized.at(0).get("a").ndim === 0);
+const asAny: TensorDict = new TensorDict();
+check("asAny", asAny.isEmpty());
+
+// What set() adds is known from then on.
+const wider = new TensorDict().set("a", ones(2)).set("n", 1);
+const a = wider.get("a");
+same<typeof a, Tensor>();
+const n = wider.at("n");
+same<typeof n, Tensor>();
+check("wider", a.ndim === 1 && n.item() === 1);
+const text = wider.set("s", "x").get("s");
+same<typeof text, NonTensorData<string>>();
+check("text", text.value_ === "x");
+function load(): TensorDict<{ a: Tensor }> {
+  return new TensorDict().set("a", ones(2));
+}
+check("load", load().get("a").ndim === 1);
+// @ts-expect-error a tensor is no text
+const wrongly: string = wider.get("a");
+check("wrongly", typeof wrongly !== "string");
+
+// Closed: the keys are those that it was made with.
+const closed = new TensorDict({ a: ones(3, 2), b: { c: zeros(3), d: { e: ones(3) } }, s: "x" }, [3]);
+const e = closed.get(["b", "d", "e"]);
+same<typeof e, Tensor>();
+const inner = closed.at("b").get("c");
+same<typeof inner, Tensor>();
+const word = closed.at("s");
+same<typeof word, "x">();
+check("word", word === "x" && e.shape[0] === 3 && inner.shape[0] === 3);
+const row = closed.at(0).get("a");
+same<typeof row, Tensor>();
+closed.at("0:2").at([[0, 1]]);
+const maybe = closed.get("a", null);
+same<typeof maybe, Tensor | null>();
+const nestedOr = closed.get(["b", "c"], 0);
+same<typeof nestedOr, Tensor | 0>();
+const missing = closed.get("zz", undefined);
+check("missing", missing === undefined && maybe !== null && nestedOr !== 0);
+const popped = closed.clone().pop("a");
+same<typeof popped, Tensor>();
+const deep = closed.clone().pop(["b", "c"]);
+same<typeof deep, Tensor>();
+const plain = closed.getNonTensor("s");
+same<typeof plain, "x">();
+check("popped", popped.ndim === 2 && deep.ndim === 1 && plain === "x");
+const more = closed.set("fresh", zeros(3)).get("fresh");
+same<typeof more, Tensor>();
+const there = closed.setdefault("a", 0);
+same<typeof there, Tensor>();
+check("more", more.ndim === 1 && there.ndim === 2);
+closed
+  .clone()
+  .setAt(0, { a: zeros(2) })
+  .setAt(["b", "c"], zeros(3))
+  .setAt_("a", 0, slice());
+function slice(): "0:1" {
+  return "0:1";
+}
+const wrong = [
+  // @ts-expect-error no such key
+  () => closed.get("zz"),
+  // @ts-expect-error no such key
+  () => closed.at("zz"),
+  // @ts-expect-error no such nested key
+  () => closed.get(["b", "zz"]),
+  // @ts-expect-error no such nested key
+  () => closed.get(["b", "d", "zz"]),
+  // @ts-expect-error tensors have no keys
+  () => closed.get(["a", "c"]),
+  // @ts-expect-error a key that is not known before it runs
+  () => closed.get(key),
+  // @ts-expect-error no index
+  () => closed.setAt({}, 0),
+  // @ts-expect-error no index
+  () => closed.setAt_("a", 0, "first"),
+];
+check("wrong", wrong.length === 8);
+// Every value is of the kind that the keys have.
+const weights = new TensorDict({ x: ones(1) } as Record<string, Tensor>);
+const weight = weights.get(key, null);
+same<typeof weight, Tensor | null>();
+const found = weights.get("x");
+same<typeof found, Tensor>();
+check("found", found.ndim === 1);
