@@ -1,6 +1,6 @@
 /** Copies of modules that share nothing with the original. */
 import { noGrad } from "../autograd/api.ts";
-import { checkCall } from "../tensor/checks.ts";
+import { inOrder } from "../tensor/checks.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { callable, Module } from "./module.ts";
 import { Parameter } from "./parameter.ts";
@@ -16,7 +16,7 @@ import { FUNCTIONS } from "./signatures.ts";
  * @torch copy.deepcopy
  */
 export function deepcopy<M extends Module>(module: M): M {
-  checkCall("deepcopy", FUNCTIONS.deepcopy, arguments);
+  [module] = inOrder<[M]>("deepcopy", FUNCTIONS.deepcopy, arguments);
   return noGrad(() => copyOf(module, new Map())) as M;
 }
 

@@ -2,7 +2,7 @@
 import { emptyLike } from "../../generated/functional.ts";
 import { noGrad } from "../autograd/api.ts";
 import type { Generator } from "../dispatch/generator.ts";
-import { checkCall } from "../tensor/checks.ts";
+import { inOrder } from "../tensor/checks.ts";
 import { ValueError, warn } from "../tensor/errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { FUNCTIONS } from "./signatures.ts";
@@ -30,7 +30,11 @@ const LINEAR = new Set([
  * @torch torch.nn.init.calculate_gain
  */
 export function calculateGain(nonlinearity: string, param: number | null = null): number {
-  checkCall("calculateGain", FUNCTIONS.calculateGain, arguments);
+  [nonlinearity, param = null] = inOrder<Parameters<typeof calculateGain>>(
+    "calculateGain",
+    FUNCTIONS.calculateGain,
+    arguments,
+  );
   if (LINEAR.has(nonlinearity)) return 1;
   switch (nonlinearity) {
     case "tanh":
@@ -60,7 +64,11 @@ export function calculateGain(nonlinearity: string, param: number | null = null)
  * ```
  */
 export function calculateFanInAndFanOut(tensor: Tensor): [fanIn: number, fanOut: number] {
-  checkCall("calculateFanInAndFanOut", FUNCTIONS.calculateFanInAndFanOut, arguments);
+  [tensor] = inOrder<Parameters<typeof calculateFanInAndFanOut>>(
+    "calculateFanInAndFanOut",
+    FUNCTIONS.calculateFanInAndFanOut,
+    arguments,
+  );
   if (tensor.ndim < 2) {
     throw new ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions");
   }
@@ -87,7 +95,11 @@ function fanOf(tensor: Tensor, mode: FanMode): number {
  * @torch torch.nn.init.uniform_
  */
 export function uniform_(tensor: Tensor, a = 0, b = 1, generator: Generator | null = null): Tensor {
-  checkCall("uniform_", FUNCTIONS.uniform_, arguments);
+  [tensor, a = 0, b = 1, generator = null] = inOrder<Parameters<typeof uniform_>>(
+    "uniform_",
+    FUNCTIONS.uniform_,
+    arguments,
+  );
   return noGrad(() => tensor.uniform_(a, b, { generator }));
 }
 
@@ -101,7 +113,11 @@ export function uniform_(tensor: Tensor, a = 0, b = 1, generator: Generator | nu
  * @torch torch.nn.init.normal_
  */
 export function normal_(tensor: Tensor, mean = 0, std = 1, generator: Generator | null = null): Tensor {
-  checkCall("normal_", FUNCTIONS.normal_, arguments);
+  [tensor, mean = 0, std = 1, generator = null] = inOrder<Parameters<typeof normal_>>(
+    "normal_",
+    FUNCTIONS.normal_,
+    arguments,
+  );
   return noGrad(() => tensor.normal_(mean, std, { generator }));
 }
 
@@ -122,7 +138,11 @@ export function truncNormal_(
   b = 2,
   generator: Generator | null = null,
 ): Tensor {
-  checkCall("truncNormal_", FUNCTIONS.truncNormal_, arguments);
+  [tensor, mean = 0, std = 1, a = -2, b = 2, generator = null] = inOrder<Parameters<typeof truncNormal_>>(
+    "truncNormal_",
+    FUNCTIONS.truncNormal_,
+    arguments,
+  );
   if (mean < a - 2 * std || mean > b + 2 * std) {
     warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.");
   }
@@ -191,7 +211,7 @@ function drawBelowDensity(t: Tensor, mean: number, std: number, [a, b]: Bounds, 
  * @torch torch.nn.init.constant_
  */
 export function constant_(tensor: Tensor, val: number): Tensor {
-  checkCall("constant_", FUNCTIONS.constant_, arguments);
+  [tensor, val] = inOrder<Parameters<typeof constant_>>("constant_", FUNCTIONS.constant_, arguments);
   return noGrad(() => tensor.fill_(val));
 }
 /**
@@ -203,7 +223,7 @@ export function constant_(tensor: Tensor, val: number): Tensor {
  * @torch torch.nn.init.ones_
  */
 export function ones_(tensor: Tensor): Tensor {
-  checkCall("ones_", FUNCTIONS.ones_, arguments);
+  [tensor] = inOrder<Parameters<typeof ones_>>("ones_", FUNCTIONS.ones_, arguments);
   return constant_(tensor, 1);
 }
 /**
@@ -215,7 +235,7 @@ export function ones_(tensor: Tensor): Tensor {
  * @torch torch.nn.init.zeros_
  */
 export function zeros_(tensor: Tensor): Tensor {
-  checkCall("zeros_", FUNCTIONS.zeros_, arguments);
+  [tensor] = inOrder<Parameters<typeof zeros_>>("zeros_", FUNCTIONS.zeros_, arguments);
   return noGrad(() => tensor.zero_());
 }
 
@@ -229,7 +249,7 @@ export function zeros_(tensor: Tensor): Tensor {
  * @torch torch.nn.init.eye_
  */
 export function eye_(tensor: Tensor): Tensor {
-  checkCall("eye_", FUNCTIONS.eye_, arguments);
+  [tensor] = inOrder<Parameters<typeof eye_>>("eye_", FUNCTIONS.eye_, arguments);
   if (tensor.ndim !== 2) throw new ValueError("Only tensors with 2 dimensions are supported");
   return noGrad(() => {
     tensor.zero_();
@@ -247,7 +267,7 @@ export function eye_(tensor: Tensor): Tensor {
  * @torch torch.nn.init.dirac_
  */
 export function dirac_(tensor: Tensor, groups = 1): Tensor {
-  checkCall("dirac_", FUNCTIONS.dirac_, arguments);
+  [tensor, groups = 1] = inOrder<Parameters<typeof dirac_>>("dirac_", FUNCTIONS.dirac_, arguments);
   const rank = tensor.ndim;
   if (rank < 3 || rank > 5) throw new ValueError("Only tensors with 3, 4, or 5 dimensions are supported");
   const [outs, ins] = tensor._shape as readonly [number, number];
@@ -276,7 +296,11 @@ export function dirac_(tensor: Tensor, groups = 1): Tensor {
  * @torch torch.nn.init.xavier_uniform_
  */
 export function xavierUniform_(tensor: Tensor, gain = 1, generator: Generator | null = null): Tensor {
-  checkCall("xavierUniform_", FUNCTIONS.xavierUniform_, arguments);
+  [tensor, gain = 1, generator = null] = inOrder<Parameters<typeof xavierUniform_>>(
+    "xavierUniform_",
+    FUNCTIONS.xavierUniform_,
+    arguments,
+  );
   const [fanIn, fanOut] = calculateFanInAndFanOut(tensor);
   const std = gain * Math.sqrt(2 / (fanIn + fanOut));
   const bound = Math.sqrt(3) * std;
@@ -293,7 +317,11 @@ export function xavierUniform_(tensor: Tensor, gain = 1, generator: Generator | 
  * @torch torch.nn.init.xavier_normal_
  */
 export function xavierNormal_(tensor: Tensor, gain = 1, generator: Generator | null = null): Tensor {
-  checkCall("xavierNormal_", FUNCTIONS.xavierNormal_, arguments);
+  [tensor, gain = 1, generator = null] = inOrder<Parameters<typeof xavierNormal_>>(
+    "xavierNormal_",
+    FUNCTIONS.xavierNormal_,
+    arguments,
+  );
   const [fanIn, fanOut] = calculateFanInAndFanOut(tensor);
   return normal_(tensor, 0, gain * Math.sqrt(2 / (fanIn + fanOut)), generator);
 }
@@ -329,7 +357,11 @@ function kaimingStd(tensor: Tensor, o: KaimingOptions): number | null {
  * @torch torch.nn.init.kaiming_uniform_
  */
 export function kaimingUniform_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
-  checkCall("kaimingUniform_", FUNCTIONS.kaimingUniform_, arguments);
+  [tensor, options = {}] = inOrder<Parameters<typeof kaimingUniform_>>(
+    "kaimingUniform_",
+    FUNCTIONS.kaimingUniform_,
+    arguments,
+  );
   const std = kaimingStd(tensor, options);
   if (std === null) return tensor;
   const bound = Math.sqrt(3) * std;
@@ -346,7 +378,11 @@ export function kaimingUniform_(tensor: Tensor, options: KaimingOptions = {}): T
  * @torch torch.nn.init.kaiming_normal_
  */
 export function kaimingNormal_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
-  checkCall("kaimingNormal_", FUNCTIONS.kaimingNormal_, arguments);
+  [tensor, options = {}] = inOrder<Parameters<typeof kaimingNormal_>>(
+    "kaimingNormal_",
+    FUNCTIONS.kaimingNormal_,
+    arguments,
+  );
   const std = kaimingStd(tensor, options);
   return std === null ? tensor : normal_(tensor, 0, std, options.generator ?? null);
 }

@@ -151,27 +151,28 @@ function missing(op: string, kind: string, name: string): TypeError {
  * @throws TypeError for an argument that is missing, unknown, one too many, or of another kind
  */
 export function checkedArguments(op: string, text: string, args: readonly unknown[]): unknown[] {
-  return inPlaces(op, parse(text), args, true);
+  return inPlaces(op, parse(text), args);
 }
 
 /** The arguments of a call by their names. */
 export function namedArguments(op: string, text: string, args: readonly unknown[]): Record<string, unknown> {
   const { positional, options } = parse(text);
-  const places = inPlaces(op, parse(text), args, true);
+  const places = inPlaces(op, parse(text), args);
   const named = options.size > 0 && places.length > positional.length ? places.pop() : {};
   return { ...Object.fromEntries(positional.map(({ name }, i) => [name, places[i]])), ...(named as object) };
 }
 
-function inPlaces(op: string, signature: Signature, args: readonly unknown[], byName: boolean): unknown[] {
+function inPlaces(op: string, signature: Signature, args: readonly unknown[]): unknown[] {
   const { positional, rest, options, needed } = signature;
   const given = optionsOf(signature, args);
   const places = given === null ? args.slice() : args.slice(0, -1);
   const named: Record<string, unknown> = {};
   for (const name in given) {
     const value = given[name];
-    const at = byName ? positional.findIndex((one) => one.name === name) : -1;
+    const at = positional.findIndex((one) => one.name === name);
     if (at >= 0 && places[at] === undefined) places[at] = value;
-    else if (byName && rest?.name === name && places.length <= positional.length) places[positional.length] = value;
+    else if (at >= 0) throw texts.multipleValues(op, op, name);
+    else if (rest?.name === name && places.length <= positional.length) places[positional.length] = value;
     else if (options.has(name)) named[name] = value;
     else throw texts.unknownKeyword(op, op, name);
   }
@@ -201,14 +202,20 @@ function inPlaces(op: string, signature: Signature, args: readonly unknown[], by
 }
 
 /**
- * Checks a call whose arguments stay as they are: none is given by its name but the options. What a function does not
- * take is let through unless it is an object of options, so that `map` may call it.
+ * The arguments of a function in their places; a trailing object may name any of them. What a function does not take is
+ * left out unless it is an object of options, so that `map` may call it.
  */
-export function checkCall(op: string, text: string, args: ArrayLike<unknown>): void {
+export function inOrder<A extends readonly unknown[]>(op: string, text: string, args: ArrayLike<unknown>): A {
   const signature = parse(text);
   const given = Array.prototype.slice.call(args);
   const most = signature.positional.length + (signature.options.size > 0 ? 1 : 0);
-  inPlaces(op, signature, given.length <= most || isDict(given[most]) ? given : given.slice(0, most), false);
+  const extra = signature.rest === null && given.length > most && !isDict(given[most]);
+  return inPlaces(op, signature, extra ? given.slice(0, most) : given) as unknown as A;
+}
+
+/** Checks a call whose arguments are in their places. */
+export function checkCall(op: string, text: string, args: ArrayLike<unknown>): void {
+  inOrder(op, text, args);
 }
 
 /** Checks the options of a constructor or a function; undefined and null are none. */

@@ -2,7 +2,7 @@
 
 import type { BackgroundOptions } from "../io/disk/file-jobs.ts";
 import "./install.ts";
-import { checkedArguments } from "../tensor/checks.ts";
+import { inOrder } from "../tensor/checks.ts";
 import { TensorDictBase } from "./classes/base.ts";
 import { PersistentTensorDict } from "./classes/persistent.ts";
 import { TensorDict } from "./classes/tensordict.ts";
@@ -75,8 +75,8 @@ export { PersistentTensorDict, TensorDict, TensorDictBase };
 
 /** The arguments of a function in their places. */
 // biome-ignore lint/suspicious/noExplicitAny: the signature decides their types
-function checked(op: keyof typeof FUNCTIONS, args: readonly unknown[]): any[] {
-  return checkedArguments(op, FUNCTIONS[op], args);
+function checked(op: keyof typeof FUNCTIONS, args: ArrayLike<unknown>): any[] {
+  return inOrder(op, FUNCTIONS[op], args);
 }
 
 /**
@@ -89,8 +89,8 @@ function checked(op: keyof typeof FUNCTIONS, args: readonly unknown[]): any[] {
  * @torch tensordict.lazy_stack
  */
 export function lazyStack(list: readonly Td[], dim = 0): Td {
-  const [members, at = 0] = checked("lazyStack", [list, dim]);
-  return lazyStackTds(members, at);
+  [list, dim = 0] = checked("lazyStack", arguments);
+  return lazyStackTds(list, dim);
 }
 
 /**
@@ -103,8 +103,8 @@ export function lazyStack(list: readonly Td[], dim = 0): Td {
  * @torch tensordict.maybe_dense_stack
  */
 export function maybeDenseStack(list: readonly Td[], dim = 0): Td {
-  const [members, at = 0] = checked("maybeDenseStack", [list, dim]);
-  return maybeDenseStackTds(members, at);
+  [list, dim = 0] = checked("maybeDenseStack", arguments);
+  return maybeDenseStackTds(list, dim);
 }
 
 /**
@@ -117,7 +117,7 @@ export function maybeDenseStack(list: readonly Td[], dim = 0): Td {
  * @torch tensordict.load_memmap
  */
 export function loadMemmap<S extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDict<S> {
-  checked("loadMemmap", [prefix, options]);
+  [prefix, options = {}] = checked("loadMemmap", arguments);
   return loadTree(prefix, options) as TensorDict<S>;
 }
 
@@ -134,7 +134,7 @@ export async function loadMemmapAsync<S extends Schema = Schema>(
   prefix: string,
   options: LoadOptions & BackgroundOptions = {},
 ): Promise<TensorDict<S>> {
-  checked("loadMemmapAsync", [prefix, options]);
+  [prefix, options = {}] = checked("loadMemmapAsync", arguments);
   return (await loadTreeAsync(prefix, options)) as TensorDict<S>;
 }
 
@@ -147,7 +147,7 @@ export async function loadMemmapAsync<S extends Schema = Schema>(
  * @torch tensordict.make_tensordict
  */
 export function makeTensordict(source: Record<string, unknown>, options: CollectionOptions = {}): Td {
-  checked("makeTensordict", [source, options]);
+  [source, options = {}] = checked("makeTensordict", arguments);
   return new TensorDict(source, options) as Td;
 }
 

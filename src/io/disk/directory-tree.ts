@@ -1,7 +1,7 @@
 // Prints a directory as a tree, in the indented form or with box-drawing branches.
 import { lstatSync, readdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { guarded } from "../base/errors.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
 
@@ -110,7 +110,7 @@ function treeOf(root: string, folder: Folder, options: DirectoryTreeOptions): st
  * ```
  */
 export function directoryTree(path: string, options: DirectoryTreeOptions = {}): string {
-  checkCall("directoryTree", FUNCTIONS.directoryTree, arguments);
+  [path, options = {}] = inOrder<Parameters<typeof directoryTree>>("directoryTree", FUNCTIONS.directoryTree, arguments);
   return treeOf(basename(resolve(path)), folderAt(path), options);
 }
 

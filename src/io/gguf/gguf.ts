@@ -1,6 +1,6 @@
 // GGUF files: metadata, and tensors as views of one mapping.
 
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { float32, uint8 } from "../../tensor/dtype.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
@@ -53,7 +53,7 @@ export class GgufFile {
   private readonly file: TensorFile;
 
   constructor(path: string) {
-    checkCall("GgufFile", CONSTRUCTORS.GgufFile, arguments);
+    [path] = inOrder<[string]>("GgufFile", CONSTRUCTORS.GgufFile, arguments);
     const { identity, ...found } = whileUnreplaced(path, (identity) => ({ identity, ...readHeader(path) }));
     this.path = found.path;
     this.header = found.header;
@@ -122,6 +122,6 @@ export class GgufFile {
  * @torch gguf.GGUFReader
  */
 export function loadGguf(path: string): GgufFile {
-  checkCall("loadGguf", FUNCTIONS.loadGguf, arguments);
+  [path] = inOrder<Parameters<typeof loadGguf>>("loadGguf", FUNCTIONS.loadGguf, arguments);
   return new GgufFile(path);
 }

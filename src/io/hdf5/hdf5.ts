@@ -2,7 +2,7 @@
 
 import { totalmem } from "node:os";
 import type { IndexPart } from "../../api/indexing-parse.ts";
-import { checkCall } from "../../tensor/checks.ts";
+import { checkCall, inOrder } from "../../tensor/checks.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { numelOf, sameSizes } from "../../tensor/size.ts";
@@ -79,7 +79,7 @@ export function hdf5Engine(): string | null {
  * ```
  */
 export async function loadHdf5(h5wasm: object | null = null): Promise<string | null> {
-  checkCall("loadHdf5", FUNCTIONS.loadHdf5, arguments);
+  [h5wasm = null] = inOrder<Parameters<typeof loadHdf5>>("loadHdf5", FUNCTIONS.loadHdf5, arguments);
   chosen ??= nativeEngine().engine ?? (await WasmEngine.load(h5wasm));
   return chosen?.name ?? null;
 }
@@ -184,7 +184,11 @@ export class Hdf5File {
 
   /** @param written where the file is while it does not have its path yet */
   constructor(path: string, mode: Hdf5Mode = "r", written: string | null = null) {
-    checkCall("Hdf5File", CONSTRUCTORS.Hdf5File, arguments);
+    [path, mode = "r", written = null] = inOrder<[string, Hdf5Mode?, string?]>(
+      "Hdf5File",
+      CONSTRUCTORS.Hdf5File,
+      arguments,
+    );
     if (!["r", "r+", "w", "w-", "x", "a"].includes(mode)) {
       throw new TypeError(`Invalid mode; must be one of r, r+, w, w-, x, a; got ${JSON.stringify(mode)}`);
     }

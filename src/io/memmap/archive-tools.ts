@@ -17,7 +17,7 @@ import { totalmem } from "node:os";
 import { basename, dirname, join, sep } from "node:path";
 import { JobFlag } from "../../../generated/abi.ts";
 import { addressOf } from "../../ffi/library.ts";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { makeContiguous } from "../../tensor/tensor.ts";
@@ -85,7 +85,11 @@ function fileBytes(path: string): Uint8Array | TensorBytes {
  * ```
  */
 export function packMemmap(prefix: string, archivePath: string, options: PackOptions = {}): string {
-  checkCall("packMemmap", FUNCTIONS.packMemmap, arguments);
+  [prefix, archivePath, options = {}] = inOrder<Parameters<typeof packMemmap>>(
+    "packMemmap",
+    FUNCTIONS.packMemmap,
+    arguments,
+  );
   if (!existsSync(join(prefix, "meta.json"))) {
     throw new ValueError(`${prefix} does not look like a memory-mapped tensordict directory (no meta.json found).`);
   }
@@ -172,7 +176,7 @@ function requireKind(path: string, kind: "file" | "directory"): void {
  * ```
  */
 export function unpackMemmap(archivePath: string, prefix: string): string {
-  checkCall("unpackMemmap", FUNCTIONS.unpackMemmap, arguments);
+  [archivePath, prefix] = inOrder<Parameters<typeof unpackMemmap>>("unpackMemmap", FUNCTIONS.unpackMemmap, arguments);
   const zip = openArchive(archivePath);
   const root = absolutePath(prefix);
   const places = placesFor(zip, root);
@@ -235,7 +239,11 @@ function contentOf(zip: ZipFile, entry: ZipEntry, mapped: TensorFile): Uint8Arra
  * ```
  */
 export function refreshArchiveChecksums(archivePath: string): string {
-  checkCall("refreshArchiveChecksums", FUNCTIONS.refreshArchiveChecksums, arguments);
+  [archivePath] = inOrder<Parameters<typeof refreshArchiveChecksums>>(
+    "refreshArchiveChecksums",
+    FUNCTIONS.refreshArchiveChecksums,
+    arguments,
+  );
   const zip = openArchive(archivePath, true);
   const mapped = new TensorFile(zip.path, zip.size, "r");
   const fd = guarded(zip.path, () => openSync(zip.path, "r+"));

@@ -1,6 +1,6 @@
 // Archives of memory-mapped directories (.tdz): a zip file with the files of a directory, tensors stored and aligned.
 import { sep } from "node:path";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { FileNotFoundError, FormatError } from "../base/errors.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
@@ -88,7 +88,7 @@ export class MemmapArchive implements TreeSource {
  * @torch tensordict.is_memmap_archive
  */
 export function isMemmapArchive(path: string): boolean {
-  checkCall("isMemmapArchive", FUNCTIONS.isMemmapArchive, arguments);
+  [path] = inOrder<Parameters<typeof isMemmapArchive>>("isMemmapArchive", FUNCTIONS.isMemmapArchive, arguments);
   try {
     return readZip(path).entries.has("meta.json");
   } catch {

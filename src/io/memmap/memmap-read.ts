@@ -2,7 +2,7 @@
 // the metadata names and that is not there is an error.
 import { existsSync, lstatSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { FileNotFoundError, FormatError } from "../base/errors.ts";
 import { encodeKey, isSafeRawName } from "../base/keys.ts";
@@ -87,7 +87,11 @@ function subtreePath(budget: Budget, prefix: string, subpath: string | readonly 
  * ```
  */
 export function readDirectory(prefix: string, options: ReadOptions = {}): TreeNode {
-  checkCall("readDirectory", FUNCTIONS.readDirectory, arguments);
+  [prefix, options = {}] = inOrder<Parameters<typeof readDirectory>>(
+    "readDirectory",
+    FUNCTIONS.readDirectory,
+    arguments,
+  );
   return readTree(DIRECTORIES, absolutePath(prefix), options);
 }
 

@@ -1,7 +1,7 @@
 // NumPy's .npy files: one array, mapped when it is read, and written as NumPy writes it.
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
@@ -134,7 +134,7 @@ export function withEnding(path: string, ending: string): string {
  * ```
  */
 export function loadNpy(path: string, options: NpyOptions = {}): Tensor {
-  checkCall("loadNpy", FUNCTIONS.loadNpy, arguments);
+  [path, options = {}] = inOrder<Parameters<typeof loadNpy>>("loadNpy", FUNCTIONS.loadNpy, arguments);
   return whileUnreplaced(path, () => loadOnce(path, options));
 }
 
@@ -158,7 +158,7 @@ function loadOnce(path: string, options: NpyOptions): Tensor {
  * ```
  */
 export function saveNpy(path: string, tensor: Tensor, options: FileWriteOptions = {}): void {
-  checkCall("saveNpy", FUNCTIONS.saveNpy, arguments);
+  [path, tensor, options = {}] = inOrder<Parameters<typeof saveNpy>>("saveNpy", FUNCTIONS.saveNpy, arguments);
   plan(path, tensor, options).run();
 }
 
@@ -176,7 +176,11 @@ export async function saveNpyAsync(
   tensor: Tensor,
   options: FileWriteOptions & BackgroundOptions = {},
 ): Promise<void> {
-  checkCall("saveNpyAsync", FUNCTIONS.saveNpyAsync, arguments);
+  [path, tensor, options = {}] = inOrder<Parameters<typeof saveNpyAsync>>(
+    "saveNpyAsync",
+    FUNCTIONS.saveNpyAsync,
+    arguments,
+  );
   await plan(path, tensor, options).runInBackground(options);
 }
 

@@ -3,7 +3,7 @@ import { totalmem } from "node:os";
 import { JobFlag } from "../../../generated/abi.ts";
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { Storage } from "../../tensor/storage.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
@@ -182,7 +182,7 @@ function storedHeader(file: FileRanges, entry: ZipEntry, place: string): NpyHead
  * ```
  */
 export function loadNpz(path: string, options: NpzLoadOptions = {}): Record<string, Tensor> {
-  checkCall("loadNpz", FUNCTIONS.loadNpz, arguments);
+  [path, options = {}] = inOrder<Parameters<typeof loadNpz>>("loadNpz", FUNCTIONS.loadNpz, arguments);
   return runSteps(loading(path, options));
 }
 
@@ -202,7 +202,7 @@ export async function loadNpzAsync(
   path: string,
   options: NpzLoadOptions & BackgroundOptions = {},
 ): Promise<Record<string, Tensor>> {
-  checkCall("loadNpzAsync", FUNCTIONS.loadNpzAsync, arguments);
+  [path, options = {}] = inOrder<Parameters<typeof loadNpzAsync>>("loadNpzAsync", FUNCTIONS.loadNpzAsync, arguments);
   return await runStepsLater(loading(path, options), options.signal);
 }
 

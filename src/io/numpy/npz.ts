@@ -1,5 +1,5 @@
 // Writes NumPy's .npz files: a zip archive with one .npy file per array.
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { TypeError, ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { NamedTensors } from "../base/named-tensors.ts";
@@ -39,7 +39,7 @@ function named(tensors: NamedTensors | readonly Tensor[]): [string, Tensor][] {
  * ```
  */
 export function saveNpz(path: string, tensors: NamedTensors | readonly Tensor[], options: NpzSaveOptions = {}): void {
-  checkCall("saveNpz", FUNCTIONS.saveNpz, arguments);
+  [path, tensors, options = {}] = inOrder<Parameters<typeof saveNpz>>("saveNpz", FUNCTIONS.saveNpz, arguments);
   runSteps(saving(path, tensors, options));
 }
 
@@ -57,7 +57,11 @@ export async function saveNpzAsync(
   tensors: NamedTensors | readonly Tensor[],
   options: NpzSaveOptions & BackgroundOptions = {},
 ): Promise<void> {
-  checkCall("saveNpzAsync", FUNCTIONS.saveNpzAsync, arguments);
+  [path, tensors, options = {}] = inOrder<Parameters<typeof saveNpzAsync>>(
+    "saveNpzAsync",
+    FUNCTIONS.saveNpzAsync,
+    arguments,
+  );
   await runStepsLater(saving(path, tensors, options), options.signal);
 }
 

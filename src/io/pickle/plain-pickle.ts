@@ -1,6 +1,6 @@
 // Plain values in pickles: what they may name, and how the machine's values become JavaScript's.
 
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { Complex, Float } from "../../tensor/complex.ts";
 import { setOwn } from "../../tensor/objects.ts";
 import { FormatError } from "../base/errors.ts";
@@ -211,6 +211,6 @@ export function inFile<T>(path: string, run: () => T): T {
  * @torch pickle.loads
  */
 export function readPlainPickle(bytes: Uint8Array, path: string): unknown {
-  checkCall("readPlainPickle", FUNCTIONS.readPlainPickle, arguments);
+  [bytes, path] = inOrder<Parameters<typeof readPlainPickle>>("readPlainPickle", FUNCTIONS.readPlainPickle, arguments);
   return inFile(path, () => new PlainValues(path).of(runPickle(bytes, path, { globals: plainGlobal }).value));
 }

@@ -1,6 +1,6 @@
 // Safetensors files: lazy reading through one mapping, and writing the bytes that Python's safetensors writes.
 import { resolve } from "node:path";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { FormatError } from "../base/errors.ts";
 import { type NamedTensors, pairs } from "../base/named-tensors.ts";
@@ -34,7 +34,11 @@ import {
  * ```
  */
 export function readSafetensorsHeader(path: string): SafetensorsHeader {
-  checkCall("readSafetensorsHeader", FUNCTIONS.readSafetensorsHeader, arguments);
+  [path] = inOrder<Parameters<typeof readSafetensorsHeader>>(
+    "readSafetensorsHeader",
+    FUNCTIONS.readSafetensorsHeader,
+    arguments,
+  );
   return FileRanges.with(path, (file) => {
     const length = headerLength(file.read(0, Math.min(8, file.size)), file.size, path);
     return readHeader(file.read(8, length), file.size, path);
@@ -56,7 +60,7 @@ export class SafetensorsFile extends SafetensorsListing {
   private readonly identity: string;
 
   constructor(path: string) {
-    checkCall("SafetensorsFile", CONSTRUCTORS.SafetensorsFile, arguments);
+    [path] = inOrder<[string]>("SafetensorsFile", CONSTRUCTORS.SafetensorsFile, arguments);
     const full = resolve(path);
     const opened = whileUnreplaced(path, (identity) => ({ identity, header: readSafetensorsHeader(full) }));
     super(full, opened.header);
@@ -95,7 +99,7 @@ export class SafetensorsFile extends SafetensorsListing {
  * @torch safetensors.torch.load_file
  */
 export function loadSafetensors(path: string): Record<string, Tensor> {
-  checkCall("loadSafetensors", FUNCTIONS.loadSafetensors, arguments);
+  [path] = inOrder<Parameters<typeof loadSafetensors>>("loadSafetensors", FUNCTIONS.loadSafetensors, arguments);
   const result: Record<string, Tensor> = Object.create(null);
   const tensors = whileUnreplaced(path, () => new SafetensorsFile(path).tensors());
   for (const [name, tensor] of tensors) result[name] = tensor;
@@ -142,7 +146,11 @@ function plan(tensors: NamedTensors, path: string, options: SaveOptions): FileWr
  * @torch safetensors.torch.save_file
  */
 export function saveSafetensors(tensors: NamedTensors, path: string, options: SaveOptions = {}): void {
-  checkCall("saveSafetensors", FUNCTIONS.saveSafetensors, arguments);
+  [tensors, path, options = {}] = inOrder<Parameters<typeof saveSafetensors>>(
+    "saveSafetensors",
+    FUNCTIONS.saveSafetensors,
+    arguments,
+  );
   plan(tensors, path, options).run();
 }
 
@@ -159,6 +167,10 @@ export async function saveSafetensorsAsync(
   path: string,
   options: SaveOptions & BackgroundOptions = {},
 ): Promise<void> {
-  checkCall("saveSafetensorsAsync", FUNCTIONS.saveSafetensorsAsync, arguments);
+  [tensors, path, options = {}] = inOrder<Parameters<typeof saveSafetensorsAsync>>(
+    "saveSafetensorsAsync",
+    FUNCTIONS.saveSafetensorsAsync,
+    arguments,
+  );
   await plan(tensors, path, options).runInBackground(options);
 }

@@ -1,6 +1,6 @@
 // Snapshots: the state of several objects in one directory, in torchsnapshot's format.
 import { join } from "node:path";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { KeyError, warn } from "../../tensor/errors.ts";
 import { setOwn } from "../../tensor/objects.ts";
 import { absolutePath } from "../base/paths.ts";
@@ -35,7 +35,7 @@ export class StateDict implements Stateful {
   /** The values by key. */
   values: Record<string, unknown>;
   constructor(values: Record<string, unknown>) {
-    checkCall("StateDict", CONSTRUCTORS.StateDict, arguments);
+    [values = {}] = inOrder<[Record<string, unknown>?]>("StateDict", CONSTRUCTORS.StateDict, arguments);
     this.values = { ...values };
   }
   stateDict(): Record<string, unknown> {
@@ -138,7 +138,7 @@ export class Snapshot {
 
   /** Opens a snapshot that was taken before. */
   constructor(path: string) {
-    checkCall("Snapshot", CONSTRUCTORS.Snapshot, arguments);
+    [path] = inOrder<[string]>("Snapshot", CONSTRUCTORS.Snapshot, arguments);
     this.path = absolutePath(path);
     const file = join(this.path, METADATA_FILE);
     const { manifest, worldSize } = readManifest(readSmallFile(file, MAX_MANIFEST_BYTES), file);

@@ -1,7 +1,7 @@
 // Single files of any format between an S3 store and the disk.
 import { promises } from "node:fs";
 import { dirname } from "node:path";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { guardedLater, OSError } from "../base/errors.ts";
 import { absolutePath } from "../base/paths.ts";
 import { FUNCTIONS } from "../base/signatures.ts";
@@ -48,7 +48,7 @@ export async function requireRoom(folder: string, nbytes: number, url: string): 
  * ```
  */
 export async function download(url: string, path: string, options: DownloadOptions = {}): Promise<void> {
-  checkCall("download", FUNCTIONS.download, arguments);
+  [url, path, options = {}] = inOrder<Parameters<typeof download>>("download", FUNCTIONS.download, arguments);
   const { concurrency = CONCURRENCY, onProgress, signal } = options;
   const place = new RemotePlace(url, options);
   const target = absolutePath(path);
@@ -101,7 +101,7 @@ export async function download(url: string, path: string, options: DownloadOptio
  * ```
  */
 export async function upload(path: string, url: string, options: RemoteOptions = {}): Promise<void> {
-  checkCall("upload", FUNCTIONS.upload, arguments);
+  [path, url, options = {}] = inOrder<Parameters<typeof upload>>("upload", FUNCTIONS.upload, arguments);
   const place = new RemotePlace(url, options);
   const { size, path: source } = FileRanges.with(absolutePath(path), (file) => file);
   let done = 0;

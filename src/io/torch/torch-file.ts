@@ -2,7 +2,7 @@
 
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes } from "../../ffi/memory.ts";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { Float } from "../../tensor/complex.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { FormatError } from "../base/errors.ts";
@@ -95,7 +95,7 @@ function loadArchive(path: string): unknown {
  */
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
 export function loadTorch(path: string): any {
-  checkCall("loadTorch", FUNCTIONS.loadTorch, arguments);
+  [path] = inOrder<Parameters<typeof loadTorch>>("loadTorch", FUNCTIONS.loadTorch, arguments);
   const value = loadExactly(path);
   return value instanceof Float ? value.value : value;
 }

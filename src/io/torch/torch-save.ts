@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import { addressOf } from "../../ffi/library.ts";
 import { copyBytes, TINY_BYTES } from "../../ffi/memory.ts";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { Device } from "../../tensor/device.ts";
 import { DType, uint8 } from "../../tensor/dtype.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
@@ -237,7 +237,7 @@ function plan(value: unknown, path: string): ZipWriteEntry[] {
  * @torch torch.save
  */
 export function saveTorch(value: unknown, path: string, options: FileWriteOptions = {}): void {
-  checkCall("saveTorch", FUNCTIONS.saveTorch, arguments);
+  [value, path, options = {}] = inOrder<Parameters<typeof saveTorch>>("saveTorch", FUNCTIONS.saveTorch, arguments);
   const full = absolutePath(path);
   runSteps(writingZip(full, () => plan(value, full), "torch", options));
 }
@@ -255,7 +255,11 @@ export async function saveTorchAsync(
   path: string,
   options: FileWriteOptions & BackgroundOptions = {},
 ): Promise<void> {
-  checkCall("saveTorchAsync", FUNCTIONS.saveTorchAsync, arguments);
+  [value, path, options = {}] = inOrder<Parameters<typeof saveTorchAsync>>(
+    "saveTorchAsync",
+    FUNCTIONS.saveTorchAsync,
+    arguments,
+  );
   const full = absolutePath(path);
   await runStepsLater(
     writingZip(full, () => plan(value, full), "torch", options),

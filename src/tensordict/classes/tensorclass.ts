@@ -1,6 +1,6 @@
 // Classes with typed fields over a TensorDict: `class Point extends tensorclass({ x: Tensor, label: String }) {}`.
 
-import { checkCall, checkOptions } from "../../tensor/checks.ts";
+import { checkOptions, inOrder } from "../../tensor/checks.ts";
 import { KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { take } from "../../tensor/scope-state.ts";
 import { Tensor } from "../../tensor/tensor.ts";
@@ -188,7 +188,7 @@ function defineFields(prototype: object, fields: Fields): void {
  * @torch tensordict.tensorclass
  */
 export function tensorclass<const F extends Fields>(fields: F, options: TensorClassOptions = {}): TensorClass<F> {
-  checkCall("tensorclass", FUNCTIONS.tensorclass, arguments);
+  [fields, options = {}] = inOrder<[F, { pythonName?: string }]>("tensorclass", FUNCTIONS.tensorclass, arguments);
   const names = Object.keys(fields);
 
   class Generated extends TensorClassBase {
@@ -269,7 +269,11 @@ function remember(target: { name: string; _wrap: never }): void {
  * ```
  */
 export function registerTensorClass(target: { readonly name: string }): void {
-  checkCall("registerTensorClass", FUNCTIONS.registerTensorClass, arguments);
+  [target] = inOrder<Parameters<typeof registerTensorClass>>(
+    "registerTensorClass",
+    FUNCTIONS.registerTensorClass,
+    arguments,
+  );
   remember(target as never);
 }
 

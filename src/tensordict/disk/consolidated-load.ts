@@ -10,7 +10,7 @@ import {
 import { FileRanges } from "../../io/disk/file-ranges.ts";
 import { TensorFile } from "../../io/disk/tensor-file.ts";
 import { whileUnreplaced } from "../../io/disk/unreplaced.ts";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { CPU } from "../../tensor/device.ts";
 import { type DType, dtypeByName } from "../../tensor/dtype.ts";
 import { KeyError, RuntimeError } from "../../tensor/errors.ts";
@@ -294,7 +294,7 @@ class Builder {
  * ```
  */
 export function fromConsolidated(filename: string): Td {
-  checkCall("fromConsolidated", FUNCTIONS.fromConsolidated, arguments);
+  [filename] = inOrder<Parameters<typeof fromConsolidated>>("fromConsolidated", FUNCTIONS.fromConsolidated, arguments);
   return whileUnreplaced(filename, () => {
     const { root, dataBytes, path } = readStructure(filename);
     return markConsolidated(buildConsolidated(root, new TensorFile(path, dataBytes)));

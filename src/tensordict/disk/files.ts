@@ -5,7 +5,7 @@ import type { BackgroundOptions } from "../../io/disk/file-jobs.ts";
 import type { FileWriteOptions } from "../../io/store/single-file.ts";
 import { loadTorch } from "../../io/torch/torch-file.ts";
 import { saveTorch, saveTorchAsync } from "../../io/torch/torch-save.ts";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
 import { type LoadOptions, loadTree, loadTreeAsync } from "./memmap-load.ts";
@@ -27,7 +27,7 @@ const OF_TENSORDICTS = /\.tdz$/i;
  * @torch torch.save, tensordict.save
  */
 export function save(value: unknown, path: string, options: MemmapOptions & FileWriteOptions = {}): void {
-  checkCall("save", FUNCTIONS.save, arguments);
+  [value, path, options = {}] = inOrder<Parameters<typeof save>>("save", FUNCTIONS.save, arguments);
   if (isTensorCollection(value) && !TORCH_FILE.test(path)) (value as Td).save(path, options);
   else saveTorch(value, path, ofFiles(options));
 }
@@ -46,7 +46,7 @@ export async function saveAsync(
   path: string,
   options: MemmapOptions & FileWriteOptions & BackgroundOptions = {},
 ): Promise<void> {
-  checkCall("saveAsync", FUNCTIONS.saveAsync, arguments);
+  [value, path, options = {}] = inOrder<Parameters<typeof saveAsync>>("saveAsync", FUNCTIONS.saveAsync, arguments);
   if (isTensorCollection(value) && !TORCH_FILE.test(path)) await (value as Td).saveAsync(path, options);
   else await saveTorchAsync(value, path, ofFiles(options));
 }
@@ -65,7 +65,7 @@ export async function saveAsync(
  */
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
 export function load(path: string, options: LoadOptions = {}): any {
-  checkCall("load", FUNCTIONS.load, arguments);
+  [path, options = {}] = inOrder<Parameters<typeof load>>("load", FUNCTIONS.load, arguments);
   return isTree(path) ? loadTree(path, options) : loadTorch(path);
 }
 
@@ -83,7 +83,7 @@ export async function loadAsync(
   options: LoadOptions & BackgroundOptions = {},
   // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
 ): Promise<any> {
-  checkCall("loadAsync", FUNCTIONS.loadAsync, arguments);
+  [path, options = {}] = inOrder<Parameters<typeof loadAsync>>("loadAsync", FUNCTIONS.loadAsync, arguments);
   return isTree(path) ? await loadTreeAsync(path, options) : loadTorch(path);
 }
 

@@ -8,7 +8,7 @@ import { nativeBytes } from "../../io/disk/tensor-bytes.ts";
 import { appendRows, finishAppend, type LeafGrowth, levelsOf } from "../../io/memmap/memmap-append.ts";
 import { readDirectory } from "../../io/memmap/memmap-read.ts";
 import type { LeafNode, NestedNode, NonTensorNode, TensorDictNode, TreeNode } from "../../io/memmap/tree.ts";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { ValueError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { requireFit } from "../core/batch.ts";
@@ -133,7 +133,7 @@ function checkValue(saved: NonTensorNode, rows: Entry, path: readonly string[]):
  * @torch tensordict.append_memmap
  */
 export function appendMemmap(prefix: string, rows: Td): void {
-  checkCall("appendMemmap", FUNCTIONS.appendMemmap, arguments);
+  [prefix, rows] = inOrder<Parameters<typeof appendMemmap>>("appendMemmap", FUNCTIONS.appendMemmap, arguments);
   requireFit(rows);
   absolutePath(prefix);
   if (!guarded(prefix, () => statSync(prefix, { throwIfNoEntry: false })?.isDirectory())) {

@@ -6,7 +6,7 @@ import { RemoteDirectory, remoteSubtree, writeRemoteDirectory } from "../../io/m
 import { type LeafNode, leavesOf } from "../../io/memmap/tree.ts";
 import { selectKeys, selectRows, type TreeKey } from "../../io/memmap/tree-select.ts";
 import { type RemoteOptions, RemotePlace } from "../../io/store/s3.ts";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { CPU } from "../../tensor/device.ts";
 import { Storage } from "../../tensor/storage.ts";
 import { makeContiguous, type Tensor } from "../../tensor/tensor.ts";
@@ -42,7 +42,7 @@ export interface RemoteLoadOptions extends RemoteOptions {
  * ```
  */
 export async function loadRemote(url: string, options: RemoteLoadOptions = {}): Promise<Td> {
-  checkCall("loadRemote", FUNCTIONS.loadRemote, arguments);
+  [url, options = {}] = inOrder<Parameters<typeof loadRemote>>("loadRemote", FUNCTIONS.loadRemote, arguments);
   const { subpath, keys, rows, pickles = "refuse", ...remote } = options;
   const directory = await RemoteDirectory.open(new RemotePlace(remoteSubtree(url, subpath), remote));
   let node = readTree(directory, directory.root);
@@ -76,7 +76,7 @@ export interface RemoteSaveOptions extends RemoteOptions {
  * ```
  */
 export async function saveRemote(td: Td, url: string, options: RemoteSaveOptions = {}): Promise<void> {
-  checkCall("saveRemote", FUNCTIONS.saveRemote, arguments);
+  [td, url, options = {}] = inOrder<Parameters<typeof saveRemote>>("saveRemote", FUNCTIONS.saveRemote, arguments);
   requireSavable(td);
   const { robustKey = true, ...remote } = options;
   const claims = new Claims();

@@ -15,7 +15,7 @@ import { whileUnreplaced } from "../../io/disk/unreplaced.ts";
 import { SafetensorsFile, saveSafetensors, saveSafetensorsAsync } from "../../io/safetensors/safetensors.ts";
 import type { SafetensorsListing } from "../../io/safetensors/safetensors-header.ts";
 import type { FileWriteOptions } from "../../io/store/single-file.ts";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { type DeviceLike, toDevice } from "../../tensor/device.ts";
 import { TypeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
@@ -158,7 +158,11 @@ function flatten(td: Td): Flat {
  * ```
  */
 export function toSafetensors(td: Td, path: string, options: FileWriteOptions = {}): void {
-  checkCall("toSafetensors", FUNCTIONS.toSafetensors, arguments);
+  [td, path, options = {}] = inOrder<Parameters<typeof toSafetensors>>(
+    "toSafetensors",
+    FUNCTIONS.toSafetensors,
+    arguments,
+  );
   const { tensors, structure } = flatten(td);
   saveSafetensors(tensors, path, { ...options, metadata: { tensordict: structure } });
 }
@@ -176,7 +180,11 @@ export async function toSafetensorsAsync(
   path: string,
   options: FileWriteOptions & BackgroundOptions = {},
 ): Promise<void> {
-  checkCall("toSafetensorsAsync", FUNCTIONS.toSafetensorsAsync, arguments);
+  [td, path, options = {}] = inOrder<Parameters<typeof toSafetensorsAsync>>(
+    "toSafetensorsAsync",
+    FUNCTIONS.toSafetensorsAsync,
+    arguments,
+  );
   const { tensors, structure } = flatten(td);
   await saveSafetensorsAsync(tensors, path, { ...options, metadata: { tensordict: structure } });
 }
@@ -314,7 +322,11 @@ function dotted(file: SafetensorsFile): Td {
  * ```
  */
 export function fromSafetensors(path: string, options: { device?: DeviceLike | null } = {}): Td {
-  checkCall("fromSafetensors", FUNCTIONS.fromSafetensors, arguments);
+  [path, options = {}] = inOrder<Parameters<typeof fromSafetensors>>(
+    "fromSafetensors",
+    FUNCTIONS.fromSafetensors,
+    arguments,
+  );
   const td = whileUnreplaced(path, () => {
     const file = new SafetensorsFile(path);
     const text = file.metadata.get("tensordict");

@@ -1,6 +1,6 @@
 // Memory-mapped tensors and TensorDicts as plain data for Workers and child processes: references, no copies.
 import { ReferenceOpener, RemovedFiles, referenceTo, type TensorReference } from "../../io/disk/sharing.ts";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { toDevice } from "../../tensor/device.ts";
 import { RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
@@ -67,7 +67,7 @@ function levelOf(td: Td): SharedLevel {
  * ```
  */
 export function toShared(value: Tensor | Td): Shared {
-  checkCall("toShared", FUNCTIONS.toShared, arguments);
+  [value] = inOrder<Parameters<typeof toShared>>("toShared", FUNCTIONS.toShared, arguments);
   if (isTensorCollection(value)) requireFit(value);
   return share(value, new RemovedFiles());
 }

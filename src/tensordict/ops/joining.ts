@@ -1,9 +1,9 @@
 // stack and cat as users call them: of tensors, or of TensorDicts and their classes.
 import * as T from "../../../generated/functional.ts";
-import { checkedArguments } from "../../tensor/checks.ts";
+import { checkedArguments, isDict } from "../../tensor/checks.ts";
 import { TypeError } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { STATICS } from "../core/signatures.ts";
+import { FUNCTIONS } from "../core/signatures.ts";
 import { isTensorCollection, type Td } from "../core/state.ts";
 import { catTds, stackTds } from "./stacking.ts";
 
@@ -14,6 +14,17 @@ export interface JoinOptions {
 }
 
 type Join = (list: readonly unknown[], dim?: number | JoinOptions, options?: JoinOptions) => unknown;
+
+/** The list by its name, with everything else. */
+type ByName = JoinOptions & { tensors: readonly Tensor[] };
+
+/** The list; where it is given by name, what is named beside it becomes the options. */
+function listOf(given: unknown, rest: unknown[]): readonly unknown[] {
+  if (!isDict(given)) return given as readonly unknown[];
+  const { tensors, ...others } = given;
+  rest.push(others);
+  return tensors as readonly unknown[];
+}
 
 /** What a list holds now: one that computes its elements may hold something else later. */
 function readOnce(list: readonly unknown[]): readonly unknown[] {
@@ -30,7 +41,7 @@ function joinTds(
   if (odd !== undefined) {
     throw new TypeError(`${op}() expects only tensordicts next to a tensordict`, { op });
   }
-  const [tds, dim = 0] = checkedArguments(op, STATICS.stack, [list, ...args]);
+  const [tds, dim = 0] = checkedArguments(op, FUNCTIONS.stack, [list, ...args]);
   return join(tds as readonly Td[], dim as number);
 }
 
@@ -49,7 +60,10 @@ function joinTds(
 export function stack(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 export function stack(tensors: readonly Tensor[], options?: JoinOptions): Tensor;
 export function stack<C extends Td>(tensordicts: readonly C[], dim?: number | { dim?: number }): C;
-export function stack(list: readonly unknown[], ...rest: unknown[]): unknown {
+export function stack(tensors: ByName): Tensor;
+export function stack<C extends Td>(tensordicts: { tensors: readonly C[]; dim?: number }): C;
+export function stack(given: unknown, ...rest: unknown[]): unknown {
+  const list = listOf(given, rest);
   const entries = readOnce(list);
   if (isTensorCollection(entries?.[0])) return joinTds("stack", stackTds, entries, rest);
   return (T.stack as Join)(entries, ...(rest as []));
@@ -70,7 +84,10 @@ export function stack(list: readonly unknown[], ...rest: unknown[]): unknown {
 export function cat(tensors: readonly Tensor[], dim: number, options?: { out?: Tensor }): Tensor;
 export function cat(tensors: readonly Tensor[], options?: JoinOptions): Tensor;
 export function cat<C extends Td>(tensordicts: readonly C[], dim?: number | { dim?: number }): C;
-export function cat(list: readonly unknown[], ...rest: unknown[]): unknown {
+export function cat(tensors: ByName): Tensor;
+export function cat<C extends Td>(tensordicts: { tensors: readonly C[]; dim?: number }): C;
+export function cat(given: unknown, ...rest: unknown[]): unknown {
+  const list = listOf(given, rest);
   const entries = readOnce(list);
   if (isTensorCollection(entries?.[0])) return joinTds("cat", catTds, entries, rest);
   return (T.cat as Join)(entries, ...(rest as []));

@@ -1,6 +1,6 @@
 // Parameters of modules as TensorDicts, and TensorDicts put into modules.
 import { Parameter } from "../../nn/parameter.ts";
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { KeyError, RuntimeError } from "../../tensor/errors.ts";
 import { refuseOverlap } from "../../tensor/modes.ts";
 import { setOwn } from "../../tensor/objects.ts";
@@ -42,7 +42,7 @@ function read<T>(source: Slots<T>, key: string): T | undefined {
  * @torch TensorDict.from_module
  */
 export function fromModule(module: ModuleLike, options: { lock?: boolean } = {}): Td {
-  checkCall("fromModule", FUNCTIONS.fromModule, arguments);
+  [module, options = {}] = inOrder<Parameters<typeof fromModule>>("fromModule", FUNCTIONS.fromModule, arguments);
   const td = collect(module);
   if (options?.lock !== false) lockTd(td);
   return td;
@@ -81,7 +81,7 @@ export interface ToModuleOptions {
  * ```
  */
 export function toModule(td: Td, module: ModuleLike, options: ToModuleOptions = {}): Td {
-  checkCall("toModule", FUNCTIONS.toModule, arguments);
+  [td, module, options = {}] = inOrder<Parameters<typeof toModule>>("toModule", FUNCTIONS.toModule, arguments);
   const before = make.tensordict(new Map(), { batchSize: Size.fromList([]), device: null, names: null });
   const done: Swap[] = [];
   try {

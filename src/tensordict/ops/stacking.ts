@@ -1,6 +1,6 @@
 // Stacking and concatenating: densely, lazily, or whichever works.
 import type { PythonJson } from "../../io/base/python-json.ts";
-import { checkedArguments } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { IndexError, KeyError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
@@ -23,11 +23,6 @@ import {
 import { catTensors, flatNumbers, stackTensors, tensor } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { nestedValues } from "../core/values.ts";
-
-/** The dimension of a call, which may be named in an object. */
-function checkedDim(op: keyof typeof FUNCTIONS, list: readonly Td[], dim: unknown): number {
-  return (checkedArguments(op, FUNCTIONS[op], [list, dim])[1] ?? 0) as number;
-}
 
 function insertDim(size: readonly number[], dim: number, n: number): Size {
   return Size.fromList([...size.slice(0, dim), n, ...size.slice(dim)]);
@@ -129,8 +124,8 @@ function stackEntries(entries: readonly Entry[], key: string, dim: number): Entr
  *   [])]).get("a").shape // torch.Size([2, 2])
  * ```
  */
-export function denseStack(list: readonly Td[], given = 0): Td {
-  const dim = checkedDim("denseStack", list, given);
+export function denseStack(list: readonly Td[], dim = 0): Td {
+  [list, dim = 0] = inOrder<[readonly Td[], number?]>("denseStack", FUNCTIONS.denseStack, arguments);
   if (list.length === 0) throw new RuntimeError("stack expects a non-empty TensorList");
   checkBatches(list);
   const first = list[0] as Td;
@@ -207,8 +202,8 @@ export function maybeDenseStackTds(list: readonly Td[], dim: number): Td {
  * ```
  * @torch torch.stack of TensorDicts
  */
-export function stackTds(list: readonly Td[], given = 0): Td {
-  const dim = checkedDim("stack", list, given);
+export function stackTds(list: readonly Td[], dim = 0): Td {
+  [list, dim = 0] = inOrder<[readonly Td[], number?]>("stack", FUNCTIONS.stack, arguments);
   if (list.length > 0 && settings.lazyLegacy) return lazyStackTds(list, dim);
   return denseStack(list, dim);
 }
@@ -234,8 +229,8 @@ function catEntries(entries: readonly Entry[], key: string, dim: number): Entry 
  * ```
  * @torch torch.cat of TensorDicts
  */
-export function catTds(list: readonly Td[], given = 0): Td {
-  const dim = checkedDim("cat", list, given);
+export function catTds(list: readonly Td[], dim = 0): Td {
+  [list, dim = 0] = inOrder<[readonly Td[], number?]>("cat", FUNCTIONS.cat, arguments);
   if (list.length === 0) throw new ValueError("torch.cat(): expected a non-empty list of Tensors");
   const first = list[0] as Td;
   const rank = first._batchSize.length;

@@ -1,6 +1,6 @@
 // Helpers around TensorDicts: expanding to the right, merging, padding.
 
-import { checkCall } from "../../tensor/checks.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import { KeyError, RuntimeError, ValueError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
@@ -24,7 +24,7 @@ import { updateTd } from "./writes.ts";
  * @torch tensordict.utils.expand_right
  */
 export function expandRight(t: Tensor, shape: readonly number[]): Tensor {
-  checkCall("expandRight", FUNCTIONS.expandRight, arguments);
+  [t, shape] = inOrder<Parameters<typeof expandRight>>("expandRight", FUNCTIONS.expandRight, arguments);
   let out = t;
   for (let i = t.ndim; i < shape.length; i++) out = out.unsqueeze(-1);
   return out.expand([...shape]);
@@ -39,7 +39,7 @@ export function expandRight(t: Tensor, shape: readonly number[]): Tensor {
  * @torch tensordict.utils.expand_as_right
  */
 export function expandAsRight(t: Tensor | Td, dest: Tensor | Td): Tensor | Td {
-  checkCall("expandAsRight", FUNCTIONS.expandAsRight, arguments);
+  [t, dest] = inOrder<Parameters<typeof expandAsRight>>("expandAsRight", FUNCTIONS.expandAsRight, arguments);
   const shape = dest instanceof Tensor ? dest.shape : dest._batchSize;
   const rank = t instanceof Tensor ? t.ndim : t._batchSize.length;
   if (rank > shape.length) {
@@ -68,7 +68,11 @@ export type MergeCallback = (key: readonly string[], first: unknown, second: unk
  * @torch tensordict.merge_tensordicts
  */
 export function mergeTensordicts(list: readonly Td[], options: { callbackExist?: MergeCallback } = {}): Td {
-  checkCall("mergeTensordicts", FUNCTIONS.mergeTensordicts, arguments);
+  [list, options = {}] = inOrder<Parameters<typeof mergeTensordicts>>(
+    "mergeTensordicts",
+    FUNCTIONS.mergeTensordicts,
+    arguments,
+  );
   const first = list[0];
   if (first === undefined || list.length < 2) {
     throw new RuntimeError(`at least 2 tensordicts must be provided, got ${list.length}`);
@@ -98,7 +102,7 @@ function mergeInto(into: Td, from: Td, prefix: readonly string[], callback: Merg
  * ```
  */
 export function padTd(td: Td, padSize: readonly number[], value = 0): Td {
-  checkCall("pad", FUNCTIONS.pad, arguments);
+  [td, padSize, value = 0] = inOrder<Parameters<typeof padTd>>("pad", FUNCTIONS.pad, arguments);
   const rank = td._batchSize.length;
   if (padSize.length > 2 * rank)
     throw new RuntimeError("The length of pad_size must be <= 2 * the number of batch dimensions");
@@ -159,7 +163,7 @@ export interface PadSequenceOptions {
  * @torch tensordict.pad_sequence
  */
 export function padSequenceTds(list: readonly Td[], options: PadSequenceOptions = {}): Td {
-  checkCall("padSequence", FUNCTIONS.padSequence, arguments);
+  [list, options = {}] = inOrder<Parameters<typeof padSequenceTds>>("padSequence", FUNCTIONS.padSequence, arguments);
   const first = list[0];
   if (first === undefined) throw new RuntimeError("list_of_tensordicts cannot be empty");
   const keys = new Set(first._keys());
