@@ -2,6 +2,21 @@
  * zensor: PyTorch's tensors and TensorDict for Bun.
  *
  * @module zensor
+ * @document ../docs/guide/README.md
+ * @document ../docs/guide/numbers.md
+ * @document ../docs/guide/indexing.md
+ * @document ../docs/guide/views.md
+ * @document ../docs/guide/memory.md
+ * @document ../docs/guide/autograd.md
+ * @document ../docs/guide/modules.md
+ * @document ../docs/guide/tensordict.md
+ * @document ../docs/guide/files.md
+ * @document ../docs/guide/from-pytorch.md
+ * @document ../docs/guide/from-numpy.md
+ * @document ../docs/guide/from-tensordict.md
+ * @document ../generated/FROM-PYTORCH.md
+ * @document ../generated/FROM-NUMPY.md
+ * @document ../generated/FROM-TENSORDICT.md
  */
 import "./install.ts";
 

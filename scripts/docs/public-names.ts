@@ -14,6 +14,8 @@ export interface PublicName {
   owner: string | null;
   /** The name that the declaration has in its own file: `MathMethods.add`. */
   declared: string;
+  /** Names of the arguments, `?` behind those that may be left out; none for what is not called. */
+  parameters: string[];
   file: string;
   line: number;
   text: string;
@@ -182,6 +184,15 @@ class Inventory {
     }
   }
 
+  #parameters(symbol: ts.Symbol, declaration: ts.Declaration): string[] {
+    const [signature] = this.#checker.getTypeOfSymbolAtLocation(symbol, declaration).getCallSignatures();
+    return (signature?.parameters ?? []).map((one) => {
+      const place = one.valueDeclaration as ts.ParameterDeclaration;
+      const optional = place.questionToken !== undefined || place.initializer !== undefined;
+      return `${place.dotDotDotToken === undefined ? "" : "..."}${one.name}${optional ? "?" : ""}`;
+    });
+  }
+
   #add(name: string, kind: Kind, symbol: ts.Symbol, owner: string | null): void {
     const declaration = symbol.declarations?.find(isOurs);
     if (declaration === undefined || this.#names.has(declaration)) return;
@@ -199,11 +210,12 @@ class Inventory {
       kind,
       owner,
       declared: within + symbol.name,
+      parameters: this.#parameters(symbol, declaration),
       file: relative(root, source.fileName).split(sep).join("/"),
       line: source.getLineAndCharacterOfPosition(declaration.getStart(source)).line + 1,
       text: ts.displayPartsToString(symbol.getDocumentationComment(this.#checker)).trim(),
       example: tag("example"),
-      torch: tag("torch"),
+      torch: tag("torch")?.split("\n\n")[0]?.trim() ?? null,
     });
   }
 }

@@ -141,6 +141,14 @@ function addTorchToSearch(event: IndexEvent): void {
   }
 }
 
+/** Pages go by their headings, not by their files' names. */
+function nameDocuments(project: ProjectReflection): void {
+  for (const one of project.documents ?? []) {
+    const heading = /^# (.*)$/m.exec(Comment.combineDisplayParts(one.content))?.[1];
+    if (heading !== undefined) one.name = heading.replaceAll("`", "");
+  }
+}
+
 /** The public names that the site does not have. */
 export function missingFrom(project: ProjectReflection, rows: readonly PublicName[]): string[] {
   const all = project.getReflectionsByKind(ReflectionKind.All);
@@ -159,6 +167,7 @@ export function load(app: Application): void {
     byOwnName(project);
     withoutInherited(project, byDeclaration);
     addExamples(project, byName, byDeclaration);
+    nameDocuments(project);
     addTorchIndex(project);
   });
   app.renderer.on(IndexEvent.PREPARE_INDEX, addTorchToSearch);

@@ -1,4 +1,5 @@
-// Runs every ```ts fence of the README and of docs/, each as a program of its own, and compares what it prints.
+// Runs every ```ts fence of the README, of docs/ and of docs/guide/, each as a program of its own, and compares what it
+// prints.
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,8 +7,13 @@ import { join } from "node:path";
 import { fencesOf, statedOutput } from "./fences.ts";
 
 const root = join(import.meta.dir, "..", "..");
-const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
-const documents = ["README.md", ...pages.sort().map((name) => join("docs", name))];
+const pages = ["docs", join("docs", "guide")].flatMap((folder) =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith(".md"))
+    .sort()
+    .map((name) => join(folder, name)),
+);
+const documents = ["README.md", ...pages];
 
 // Inside the repository, so that "zensor" is found; they run in a folder that they may write to.
 const programs = join(root, "build", "doc-programs", String(process.pid));

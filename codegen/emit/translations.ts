@@ -1,0 +1,195 @@
+/** What PyTorch, NumPy and tensordict call things, and what they are called here: the tables behind the guide. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type PublicName, publicNames } from "../../scripts/docs/public-names.ts";
+import { FUNCTIONS, METHODS } from "../../src/tensordict/core/signatures.ts";
+import { type Arg, camel, type Model, type Op } from "../model/load.ts";
+import { NUMPY } from "../peers/numpy.ts";
+
+type Peers = Readonly<Record<string, readonly string[]>> & { versions: Readonly<Record<string, string>> };
+
+const PEERS: Peers = JSON.parse(readFileSync(join(import.meta.dir, "..", "peers", "names.json"), "utf8"));
+
+let inventory: PublicName[] | undefined;
+const allNames = (): PublicName[] => {
+  inventory ??= publicNames().names;
+  return inventory;
+};
+
+const table = (left: string, right: string, rows: readonly (readonly [string, string])[]): string[] => [
+  `| ${left} | ${right} |`,
+  "| --- | --- |",
+  ...rows.map(([a, b]) => `| ${a.replaceAll("|", "\\|")} | ${b.replaceAll("|", "\\|")} |`),
+  "",
+];
+
+/** `self, dim, { keepdim, out }`. */
+function argumentsOf(args: readonly Arg[], extra: readonly string[], skip: number): string {
+  const options = [...args.filter((a) => a.byName).map((a) => a.name), ...extra];
+  const places = args
+    .slice(skip)
+    .filter((a) => !a.byName)
+    .map((a) => (a.fallback === undefined ? a.name : `${a.name}?`));
+  return [...places, ...(options.length > 0 ? [`{ ${options.join(", ")} }`] : [])].join(", ");
+}
+
+/** The calls of an overload: function, method, in-place form, property. */
+function callsOf(op: Op, name: string): string[] {
+  const has = (form: string) => (op.variants as readonly string[]).includes(form);
+  const prefix = op.namespace ? `${op.namespace}.` : "";
+  const out = has("out") ? ["out"] : [];
+  const calls: string[] = [];
+  if (has("function")) calls.push(`${prefix}${name}(${argumentsOf(op.args, out, 0)})`);
+  if (has("method")) calls.push(`x.${name}(${argumentsOf(op.args, out, 1)})`);
+  if (has("inplace")) calls.push(`x.${name}_(${argumentsOf(op.args, [], 1)})`);
+  if (has("property")) calls.push(`x.${name}`);
+  return calls;
+}
+
+/** Every public operator under each of its names, with its calls. */
+function operatorRows(model: Model): Map<string, string[]> {
+  const rows = new Map<string, string[]>();
+  for (const op of [...model.ops].sort((a, b) => (a.key < b.key ? -1 : 1))) {
+    if (op.internal) continue;
+    for (const name of [op.name, ...(op.aliases ?? [])]) {
+      const calls = callsOf(op, camel(name));
+      if (calls.length === 0) continue;
+      const key = `torch.${op.namespace ? `${op.namespace}.` : ""}${name}`;
+      rows.set(key, [...new Set([...(rows.get(key) ?? []), ...calls])]);
+    }
+  }
+  return rows;
+}
+
+const cells = (calls: readonly string[]): string => calls.map((call) => `\`${call}\``).join("<br>");
+const byName = <T extends readonly [string, ...unknown[]]>(rows: T[]): T[] =>
+  rows.sort(([a], [b]) => (a.toLowerCase() < b.toLowerCase() ? -1 : a.toLowerCase() > b.toLowerCase() ? 1 : 0));
+
+/** The names of a namespace there that nothing here has, as one paragraph. */
+function absent(title: string, names: readonly string[], there: ReadonlySet<string>): string[] {
+  const missing = names.filter((name) => !there.has(name.replace(/_$/, "")) && !there.has(name));
+  if (missing.length === 0) return [];
+  return [`**${title}** (${missing.length} of ${names.length}): ${missing.map((name) => `\`${name}\``).join(" ")}`, ""];
+}
+
+const snake = (name: string): string =>
+  name.replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a}_${b.toLowerCase()}`);
+const last = (name: string): string => name.split(".").at(-1) as string;
+
+export function emitFromPytorch(model: Model): string {
+  const rows = operatorRows(model);
+  const others = allNames().filter(({ name, torch }) => /^(torch|Tensor)\./.test(torch ?? "") && !/^Nested/.test(name));
+  const rest = others.filter(
+    ({ torch }) => !rows.has(torch as string) && !rows.has((torch as string).replace(/_$/, "")),
+  );
+  const known = [...rows.keys(), ...others.map((row) => (row.torch as string).replace(/ .*$/, ""))];
+  const within = (prefix: string) => new Set(known.filter((name) => name.startsWith(prefix)).map(last));
+  const methods = within("Tensor.");
+  for (const { name } of allNames()) if (name.startsWith("Tensor#")) methods.add(snake(name.slice(7)));
+  const { torch } = PEERS.versions;
+  return [
+    "# PyTorch's names",
+    "",
+    `Every operator, from the schema; PyTorch ${torch}. \`x\` is a tensor, \`?\` may be left out, and any argument`,
+    "may also be named in the object at the end. What differs: [the guide](../docs/guide/from-pytorch.md).",
+    "",
+    "## Operators",
+    "",
+    ...table("PyTorch", "zensor", byName([...rows].map(([name, calls]) => [`\`${name}\``, cells(calls)] as const))),
+    "## Everything else",
+    "",
+    ...table("PyTorch", "zensor", byName(rest.map((row) => [`\`${row.torch}\``, `\`${row.name}\``] as const))),
+    "## Not there yet",
+    "",
+    ...absent("torch", PEERS.torch as string[], within("torch.")),
+    ...absent("Tensor", PEERS.Tensor as string[], methods),
+    ...absent("torch.nn", PEERS["torch.nn"] as string[], within("torch.nn.")),
+    ...["torch.nn.functional", "torch.linalg", "torch.fft", "torch.special"].flatMap((name) =>
+      absent(name, PEERS[name] as string[], within(`${name}.`)),
+    ),
+  ].join("\n");
+}
+
+export function emitFromNumpy(model: Model): string {
+  const rows = operatorRows(model);
+  const names = PEERS.numpy as string[];
+  const found: [string, string][] = [];
+  for (const name of names) {
+    const call = NUMPY[name];
+    if (call === "") continue;
+    const calls = call !== undefined ? call.split(/, (?=\w+(?:\.\w+)*[(.])/) : rows.get(`torch.${name}`);
+    if (calls !== undefined) found.push([`\`np.${name}\``, cells(calls)]);
+  }
+  const there = new Set(found.map(([name]) => name.slice(4, -1)));
+  const unknown = Object.keys(NUMPY).filter((name) => !names.includes(name));
+  if (unknown.length > 0) throw new Error(`codeg../peers/numpy.ts: NumPy has no ${unknown.join(", ")}`);
+  return [
+    "# NumPy's names",
+    "",
+    `NumPy ${PEERS.versions.numpy}. NumPy's \`axis\` is \`dim\`; either name is taken. What differs is told in`,
+    "[the guide](../docs/guide/from-numpy.md).",
+    "",
+    ...table("NumPy", "zensor", byName(found)),
+    "## Not there yet",
+    "",
+    ...absent("numpy", names, there),
+  ].join("\n");
+}
+
+/** A call by the signature of src/tensordict/core/signatures.ts: `name:kind name?:kind | option:kind`. */
+function signatureText(signature: string): string {
+  const [places = "", options = ""] = signature.split("|");
+  const words = (text: string) =>
+    text
+      .trim()
+      .split(/\s+/)
+      .filter((word) => word !== "");
+  const named = words(options).map((word) => (word.split(":")[0] as string).replace("?", ""));
+  const list = words(places).map((word) => word.split(":")[0] as string);
+  return [...list, ...(named.length > 0 ? [`{ ${named.join(", ")} }`] : [])].join(", ");
+}
+
+export function emitFromTensordict(_model: Model): string {
+  const found = new Map<string, string[]>();
+  const add = (name: string, call: string) => found.set(name, [...(found.get(name) ?? []), call]);
+  const methods: Readonly<Record<string, string>> = METHODS;
+  const functions: Readonly<Record<string, string>> = FUNCTIONS;
+  const ours = new Set<string>();
+  for (const { name, torch, kind, parameters } of allNames()) {
+    const [, owner, member] = /^(TensorDictBase|TensorDict|LazyStackedTensorDict)[#.](\w+)$/.exec(name) ?? [];
+    if (owner !== undefined && member !== undefined) {
+      const there = torch === null ? snake(member) : last(torch).replace(/\)$/, "");
+      if (!(PEERS.TensorDict as string[]).includes(there)) continue;
+      if (ours.has(`${there} ${member}`)) continue;
+      ours.add(`${there} ${member}`);
+      const holder = name.includes("#") ? "td" : owner;
+      const signature = methods[member];
+      const call =
+        kind === "property" ? "" : `(${signature === undefined ? parameters.join(", ") : signatureText(signature)})`;
+      add(`TensorDict.${there}`, `${holder}.${member}${call}`);
+    } else if (torch?.startsWith("tensordict.") && kind === "function") {
+      const signature = functions[last(name)];
+      add(torch, `${name}(${signature === undefined ? parameters.join(", ") : signatureText(signature)})`);
+    }
+  }
+  const rows = [...found].map(([name, calls]) => [`\`${name}\``, cells(calls)] as const);
+  const exported = allNames().flatMap(({ name }) => /^(?:tensordict\.)?(\w+)$/.exec(name)?.[1] ?? []);
+  const there = (prefix: string) =>
+    new Set(
+      [...found.keys(), ...exported.map((name) => `tensordict.${snake(name)}`)]
+        .filter((name) => name.startsWith(prefix))
+        .map((name) => last(name)),
+    );
+  return [
+    "# tensordict's names",
+    "",
+    `tensordict ${PEERS.versions.tensordict}. \`td\` is a TensorDict, \`?\` may be left out, and any argument may also`,
+    "be named in the object at the end. What differs: [the guide](../docs/guide/from-tensordict.md).",
+    "",
+    ...table("tensordict", "zensor", byName(rows)),
+    "## Not there yet",
+    "",
+    ...absent("TensorDict", PEERS.TensorDict as string[], there("TensorDict.")),
+    ...absent("tensordict", PEERS.tensordict as string[], there("tensordict.")),
+  ].join("\n");
+}

@@ -1,0 +1,46 @@
+"""The public names of torch, numpy and tensordict, for the tables of names that are not here yet.
+
+    python scripts/oracle/make_peer_names.py > codegen/peers/names.json
+"""
+
+import inspect
+import json
+import types
+
+import numpy as np
+import tensordict
+import torch
+from tensordict import TensorDict
+
+
+def functions(module):
+    found = []
+    for name in dir(module):
+        value = getattr(module, name)
+        if name.startswith("_") or not name[0].islower() or inspect.isclass(value) or isinstance(value, types.ModuleType):
+            continue
+        # What has no documentation is internal.
+        if not inspect.getdoc(value):
+            continue
+        builtin = inspect.isbuiltin(value)
+        ours = getattr(value, "__module__", "") or ""
+        if builtin or isinstance(value, np.ufunc) or ours.startswith(("torch.functional", "torch.nn.functional", "numpy")):
+            found.append(name)
+    return sorted(found)
+
+
+names = {
+    "versions": {"torch": torch.__version__.split("+")[0], "numpy": np.__version__, "tensordict": tensordict.__version__},
+    "torch": functions(torch),
+    "Tensor": sorted(n for n in dir(torch.Tensor) if not n.startswith("_")),
+    "torch.nn.functional": functions(torch.nn.functional),
+    "torch.nn": sorted(torch.nn.modules.__all__),
+    "torch.linalg": functions(torch.linalg),
+    "torch.fft": functions(torch.fft),
+    "torch.special": functions(torch.special),
+    "numpy": [n for n in functions(np) if n in np.__all__],
+    "TensorDict": sorted(n for n in dir(TensorDict) if not n.startswith("_")),
+    "tensordict": sorted(n for n in tensordict.__all__ if n[0].islower()),
+}
+rows = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in names.items()]
+print("{\n" + ",\n".join(rows) + "\n}")
