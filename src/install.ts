@@ -15,8 +15,9 @@ import { installCudaCheck } from "./cuda/check.ts";
 import { IO_KINDS } from "./io/base/kinds.ts";
 import { torchClasses } from "./io/torch/torch-classes.ts";
 import { NN_KINDS } from "./nn/kinds.ts";
-import { registerKinds } from "./tensor/checks.ts";
+import { inOrder, installChecks, registerKinds } from "./tensor/checks.ts";
 import { walker } from "./tensor/scope-state.ts";
+import { MEMBERS } from "./tensor/signatures.ts";
 import { late, Tensor } from "./tensor/tensor.ts";
 import { TENSORDICT_KINDS } from "./tensordict/core/kinds.ts";
 import { torchBridge } from "./tensordict/disk/torch-objects.ts";
@@ -31,10 +32,14 @@ declare module "./autograd/registry.ts" {
 
 Object.assign(registry.composites, composites);
 Object.assign(registry.formulas, formulas);
-Object.assign(late, members, valueMembers, { at, conjView, negView });
+const inOrderOf = (op: string, args: readonly unknown[]) => inOrder(op, MEMBERS[op as keyof typeof MEMBERS], args);
+Object.assign(late, members, valueMembers, { at, conjView, negView, inOrder: inOrderOf });
 installMethods(Tensor.prototype);
 installDataMethods(Tensor.prototype);
 installIndexMethods(Tensor.prototype);
+// What is called all the time looks at its arguments itself.
+const { registerHook, requiresGrad_, backward, newTensor, where } = MEMBERS;
+installChecks(Tensor.prototype, { registerHook, requiresGrad_, backward, newTensor, where });
 installCudaCheck();
 Object.assign(torchClasses, torchBridge);
 walker.isTensor = (value): value is Tensor => value instanceof Tensor;

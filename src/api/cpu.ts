@@ -1,4 +1,7 @@
 /** The namespace `cpu`: what the processor offers, and how much memory tensors take. */
+
+import { inOrder } from "../tensor/checks.ts";
+import { FUNCTIONS } from "../tensor/signatures.ts";
 import {
   bestInstructionSet,
   emptyBlockCache,
@@ -174,5 +177,6 @@ export function getNumThreads(): number {
  * @torch torch.set_num_threads
  */
 export function setNumThreads(count: number): void {
+  [count] = inOrder<[number]>("setNumThreads", FUNCTIONS.setNumThreads, arguments);
   setThreadCount(count);
 }

@@ -1,5 +1,7 @@
 /** The default random generator, for users. */
 import { defaultGenerator, Generator } from "../dispatch/generator.ts";
+import { inOrder } from "../tensor/checks.ts";
+import { FUNCTIONS } from "../tensor/signatures.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 export { defaultGenerator, Generator };
@@ -15,6 +17,7 @@ export { defaultGenerator, Generator };
  * @torch torch.manual_seed
  */
 export function manualSeed(seed: number | bigint): Generator {
+  [seed] = inOrder<[number | bigint]>("manualSeed", FUNCTIONS.manualSeed, arguments);
   return defaultGenerator.manualSeed(seed);
 }
 
@@ -71,5 +74,6 @@ export function getRngState(): Tensor {
  * @torch torch.set_rng_state
  */
 export function setRngState(state: Tensor): void {
+  [state] = inOrder<[Tensor]>("setRngState", FUNCTIONS.setRngState, arguments);
   defaultGenerator.setState(state);
 }

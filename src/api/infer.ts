@@ -1,6 +1,8 @@
 /** Shapes, dtypes and errors of a computation, without the computation. */
 import { type Operator, type Taker, taking } from "../dispatch/seam.ts";
+import { inOrder, isDict } from "../tensor/checks.ts";
 import { META } from "../tensor/device.ts";
+import { FUNCTIONS } from "../tensor/signatures.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeStrided, Tensor } from "../tensor/tensor.ts";
 
@@ -54,6 +56,7 @@ class Inference implements Taker {
  * @torch torch._subclasses.fake_tensor.FakeTensorMode
  */
 export function inferMeta<R>(body: () => R): R {
+  if (isDict(body)) [body] = inOrder<[() => R]>("inferMeta", FUNCTIONS.inferMeta, arguments);
   const inference = new Inference();
   const result = taking(inference, "inferMeta", body);
   return inference.twin(result) as R;

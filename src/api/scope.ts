@@ -1,7 +1,9 @@
 /** `scope`: returns the memory of intermediate tensors at its end, without waiting for the collector. */
 import * as texts from "../../generated/texts.ts";
+import { inOrder, isDict } from "../tensor/checks.ts";
 import { Mode, refuseOverlap, requireSync, requireSyncResult } from "../tensor/modes.ts";
 import { type Scoped, scopeState, tensorsIn } from "../tensor/scope-state.ts";
+import { FUNCTIONS } from "../tensor/signatures.ts";
 import { DISPOSED, type Storage } from "../tensor/storage.ts";
 
 /** An open scope: `using s = scope()`. */
@@ -75,6 +77,7 @@ function freeUnclaimed(made: readonly Scoped[], kept: Set<Scoped>): Scoped[] {
 export function scope(): ScopeGuard;
 export function scope<R>(body: () => R): R;
 export function scope<R>(body?: () => R): R | ScopeGuard {
+  if (isDict(body)) [body] = inOrder<[(() => R)?]>("scope", FUNCTIONS.scope, arguments);
   if (body === undefined) return new OpenScope();
   requireSync(body, "scope");
   const guard = new OpenScope();

@@ -5,10 +5,12 @@ import { empty } from "../dispatch/allocate.ts";
 import { cast, clone, onDevice } from "../dispatch/copy.ts";
 import { dataDtype, factoryDevice } from "../dispatch/factories.ts";
 import { promoteTypes } from "../dispatch/promotion.ts";
+import { inOrder, isDict } from "../tensor/checks.ts";
 import { Complex, isScalar, type Scalar, scalarKind, scalarValue } from "../tensor/complex.ts";
 import { CPU, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { type DType, type DTypeLike, dtypeByName, getDefaultDtype, toDType } from "../tensor/dtype.ts";
 import { warn } from "../tensor/errors.ts";
+import { FUNCTIONS } from "../tensor/signatures.ts";
 import { Storage } from "../tensor/storage.ts";
 import { makeContiguous, Tensor } from "../tensor/tensor.ts";
 import { roomFor, STAGE_SIZE, stage, writeBytes, writeNumbers, writeWords } from "../tensor/values.ts";
@@ -76,6 +78,7 @@ export function tensor(data: TensorData, options?: TensorOptions): Tensor {
     const quick = plainRow(data);
     if (quick !== null) return quick;
   }
+  if (isDict(data)) return tensor(...inOrder<[TensorData, TensorOptions?]>("tensor", FUNCTIONS.tensor, arguments));
   return build("tensor", data, read("tensor", options));
 }
 
@@ -306,6 +309,7 @@ function fromView(op: string, array: ArrayBufferView, wanted: Wanted): Tensor {
  * @torch torch.from_numpy
  */
 export function fromTypedArray(array: NodeJS.TypedArray): Tensor {
+  [array] = inOrder<[NodeJS.TypedArray]>("fromTypedArray", FUNCTIONS.fromTypedArray, arguments);
   const dtype = ArrayBuffer.isView(array) ? dtypeOfArray(array) : null;
   if (dtype === null) throw texts.notATypedArray("fromTypedArray", typeName(array));
   if ((array.buffer as { resizable?: boolean }).resizable === true) throw texts.resizableArrayBuffer("fromTypedArray");
@@ -324,6 +328,11 @@ export { fromTypedArray as fromNumpy };
  * @torch torch.as_tensor
  */
 export function asTensor(data: TensorData, options?: Omit<TensorOptions, "requiresGrad">): Tensor {
+  [data, options] = inOrder<[TensorData, Omit<TensorOptions, "requiresGrad">?]>(
+    "asTensor",
+    FUNCTIONS.asTensor,
+    arguments,
+  );
   const wanted = read("asTensor", options);
   if (data instanceof Tensor) {
     const sameDevice = wanted.device === null || wanted.device.equals(data.device);

@@ -4,9 +4,11 @@ import * as texts from "../../generated/texts.ts";
 import { gradMode, gradModes, requiresGrad } from "../dispatch/mode.ts";
 import { setGeometry } from "../dispatch/out.ts";
 import { detach } from "../dispatch/views.ts";
+import { inOrder, isDict } from "../tensor/checks.ts";
 import { warn } from "../tensor/errors.ts";
 import type { ModeGuard } from "../tensor/modes.ts";
 import { take } from "../tensor/scope-state.ts";
+import { FUNCTIONS } from "../tensor/signatures.ts";
 import { sameSizes } from "../tensor/size.ts";
 import { type BackwardOptions, extraOf, freshId, type HookHandle, Tensor, VersionCounter } from "../tensor/tensor.ts";
 import { run } from "./engine.ts";
@@ -28,6 +30,7 @@ import type { Node } from "./node.ts";
 export function noGrad(): ModeGuard;
 export function noGrad<R>(body: () => R): R;
 export function noGrad<R>(body?: () => R): R | ModeGuard {
+  if (isDict(body)) [body] = inOrder<[(() => R)?]>("noGrad", FUNCTIONS.noGrad, arguments);
   return body === undefined ? gradModes.hold(false, "noGrad") : gradModes.run(false, "noGrad", body);
 }
 
@@ -43,6 +46,7 @@ export function noGrad<R>(body?: () => R): R | ModeGuard {
 export function enableGrad(): ModeGuard;
 export function enableGrad<R>(body: () => R): R;
 export function enableGrad<R>(body?: () => R): R | ModeGuard {
+  if (isDict(body)) [body] = inOrder<[(() => R)?]>("enableGrad", FUNCTIONS.enableGrad, arguments);
   return body === undefined ? gradModes.hold(true, "enableGrad") : gradModes.run(true, "enableGrad", body);
 }
 
@@ -58,6 +62,7 @@ export function enableGrad<R>(body?: () => R): R | ModeGuard {
  * @torch torch.set_grad_enabled
  */
 export function setGradEnabled(mode: boolean): ModeGuard {
+  [mode] = inOrder<[boolean]>("setGradEnabled", FUNCTIONS.setGradEnabled, arguments);
   return gradModes.change(mode, "setGradEnabled");
 }
 
@@ -114,6 +119,9 @@ export function backward(
   gradients?: Tensor | null | readonly (Tensor | null | undefined)[],
   options: BackwardOptions = {},
 ): void {
+  [tensors, gradients, options = {}] = inOrder<
+    [Tensor | readonly Tensor[], (Tensor | null | readonly (Tensor | null | undefined)[])?, BackwardOptions?]
+  >("backward", FUNCTIONS.backward, arguments);
   const roots = asList(tensors);
   const given = Array.isArray(gradients) ? gradients : [gradients as Tensor | null | undefined];
   requireGraph(roots);
@@ -180,6 +188,11 @@ export function grad(
   inputs: Tensor | readonly Tensor[],
   options: GradOptions = {},
 ): (Tensor | null)[] {
+  [outputs, inputs, options = {}] = inOrder<[Tensor | readonly Tensor[], Tensor | readonly Tensor[], GradOptions?]>(
+    "grad",
+    FUNCTIONS.grad,
+    arguments,
+  );
   const roots = asList(outputs);
   const wanted = asList(inputs);
   requireTensors("grad", "inputs", wanted);
@@ -287,6 +300,11 @@ function registerHook(t: Tensor, hook: (grad: Tensor) => Tensor | null | undefin
  * @torch Tensor.register_post_accumulate_grad_hook
  */
 export function registerPostAccumulateGradHook(leaf: Tensor, hook: (leaf: Tensor) => void): HookHandle {
+  [leaf, hook] = inOrder<[Tensor, (leaf: Tensor) => void]>(
+    "registerPostAccumulateGradHook",
+    FUNCTIONS.registerPostAccumulateGradHook,
+    arguments,
+  );
   requireTensors("register_post_accumulate_grad_hook", "self", [leaf]);
   if (typeof hook !== "function") throw texts.hookNotAFunction(undefined, kindOf(hook));
   if (!requiresGrad(leaf) || gradFnOf(leaf) !== null) throw texts.accumulateHookNotOnLeaf(undefined);

@@ -1,5 +1,6 @@
 /** Type promotion: the dtype that operands compute in. */
 import * as texts from "../../generated/texts.ts";
+import { inOrder } from "../tensor/checks.ts";
 import { isScalar, type Scalar, type ScalarKind, scalarKind } from "../tensor/complex.ts";
 import {
   bfloat16,
@@ -17,6 +18,7 @@ import {
   int64,
   uint8,
 } from "../tensor/dtype.ts";
+import { FUNCTIONS } from "../tensor/signatures.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
 const UNSIGNED = new Set(["uint16", "uint32", "uint64"]);
@@ -55,6 +57,7 @@ for (const a of dtypes) for (const b of dtypes) table[a.id * 32 + b.id] = promot
  * @torch torch.promote_types
  */
 export function promoteTypes(a: DType, b: DType): DType {
+  [a, b] = inOrder<[DType, DType]>("promoteTypes", FUNCTIONS.promoteTypes, arguments);
   if (a === b && a instanceof DType) return a;
   const found = table[a?.id * 32 + b?.id];
   if (found === undefined) {
@@ -157,6 +160,7 @@ function requireDtypes(op: string, names: readonly string[], given: readonly unk
  * @torch torch.can_cast
  */
 export function canCast(from: DType, to: DType): boolean {
+  [from, to] = inOrder<[DType, DType]>("canCast", FUNCTIONS.canCast, arguments);
   requireDtypes("can_cast", ["from_", "to"], [from, to]);
   if (from === to) return true;
   if (from.category === 3 && to.category !== 3) return false;

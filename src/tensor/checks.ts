@@ -68,6 +68,8 @@ export const isNumber = (value: unknown): boolean =>
   value instanceof Int ||
   value instanceof Float;
 const isInt = (value: unknown) => Number.isSafeInteger(value);
+const isDim = (value: unknown) =>
+  isInt(value) || (value instanceof Tensor && value._numel === 1 && value.dtype.category === 1);
 const isInts = (value: unknown) => Array.isArray(value) && value.every(isInt);
 const isText = (value: unknown) => typeof value === "string";
 const isName = (value: unknown) => value === null || isText(value);
@@ -77,6 +79,7 @@ const kinds: Record<string, Kind> = {
   value: ["a value", (value) => value !== undefined],
   int: ["int", isInt],
   ints: ["list of ints", isInts],
+  dim: ["int", isDim],
   intOrInts: ["int or list of ints", (value) => isInt(value) || isInts(value)],
   size: ["int or list of ints", (value) => isInt(value) || isInts(value)],
   number: ["Number", isNumber],
@@ -208,6 +211,7 @@ function inPlaces(op: string, signature: Signature, args: readonly unknown[]): u
 export function inOrder<A extends readonly unknown[]>(op: string, text: string, args: ArrayLike<unknown>): A {
   const signature = parse(text);
   const given = Array.prototype.slice.call(args);
+  while (given.length > 0 && given.at(-1) === undefined) given.pop();
   const most = signature.positional.length + (signature.options.size > 0 ? 1 : 0);
   const extra = signature.rest === null && given.length > most && !isDict(given[most]);
   return inPlaces(op, signature, extra ? given.slice(0, most) : given) as unknown as A;

@@ -69,6 +69,8 @@ export interface TensorLate {
   at: (t: Tensor, index: readonly unknown[]) => Tensor;
   shallow: (t: Tensor) => Tensor;
   storage: (t: Tensor) => unknown;
+  /** Arguments of a member that came by name, or the error for what it does not take. */
+  inOrder: (op: string, args: readonly unknown[]) => unknown[];
   conjView: (t: Tensor) => Tensor;
   negView: (t: Tensor) => Tensor;
   typedArray: (t: Tensor, dtype: DTypeLike | null) => NodeJS.TypedArray;
@@ -159,15 +161,15 @@ export class Tensor {
   }
   /** The shape, or the size of one dimension. @torch Tensor.size */
   size(): Size;
-  size(dim: number): number;
-  size(dim?: number | null): Size | number {
+  size(dim: number | { dim: number }): number;
+  size(dim?: number | { dim: number } | null): Size | number {
     if (dim === undefined || dim === null) return this.shape;
     return this._shape[givenDim("size", dim, this._shape.length)] as number;
   }
   /** Strides in elements, or the stride of one dimension. @torch Tensor.stride */
   stride(): readonly number[];
-  stride(dim: number): number;
-  stride(dim?: number | null): readonly number[] | number {
+  stride(dim: number | { dim: number }): number;
+  stride(dim?: number | { dim: number } | null): readonly number[] | number {
     if (dim === undefined || dim === null) return Object.freeze(this._strides.slice()) as readonly number[];
     return this._strides[givenDim("stride", dim, this._shape.length)] as number;
   }
@@ -434,8 +436,9 @@ export function wrapDim(dim: number, rank: number, op?: string): number {
 function givenDim(op: string, dim: unknown, rank: number): number {
   if (typeof dim === "number" && Number.isInteger(dim)) return wrapDim(dim, rank);
   if (dim instanceof Tensor && dim._numel === 1 && dim.dtype.category === 1) return wrapDim(Number(dim.item()), rank);
-  const got = typeof dim === "object" ? ((dim as object).constructor?.name ?? "object") : typeof dim;
-  throw texts.wrongArgument(op, op, "dim", "int", got === "number" ? "float" : got);
+  const [named] = late.inOrder(op, [dim]);
+  if (named !== undefined && named !== null) return givenDim(op, named, rank);
+  throw texts.wrongArgument(op, op, "dim", "int", "NoneType");
 }
 
 /** Row-major without gaps; dimensions of size one do not matter. */
