@@ -23,6 +23,7 @@ import {
   toSize,
 } from "../core/state.ts";
 import type { CollectionOptions, Entry, Schema, Stored } from "../core/types.ts";
+import type { LoadOptions } from "../disk/memmap-load.ts";
 import { TensorDictBase } from "./base.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: any class can be named as the type of a field
@@ -124,6 +125,8 @@ export interface TensorClass<F extends Fields> {
   readonly pythonName: string;
   /** An object around the entries of a TensorDict. @torch tensorclass.from_tensordict */
   fromTensordict<C>(this: new (...args: never[]) => C, td: Td): C;
+  /** What was saved to a directory. @torch tensorclass.load_memmap */
+  loadMemmap<C>(this: new (...args: never[]) => C, prefix: string, options?: LoadOptions): C;
 }
 
 // Marks a construction whose entries are checked already.

@@ -1,0 +1,43 @@
+// The programs of the README and of the guide are TypeScript that compiles.
+import { afterAll, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fencesOf } from "./fences.ts";
+
+const root = join(import.meta.dir, "..", "..");
+const place = join(root, "build", "doc-types", String(process.pid));
+mkdirSync(place, { recursive: true });
+afterAll(() => rmSync(place, { recursive: true, force: true }));
+
+const documents = ["README.md", ...readdirSync(join(root, "docs", "guide")).map((name) => join("docs", "guide", name))];
+
+/** What the compiler says of programs, each with the document and line that it is from. */
+function complaints(programs: Readonly<Record<string, string>>): string[] {
+  for (const [name, code] of Object.entries(programs))
+    writeFileSync(join(place, `${name}.ts`), `${code}\nexport {};\n`);
+  const compilerOptions = { incremental: false, tsBuildInfoFile: null };
+  const config = { extends: join(root, "tsconfig.json"), compilerOptions, include: ["./*.ts"] };
+  writeFileSync(join(place, "tsconfig.json"), JSON.stringify(config));
+  const tsc = join(root, "node_modules", "typescript", "lib", "tsc.js");
+  const { stdout } = Bun.spawnSync([process.execPath, tsc, "--noEmit", "--pretty", "false", "-p", place], {
+    cwd: place,
+  });
+  return stdout
+    .toString()
+    .split("\n")
+    .filter((line) => /error TS/.test(line));
+}
+
+test("they compile, and a wrong call would not", () => {
+  const programs: Record<string, string> = {};
+  for (const document of documents) {
+    const name = document.replace(/\W/g, "-");
+    for (const { line, code } of fencesOf(readFileSync(join(root, document), "utf8")))
+      programs[`${name}-${line}`] = code;
+  }
+  expect(Object.keys(programs).length).toBeGreaterThan(30);
+  programs.wrong = 'import { ones } from "zensor";\nones(2).summ();';
+  const found = complaints(programs);
+  expect(found.filter((line) => !line.startsWith("wrong.ts"))).toEqual([]);
+  expect(found.length).toBe(1);
+}, 240_000);
