@@ -4433,13 +4433,13 @@ export function squeeze(options: { input: Tensor }): Tensor;
 /** Without one dimension, if its size is one. @torch torch.squeeze */
 export function squeeze(self: Tensor, dim: number): Tensor;
 /** Without one dimension, if its size is one. @torch torch.squeeze */
-export function squeeze(self: Tensor, options: A.Either<"dim", "axis", number> & unknown): Tensor;
+export function squeeze(self: Tensor, options: A.Either<"dim", "axis", number>): Tensor;
 /** Without one dimension, if its size is one. @torch torch.squeeze */
 export function squeeze(options: A.Either<"dim", "axis", number> & { input: Tensor }): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze */
 export function squeeze(self: Tensor, dim: number | readonly number[]): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze */
-export function squeeze(self: Tensor, options: A.Either<"dim", "axis", number | readonly number[]> & unknown): Tensor;
+export function squeeze(self: Tensor, options: A.Either<"dim", "axis", number | readonly number[]>): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze */
 export function squeeze(options: A.Either<"dim", "axis", number | readonly number[]> & { input: Tensor }): Tensor;
 export function squeeze(...args: unknown[]): Tensor {
@@ -5085,7 +5085,7 @@ const T__unsqueeze: A.Overload[] = [
  */
 export function unsqueeze(self: Tensor, dim: number): Tensor;
 /** With a new dimension of size one. @torch torch.unsqueeze */
-export function unsqueeze(self: Tensor, options: A.Either<"dim", "axis", number> & unknown): Tensor;
+export function unsqueeze(self: Tensor, options: A.Either<"dim", "axis", number>): Tensor;
 /** With a new dimension of size one. @torch torch.unsqueeze */
 export function unsqueeze(options: A.Either<"dim", "axis", number> & { input: Tensor }): Tensor;
 export function unsqueeze(...args: unknown[]): Tensor {

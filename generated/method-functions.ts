@@ -3140,13 +3140,13 @@ export function squeeze_(options: { input: Tensor }): Tensor;
 /** Without one dimension, if its size is one. @torch torch.squeeze_ */
 export function squeeze_(self: Tensor, dim: number): Tensor;
 /** Without one dimension, if its size is one. @torch torch.squeeze_ */
-export function squeeze_(self: Tensor, options: A.Either<"dim", "axis", number> & unknown): Tensor;
+export function squeeze_(self: Tensor, options: A.Either<"dim", "axis", number>): Tensor;
 /** Without one dimension, if its size is one. @torch torch.squeeze_ */
 export function squeeze_(options: A.Either<"dim", "axis", number> & { input: Tensor }): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
 export function squeeze_(self: Tensor, dim: number | readonly number[]): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
-export function squeeze_(self: Tensor, options: A.Either<"dim", "axis", number | readonly number[]> & unknown): Tensor;
+export function squeeze_(self: Tensor, options: A.Either<"dim", "axis", number | readonly number[]>): Tensor;
 /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
 export function squeeze_(options: A.Either<"dim", "axis", number | readonly number[]> & { input: Tensor }): Tensor;
 export function squeeze_(...args: unknown[]): Tensor {
@@ -3572,7 +3572,7 @@ const T__unsqueeze_: A.Overload[] = [
  */
 export function unsqueeze_(self: Tensor, dim: number): Tensor;
 /** With a new dimension of size one. @torch torch.unsqueeze_ */
-export function unsqueeze_(self: Tensor, options: A.Either<"dim", "axis", number> & unknown): Tensor;
+export function unsqueeze_(self: Tensor, options: A.Either<"dim", "axis", number>): Tensor;
 /** With a new dimension of size one. @torch torch.unsqueeze_ */
 export function unsqueeze_(options: A.Either<"dim", "axis", number> & { input: Tensor }): Tensor;
 export function unsqueeze_(...args: unknown[]): Tensor {

@@ -3191,11 +3191,11 @@ export interface TensorMethods {
   /** Without one dimension, if its size is one. @torch torch.squeeze */
   squeeze(dim: number): Tensor;
   /** Without one dimension, if its size is one. @torch torch.squeeze */
-  squeeze(options: A.Either<"dim", "axis", number> & unknown): Tensor;
+  squeeze(options: A.Either<"dim", "axis", number>): Tensor;
   /** Without the named dimensions whose size is one. @torch torch.squeeze */
   squeeze(dim: number | readonly number[]): Tensor;
   /** Without the named dimensions whose size is one. @torch torch.squeeze */
-  squeeze(options: A.Either<"dim", "axis", number | readonly number[]> & unknown): Tensor;
+  squeeze(options: A.Either<"dim", "axis", number | readonly number[]>): Tensor;
   /**
    * Without its dimensions of size one.
    * Without one dimension, if its size is one.
@@ -3212,11 +3212,11 @@ export interface TensorMethods {
   /** Without one dimension, if its size is one. @torch torch.squeeze_ */
   squeeze_(dim: number): this;
   /** Without one dimension, if its size is one. @torch torch.squeeze_ */
-  squeeze_(options: A.Either<"dim", "axis", number> & unknown): this;
+  squeeze_(options: A.Either<"dim", "axis", number>): this;
   /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
   squeeze_(dim: number | readonly number[]): this;
   /** Without the named dimensions whose size is one. @torch torch.squeeze_ */
-  squeeze_(options: A.Either<"dim", "axis", number | readonly number[]> & unknown): this;
+  squeeze_(options: A.Either<"dim", "axis", number | readonly number[]>): this;
   /**
    * The standard deviation over one or several dimensions; `unbiased: false` divides by the count itself.
    * The standard deviation, with the count less `correction` (1 unless given) as the divisor.
@@ -3698,7 +3698,7 @@ export interface TensorMethods {
    */
   unsqueeze(dim: number): Tensor;
   /** With a new dimension of size one. @torch torch.unsqueeze */
-  unsqueeze(options: A.Either<"dim", "axis", number> & unknown): Tensor;
+  unsqueeze(options: A.Either<"dim", "axis", number>): Tensor;
   /**
    * With a new dimension of size one.
    * A view: it shares the memory of the tensor.
@@ -3711,7 +3711,7 @@ export interface TensorMethods {
    */
   unsqueeze_(dim: number): this;
   /** With a new dimension of size one. @torch torch.unsqueeze_ */
-  unsqueeze_(options: A.Either<"dim", "axis", number> & unknown): this;
+  unsqueeze_(options: A.Either<"dim", "axis", number>): this;
   /**
    * The variance over one or several dimensions; `unbiased: false` divides by the count itself.
    * The variance, with the count less `correction` (1 unless given) as the divisor.

@@ -76,12 +76,12 @@ function optionsType(op: Op, rest: readonly Arg[]): string {
       (a) =>
         `A.Either<${namesOf(a)
           .map((name) => JSON.stringify(name))
-          .join(", ")}, ${optionType(a)}> & `,
+          .join(", ")}, ${optionType(a)}>`,
     );
   if (op.kind === "factory") fields.push("layout?: Layout | null");
   if (has(op, "out")) fields.push(`out?: ${outType(op)}`);
   if (fields.length === 0 && either.length === 0) return "Record<string, never>";
-  return `${either.join("")}${fields.length === 0 ? "unknown" : `{ ${fields.join("; ")} }`}`;
+  return [...either, ...(fields.length === 0 ? [] : [`{ ${fields.join("; ")} }`])].join(" & ");
 }
 
 function optionType(a: Arg): string {

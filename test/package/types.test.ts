@@ -5,19 +5,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeTypes } from "../../scripts/pack/types.ts";
 import { root } from "../../scripts/toolchain.mjs";
+import { openTypes, REASONS } from "./open-types.ts";
 import { COMPILER, CONFIGS, PROGRAMS } from "./typed/configs.ts";
 
 const project = mkdtempSync(join(tmpdir(), "zensor-types-"));
 const installed = join(project, "node_modules", "zensor");
 const declarations = join(installed, "zensor.d.ts");
 
-/** What the compiler says of these files; nothing when they are right. */
-function compile(files: readonly string[], extra: object): string {
+/** What the compiler says of these files, nothing when they are right, and the processor's seconds that it took. */
+function compile(files: readonly string[], extra: object): { said: string; seconds: number } {
   const compilerOptions = { ...COMPILER, ...extra };
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
   const tsc = join(root, "node_modules", "typescript", "lib", "tsc.js");
-  const { stdout, stderr } = Bun.spawnSync([process.execPath, tsc, "-p", "tsconfig.json"], { cwd: project });
-  return `${stdout}${stderr}`;
+  const child = Bun.spawnSync([process.execPath, tsc, "-p", "tsconfig.json"], { cwd: project });
+  return { said: `${child.stdout}${child.stderr}`, seconds: Number(child.resourceUsage.cpuTime.total) / 1e6 };
 }
 
 beforeAll(async () => {
@@ -32,17 +33,35 @@ afterAll(() => rmSync(project, { recursive: true, force: true }));
 describe("programs compile", () => {
   for (const [name, extra] of Object.entries(CONFIGS)) {
     const exact = extra.exactOptionalPropertyTypes === true;
-    test(name, () => expect(compile(exact ? [...PROGRAMS, "exact.mts"] : PROGRAMS, extra)).toBe(""), 60_000);
+    test(name, () => expect(compile(exact ? [...PROGRAMS, "exact.mts"] : PROGRAMS, extra).said).toBe(""), 60_000);
   }
+
+  test("and in a moment: 200 lines", () => {
+    const lines = readFileSync(join(project, "training.mts"), "utf8").split("\n").length - 1;
+    expect(lines).toBeGreaterThanOrEqual(200);
+    for (const skipLibCheck of [true, false]) {
+      const { said, seconds } = compile(["training.mts"], { skipLibCheck });
+      expect(said).toBe("");
+      const what = skipLibCheck ? `${lines} lines` : "with the declarations checked";
+      console.log(`${what}: compiled in ${seconds.toFixed(2)} s of one processor`);
+    }
+  }, 60_000);
 
   test("and wrong ones do not", () => {
     writeFileSync(join(project, "wrong.mts"), 'import { ones } from "zensor";\nexport const x: string = ones(2);\n');
-    expect(compile(["wrong.mts"], {})).toContain("is not assignable to type 'string'");
+    expect(compile(["wrong.mts"], {}).said).toContain("is not assignable to type 'string'");
     // Without exact options undefined is what is not given: each line that expects an error is one.
     const lines = readFileSync(join(project, "exact.mts"), "utf8").match(/@ts-expect-error/g) ?? [];
-    const said = compile(["exact.mts"], {}).match(/Unused '@ts-expect-error'/g) ?? [];
+    const said = compile(["exact.mts"], {}).said.match(/Unused '@ts-expect-error'/g) ?? [];
     expect(said.length).toBe(lines.length);
   }, 60_000);
+});
+
+test("no declaration says any or unknown without a reason", () => {
+  const text = readFileSync(declarations, "utf8");
+  const reasons = REASONS.flatMap(([, names]) => names);
+  expect(openTypes(text)).toEqual([...new Set(reasons)].sort());
+  expect(openTypes("export interface A { b(c?: readonly any[]): void; _d: unknown }")).toEqual(["A.b"]);
 });
 
 test("no member is lost on the way into one file", () => {

@@ -423,7 +423,7 @@ describe("functions over the tree", () => {
     expect((td.eq(1).at("a") as Tensor).tolist()).toEqual([false, true, false]);
     const other = td.clone().set("s", "y") as unknown as Td;
     expect(td.eq(other).all()).toBe(false);
-    expect(td.eq("x")).toBe(false as never);
+    expect(td.eq("x" as never)).toBe(false as never);
     expect(() => td.eq(new TensorDict({ b: 1 }))).toThrow("keys in tensordicts mismatch.");
   });
   test("arithmetic", () => {

@@ -1,8 +1,10 @@
 // Snapshots: the state of several objects in one directory, in torchsnapshot's format.
+
 import { join } from "node:path";
 import { inOrder } from "../../tensor/checks.ts";
 import { KeyError, warn } from "../../tensor/errors.ts";
 import { setOwn } from "../../tensor/objects.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import { absolutePath } from "../base/paths.ts";
 import { CONSTRUCTORS } from "../base/signatures.ts";
 import { Slices } from "../base/slices.ts";
@@ -214,7 +216,7 @@ export class Snapshot {
    * @param options `into`: a tensor that is filled and returned if its shape and dtype are those saved
    * @torch Snapshot.read_object
    */
-  readObject(path: string, options: { into?: unknown; memoryBudgetBytes?: number } = {}): unknown {
+  readObject(path: string, options: { into?: Tensor; memoryBudgetBytes?: number } = {}): unknown {
     const [, rank, logical] = /^(\d{1,9})\/(.*)$/s.exec(path) ?? [];
     if (rank === undefined || logical === undefined) {
       throw new KeyError(`the snapshot has no entry ${JSON.stringify(path)}`);

@@ -94,10 +94,10 @@ function loadArchive(path: string): unknown {
  * @torch torch.load
  */
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
-export function loadTorch(path: string): any {
+export function loadTorch<T = any>(path: string): T {
   [path] = inOrder<Parameters<typeof loadTorch>>("loadTorch", FUNCTIONS.loadTorch, arguments);
   const value = loadExactly(path);
-  return value instanceof Float ? value.value : value;
+  return (value instanceof Float ? value.value : value) as T;
 }
 
 /** The same, where a whole float that is the value of the file is a `Float`. */

@@ -147,17 +147,17 @@ export interface MathSignatures {
   /** `bitwiseXor`, written into every tensor. @torch TensorDict.bitwise_xor_ */
   bitwiseXor_(other: Operand): Td;
   /** Which elements are equal: bools, entry by entry. @torch TensorDict.eq */
-  eq(other: unknown): Td;
+  eq(other: Operand): Td;
   /** Which elements differ: bools, entry by entry. @torch TensorDict.ne */
-  ne(other: unknown): Td;
+  ne(other: Operand): Td;
   /** Which elements are less: bools, entry by entry. @torch TensorDict.lt */
-  lt(other: unknown): Td;
+  lt(other: Operand): Td;
   /** Which elements are less or equal: bools, entry by entry. @torch TensorDict.le */
-  le(other: unknown): Td;
+  le(other: Operand): Td;
   /** Which elements are greater: bools, entry by entry. @torch TensorDict.gt */
-  gt(other: unknown): Td;
+  gt(other: Operand): Td;
   /** Which elements are greater or equal: bools, entry by entry. @torch TensorDict.ge */
-  ge(other: unknown): Td;
+  ge(other: Operand): Td;
   /** The sums of every tensor, or along a batch dimension. @torch TensorDict.sum */
   sum(dim?: number | ReduceOptions, options?: ReduceOptions): Td;
   /** The means of every tensor, or along a batch dimension. @torch TensorDict.mean */

@@ -1,5 +1,6 @@
 // Values that are no tensors, wrapped so that they can be entries: one for the whole batch, or one per element.
 import type { IndexPart } from "../../api/indexing-parse.ts";
+import type { NestedArray } from "../../api/values.ts";
 import { type PythonJson, toPlain } from "../../io/base/python-json.ts";
 import { checkedArguments, checkOptions } from "../../tensor/checks.ts";
 import { RuntimeError, TypeError } from "../../tensor/errors.ts";
@@ -107,8 +108,8 @@ export class NonTensorData<V = unknown> extends Values {
     return new NonTensorStack([...valuesOf(this)], stateOf(this));
   }
   /** The value, in nested arrays of the batch's shape. */
-  tolist(): unknown {
-    return nestedValues(valuesOf(this), this._batchSize);
+  tolist(): NestedArray<V> {
+    return nestedValues(valuesOf(this) as V[], this._batchSize);
   }
 }
 
@@ -191,7 +192,7 @@ export class NonTensorStack<V = unknown> extends Values {
     });
   }
   /** Nested arrays of the values. */
-  tolist(): unknown {
+  tolist(): NestedArray<V> {
     return nestedValues(this.values_, this._batchSize);
   }
 }

@@ -1,4 +1,5 @@
 // Regular nested arrays of values.
+import type { NestedArray } from "../../api/values.ts";
 import { Size } from "../../tensor/size.ts";
 
 /** The shape and the values of nested arrays, as far as they are regular. */
@@ -20,8 +21,8 @@ export function regularValues(data: unknown): { values: unknown[]; shape: Size }
 }
 
 /** Flat values as nested lists of a shape. */
-export function nestedValues(values: readonly unknown[], shape: readonly number[]): unknown {
-  if (shape.length === 0) return values[0];
+export function nestedValues<V>(values: readonly V[], shape: readonly number[]): NestedArray<V> {
+  if (shape.length === 0) return values[0] as V;
   const count = shape[0] as number;
   const step = count === 0 ? 0 : values.length / count;
   return Array.from({ length: count }, (_, i) => nestedValues(values.slice(i * step, (i + 1) * step), shape.slice(1)));

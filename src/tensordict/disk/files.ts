@@ -53,7 +53,8 @@ export async function saveAsync(
 
 /**
  * Loads what was saved: a file of torch's, or the TensorDict of a directory. Tensors are views of the file, read when
- * they are used. Nothing in a file is ever run: a pickle that asks for more than data is an error.
+ * they are used. Nothing in a file is ever run: a pickle that asks for more than data is an error. What the file holds
+ * is not known to the compiler, which takes what is wanted: `load<{ step: number }>(path)`, `load<TensorDict>(path)`.
  * @throws FileNotFoundError when there is nothing
  * @throws FormatError when a file is damaged or holds something else
  * @example
@@ -64,9 +65,9 @@ export async function saveAsync(
  * @torch torch.load, tensordict.load
  */
 // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
-export function load(path: string, options: LoadOptions = {}): any {
+export function load<T = any>(path: string, options: LoadOptions = {}): T {
   [path, options = {}] = inOrder<Parameters<typeof load>>("load", FUNCTIONS.load, arguments);
-  return isTree(path) ? loadTree(path, options) : loadTorch(path);
+  return (isTree(path) ? loadTree(path, options) : loadTorch(path)) as T;
 }
 
 /**
@@ -78,13 +79,10 @@ export function load(path: string, options: LoadOptions = {}): any {
  * (await loadAsync("/tmp/zensor-later")).get("a") // MemoryMappedTensor([0, 1, 2])
  * ```
  */
-export async function loadAsync(
-  path: string,
-  options: LoadOptions & BackgroundOptions = {},
-  // biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
-): Promise<any> {
+// biome-ignore lint/suspicious/noExplicitAny: the file decides what it holds
+export async function loadAsync<T = any>(path: string, options: LoadOptions & BackgroundOptions = {}): Promise<T> {
   [path, options = {}] = inOrder<Parameters<typeof loadAsync>>("loadAsync", FUNCTIONS.loadAsync, arguments);
-  return isTree(path) ? await loadTreeAsync(path, options) : loadTorch(path);
+  return (isTree(path) ? await loadTreeAsync(path, options) : loadTorch(path)) as T;
 }
 
 /** The options that single files have, too. */

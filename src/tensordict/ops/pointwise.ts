@@ -1,4 +1,6 @@
 // Arithmetic, comparisons, reductions and functions over all tensors of a tree.
+
+import type { Scalar } from "../../tensor/complex.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import { IndexError, KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { Size, sameSizes } from "../../tensor/size.ts";
@@ -51,7 +53,7 @@ export interface ApplyOptions {
   /** Leave out nested collections without entries. */
   filterEmpty?: boolean | null;
   /** Stands in for keys that another collection does not have. */
-  default?: unknown;
+  default?: Tensor | Scalar | null;
   /** Lock the result where this collection is locked. */
   propagateLock?: boolean;
   /** @internal What is done to nested tensors; an error without it. */

@@ -55,7 +55,7 @@ export function expandAsRight(t: Tensor | Td, dest: Tensor | Td): Tensor | Td {
 }
 
 /** What decides between two values of one key. */
-export type MergeCallback = (key: readonly string[], first: unknown, second: unknown) => unknown;
+export type MergeCallback = (key: readonly string[], first: Entry, second: Entry) => unknown;
 
 /**
  * Merges TensorDicts; later ones win, or `callbackExist` decides.

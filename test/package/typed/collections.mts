@@ -1,5 +1,5 @@
 // What the compiler says of programs with TensorDicts; compiled and run as tensors.mts.
-import { type NonTensorData, ones, type Tensor, TensorDict, zeros } from "zensor";
+import { load as loadFile, type NonTensorData, ones, type Tensor, TensorDict, zeros } from "zensor";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 function same<A, B>(..._proof: Equal<A, B> extends true ? [] : [never]): void {}
@@ -99,6 +99,16 @@ const wrong = [
   () => closed.setAt_("a", 0, "first"),
 ];
 check("wrong", wrong.length === 8);
+// A file holds what the caller says that it holds, or anything.
+const files = [
+  (): number => loadFile("x.pt").model.step,
+  (): Tensor => loadFile<TensorDict<{ a: Tensor }>>("x").get("a"),
+  // @ts-expect-error no such key
+  () => loadFile<TensorDict<{ a: Tensor }>>("x").get("b"),
+  // @ts-expect-error a tensor is no text
+  (): string => loadFile<{ a: Tensor }>("x.pt").a,
+];
+check("files", files.length === 4);
 // Every value is of the kind that the keys have.
 const weights = new TensorDict({ x: ones(1) } as Record<string, Tensor>);
 const weight = weights.get(key, null);

@@ -1,0 +1,119 @@
+// Finds where public declarations say `any` or `unknown`.
+import * as ts from "typescript";
+
+/** How a declaration is called on the way to a type: `Tensor.tolist`. */
+function nameOf(node: ts.Node): string | null {
+  if (ts.isConstructorDeclaration(node)) return "constructor";
+  if (ts.isConstructSignatureDeclaration(node)) return "new";
+  if (ts.isParameter(node) || ts.isTypeParameterDeclaration(node)) return null;
+  const name = (node as { name?: ts.Node }).name;
+  return name === undefined ? null : name.getText();
+}
+
+const isInternal = (node: ts.Node): boolean =>
+  nameOf(node)?.startsWith("_") === true || ts.getJSDocTags(node).some((tag) => tag.tagName.text === "internal");
+
+/** Without what the bundler adds to names that are there twice. */
+const plainName = (path: string): string => path.replace(/\$\d+|\b\w+_d_/g, "");
+
+/** The paths of all declarations in the text that say `any` or `unknown`, each once, in order. */
+export function openTypes(text: string): string[] {
+  const found = new Set<string>();
+  const walk = (node: ts.Node, path: readonly string[]): void => {
+    if (isInternal(node)) return;
+    const name = nameOf(node);
+    const here = name === null ? path : [...path, name];
+    if (node.kind === ts.SyntaxKind.AnyKeyword || node.kind === ts.SyntaxKind.UnknownKeyword)
+      found.add(plainName(here.join(".")));
+    ts.forEachChild(node, (child) => walk(child, here));
+  };
+  walk(ts.createSourceFile("zensor.d.ts", text, ts.ScriptTarget.Latest, true), []);
+  return [...found].sort();
+}
+
+/** What may say `any` or `unknown`, and why. */
+export const REASONS: readonly (readonly [why: string, names: readonly string[]])[] = [
+  [
+    "a number and lists of any depth at once, which no other type says that a plain list may be compared with",
+    ["Tensor.tolist"],
+  ],
+  [
+    "the file decides what it holds; the caller may say what is wanted",
+    ["load", "loadAsync", "loadTorch", "readPlainPickle", "Snapshot.readObject"],
+  ],
+  [
+    "everything can be saved or printed that has a form in the file or as text",
+    ["save", "saveAsync", "saveTorch", "saveTorchAsync", "print"],
+  ],
+  [
+    "a question that is asked of anything",
+    ["isNonTensor", "isTensorCollection", "isTensorclass", "ZensorError.[Symbol.hasInstance]"],
+  ],
+  [
+    "every value can be an entry: what is no tensor is wrapped",
+    [
+      "TensorDictBase.set",
+      "TensorDictBase.setAt",
+      "TensorDictBase.setAt_",
+      "TensorDictBase.set_",
+      "TensorDictBase.setdefault",
+      "LazyStackedTensorDict.setEach",
+      "UpdateSource",
+      "Operand",
+      "Init",
+      "MergeCallback",
+      "DenseTensorDict.constructor",
+      "DenseTensorDict.fromDict",
+      "DenseTensorDict.fromkeys",
+      "makeTensordict",
+      "PersistentTensorDict.fromDict",
+      "Outside.write",
+      "Hdf5File.putValues",
+      "Hdf5Values.values",
+    ],
+  ],
+  [
+    "a wrapped value is any value, and the default of what is known about it",
+    [
+      "NonTensorData",
+      "NonTensorStack",
+      "MetaData",
+      "NonTensorData.plain",
+      "NonTensorStack.plain",
+      "Values.plain",
+      "ValueTd",
+      "TensorDictBase.toJSON",
+      "Shared.value",
+      "Shared.values",
+    ],
+  ],
+  ["a TensorDict whose keys are not known is one of any keys", ["Schema", "SchemaOf", "Open", "Stored", "Td"]],
+  ["a class of any constructor; a field that is declared as nothing in particular", ["AnyClass", "ValueOf"]],
+  [
+    "what a module takes and gives is its own business, and so is what hooks see of it",
+    ["Any", "ForwardHook", "ForwardPreHook", "Identity.constructor", "Identity.forward", "Sequential.forward"],
+  ],
+  [
+    "a state holds what its object put there",
+    [
+      "StateDict.constructor",
+      "StateDict.loadStateDict",
+      "StateDict.stateDict",
+      "StateDict.values",
+      "Stateful.loadStateDict",
+      "Stateful.stateDict",
+      "DiskMethods.loadStateDict",
+    ],
+  ],
+  [
+    "as JavaScript declares it: everything may be thrown",
+    [
+      "Details.cause",
+      "FileNotFoundError.constructor",
+      "FormatError.constructor",
+      "OSError.constructor.cause",
+      "TensorDictFuture.then",
+    ],
+  ],
+  ["inner work that users see in declarations only", ["Steps", "Waiting.later", "Waiting.now", "Outside.read"]],
+];
