@@ -95,11 +95,14 @@ function addExamples(
     if (!(one instanceof DeclarationReflection)) continue;
     const declared = project.getSymbolIdFromReflection(one)?.qualifiedName ?? "";
     const example = (byName.get(publicName(one)) ?? byDeclaration.get(declared))?.example ?? null;
-    if (example === null || commentsOf(one).some((comment) => comment.getTag("@example") !== undefined)) continue;
+    if (example === null) continue;
+    const fenced = example.match(/^```ts\n[\s\S]*?^```$/gm) ?? [];
+    const plain = example.replace(/^```ts\n[\s\S]*?^```$/gm, "").split("\n\n");
+    const own = commentsOf(one).some((comment) => comment.getTag("@example") !== undefined);
     const place = one.signatures?.[0] ?? one.getSignature ?? one;
     place.comment ??= new Comment();
-    for (const code of example.split("\n\n")) {
-      const text = code.startsWith("```") ? code : `\`\`\`ts\n${code}\n\`\`\``;
+    const fences = plain.filter((code) => code.trim() !== "").map((code) => `\`\`\`ts\n${code.trim()}\n\`\`\``);
+    for (const text of own ? fences : [...fenced, ...fences]) {
       place.comment.blockTags.push(new CommentTag("@example", [{ kind: "text", text }]));
     }
   }
