@@ -8,6 +8,7 @@ import { BINARY, COMPARE, MathMethods, REDUCE, SIMPLE } from "./classes/math-met
 import { stackOf, valueOf } from "./classes/non-tensor.ts";
 import { PersistentTensorDict } from "./classes/persistent.ts";
 import { toH5Async } from "./classes/persistent-later.ts";
+import { ShapeMethods } from "./classes/shape-methods.ts";
 import { denseOf, TensorDict } from "./classes/tensordict.ts";
 import { FORMS, LAZY_METHODS, METHODS, STATICS } from "./core/signatures.ts";
 import { loader, make } from "./core/state.ts";
@@ -24,7 +25,14 @@ const ALL = {
   toString: "",
 };
 
-for (const target of [TensorDictBase, MathMethods, DiskMethods, PersistentTensorDict, LazyStackedTensorDict]) {
+for (const target of [
+  TensorDictBase,
+  ShapeMethods,
+  MathMethods,
+  DiskMethods,
+  PersistentTensorDict,
+  LazyStackedTensorDict,
+]) {
   installChecks(target.prototype, ALL, guarded);
 }
 installChecks(LazyStackedTensorDict.prototype, LAZY_METHODS, guarded);

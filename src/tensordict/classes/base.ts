@@ -50,14 +50,14 @@ import {
   updateInPlace,
   updateTd,
 } from "../ops/writes.ts";
-import { MathMethods } from "./math-methods.ts";
+import { ShapeMethods } from "./shape-methods.ts";
 
 function sizes(list: readonly (number | readonly number[])[]): readonly number[] {
   return list.length === 1 && Array.isArray(list[0]) ? list[0] : (list as readonly number[]);
 }
 
 /** Abstract parent of TensorDicts, lazy stacks, tensorclasses and wrapped values. @torch tensordict.TensorDictBase */
-export abstract class TensorDictBase<S extends Schema = Schema> extends MathMethods<S> {
+export abstract class TensorDictBase<S extends Schema = Schema> extends ShapeMethods<S> {
   /** Loads a memory-mapped directory as what was saved there. @torch TensorDictBase.load_memmap */
   static loadMemmap<T extends Schema = Schema>(prefix: string, options: LoadOptions = {}): TensorDictBase<T> {
     return loader.load(prefix, options) as TensorDictBase<T>;
@@ -431,7 +431,7 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends MathMeth
   /** `fn` of every tensor; what it gives null for is left out. @torch TensorDict.apply */
   apply(fn: (t: Tensor, ...others: Tensor[]) => Tensor | null | undefined, ...rest: (Td | ApplyOptions)[]): this {
     const options = (
-      rest.at(-1) !== undefined && !(rest.at(-1) instanceof MathMethods) ? rest.pop() : {}
+      rest.at(-1) !== undefined && !(rest.at(-1) instanceof ShapeMethods) ? rest.pop() : {}
     ) as ApplyOptions;
     const call = (t: Tensor, _path: readonly string[], others: readonly unknown[]) => fn(t, ...(others as Tensor[]));
     return applyLeaves(this, call, options, rest as Td[]) as this;

@@ -38,6 +38,16 @@ export interface LazyGetOptions {
  * @torch tensordict.LazyStackedTensorDict
  */
 export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
+  /**
+   * The same elements without history: each tensor's `.data`.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(2, { requiresGrad: true }) }, []).data.get("a") // tensor([1., 1.])
+   * ```
+   * @torch TensorDict.data
+   */
+  declare readonly data: this;
+
   /** @internal */ _members: Td[];
   /** Dimension along which the members are stacked. */
   readonly stackDim: number;

@@ -33,6 +33,16 @@ const RAW = Symbol("raw entries");
 
 /** The class behind `TensorDict`. */
 class DenseTensorDict<S extends Schema = Schema> extends TensorDictBase<S> {
+  /**
+   * The same elements without history: each tensor's `.data`.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(2, { requiresGrad: true }) }, []).data.get("a") // tensor([1., 1.])
+   * ```
+   * @torch TensorDict.data
+   */
+  declare readonly data: this;
+
   /** @internal */ _map: Map<string, Entry>;
 
   constructor(source?: unknown, batchSize?: SizeLike | CollectionOptions | null, options?: CollectionOptions) {

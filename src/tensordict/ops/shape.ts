@@ -308,8 +308,8 @@ export function requireBatchDim(td: Collection, dim: number): number {
   return at;
 }
 
-/** A part of one batch dimension. */
-function narrowTd(td: Td, dim: number, start: number, length: number): Td {
+/** A part of one batch dimension. @torch TensorDict.narrow */
+export function narrowTd(td: Td, dim: number, start: number, length: number): Td {
   const at = requireBatchDim(td, dim);
   return applyShape(td, {
     tensor: (t) => t.narrow(at, start, length),

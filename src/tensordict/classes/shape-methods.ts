@@ -1,0 +1,466 @@
+// Methods that move, turn and repeat batch dimensions, make collections after the model of one, and list what is in it.
+import type { DTypeLike } from "../../tensor/dtype.ts";
+import { RuntimeError } from "../../tensor/errors.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { keyPath } from "../core/keys.ts";
+import { isSharedTensor } from "../core/shared.ts";
+import {
+  entriesOf,
+  isClassTd,
+  isLazy,
+  isNonTensor,
+  isTensorCollection,
+  make,
+  stateOf,
+  type Td,
+} from "../core/state.ts";
+
+import type { Entry, IndexPart, NestedKey, Schema, SizeLike } from "../core/types.ts";
+import { deleteEntry, requireEntry, tensorsOf } from "../ops/access.ts";
+import { applyLeaves } from "../ops/pointwise.ts";
+import {
+  atLeastTd,
+  depthOf,
+  expandAsTd,
+  flipTd,
+  movedimTd,
+  remade,
+  repeatInterleaveTd,
+  tensorSplitTd,
+} from "../ops/rearranging.ts";
+import { expandTd, narrowTd, repeatTd, transposeTd } from "../ops/shape.ts";
+import { MathMethods } from "./math-methods.ts";
+
+/** Options of `newZeros` and its like. */
+export interface NewOptions {
+  dtype?: DTypeLike;
+  requiresGrad?: boolean;
+}
+
+const spread = (list: readonly (number | readonly number[])[]): number[] => list.flat() as number[];
+
+/** What the functions of this room give for a collection is of its own class. */
+function own<T>(made: Td | readonly Td[]): T {
+  return made as T;
+}
+
+/** Rearranging, modelling and listing of collections. */
+export abstract class ShapeMethods<S = Schema> extends MathMethods<S> {
+  /**
+   * Batch dimensions at other places; a view.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(2, 3, 4) }, [2, 3, 4]).movedim(0, -1).batchSize // torch.Size([3, 4, 2])
+   * ```
+   * @torch TensorDict.movedim
+   */
+  movedim(source: number | readonly number[], destination: number | readonly number[]): this {
+    return own(movedimTd(this._td, source, destination));
+  }
+  /**
+   * Another name of `movedim`.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(2, 3) }, [2, 3]).moveaxis(0, 1).batchSize // torch.Size([3, 2])
+   * ```
+   * @torch TensorDict.moveaxis
+   */
+  moveaxis(source: number | readonly number[], destination: number | readonly number[]): this {
+    return own(movedimTd(this._td, source, destination));
+  }
+  /**
+   * Another name of `transpose`.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(2, 3) }, [2, 3]).swapdims(0, 1).batchSize // torch.Size([3, 2])
+   * ```
+   * @torch TensorDict.swapdims
+   */
+  swapdims(dim0: number, dim1: number): this {
+    return own(transposeTd(this._td, dim0, dim1));
+  }
+  /**
+   * Another name of `transpose`.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(2, 3) }, [2, 3]).swapaxes(0, 1).batchSize // torch.Size([3, 2])
+   * ```
+   * @torch TensorDict.swapaxes
+   */
+  swapaxes(axis0: number, axis1: number): this {
+    return own(transposeTd(this._td, axis0, axis1));
+  }
+  /**
+   * `length` elements of a batch dimension, from `start` on; a view.
+   * @example
+   * ```ts
+   * new TensorDict({ a: arange(4) }, [4]).narrow(0, 1, 2).get("a") // tensor([1, 2])
+   * ```
+   * @torch TensorDict.narrow
+   */
+  narrow(dim: number, start: number, length: number): this {
+    return own(narrowTd(this._td, dim, start, length));
+  }
+  /**
+   * Parts of a batch dimension: so many of nearly one size, or cut at the given places.
+   * @example
+   * ```ts
+   * new TensorDict({ a: arange(5) }, [5]).tensorSplit(2).map((part) => part.get("a"))
+   * // [tensor([0, 1, 2]), tensor([3, 4])]
+   * ```
+   * @torch TensorDict.tensor_split
+   */
+  tensorSplit(indicesOrSections: number | readonly number[], dim = 0): this[] {
+    return own(tensorSplitTd(this._td, indicesOrSections, dim));
+  }
+  /**
+   * A copy with the order of batch dimensions reversed.
+   * @example
+   * ```ts
+   * new TensorDict({ a: arange(3) }, [3]).flip(0).get("a") // tensor([2, 1, 0])
+   * ```
+   * @torch TensorDict.flip
+   */
+  flip(...dims: (number | readonly number[])[]): this {
+    return own(flipTd(this._td, spread(dims)));
+  }
+  /**
+   * Each element of a batch dimension several times in a row; without a dimension the batch is flat first.
+   * @example
+   * ```ts
+   * new TensorDict({ a: arange(2) }, [2]).repeatInterleave(2, 0).get("a") // tensor([0, 0, 1, 1])
+   * ```
+   * @torch TensorDict.repeat_interleave
+   */
+  repeatInterleave(repeats: number | Tensor, dim?: number | null): this {
+    return own(repeatInterleaveTd(this._td, repeats, dim ?? null));
+  }
+  /**
+   * Another name of `expand`; a lazy stack becomes dense.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(1) }, [1]).broadcastTo([3]).batchSize // torch.Size([3])
+   * ```
+   * @torch TensorDict.broadcast_to
+   */
+  broadcastTo(size: SizeLike): this {
+    return own(expandTd(this._td, typeof size === "number" ? [size] : size));
+  }
+  /**
+   * Every entry expanded to the shape of another collection's.
+   * @example
+   * ```ts
+   * const wide = new TensorDict({ a: ones(2, 3) }, [2]);
+   * new TensorDict({ a: ones(2, 1) }, [2]).expandAs(wide).get("a").shape // torch.Size([2, 3])
+   * ```
+   * @torch TensorDict.expand_as
+   */
+  expandAs(other: Td): this {
+    return own(expandAsTd(this._td, other));
+  }
+  /**
+   * Copies along the batch dimensions.
+   * @example
+   * ```ts
+   * new TensorDict({ a: arange(2) }, [2]).tile([2]).get("a") // tensor([0, 1, 0, 1])
+   * ```
+   * @torch TensorDict.tile
+   */
+  tile(dims: SizeLike): this {
+    return own(repeatTd(this._td, typeof dims === "number" ? [dims] : dims));
+  }
+  /**
+   * At least one batch dimension.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(3) }, []).atleast1d().batchSize // torch.Size([1])
+   * ```
+   * @torch TensorDict.atleast_1d
+   */
+  atleast1d(): this {
+    return own(atLeastTd(this._td, 1));
+  }
+  /**
+   * At least two batch dimensions; new ones come first.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(3) }, [3]).atleast2d().batchSize // torch.Size([1, 3])
+   * ```
+   * @torch TensorDict.atleast_2d
+   */
+  atleast2d(): this {
+    return own(atLeastTd(this._td, 2));
+  }
+  /**
+   * At least three batch dimensions; new ones come first.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(3) }, [3]).atleast3d().batchSize // torch.Size([1, 1, 3])
+   * ```
+   * @torch TensorDict.atleast_3d
+   */
+  atleast3d(): this {
+    return own(atLeastTd(this._td, 3));
+  }
+  /**
+   * Number of batch dimensions.
+   * @example
+   * ```ts
+   * new TensorDict({}, [3, 4]).ndimension() // 2
+   * ```
+   * @torch TensorDict.ndimension
+   */
+  ndimension(): number {
+    return this._batchSize.length;
+  }
+
+  // ---- after the model of this one
+
+  /**
+   * Zeros for another batch, with the dtypes and inner shapes of this one.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(2, 3) }, [2]).newZeros([1]).get("a") // tensor([[0., 0., 0.]])
+   * ```
+   * @torch TensorDict.new_zeros
+   */
+  newZeros(...size: (number | readonly number[] | NewOptions)[]): this {
+    return own(modelled(this._td, size, (t, shape, options) => t.newZeros(shape, options)));
+  }
+  /**
+   * Ones for another batch, with the dtypes and inner shapes of this one.
+   * @example
+   * ```ts
+   * new TensorDict({ a: zeros(2) }, [2]).newOnes([3]).get("a") // tensor([1., 1., 1.])
+   * ```
+   * @torch TensorDict.new_ones
+   */
+  newOnes(...size: (number | readonly number[] | NewOptions)[]): this {
+    return own(modelled(this._td, size, (t, shape, options) => t.newOnes(shape, options)));
+  }
+  /**
+   * Tensors that are not filled, for another batch, with the dtypes and inner shapes of this one.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(2, 3) }, [2]).newEmpty([5]).get("a").shape // torch.Size([5, 3])
+   * ```
+   * @torch TensorDict.new_empty
+   */
+  newEmpty(...size: (number | readonly number[] | NewOptions)[]): this {
+    return own(modelled(this._td, size, (t, shape, options) => t.newEmpty(shape, options)));
+  }
+  /**
+   * One value for another batch, with the dtypes and inner shapes of this one.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(2) }, [2]).newFull([2], 7).get("a") // tensor([7., 7.])
+   * ```
+   * @torch TensorDict.new_full
+   */
+  newFull(size: SizeLike, fillValue: number, options: NewOptions = {}): this {
+    const batch = typeof size === "number" ? [size] : size;
+    return own(remade(this._td, batch, (t, shape) => t.newFull(shape, fillValue, options)));
+  }
+
+  // ---- what is in it
+
+  /**
+   * Whether some tensor records gradients.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(2) }, []).requiresGrad // false
+   * ```
+   * @torch TensorDict.requires_grad
+   */
+  get requiresGrad(): boolean {
+    for (const [, t] of tensorsOf(this._td)) if (t.requiresGrad) return true;
+    return false;
+  }
+  /**
+   * Its keys in alphabetical order.
+   * @example
+   * ```ts
+   * new TensorDict({ b: ones(1), a: ones(1) }, []).sortedKeys // [a, b]
+   * ```
+   * @torch TensorDict.sorted_keys
+   */
+  get sortedKeys(): string[] {
+    return [...this._keys()].sort();
+  }
+  /**
+   * How many collections lie above the deepest tensor, this one left out.
+   * @example
+   * ```ts
+   * new TensorDict({ a: { b: ones(1) } }, []).depth // 1
+   * ```
+   * @torch TensorDict.depth
+   */
+  get depth(): number {
+    return depthOf(this._td);
+  }
+  /**
+   * The class of an entry.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(1) }, []).entryClass("a") === Tensor // true
+   * ```
+   * @torch TensorDict.entry_class
+   */
+  entryClass(key: NestedKey): unknown {
+    return requireEntry(this._td, key).constructor;
+  }
+  /**
+   * The entry under a key, at an index.
+   * @example
+   * ```ts
+   * new TensorDict({ a: arange(3) }, [3]).getAt("a", 1) // tensor(1)
+   * ```
+   * @torch TensorDict.get_at
+   */
+  getAt(key: NestedKey, index: IndexPart): Entry {
+    return requireEntry(this._td, key).at(index as number) as Entry;
+  }
+  /**
+   * Whether all of its tensors lie in memory that other processes see.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(1) }, []).isShared() // false
+   * ```
+   * @torch TensorDict.is_shared
+   */
+  isShared(): boolean {
+    const all = [...tensorsOf(this._td)];
+    return all.length > 0 && all.every(([, t]) => isSharedTensor(t));
+  }
+  /**
+   * Takes the last entry out and gives it with its key.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(1), b: zeros(1) }, []).popitem() // [b, tensor([0.])]
+   * ```
+   * @torch TensorDict.popitem
+   */
+  popitem(): [string, Entry] {
+    const key = [...this._keys()].at(-1);
+    if (key === undefined) throw new RuntimeError("popitem(): the dictionary is empty");
+    const entry = requireEntry(this._td, key);
+    deleteEntry(this._td, key);
+    return [key, entry];
+  }
+
+  // ---- other forms
+
+  /**
+   * A dense TensorDict of copies: lazy stacks are stacked, objects of classes become TensorDicts.
+   * @example
+   * ```ts
+   * lazyStack([new TensorDict({ a: ones(2) }, []), new TensorDict({ a: zeros(2) }, [])]).toTensordict().get("a")
+   * // tensor([[1., 1.],
+   * //         [0., 0.]])
+   * ```
+   * @torch TensorDict.to_tensordict
+   */
+  toTensordict(options: { retainNone?: boolean } = {}): Td {
+    return denseCopy(this._td, options.retainNone ?? true);
+  }
+  /**
+   * Plain objects with the tensors themselves in them, and values that are no tensors as they are.
+   * @example
+   * ```ts
+   * new TensorDict({ a: arange(2), b: { c: "text" } }, []).toDict().b.c // text
+   * ```
+   * @torch TensorDict.to_dict
+   */
+  toDict(): Record<string, unknown> {
+    const made: Record<string, unknown> = {};
+    for (const [key, entry] of entriesOf(this._td)) {
+      if (isNonTensor(entry)) made[key] = entry._kind === "nonTensor" ? entry.value_ : entry.tolist();
+      else made[key] = isTensorCollection(entry) ? entry.toDict() : entry;
+    }
+    return made;
+  }
+  /**
+   * The same tensors without the values that are none.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(1), b: "text" }, []).filterNonTensorData().keys() // [a]
+   * ```
+   * @torch TensorDict.filter_non_tensor_data
+   */
+  filterNonTensorData(): this {
+    return own(withoutValues(this._td));
+  }
+  /**
+   * A stack of the parts along a batch dimension, without a copy.
+   * @example
+   * ```ts
+   * new TensorDict({ a: ones(2) }, [2]).toLazystack().members.length // 2
+   * ```
+   * @torch TensorDict.to_lazystack
+   */
+  toLazystack(dim = 0): Td {
+    const at = dim < 0 ? dim + this._batchSize.length : dim;
+    if (isLazy(this._td) && this._td.stackDim === at) return this._td;
+    return make.lazy(this._td.unbind(at), at, this._td.names[at] ?? null);
+  }
+  /**
+   * Sets an entry to a value that is kept as it is, also a number or a list.
+   * @example
+   * ```ts
+   * new TensorDict({}, []).setNonTensor("a", [1, 2]).at("a") // [1, 2]
+   * ```
+   * @torch TensorDict.set_non_tensor
+   */
+  setNonTensor(key: NestedKey, value: unknown): this {
+    const path = keyPath(key);
+    const wrapped = make.nonTensor(value, stateOf(this._td, { names: null }));
+    this._td.set(path.length === 1 ? (path[0] as string) : path, wrapped);
+    return this;
+  }
+}
+
+// Not declared: fields of tensorclasses have this name, whose types a member of the base class would take away.
+Object.defineProperty(ShapeMethods.prototype, "data", {
+  get(this: Td): Td {
+    return applyLeaves(this, (t) => t.data, { propagateLock: true });
+  },
+  configurable: true,
+});
+
+function modelled(
+  td: Td,
+  size: readonly (number | readonly number[] | NewOptions)[],
+  make1: (t: Tensor, shape: readonly number[], options: NewOptions) => Tensor,
+): Td {
+  const last = size.at(-1);
+  const options = typeof last === "object" && !Array.isArray(last) ? (last as NewOptions) : {};
+  const batch = spread((options === last ? size.slice(0, -1) : size) as number[]);
+  return remade(td, batch, (t, shape) => make1(t, shape, options));
+}
+
+function denseCopy(td: Td, retainNone: boolean): Td {
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of entriesOf(td)) {
+    if (entry instanceof Tensor) entries.set(key, entry.clone());
+    else entries.set(key, isTensorCollection(entry) && !isNonTensor(entry) ? denseCopy(entry, retainNone) : entry);
+  }
+  if (retainNone) {
+    for (const field of missingFields(td)) entries.set(field, make.nonTensor(null, stateOf(td, { names: null })));
+  }
+  return make.tensordict(entries, stateOf(td)) as Td;
+}
+
+/** Fields of an object of a class that have no value. */
+function missingFields(td: Td): readonly string[] {
+  return isClassTd(td) ? td._fieldNames().filter((name) => td._own(name) === undefined) : [];
+}
+
+function withoutValues(td: Td): Td {
+  if (isLazy(td)) return make.lazy(td.members.map(withoutValues), td.stackDim, td.stackDimName);
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of entriesOf(td)) {
+    if (isNonTensor(entry)) continue;
+    entries.set(key, isTensorCollection(entry) ? withoutValues(entry) : entry);
+  }
+  return td._like(entries, stateOf(td));
+}

@@ -1,0 +1,128 @@
+// Moving, turning and repeating batch dimensions, and collections made after the model of another.
+import { RuntimeError } from "../../tensor/errors.ts";
+import { Size } from "../../tensor/size.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { noNested } from "../core/nested.ts";
+import { entriesOf, isLazy, isNested, isNonTensor, isTensorCollection, make, stateOf, type Td } from "../core/state.ts";
+import type { Entry } from "../core/types.ts";
+import { tensorsOf } from "./access.ts";
+import { applyShape, narrowTd, permuteTd, requireBatchDim, unsqueezeTd } from "./shape.ts";
+
+const listOf = (dims: number | readonly number[]) => (typeof dims === "number" ? [dims] : dims);
+
+/** @torch TensorDict.movedim */
+export function movedimTd(td: Td, source: number | readonly number[], target: number | readonly number[]): Td {
+  const rank = td._batchSize.length;
+  const [from, to] = [listOf(source), listOf(target)];
+  if (from.length !== to.length) {
+    throw new RuntimeError(
+      `movedim: Invalid source or destination dims: source ([${from.join(", ")}] dims) should contain the same ` +
+        `number of dims as destination ([${to.join(", ")}] dims)`,
+    );
+  }
+  const [a, b] = [from.map((dim) => requireBatchDim(td, dim)), to.map((dim) => requireBatchDim(td, dim))];
+  for (const [dims, name] of [
+    [a, "source"],
+    [b, "destination"],
+  ] as const) {
+    if (new Set(dims).size !== dims.length) throw new RuntimeError(`movedim: repeated dim in \`${name}\``);
+  }
+  const order = new Array<number>(rank).fill(-1);
+  for (const [i, dim] of b.entries()) order[dim] = a[i] as number;
+  const rest = Array.from({ length: rank }, (_, dim) => dim).filter((dim) => !a.includes(dim));
+  return permuteTd(
+    td,
+    order.map((dim) => (dim >= 0 ? dim : (rest.shift() as number))),
+  );
+}
+
+/** Where each part ends, of sections or of places. */
+function bounds(total: number, parts: number | readonly number[]): number[] {
+  if (typeof parts !== "number") {
+    return [...parts.map((at) => Math.min(Math.max(at < 0 ? at + total : at, 0), total)), total];
+  }
+  if (parts <= 0) throw new RuntimeError(`number of sections must be larger than 0, got ${parts}`);
+  const [least, more] = [Math.floor(total / parts), total % parts];
+  return Array.from({ length: parts }, (_, i) => (i + 1) * least + Math.min(i + 1, more));
+}
+
+/** @torch TensorDict.tensor_split */
+export function tensorSplitTd(td: Td, parts: number | readonly number[], dim: number): Td[] {
+  const at = requireBatchDim(td, dim);
+  let start = 0;
+  return bounds(td._batchSize[at] as number, parts).map((end) => {
+    const part = narrowTd(td, at, start, Math.max(0, end - start));
+    start = end;
+    return part;
+  });
+}
+
+/** @torch TensorDict.flip */
+export function flipTd(td: Td, dims: readonly number[]): Td {
+  const at = dims.map((dim) => requireBatchDim(td, dim));
+  return applyShape(td, { tensor: (t) => t.flip(at), size: (shape) => shape, names: (names) => names });
+}
+
+/** @torch TensorDict.repeat_interleave */
+export function repeatInterleaveTd(td: Td, repeats: number | Tensor, dim: number | null): Td {
+  if (dim === null) return repeatInterleaveTd(td.reshape(-1), repeats, 0);
+  const at = requireBatchDim(td, dim);
+  const total = td._batchSize[at] as number;
+  const count = typeof repeats === "number" ? total * repeats : Number(repeats.expand(total).sum().item());
+  return applyShape(td, {
+    tensor: (t) => t.repeatInterleave(repeats as number, at),
+    size: (shape) => shape.map((n, i) => (i === at ? count : n)),
+    names: (names) => names,
+    lazy: (lazy) => {
+      const { stackDim, members, stackDimName } = lazy;
+      if (at !== stackDim) {
+        const inner = at < stackDim ? at : at - 1;
+        return make.lazy(
+          members.map((member) => repeatInterleaveTd(member, repeats, inner)),
+          stackDim,
+          stackDimName,
+        );
+      }
+      if (typeof repeats !== "number" || repeats === 0) return null;
+      const copies = members.flatMap((member) => Array.from({ length: repeats }, () => member));
+      return make.lazy(copies, stackDim, stackDimName);
+    },
+  });
+}
+
+/** At least so many batch dimensions, new ones in front. @torch TensorDict.atleast_1d, TensorDict.atleast_3d */
+export function atLeastTd(td: Td, rank: number): Td {
+  return td._batchSize.length >= rank ? td : atLeastTd(unsqueezeTd(td, 0), rank);
+}
+
+/** The tensors of a tree after the model of its own, for another batch. */
+export function remade(td: Td, batch: readonly number[], make1: (t: Tensor, shape: readonly number[]) => Tensor): Td {
+  if (isLazy(td)) return remade(td.densify(), batch, make1);
+  const rank = td._batchSize.length;
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of entriesOf(td)) {
+    const inner = (shape: readonly number[]) => [...batch, ...shape.slice(rank)];
+    if (entry instanceof Tensor) entries.set(key, make1(entry, inner(entry._shape)));
+    else if (isNested(entry)) throw noNested("this", key);
+    else entries.set(key, remade(entry, inner(entry._batchSize), make1));
+  }
+  const state = stateOf(td, { batchSize: Size.fromList([...batch]), names: null });
+  if (isNonTensor(td) && td._kind === "nonTensorStack") throw new RuntimeError("a stack of values has no model");
+  return td._like(entries, state);
+}
+
+/** @torch TensorDict.expand_as */
+export function expandAsTd(td: Td, other: Td): Td {
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of entriesOf(td)) {
+    const wanted = other._own(key);
+    if (entry instanceof Tensor && wanted instanceof Tensor) entries.set(key, entry.expandAs(wanted));
+    else if (isTensorCollection(entry) && isTensorCollection(wanted)) entries.set(key, expandAsTd(entry, wanted));
+  }
+  return td._like(entries, stateOf(td, { batchSize: other._batchSize, names: other._names }));
+}
+
+/** How many collections lie above the deepest tensor, the root left out. */
+export function depthOf(td: Td): number {
+  return Math.max(0, ...[...tensorsOf(td)].map(([path]) => path.length - 1));
+}
