@@ -6,10 +6,9 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { root } from "../toolchain.mjs";
-import { limitOf, mutated, scratch, type Verdict } from "./judge.ts";
+import { limitOf, mutated, runTest, scratch, type Verdict } from "./judge.ts";
 import { type Named, readLines, sameMutant } from "./known.ts";
 import { type Mutant, mutantsOf, shown } from "./mutants.ts";
-import { runTest } from "./reach.ts";
 
 interface Fixed extends Named {
   test: string;

@@ -4,13 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findZig, libraryFile, root, ToolError, toolEnv } from "../toolchain.mjs";
 import { applied, type Mutant } from "./mutants.ts";
-import { type Reach, runTest } from "./reach.ts";
 
 export interface Verdict extends Mutant {
   /** The test that fails, or null: it survived. */
   caught: string | null;
   /** Why it is no program of its own. */
   void?: string;
+  /** How many items reach it, and how many were run (population.ts). */
+  reached?: number;
+  ran?: number;
 }
 
 export type Judge = (m: Mutant) => Promise<Verdict>;
@@ -28,6 +30,21 @@ export function scratch(): string {
   return folder;
 }
 
+/** Runs a test file; false when it fails or takes too long. */
+export async function runTest(
+  root: string,
+  test: string,
+  seconds: number,
+  flags: readonly string[] = [],
+  variables: Record<string, string> = {},
+): Promise<boolean> {
+  const words = [process.execPath, "test", "--timeout", "120000", "--bail", ...flags, test];
+  const env = { ...process.env, CI: "true", NO_COLOR: "1", ...variables };
+  const options = { cwd: root, env, stdin: "ignore", stdout: "ignore", stderr: "ignore" } as const;
+  const child = Bun.spawn(words, { ...options, timeout: Math.ceil(seconds * 1000), killSignal: "SIGKILL" });
+  return (await child.exited) === 0;
+}
+
 /** Does something while a mutant is in its file. */
 export async function mutated<T>(folder: string, m: Mutant, work: () => Promise<T>): Promise<T> {
   const path = join(folder, m.file);
@@ -42,19 +59,6 @@ export async function mutated<T>(folder: string, m: Mutant, work: () => Promise<
 
 /** What a test may take: many times what it takes, since a mutant may run without end. */
 export const limitOf = (seconds: number): number => 20 + 5 * seconds;
-
-/** The tests that reach a line of TypeScript, the quickest first. */
-export function typescriptJudge(folder: string, reaches: readonly Reach[]): Judge {
-  const quickest = [...reaches].sort((a, b) => a.seconds - b.seconds);
-  return (m) =>
-    mutated(folder, m, async () => {
-      for (const { test, seconds, lines } of quickest) {
-        if (!lines.get(m.file)?.has(m.line)) continue;
-        if (!(await runTest(folder, test, limitOf(seconds)))) return { ...m, caught: test };
-      }
-      return { ...m, caught: null };
-    });
-}
 
 /** Tests of kernels, the quickest first; `threads` sets ZENSOR_NUM_THREADS. */
 const KERNEL_TESTS: readonly { test: string; threads?: string }[] = [

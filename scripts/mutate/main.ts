@@ -1,7 +1,9 @@
 // Changes operators, comparisons, constants and conditions one at a time and runs the tests that see them: what no test
 // sees is listed.
-//   bun run mutate [--count N] [--seed N] [--files PREFIX,...] [--tests PREFIX,...] [--all] [--json FILE]
-//     [--zig]          kernels instead of TypeScript, built for one instruction set: [--set native]
+//   bun run mutate [--all] [--count N] [--seed N] [--files PREFIX,...] [--tests PREFIX,...] [--json FILE]
+//     [--jobs N] [--seconds N]   processes at a time, and what may be tried on one mutant
+//     [--zig]          kernels instead of TypeScript, built for one instruction set: [--set native]; all of them that
+//                      can be switched in one library with --all, else each by itself
 //     [--again FILE]   the survivors of an earlier run's --json
 // It works in a copy of the repository. `known.jsonl` beside this file lists mutants that are no errors, each with its
 // reason; they are not counted.
@@ -9,10 +11,11 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { root } from "../toolchain.mjs";
-import { type Judge, scratch, typescriptJudge, type Verdict, zigJudge } from "./judge.ts";
+import { scratch, type Verdict, zigJudge } from "./judge.ts";
 import { known, readLines, sameMutant } from "./known.ts";
 import { type Mutant, mutantsOf, shown } from "./mutants.ts";
-import { reachOf } from "./reach.ts";
+import { judgeAll } from "./population.ts";
+import { instrumentKernels } from "./zig-instrument.ts";
 import { zigMutantsOf } from "./zig-mutants.ts";
 
 /** Tests of operators; those of files and dictionaries take long and see little of them. */
@@ -22,7 +25,8 @@ const TESTS = [
   "autograd/",
   "tensor/",
   "api/",
-  "attack/calls",
+  "nn/",
+  "profiler/",
   "attack/lists",
   "attack/storages",
 ]
@@ -38,6 +42,8 @@ const { values: flags } = parseArgs({
     files: { type: "string" },
     tests: { type: "string", default: TESTS },
     all: { type: "boolean", default: false },
+    jobs: { type: "string", default: "2" },
+    seconds: { type: "string", default: "8" },
     json: { type: "string" },
     again: { type: "string" },
   },
@@ -72,27 +78,65 @@ function allMutants(): Mutant[] {
   return sources.flatMap((file) => find(file, readFileSync(join(root, file), "utf8")));
 }
 
+const listed = known();
+const isListed = (m: Mutant): boolean => listed.some((k) => sameMutant(k, m));
+
 /** The mutants to be judged, in their order. */
 function chosen(all: Mutant[]): Mutant[] {
   if (flags.again !== undefined) {
     const before = readLines<Verdict>(flags.again).filter((v) => v.caught === null && v.void === undefined);
     return all.filter((m) => before.some((v) => sameMutant(v, m)));
   }
-  const listed = known();
-  return shuffled(all, Number(flags.seed)).filter((m) => !listed.some((k) => sameMutant(k, m)));
+  // All of them are asked of the listed ones too: one that a test sees is an error after all.
+  const drawn = shuffled(all, Number(flags.seed));
+  return flags.all ? drawn : drawn.filter((m) => !isListed(m));
 }
 
-async function judgeOf(folder: string): Promise<Judge> {
-  if (flags.zig) return zigJudge(folder, flags.set);
-  const reaches = [];
-  for (const test of filesUnder(flags.tests, "test", (n) => n.endsWith(".test.ts"))) {
-    reaches.push(await reachOf(folder, test));
+/** Kernels are built and judged one at a time. */
+async function judgeKernels(folder: string, mutants: readonly Mutant[], count: number): Promise<Verdict[]> {
+  const judge = await zigJudge(folder, flags.set);
+  const verdicts: Verdict[] = [];
+  let counted = 0;
+  for (const m of mutants) {
+    if (counted >= count) break;
+    const v = await judge(m);
+    verdicts.push(v);
+    if (v.void === undefined) counted++;
+    console.log(`${counted} ${v.void ?? (v.caught === null ? "SURVIVED" : `caught by ${v.caught}`)} ${shown(m)}`);
+    save(verdicts);
   }
-  return typescriptJudge(folder, reaches);
+  return verdicts;
+}
+
+function save(verdicts: readonly Verdict[]): void {
+  if (flags.json !== undefined) writeFileSync(flags.json, verdicts.map((v) => `${JSON.stringify(v)}\n`).join(""));
+}
+
+/** In one process: TypeScript, and the kernels' mutants that can be switched in one library. */
+async function judgeTogether(folder: string, all: Mutant[], mutants: readonly Mutant[]): Promise<Verdict[]> {
+  const kernels = flags.zig;
+  const folders = kernels ? [] : flags.tests.split(",");
+  const options = { kernels, folders, seconds: Number(flags.seconds), jobs: Number(flags.jobs) };
+  const numbers = new Map(all.map((m, id) => [m, id]));
+  const asked = mutants.map((m) => numbers.get(m) as number);
+  const able = kernels ? await instrumentKernels(folder, all, flags.set) : new Set(asked);
+  const judged = await judgeAll(
+    folder,
+    all,
+    asked.filter((id) => able.has(id)),
+    options,
+  );
+  const unfit = asked.filter((id) => !able.has(id));
+  const why = "decided when it is compiled";
+  const verdicts = [...judged, ...unfit.map((id) => ({ ...(all[id] as Mutant), caught: null, void: why }))];
+  save(verdicts);
+  return verdicts;
 }
 
 function report(verdicts: readonly Verdict[]): number {
-  const counted = verdicts.filter((v) => v.void === undefined);
+  const refuted = verdicts.filter((v) => isListed(v) && v.caught !== null);
+  for (const v of refuted) console.log(`listed, but caught by ${v.caught}: ${shown(v)}`);
+  const counted = verdicts.filter((v) => v.void === undefined && !isListed(v));
   const survived = counted.filter((v) => v.caught === null);
   const caught = counted.length - survived.length;
   const share = ((100 * caught) / Math.max(counted.length, 1)).toFixed(1);
@@ -106,24 +150,16 @@ function report(verdicts: readonly Verdict[]): number {
 async function main(): Promise<number> {
   const all = allMutants();
   const files = new Set(all.map((m) => m.file));
-  const gone = known().filter((k) => files.has(k.file) && !all.some((m) => sameMutant(k, m)));
+  const gone = listed.filter((k) => files.has(k.file) && !all.some((m) => sameMutant(k, m)));
   for (const k of gone) console.log(`listed, but no longer there: ${k.file} ${k.text}`);
   const mutants = chosen(all);
   const count = flags.all || flags.again !== undefined ? mutants.length : Number(flags.count);
   console.log(`${Math.min(count, mutants.length)} of ${all.length} mutants in ${files.size} files`);
   const folder = scratch();
   try {
-    const judge = await judgeOf(folder);
-    const verdicts: Verdict[] = [];
-    let counted = 0;
-    for (const m of mutants) {
-      if (counted >= count) break;
-      const v = await judge(m);
-      verdicts.push(v);
-      if (v.void === undefined) counted++;
-      console.log(`${counted} ${v.void ?? (v.caught === null ? "SURVIVED" : `caught by ${v.caught}`)} ${shown(m)}`);
-      if (flags.json !== undefined) writeFileSync(flags.json, verdicts.map((x) => `${JSON.stringify(x)}\n`).join(""));
-    }
+    const single = flags.zig && !flags.all;
+    const drawn = mutants.slice(0, count);
+    const verdicts = single ? await judgeKernels(folder, mutants, count) : await judgeTogether(folder, all, drawn);
     return report(verdicts) > 0 ? 1 : 0;
   } finally {
     rmSync(folder, { recursive: true });

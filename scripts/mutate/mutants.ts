@@ -42,7 +42,7 @@ const ASSIGNING = new Map<ts.SyntaxKind, string>([
 const METHODS: Record<string, string> = { add: "sub", sub: "add", mul: "div", div: "mul", sin: "cos", cos: "sin" };
 
 /** Where nothing that a program computes is said. */
-function isSilent(node: ts.Node): boolean {
+export function isSilent(node: ts.Node): boolean {
   return (
     ts.isTypeNode(node) ||
     ts.isImportDeclaration(node) ||
@@ -52,6 +52,9 @@ function isSilent(node: ts.Node): boolean {
   );
 }
 
+/** One less, or half of what has no such neighbour. */
+const lower = (x: number): number => (x - 1 === x ? x / 2 : x - 1);
+
 function replaced(node: ts.Node): [ts.Node, string] | undefined {
   if (ts.isBinaryExpression(node)) {
     const after = BINARY.get(node.operatorToken.kind) ?? ASSIGNING.get(node.operatorToken.kind);
@@ -59,7 +62,7 @@ function replaced(node: ts.Node): [ts.Node, string] | undefined {
     return after === undefined || joins ? undefined : [node.operatorToken, after];
   }
   if (ts.isNumericLiteral(node) && !ts.isEnumMember(node.parent)) {
-    return [node, node.text === "0" ? "1" : node.text === "1" ? "2" : `${Number(node.text) - 1}`];
+    return [node, node.text === "0" ? "1" : node.text === "1" ? "2" : `${lower(Number(node.text))}`];
   }
   if (node.kind === K.TrueKeyword) return [node, "false"];
   if (node.kind === K.FalseKeyword) return [node, "true"];

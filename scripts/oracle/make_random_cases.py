@@ -4,6 +4,7 @@ mixed dtypes, wrong arguments; results, storages afterwards, gradients and error
     python make_random_cases.py OUT_FILE COUNT [SEED [OP...]]      `more` for those of random_calls_more.py
     python make_random_cases.py OUT_FILE COUNT SEED strict all          every layout, version and flag is an answer too
     python make_random_cases.py OUT_FILE COUNT SEED strict conj all     complex numbers, some lazily conjugated
+    python make_random_cases.py OUT_FILE 0 0 aimed [strict]     those of aimed_calls.py, all of them
 
 One JSON line a case: T operands [dtype, storage number, shape, strides, offset, requires grad, 1 if conjugated], S storages (values),
 op, form (f function, m method, i in-place, o out=), args, kw; then err [class, first line], or out (results), post
@@ -18,6 +19,7 @@ import warnings
 import torch
 
 import random_calls
+from aimed_calls import aimed
 from random_calls import CALLS, DTYPES, draw_call
 from random_calls_more import BEFORE, MORE
 from random_calls_rest import REST
@@ -149,6 +151,13 @@ def add_gradients(case, tensors, results):
         case["gerr"] = [type(e).__name__, str(e).split("\n")[0][:300]]
 
 
+def conjugated(rng, call, some):
+    """The call, with some complex operands lazily conjugated."""
+    for t in call["T"] if some else ():
+        t.extend([1] if t[0][0] == "c" and rng.random() < 0.4 else [])
+    return call
+
+
 def main():
     out, count = sys.argv[1], int(sys.argv[2])
     rng = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
@@ -165,22 +174,23 @@ def main():
         names = list(CALLS)
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
+    if names[:1] == ["aimed"]:
+        strict = names[1:] == ["strict"]
+        drawn = ((f"{part}-{n}", case) for n, (part, case) in enumerate(aimed()))
+    else:
+        drawn = ((n, conjugated(rng, draw_call(rng, names[n % len(names)]), conj)) for n in range(count))
     with open(out, "w") as f:
-        for n in range(count):
-            drawn = draw_call(rng, names[n % len(names)])
-            if conj:
-                for t in drawn["T"]:
-                    t.extend([1] if t[0][0] == "c" and rng.random() < 0.4 else [])
+        for name, call in drawn:
             try:
-                case = answer({**drawn, "strict": True} if strict else drawn)
-            except KeyError:  # a dtype that only torch has
+                case = answer({**call, "strict": True} if strict else call)
+            except (KeyError, ValueError):  # a dtype that only torch has, values that no tensor holds
                 continue
             # Python's own complaints about arguments say nothing about operators.
             if case.get("err", [""])[0] == "TypeError" and PARSING.search(case["err"][1]):
                 continue
             if any(ACCIDENTS.search(case[k][1]) for k in ("err", "gerr") if k in case):
                 continue
-            text = json.dumps({"id": n, **case}, separators=(",", ":"))
+            text = json.dumps({"id": name, **case}, separators=(",", ":"))
             f.write(text.replace("-Infinity", '"-inf"').replace("Infinity", '"inf"').replace("NaN", '"nan"') + "\n")
 
 

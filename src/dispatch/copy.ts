@@ -106,19 +106,8 @@ export function requireExpandable(src: readonly number[], dst: readonly number[]
 /** A fresh tensor with the same elements; the layout is kept unless a format says otherwise. */
 export function clone(t: Tensor, format: MemoryFormat | null = null): Tensor {
   const r = emptyInFormat(t, t.dtype, format ?? preserveFormat);
-  if (r._storage.device.computes) {
-    if (t._bits === 0) transfer(r, t);
-    else resolve(r, t);
-  }
+  if (r._storage.device.computes) transfer(r, t);
   return r;
-}
-
-function resolve(dst: Tensor, src: Tensor): void {
-  if (dst._numel === 0) return;
-  frame.begin(2, dst.dtype.compute);
-  frame.operand(0, dst._address(), dst.dtype.id, dst._shape, dst._strides, 0);
-  frame.broadcastOperand(1, src._address(), src.dtype.id, src._shape, src._strides, dst._shape.length, src._bits);
-  K.unary_convert.run(dst._storage.device, "clone", dst.dtype.scalarType);
 }
 
 /** An uninitialised tensor of a shape like `t`'s in a memory format. */

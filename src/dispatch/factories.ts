@@ -3,7 +3,7 @@
 import * as texts from "../../generated/texts.ts";
 import { fillBytes } from "../ffi/memory.ts";
 import { Complex, Float, type Scalar } from "../tensor/complex.ts";
-import { CPU, type Device, META } from "../tensor/device.ts";
+import { CPU, type Device } from "../tensor/device.ts";
 import { bool, type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
 import { contiguousStrides } from "../tensor/size.ts";
 import { makeStrided, type Tensor } from "../tensor/tensor.ts";
@@ -19,7 +19,6 @@ type Out = Tensor | undefined;
 /** Where a factory makes its result. */
 export function factoryDevice(device: Device | null, op: string): Device {
   if (device === null) return CPU;
-  if (device === CPU || device === META) return device;
   if (backends[device.type] === null) throw texts.createOnCpu(op, String(device));
   return device;
 }

@@ -113,8 +113,8 @@ export function multiply(
   const start = self !== null && !isZero(beta) ? self : null;
   if (inner === 0) return scaleOnly(c, start, beta);
   if (UNSUPPORTED.has(c.dtype.name)) return unusual(p, c, a, b, inner, start, beta, alpha);
-  if (beta !== 1) checkFactor(beta, c.dtype);
-  if (alpha !== 1) checkFactor(alpha, c.dtype);
+  checkFactor(beta, c.dtype);
+  checkFactor(alpha, c.dtype);
   const left = plain(a);
   const right = plain(b);
   const shared = c._storage === left._storage || c._storage === right._storage;

@@ -23,8 +23,11 @@ import { Tensor } from "../tensor/tensor.ts";
 
 const UNSIGNED = new Set(["uint16", "uint32", "uint64"]);
 
+const isFloat8 = (d: DType): boolean => d.category === 2 && d.itemsize === 1;
+
 function promoteOnce(a: DType, b: DType): DType | undefined {
   if (a === b) return a;
+  if (isFloat8(a) || isFloat8(b)) return undefined;
   if (UNSIGNED.has(a.name) || UNSIGNED.has(b.name)) {
     const other = UNSIGNED.has(a.name) ? b : a;
     return other.category === 2 ? other : undefined;
@@ -62,7 +65,7 @@ export function promoteTypes(a: DType, b: DType): DType {
   const found = table[a?.id * 32 + b?.id];
   if (found === undefined) {
     requireDtypes("promote_types", ["type1", "type2"], [a, b]);
-    if (a.itemsize === 1 && a.category === 2) throw texts.float8Promotion(undefined, a.scalarType, b.scalarType);
+    if (isFloat8(a) || isFloat8(b)) throw texts.float8Promotion(undefined, a.scalarType, b.scalarType);
     throw texts.unsignedPromotion(undefined, a.scalarType, b.scalarType);
   }
   return found;

@@ -1,7 +1,8 @@
 // What the mutation check changes, and that a change is made where it says.
 import { expect, test } from "bun:test";
+import { instrumented } from "../../scripts/mutate/instrument.ts";
 import { applied, mutantsOf } from "../../scripts/mutate/mutants.ts";
-import { readLcov } from "../../scripts/mutate/reach.ts";
+import { mutants } from "../../scripts/mutate/switch.ts";
 
 const SOURCE = `import { a } from "./a0.ts";
 interface Sizes { 0: true }
@@ -54,8 +55,37 @@ test("one mutant is one change", () => {
   }
 });
 
-test("lines that ran are read from a coverage report", () => {
-  const files = readLcov("SF:src/a.ts\nDA:1,3\nDA:2,0\nend_of_record\nSF:/repo/src/b.ts\nDA:9,1\n", "/repo");
-  expect([...(files.get("src/a.ts") as Set<number>)]).toEqual([1]);
-  expect([...(files.get("src/b.ts") as Set<number>)]).toEqual([9]);
+const PROGRAM = `
+const half = { add: (x: number) => x / 2, sub: (x: number) => x * 2 };
+function run(x: number, y: number, o?: typeof half): unknown[] {
+  let s = 1;
+  for (let i = 0; i < x; i++) s += i * (y - 1);
+  if ((!o && s >= 3) || y === 2) s -= 2 + -y % 7;
+  const rest = o?.add(s) ?? (x > 3 && y !== 4 ? 5 : x - y);
+  return [s, rest, x * y / 2, { 3: true }, o !== undefined];
+}
+`;
+
+test("a source with all mutants in it computes as the source does, and with one in force as that mutant does", () => {
+  const given = [[4, 2], [3, 5, true], [0, 0], [7, 4], [4, 3, true], [3, 4]]; // biome-ignore format: a table
+  const results = (source: string): string => {
+    const code = new Bun.Transpiler({ loader: "ts" }).transformSync(`${source}; globalThis.ran = [run, half];`);
+    new Function(code)();
+    const [run, half] = (globalThis as unknown as { ran: [(...args: unknown[]) => unknown, unknown] }).ran;
+    return JSON.stringify(given.map(([x, y, o]) => run(x, y, o === true ? half : undefined)));
+  };
+  const all = mutantsOf("f.ts", PROGRAM);
+  const source = instrumented("f.ts", PROGRAM, all, 100);
+  const plain = results(PROGRAM);
+  expect(results(source)).toBe(plain);
+  let seen = 0;
+  for (const [i, m] of all.entries()) {
+    mutants.on = 100 + i;
+    const got = results(source);
+    mutants.on = -1;
+    expect(`${m.text} ${got}`).toBe(`${m.text} ${results(applied(PROGRAM, m))}`);
+    if (got !== plain) seen++;
+  }
+  expect(all.length).toBeGreaterThan(30);
+  expect(seen).toBeGreaterThan(25);
 });

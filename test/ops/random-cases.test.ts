@@ -13,8 +13,8 @@ const read = (file: string): RandomCase[] =>
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as RandomCase);
 const named = (set: string): RandomCase[] => read(`calls-${set}.jsonl`).map((c) => ({ ...c, id: `${set}-${c.id}` }));
-/** Names of the second set begin with `more-`; in the third every layout, version and flag counts. */
-const cases = [...read("calls.jsonl"), ...named("more"), ...named("strict")];
+/** Names of the second set begin with `more-`; in the third every layout, version and flag counts; so in the last. */
+const cases = [...read("calls.jsonl"), ...named("more"), ...named("strict"), ...named("aimed")];
 const known = JSON.parse(readFileSync(join(dir, "known.json"), "utf8")) as Record<string, string>;
 const adapter = await Adapter.load();
 const groups = new Map<string, RandomCase[]>();

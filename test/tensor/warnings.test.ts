@@ -93,3 +93,47 @@ test("losses of other sizes", () => {
       "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
   ]);
 });
+
+test("casts of complex numbers to real ones", () => {
+  const c = tensor([new z.Complex(1, 2), new z.Complex(3, 4)]);
+  const text = "Casting complex values to real discards the imaginary part";
+  const all = [
+    bool,
+    uint8,
+    z.int8,
+    z.int16,
+    z.int32,
+    int64,
+    float16,
+    z.bfloat16,
+    z.float32,
+    z.float64,
+    z.complex64,
+    z.complex128,
+  ];
+  for (const d of all) {
+    const some = d === bool || d.isComplex ? [] : [text];
+    expect([String(d), ...warnings(() => c.to(d))]).toEqual([String(d), ...some]);
+    expect(warnings(() => zeros(2, { dtype: d }).copy_(c))).toEqual(some);
+    expect(warnings(() => c.sum({ dtype: d }))).toEqual(some);
+    expect(warnings(() => c.prod({ dtype: d }))).toEqual(some);
+    expect(warnings(() => zeros(2, { dtype: d }).sum({ dtype: z.float32 }))).toEqual(d.isComplex ? [text] : []);
+    expect(warnings(() => zeros(2).to(d))).toEqual([]);
+    expect(warnings(() => zeros(2, { dtype: d }).to(z.float32))).toEqual(d.isComplex ? [text] : []);
+  }
+});
+
+test("results of another size", () => {
+  const x = tensor([1, 2, 3]);
+  for (const [n, count] of [
+    [0, 0],
+    [1, 1],
+    [2, 1],
+    [3, 0],
+    [4, 1],
+  ] as const) {
+    const given = warnings(() => z.add(x, 1, { out: zeros(n) }));
+    expect([n, given.length]).toEqual([n, count]);
+    if (count > 0) expect(given[0]).toStartWith("An output with one or more elements was resized");
+  }
+});
