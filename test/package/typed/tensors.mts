@@ -1,5 +1,7 @@
 // What the compiler says of programs with tensors, compiled against the package with several configurations and then
 // run: each value is compared with what its type promised.
+
+import * as torch from "zensor";
 import {
   arange,
   type BoolTensor,
@@ -173,12 +175,17 @@ zeros(2, { dtype: long, device: "cpu" });
 zeros(2, { dtype: "torch.double", device: "cuda:1" === String(x.device) ? "cuda:1" : "meta" });
 // @ts-expect-error no such dtype
 const wrongDtype = () => zeros(2, { dtype: "flaot32" });
+// @ts-expect-error a name that is not exported is not undefined
+const misspelt = () => zeros(2, { dtype: torch.lnog });
 // @ts-expect-error no such device
 const wrongDevice = () => zeros(2, { device: "gpu" });
 check(
   "thunks",
-  [wrongDtype, wrongDevice].every((f) => typeof f === "function"),
+  [wrongDtype, misspelt, wrongDevice].every((f) => typeof f === "function"),
 );
+// Where options are not exact, undefined is what was not given, as everywhere in JavaScript.
+const nothing = { dtype: undefined } as unknown as { dtype?: "int64" };
+check("nothing", zeros(2, nothing).dtype === float32 && x.to(long).sum(nothing).dtype === long);
 
 // The graph.
 const y = tensor([1.5], { requiresGrad: true }).mul(2).add(1);
