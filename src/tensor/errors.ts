@@ -177,6 +177,21 @@ export class AttributeError extends ZensorError {
 }
 
 /**
+ * Two things that should be equal are not.
+ * @example
+ * ```ts
+ * new errors.AssertionError("they differ") instanceof errors.ZensorError // true
+ * ```
+ * @torch AssertionError
+ */
+export class AssertionError extends ZensorError {
+  constructor(message: string, details?: Details) {
+    super(message);
+    brand(this, "AssertionError", "assertion", details);
+  }
+}
+
+/**
  * A tensor was used after it was disposed.
  * @example
  * ```ts

@@ -67,9 +67,10 @@ export { loadRemote, type RemoteLoadOptions, type RemoteSaveOptions, saveRemote 
 export { fromSafetensors, toSafetensors, toSafetensorsAsync } from "./disk/safetensors.ts";
 export { fromShared, type Shared, toShared } from "./disk/sharing.ts";
 export { type PickleChoice, PickledData, PythonClass } from "./disk/tree-load.ts";
+export { assertClose, assertClose as assertAllcloseTd } from "./ops/assert-close.ts";
 export { fromModule, type ModuleLike, toModule } from "./ops/module.ts";
 export type { ApplyOptions } from "./ops/pointwise.ts";
-export { catTds as cat, denseStack, stackTds as stack } from "./ops/stacking.ts";
+export { catTds as cat, denseStack, denseStack as denseStackTds, stackTds as stack } from "./ops/stacking.ts";
 export type { LoadStateOptions, StateDictOptions, TensorState } from "./ops/state-dict.ts";
 export { PersistentTensorDict, TensorDict, TensorDictBase };
 

@@ -36,7 +36,7 @@ for (const target of [
   installChecks(target.prototype, ALL, guarded);
 }
 installChecks(LazyStackedTensorDict.prototype, LAZY_METHODS, guarded);
-installChecks(TensorDict, STATICS, guarded);
+for (const target of [TensorDict, LazyStackedTensorDict]) installChecks(target, STATICS, guarded);
 
 make.tensordict = denseOf;
 make.lazy = (members, stackDim, stackDimName) => new LazyStackedTensorDict(members, { stackDim, stackDimName });

@@ -10,7 +10,7 @@ import { noNested } from "../core/nested.ts";
 import { commonDevice, isLazy, isNested, make, type NewState, requireUnlocked, type Td } from "../core/state.ts";
 import { stackTensors, zeros } from "../core/tensor-ops.ts";
 import type { Entry, NestedKey, Schema } from "../core/types.ts";
-import { denseStack, lazyStackTds } from "../ops/stacking.ts";
+import { denseStack, lazyStackTds, maybeDenseStackTds } from "../ops/stacking.ts";
 import { allOrNothing, planSet } from "../ops/writes.ts";
 import { TensorDictBase } from "./base.ts";
 
@@ -80,6 +80,31 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
     this._members = [...members];
     this.stackDim = at;
     this.stackDimName = name;
+  }
+
+  /**
+   * A lazy stack of collections.
+   * @example
+   * ```ts
+   * const members = [new TensorDict({ a: ones(2) }, []), new TensorDict({ a: ones(3) }, [])];
+   * LazyStackedTensorDict.lazyStack(members).batchSize // torch.Size([2])
+   * ```
+   * @torch LazyStackedTensorDict.lazy_stack
+   */
+  static lazyStack(list: readonly Td[], dim = 0): Td {
+    return lazyStackTds(list, dim);
+  }
+  /**
+   * Dense where all members agree, lazy elsewhere.
+   * @example
+   * ```ts
+   * const members = [new TensorDict({ a: ones(2) }, []), new TensorDict({ a: ones(2) }, [])];
+   * LazyStackedTensorDict.maybeDenseStack(members).get("a").shape // torch.Size([2, 2])
+   * ```
+   * @torch LazyStackedTensorDict.maybe_dense_stack
+   */
+  static maybeDenseStack(list: readonly Td[], dim = 0): Td {
+    return maybeDenseStackTds(list, dim);
   }
 
   get _kind(): "lazy" {

@@ -321,6 +321,24 @@ export abstract class ShapeMethods<S = Schema> extends MathMethods<S> {
     return requireEntry(this._td, key).at(index as number) as Entry;
   }
   /**
+   * Takes away the gradients of all tensors, or sets them to zero.
+   * @example
+   * ```ts
+   * const td = new TensorDict({ a: ones(2, { requiresGrad: true }) }, []);
+   * td.get("a").sum().backward();
+   * td.zeroGrad().get("a").grad // null
+   * ```
+   * @torch TensorDict.zero_grad
+   */
+  zeroGrad(setToNone = true): this {
+    for (const [, t] of tensorsOf(this._td)) {
+      if (t.grad === null) continue;
+      if (setToNone) t.grad = null;
+      else t.grad.zero_();
+    }
+    return this;
+  }
+  /**
    * Whether all of its tensors lie in memory that other processes see.
    * @example
    * ```ts

@@ -99,6 +99,7 @@ export const METHODS = {
   toDict: "",
   filterNonTensorData: "",
   toLazystack: "dim?:int",
+  zeroGrad: "setToNone?:bool",
   setNonTensor: "key:key value:any",
   apply: `fn:fn ...others:td | ${APPLY}`,
   apply_: "fn:fn ...others:td",
@@ -167,6 +168,7 @@ export const STATICS = {
 
 /** Functions. */
 export const FUNCTIONS = {
+  assertClose: "actual:td expected:td rtol?:number? atol?:number? equalNan?:bool msg?:text",
   stack: "tensors:tds dim?:int",
   denseStack: "tdList:tds dim?:int",
   cat: "tensors:tds dim?:int",
