@@ -6,6 +6,7 @@ import { rollup } from "rollup";
 import { dts } from "rollup-plugin-dts";
 import { Project, type SourceFile } from "ts-morph";
 import { root, toolEnv } from "../toolchain.mjs";
+import { addExamples } from "./examples.ts";
 
 /** What tsc says of the sources, one file a source. */
 function emit(emitted: string): void {
@@ -90,7 +91,8 @@ function standAlone(text: string): string {
   // Bun's client for S3 is any without Bun's types.
   const withClient = text.replace(/^import \{ (\w+) \} from 'bun';$/m, "// @ts-ignore\nimport type { $1 } from 'bun';");
   const result = AROUND + withClient.replaceAll("NodeJS.TypedArray", "TypedArray");
-  const foreign = result.match(/\b(NodeJS|Bun|Buffer)\.\w+|^import .* from '(?!bun')/gm);
+  const code = result.replace(/\/\*\*[\s\S]*?\*\//g, "");
+  const foreign = code.match(/\b(NodeJS|Bun|Buffer)\.\w+|^import .* from '(?!bun')/gm);
   if (foreign !== null)
     throw new Error(`the declarations need names from elsewhere: ${[...new Set(foreign)].join(", ")}`);
   return result;
@@ -102,6 +104,7 @@ export async function writeTypes(file: string): Promise<void> {
   const emitted = mkdtempSync(join(root, "build", "declarations-"));
   try {
     emit(emitted);
+    addExamples(emitted);
     unfoldAll(emitted);
     await bundle(emitted, file);
   } finally {
