@@ -509,6 +509,21 @@ export function complexHasNoNumber(op: string | undefined): TypeError {
   return new TypeError(`a complex tensor has no number`, { op, code: "type" });
 }
 
+/** a Tensor with {count} elements cannot be converted to Scalar: use a.mul(b) for a * b, a.sub(b) for a - b, a.lt(b) for a < b; operators do not work on tensors */
+export function noNumberOfMany(op: string | undefined, count: Part): RuntimeError {
+  return new RuntimeError(`a Tensor with ${part(count)} elements cannot be converted to Scalar: use a.mul(b) for a * b, a.sub(b) for a - b, a.lt(b) for a < b; operators do not work on tensors`, { op, code: "runtime" });
+}
+
+/** tensors are not made by new Tensor(): use tensor([1, 2]) for data, empty(2, 3) for sizes */
+export function tensorConstructor(op: string | undefined): TypeError {
+  return new TypeError(`tensors are not made by new Tensor(): use tensor([1, 2]) for data, empty(2, 3) for sizes`, { op, code: "type" });
+}
+
+/** dtype must be torch.dtype or the name of one, not the function {got}: write {wanted} */
+export function functionIsNoDtype(op: string | undefined, got: Part, wanted: Part): TypeError {
+  return new TypeError(`dtype must be torch.dtype or the name of one, not the function ${part(got)}: write ${part(wanted)}`, { op, code: "type" });
+}
+
 /** use a.add(b) for a + b, a.eq(b) for a == b: operators do not work on tensors */
 export function noOperators(op: string | undefined): TypeError {
   return new TypeError(`use a.add(b) for a + b, a.eq(b) for a == b: operators do not work on tensors`, { op, code: "type" });

@@ -1,5 +1,6 @@
 /** Python's `print`: values in the text that Python gives them, so that output can be compared line by line. */
 import { Float, Int } from "../tensor/complex.ts";
+import { Device } from "../tensor/device.ts";
 import { pythonFloat } from "./number-text.ts";
 
 const MAX_DEPTH = 64;
@@ -20,9 +21,8 @@ export function print(...values: unknown[]): void {
   console.log(values.map((value) => (typeof value === "string" ? value : pythonText(value))).join(" "));
 }
 
-/** The text of one value inside of another: strings in quotes. */
-export function pythonText(value: unknown, depth = 0): string {
-  if (depth > MAX_DEPTH) return "...";
+/** The text of one value inside of another: strings in quotes. `around` are the objects that it is in. */
+export function pythonText(value: unknown, around: readonly object[] = []): string {
   if (value === null || value === undefined) return "None";
   if (value === true) return "True";
   if (value === false) return "False";
@@ -32,25 +32,63 @@ export function pythonText(value: unknown, depth = 0): string {
   }
   if (value instanceof Float) return pythonFloat(value.value);
   if (value instanceof Int) return String(value.value);
-  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return numpyText(value as NodeJS.TypedArray);
-  if (typeof value === "object") return objectText(value, depth);
+  // Modules are functions with a text of their own.
+  if (typeof value === "function" && value.toString === Function.prototype.toString) return functionText(value);
+  if (typeof value === "function") return String(value);
+  if (typeof value === "object") return objectText(value, around);
   return String(value);
 }
 
-function objectText(value: object, depth: number): string {
-  const inner = (x: unknown): string => pythonText(x, depth + 1);
+function functionText(value: { name: string }): string {
+  return `<${/^class\b/.test(String(value)) ? `class '${value.name}'` : `function ${value.name || "<lambda>"}`}>`;
+}
+
+function objectText(value: object, around: readonly object[]): string {
+  const again = around.includes(value) || around.length > MAX_DEPTH;
+  const inner = (x: unknown): string => pythonText(x, [...around, value]);
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
+    return arrayText(value as NodeJS.TypedArray, around.length > 0);
+  }
   if (Array.isArray(value)) {
     // Sizes and named results have a text of their own.
     if (value.toString !== Array.prototype.toString) return String(value);
-    return `(${value.map(inner).join(", ")}${value.length === 1 ? "," : ""})`;
+    return again ? "(...)" : `(${value.map(inner).join(", ")}${value.length === 1 ? "," : ""})`;
   }
   const prototype = Object.getPrototypeOf(value);
+  if (Object.prototype.toString.call(value) === "[object Module]") return "<module>";
   if (value instanceof Map || prototype === Object.prototype || prototype === null) {
+    if (again) return "{...}";
     const pairs = value instanceof Map ? [...value] : Object.entries(value);
     return `{${pairs.map(([key, x]) => `${inner(key)}: ${inner(x)}`).join(", ")}}`;
   }
   if (value instanceof Set) return value.size === 0 ? "set()" : `{${[...value].map(inner).join(", ")}}`;
-  return String(value);
+  // Some classes have one text for themselves and another one inside of others.
+  return around.length > 0 && value instanceof Device ? value.repr() : String(value);
+}
+
+/** NumPy's names of what typed arrays hold; those that go without saying are missing. */
+const NUMPY_DTYPES: Readonly<Record<string, string>> = {
+  Float32Array: "float32",
+  Float16Array: "float16",
+  Int8Array: "int8",
+  Int16Array: "int16",
+  Int32Array: "int32",
+  Uint8Array: "uint8",
+  Uint8ClampedArray: "uint8",
+  Buffer: "uint8",
+  Uint16Array: "uint16",
+  Uint32Array: "uint32",
+  BigUint64Array: "uint64",
+};
+
+/** An array alone, or inside of another value: `array([1., 2.], dtype=float32)`. */
+function arrayText(array: NodeJS.TypedArray, inside: boolean): string {
+  if (!inside) return numpyText(array);
+  const dtype = NUMPY_DTYPES[array.constructor.name];
+  const text = numpyText(array, "array(", ",");
+  if (dtype === undefined) return `${text})`;
+  const line = text.length - (text.lastIndexOf("\n") + 1) + `, dtype=${dtype})`.length;
+  return `${text},${line > NUMPY_LINE ? "\n      " : " "}dtype=${dtype})`;
 }
 
 /** Python's repr of a string. */
@@ -64,8 +102,8 @@ function quoted(text: string): string {
   return quote + body + quote;
 }
 
-/** NumPy's text of a one-dimensional array. */
-function numpyText(array: NodeJS.TypedArray): string {
+/** NumPy's text of a one-dimensional array, after `head`, with a comma or nothing between elements. */
+function numpyText(array: NodeJS.TypedArray, head = "", comma = ""): string {
   const all = Array.from(array as ArrayLike<number | bigint>);
   const cut = all.length > NUMPY_THRESHOLD;
   const kept = cut ? [...all.slice(0, NUMPY_EDGE), ...all.slice(-NUMPY_EDGE)] : all;
@@ -73,7 +111,7 @@ function numpyText(array: NodeJS.TypedArray): string {
   const isFloat = single || array instanceof Float64Array;
   const words = isFloat ? floatWords(kept as number[], single) : padded(kept.map(String));
   if (cut) words.splice(NUMPY_EDGE, 0, "...");
-  return wrapped(words);
+  return wrapped(words, head, comma);
 }
 
 function padded(words: string[]): string[] {
@@ -82,14 +120,14 @@ function padded(words: string[]): string[] {
 }
 
 /** Breaks the list where a line would be too long. */
-function wrapped(words: readonly string[]): string {
-  let line = "[";
+function wrapped(words: readonly string[], head: string, comma: string): string {
+  let line = `${head}[`;
   const lines: string[] = [];
   for (const [i, word] of words.entries()) {
-    if (i > 0 && line.length + 1 + word.length > NUMPY_LINE - 1) {
-      lines.push(line);
-      line = ` ${word}`;
-    } else line += i > 0 ? ` ${word}` : word;
+    if (i > 0 && line.length + comma.length + 1 + word.length > NUMPY_LINE - 1) {
+      lines.push(line + comma);
+      line = `${" ".repeat(head.length + 1)}${word}`;
+    } else line += i > 0 ? `${comma} ${word}` : word;
   }
   return [...lines, `${line}]`].join("\n");
 }

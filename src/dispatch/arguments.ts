@@ -2,7 +2,7 @@
 import * as texts from "../../generated/texts.ts";
 import { Int, isScalar, type Scalar } from "../tensor/complex.ts";
 import { Device, namesDevice, toDevice } from "../tensor/device.ts";
-import { DType, toDType } from "../tensor/dtype.ts";
+import { DType, refuseFunction, toDType } from "../tensor/dtype.ts";
 import { Storage, UntypedStorage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { indexFromList } from "./indexing-lists.ts";
@@ -85,7 +85,10 @@ const CONVERT: Record<string, Converter> = {
   Float: (x) => (isNumber(x) ? Number(x) : isScalar(x) ? Number((x as { value?: number }).value ?? x) : MISMATCH),
   Bool: (x) => (typeof x === "boolean" ? x : x === 0 || x === 1 ? x === 1 : MISMATCH),
   String: (x) => (typeof x === "string" ? x : MISMATCH),
-  DType: (x) => (x instanceof DType ? x : typeof x === "string" && !namesDevice(x) ? toDType(x) : MISMATCH),
+  DType: (x) => {
+    if (typeof x === "function") refuseFunction(x);
+    return x instanceof DType ? x : typeof x === "string" && !namesDevice(x) ? toDType(x) : MISMATCH;
+  },
   Device: (x) => (x instanceof Device || typeof x === "string" ? toDevice(x) : MISMATCH),
   MemoryFormat: (x) => (x instanceof MemoryFormat ? x : MISMATCH),
   Generator: (x) => (typeof x === "object" && x !== null && "manualSeed" in x ? x : MISMATCH),

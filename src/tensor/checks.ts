@@ -167,6 +167,9 @@ export function namedArguments(op: string, text: string, args: readonly unknown[
 
 function inPlaces(op: string, signature: Signature, args: readonly unknown[]): unknown[] {
   const { positional, rest, options, needed } = signature;
+  let count = args.length;
+  while (count > 0 && args[count - 1] === undefined) count--;
+  if (count < args.length) args = args.slice(0, count);
   const given = optionsOf(signature, args);
   const places = given === null ? args.slice() : args.slice(0, -1);
   const named: Record<string, unknown> = {};
@@ -211,7 +214,6 @@ function inPlaces(op: string, signature: Signature, args: readonly unknown[]): u
 export function inOrder<A extends readonly unknown[]>(op: string, text: string, args: ArrayLike<unknown>): A {
   const signature = parse(text);
   const given = Array.prototype.slice.call(args);
-  while (given.length > 0 && given.at(-1) === undefined) given.pop();
   const most = signature.positional.length + (signature.options.size > 0 ? 1 : 0);
   const extra = signature.rest === null && given.length > most && !isDict(given[most]);
   return inPlaces(op, signature, extra ? given.slice(0, most) : given) as unknown as A;

@@ -200,8 +200,15 @@ export type ArrayOf<N extends DTypeName> = Arrays[OwnNameOf<N> & OwnName];
 export function toDType(value: DType | string): DType {
   if (value instanceof DType) return value;
   const found = typeof value === "string" ? byName.get(value.replace(/^torch\./, "")) : undefined;
-  if (found === undefined) throw texts.unknownDtype(undefined, JSON.stringify(value));
-  return found;
+  if (found !== undefined) return found;
+  if (typeof value === "function") refuseFunction(value);
+  throw texts.unknownDtype(undefined, JSON.stringify(value));
+}
+
+/** `float` and `int` are functions here: they mark numbers. What was meant is told. */
+export function refuseFunction(value: { name: string }): never {
+  const meant: Record<string, string> = { float: "float32", int: "int32", Boolean: "bool", Number: "float64" };
+  throw texts.functionIsNoDtype(undefined, value.name, meant[value.name] ?? "float32");
 }
 
 let current: DType = float32;

@@ -69,7 +69,6 @@ export interface TensorLate {
   at: (t: Tensor, index: readonly unknown[]) => Tensor;
   shallow: (t: Tensor) => Tensor;
   storage: (t: Tensor) => unknown;
-  /** Arguments of a member that came by name, or the error for what it does not take. */
   inOrder: (op: string, args: readonly unknown[]) => unknown[];
   conjView: (t: Tensor) => Tensor;
   negView: (t: Tensor) => Tensor;
@@ -126,7 +125,6 @@ export class Tensor {
   /** @internal */ _grad: Tensor | null = null;
   /** @internal */ _extra: AutogradExtra | null = null;
   /** @internal */ _size: Size | null = null;
-
   /** @internal Tensors are made by factories and operators. */
   constructor(
     storage: Storage,
@@ -138,6 +136,7 @@ export class Tensor {
     contiguous: boolean,
     version: VersionCounter,
   ) {
+    if (version === undefined) throw texts.tensorConstructor(undefined);
     this._storage = storage;
     this._offset = offset;
     this._shape = shape;
@@ -378,6 +377,7 @@ export class Tensor {
   [Symbol.toPrimitive](hint: "number" | "string" | "default"): number | string | boolean {
     if (hint === "string") return this.toString();
     if (hint === "number") {
+      if (this._numel !== 1) throw texts.noNumberOfMany(undefined, this._numel);
       const value = late.item(this);
       if (value instanceof Complex) throw texts.complexHasNoNumber(undefined);
       return Number(value);

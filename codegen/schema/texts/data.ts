@@ -203,6 +203,26 @@ export const texts = [
     text: "a complex tensor has no number",
   },
   {
+    name: "noNumberOfMany",
+    error: "RuntimeError",
+    code: "runtime",
+    text:
+      "a Tensor with {count} elements cannot be converted to Scalar: use a.mul(b) for a * b, a.sub(b) for a - b, " +
+      "a.lt(b) for a < b; operators do not work on tensors",
+  },
+  {
+    name: "tensorConstructor",
+    error: "TypeError",
+    code: "type",
+    text: "tensors are not made by new Tensor(): use tensor([1, 2]) for data, empty(2, 3) for sizes",
+  },
+  {
+    name: "functionIsNoDtype",
+    error: "TypeError",
+    code: "type",
+    text: "dtype must be torch.dtype or the name of one, not the function {got}: write {wanted}",
+  },
+  {
     name: "noOperators",
     error: "TypeError",
     code: "type",
