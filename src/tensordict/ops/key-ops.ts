@@ -42,9 +42,18 @@ function splitArguments(list: readonly (NestedKey | KeyOptions)[]): {
   return { keys, options };
 }
 
+/** Throws as `get` does where some member lacks the key; the stacked entry is not made. */
+function requireInAll(lazy: LazyTd, key: NestedKey): void {
+  if (!lazy.members.every((member) => findEntry(member, key) !== undefined)) requireEntry(lazy, key);
+}
+
 /** @torch TensorDict.select */
 export function selectKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): Td {
   const { keys, options } = splitArguments(list);
+  if (isLazy(td)) {
+    if (options.strict !== false) for (const key of keys) requireInAll(td, key);
+    return rekeyMembers(td, options.inplace === true, (member) => selectKeys(member, [...keys, { strict: false }]));
+  }
   const result = emptyLike(td);
   for (const key of keys) {
     const entry = options.strict === false ? findEntry(td, key) : requireEntry(td, key);

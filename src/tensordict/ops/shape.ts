@@ -180,6 +180,7 @@ export function permuteTd(td: Td, dims: readonly number[]): Td {
   if (order.length !== rank || new Set(order).size !== rank || order.includes(null)) {
     throw new ValueError("Received an permutation order incompatible with the tensordict shape.");
   }
+  if (order.every((dim, i) => dim === i)) return viewed(td, td, (view) => view);
   const full = (n: number) => [...(order as number[]), ...Array.from({ length: n - rank }, (_, i) => rank + i)];
   const result = applyShape(td, {
     tensor: (t) => t.permute(full(t._shape.length)),
@@ -197,7 +198,7 @@ export function transposeTd(td: Td, dim0: number, dim1: number): Td {
   const a = wrapBatchDim(dim0, rank);
   const b = wrapBatchDim(dim1, rank);
   if (a === null || b === null) {
-    throw new ValueError("The provided dimensions are incompatible with the tensordict batch-size.");
+    throw new ValueError("dim0 and dim1 must be within the range of the number of dimensions.");
   }
   if (a === b) return viewed(td, td, (view) => view);
   const order = Array.from({ length: rank }, (_, i) => (i === a ? b : i === b ? a : i));
