@@ -81,6 +81,7 @@ const kinds: Record<string, Kind> = {
   ints: ["list of ints", isInts],
   dim: ["int", isDim],
   intOrInts: ["int or list of ints", (value) => isInt(value) || isInts(value)],
+  intOrTensor: ["int or Tensor", (value) => isInt(value) || value instanceof Tensor],
   size: ["int or list of ints", (value) => isInt(value) || isInts(value)],
   number: ["Number", isNumber],
   bound: ["Tensor or Number or None", (value) => value === null || value instanceof Tensor || isNumber(value)],

@@ -57,6 +57,8 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
       "TensorDictBase.setAt_",
       "TensorDictBase.set_",
       "TensorDictBase.setdefault",
+      "ShapeMethods.setNonTensor",
+      "ShapeMethods.toDict",
       "LazyStackedTensorDict.setEach",
       "UpdateSource",
       "Operand",

@@ -306,8 +306,10 @@ export abstract class ShapeMethods<S = Schema> extends MathMethods<S> {
    * ```
    * @torch TensorDict.entry_class
    */
-  entryClass(key: NestedKey): unknown {
-    return requireEntry(this._td, key).constructor;
+  entryClass(key: NestedKey): abstract new (...args: never[]) => Entry {
+    return requireEntry(this._td, key).constructor as abstract new (
+      ...args: never[]
+    ) => Entry;
   }
   /**
    * The entry under a key, at an index.

@@ -79,7 +79,7 @@ export const METHODS = {
   narrow: "dim:int start:int length:int",
   tensorSplit: "indicesOrSections:intOrInts dim?:int",
   flip: "...dims:size",
-  repeatInterleave: "repeats:any dim?:int?",
+  repeatInterleave: "repeats:intOrTensor dim?:int?",
   broadcastTo: "size:intOrInts",
   expandAs: "other:td",
   tile: "dims:intOrInts",
