@@ -102,6 +102,9 @@ const kinds: Record<string, Kind> = {
 /** Kinds of arguments that may themselves be plain objects. */
 const objects = new Set(["any", "value", "dict"]);
 
+/** Those where any object is what is given. */
+const DATA = new Set(["value", "dict", "source"]);
+
 /** The kinds of a room. */
 export interface RoomKinds {
   table: Readonly<Record<string, Kind>>;
@@ -140,6 +143,8 @@ function optionsOf(signature: Signature, args: readonly unknown[]): Record<strin
   if (args.length === 0 || !isDict(last)) return null;
   const at = signature.positional[args.length - 1];
   if (at === undefined || !objects.has(at.kind)) return last;
+  // An object that names the argument in whose place it stands; where dictionaries are data it is one.
+  if (!DATA.has(at.kind) && at.name in last) return last;
   // In the place of an optional argument, an object of names that are known.
   const names = Object.keys(last);
   const known = (name: string) => signature.options.has(name) || signature.positional.some((one) => one.name === name);
@@ -166,6 +171,11 @@ export function namedArguments(op: string, text: string, args: readonly unknown[
   return { ...Object.fromEntries(positional.map(({ name }, i) => [name, places[i]])), ...(named as object) };
 }
 
+/** What a named rest argument holds: a list of sizes or a path of keys is one, any other list several. */
+function several({ kind }: Parameter, value: unknown): unknown[] {
+  return Array.isArray(value) && kind !== "size" && kind !== "key" ? value : [value];
+}
+
 function inPlaces(op: string, signature: Signature, args: readonly unknown[]): unknown[] {
   const { positional, rest, options, needed } = signature;
   let count = args.length;
@@ -179,8 +189,9 @@ function inPlaces(op: string, signature: Signature, args: readonly unknown[]): u
     const at = positional.findIndex((one) => one.name === name);
     if (at >= 0 && places[at] === undefined) places[at] = value;
     else if (at >= 0) throw texts.multipleValues(op, op, name);
-    else if (rest?.name === name && places.length <= positional.length) places[positional.length] = value;
-    else if (options.has(name)) named[name] = value;
+    else if (rest?.name === name && places.length <= positional.length) {
+      for (const [i, one] of several(rest, value).entries()) places[positional.length + i] = one;
+    } else if (options.has(name)) named[name] = value;
     else throw texts.unknownKeyword(op, op, name);
   }
   if (rest === null && places.length > positional.length) {
