@@ -1,6 +1,6 @@
 /** Type promotion: the dtype that operands compute in. */
 import * as texts from "../../generated/texts.ts";
-import { inOrder } from "../tensor/checks.ts";
+import { inOrder, isDict } from "../tensor/checks.ts";
 import { isScalar, type Scalar, type ScalarKind, scalarKind } from "../tensor/complex.ts";
 import {
   bfloat16,
@@ -60,10 +60,12 @@ for (const a of dtypes) for (const b of dtypes) table[a.id * 32 + b.id] = promot
  * @torch torch.promote_types
  */
 export function promoteTypes(a: DType, b: DType): DType {
-  [a, b] = inOrder<[DType, DType]>("promoteTypes", FUNCTIONS.promoteTypes, arguments);
   if (a === b && a instanceof DType) return a;
   const found = table[a?.id * 32 + b?.id];
   if (found === undefined) {
+    if (isDict(a) || isDict(b)) {
+      return promoteTypes(...inOrder<[DType, DType]>("promoteTypes", FUNCTIONS.promoteTypes, arguments));
+    }
     requireDtypes("promote_types", ["type1", "type2"], [a, b]);
     if (isFloat8(a) || isFloat8(b)) throw texts.float8Promotion(undefined, a.scalarType, b.scalarType);
     throw texts.unsignedPromotion(undefined, a.scalarType, b.scalarType);
@@ -163,7 +165,9 @@ function requireDtypes(op: string, names: readonly string[], given: readonly unk
  * @torch torch.can_cast
  */
 export function canCast(from: DType, to: DType): boolean {
-  [from, to] = inOrder<[DType, DType]>("canCast", FUNCTIONS.canCast, arguments);
+  if (isDict(from) || isDict(to)) {
+    return canCast(...inOrder<[DType, DType]>("canCast", FUNCTIONS.canCast, arguments));
+  }
   requireDtypes("can_cast", ["from_", "to"], [from, to]);
   if (from === to) return true;
   if (from.category === 3 && to.category !== 3) return false;

@@ -78,6 +78,7 @@ function partsOfText(part: unknown): readonly unknown[] {
  * the parts were one array, which may have been meant as a list of rows.
  */
 export function normalize(index: readonly unknown[], rank: number, fromArray = false): unknown[] {
+  if (index.length === 1 && rank > 0 && Number.isInteger(index[0])) return [index[0]];
   for (const part of index) checkPart(part);
   const parts = index.flatMap(partsOfText);
   const used = parts.reduce<number>((n, part) => n + consumed(part), 0);
@@ -178,8 +179,9 @@ function nestedPart(entry: NestedTensor, parts: readonly unknown[]): Entry | nul
 export function indexTd(td: Td, given: readonly unknown[]): Td {
   const index = given.length === 1 && Array.isArray(given[0]) ? (given[0] as unknown[]) : given;
   const parts = normalize(index, td._batchSize.length, index !== given) as IndexPart[];
+  const [first] = parts;
   return applyShape(td, {
-    tensor: (t) => t.at(parts),
+    tensor: parts.length === 1 && typeof first === "number" ? (t) => t.at(first) : (t) => t.at(parts),
     outside: (outside, key) => outside.read(key, parts),
     nested: (entry) => nestedPart(entry, parts),
     size: (shape) => indexedSize(shape, parts),
