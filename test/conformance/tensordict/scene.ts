@@ -34,7 +34,16 @@ export function classOf(name: string, fields: readonly Field[] = []): Any {
   for (const [field, type] of fields)
     types[field] = type === "self" ? () => classes.get(id) : (FIELD_TYPES[type] ?? null);
   const plain = name.replace(/^@/, "");
-  const made = { [plain]: class extends (z.tensorclass(types as Any) as Any) {} }[plain];
+  const Base = z.tensorclass(types as Any) as Any;
+  // Classes are known by their names, to files too: these must not stand in for those of other tests.
+  const unique = `${plain} of case ${classes.size}`;
+  const made = {
+    [unique]: class extends Base {
+      get _className(): string {
+        return plain;
+      }
+    },
+  }[unique];
   classes.set(id, made);
   return made;
 }
