@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { examplesUnder } from "../../scripts/docs/member-examples.ts";
 import * as zensor from "../../src/index.ts";
+import { rememberClasses } from "../../src/tensordict/core/class-registry.ts";
 import { type Example, examplesOf, splitExample } from "./fences.ts";
 import { startStore } from "./store.ts";
 
@@ -51,12 +52,16 @@ const names = { ...zensor, client: store.client };
 // Each runs in a folder of its own, where there is a file of a format that nothing here writes.
 const home = process.cwd();
 let folder = "";
+// Classes that examples define must not stand in for those of the same name in other tests.
+let forget = () => {};
 beforeEach(() => {
+  forget = rememberClasses();
   folder = mkdtempSync(join(tmpdir(), "zensor-example-"));
   copyFileSync(join(root, "test", "fixtures", "gguf", "blocks.gguf"), join(folder, "model.gguf"));
   process.chdir(folder);
 });
 afterEach(() => {
+  forget();
   process.chdir(home);
   rmSync(folder, { recursive: true, force: true });
 });

@@ -15,6 +15,15 @@ export function registerClass(name: string, found: RegisteredClass): void {
   classes.set(name, found);
 }
 
+/** Remembers which classes are known; what it gives makes them the known ones again. */
+export function rememberClasses(): () => void {
+  const before = new Map(classes);
+  return () => {
+    classes.clear();
+    for (const [name, found] of before) classes.set(name, found);
+  };
+}
+
 /** The class of that name. */
 export function classByName(name: string): RegisteredClass | undefined {
   return classes.get(name);
