@@ -354,11 +354,6 @@ export function notAFloat(op: string | undefined, value: Part): TypeError {
   return new TypeError(`float(): ${part(value)} is no number`, { op, code: "type" });
 }
 
-/** setPrintoptions: no option '{key}' */
-export function unknownPrintOption(op: string | undefined, key: Part): ValueError {
-  return new ValueError(`setPrintoptions: no option '${part(key)}'`, { op, code: "value" });
-}
-
 /** setPrintoptions: no profile '{profile}' */
 export function unknownPrintProfile(op: string | undefined, profile: Part): ValueError {
   return new ValueError(`setPrintoptions: no profile '${part(profile)}'`, { op, code: "value" });

@@ -23,6 +23,8 @@ import "./install.ts";
 export * from "../generated/functional.ts";
 export * as cpu from "./api/cpu.ts";
 export { getNumThreads, setNumThreads } from "./api/cpu.ts";
+export { device, getDefaultDtype, setDefaultDtype, setWarningPolicy } from "./api/defaults.ts";
+export * as errors from "./api/errors-namespace.ts";
 export {
   defaultGenerator,
   Generator,
@@ -66,7 +68,7 @@ export { functional as F } from "./nn/functional.ts";
 export * as nn from "./nn/index.ts";
 export * as profiler from "./profiler/index.ts";
 export { Complex, type Float, type Int, type Scalar } from "./tensor/complex.ts";
-export { Device, type DeviceLike, type DeviceName, device } from "./tensor/device.ts";
+export { Device, type DeviceLike, type DeviceName } from "./tensor/device.ts";
 export {
   type ArrayOf,
   bfloat16,
@@ -84,22 +86,18 @@ export {
   float16,
   float32,
   float64,
-  getDefaultDtype,
   half,
   int8,
   int16,
   int32,
   int64,
   long,
-  setDefaultDtype,
   short,
   uint8,
   uint16,
   uint32,
   uint64,
 } from "./tensor/dtype.ts";
-export * as errors from "./tensor/errors.ts";
-export { setWarningPolicy } from "./tensor/errors.ts";
 export type { ModeGuard } from "./tensor/modes.ts";
 export { Size } from "./tensor/size.ts";
 export { UntypedStorage } from "./tensor/storage.ts";

@@ -6,18 +6,24 @@ import { installMethods } from "../generated/methods.ts";
 import { _conj as conjView, _neg_view as negView } from "../generated/ops.ts";
 import { at, installIndexMethods } from "./api/indexing.ts";
 import { installDataMethods, valueMembers } from "./api/members.ts";
+import { TypedStorage } from "./api/typed-storage.ts";
 import { members } from "./autograd/api.ts";
 import * as composites from "./autograd/composites.ts";
 import * as formulas from "./autograd/formulas.ts";
 import * as registry from "./autograd/registry.ts";
 import { nameClasses } from "./class-names.ts";
 import { installCudaCheck } from "./cuda/check.ts";
+import { Generator } from "./dispatch/generator.ts";
 import { IO_KINDS } from "./io/base/kinds.ts";
 import { torchClasses } from "./io/torch/torch-classes.ts";
 import { NN_KINDS } from "./nn/kinds.ts";
 import { inOrder, installChecks, registerKinds } from "./tensor/checks.ts";
+import { Complex } from "./tensor/complex.ts";
+import { Device } from "./tensor/device.ts";
 import { walker } from "./tensor/scope-state.ts";
-import { MEMBERS } from "./tensor/signatures.ts";
+import { CLASSES, MEMBERS } from "./tensor/signatures.ts";
+import { Size } from "./tensor/size.ts";
+import { UntypedStorage } from "./tensor/storage.ts";
 import { late, Tensor } from "./tensor/tensor.ts";
 import { TENSORDICT_KINDS } from "./tensordict/core/kinds.ts";
 import { torchBridge } from "./tensordict/disk/torch-objects.ts";
@@ -37,9 +43,13 @@ Object.assign(late, members, valueMembers, { at, conjView, negView, inOrder: inO
 installMethods(Tensor.prototype);
 installDataMethods(Tensor.prototype);
 installIndexMethods(Tensor.prototype);
-// What is called all the time looks at its arguments itself.
-const { registerHook, requiresGrad_, backward, newTensor, where } = MEMBERS;
-installChecks(Tensor.prototype, { registerHook, requiresGrad_, backward, newTensor, where });
+// Sizes look at their argument themselves.
+const { size: _size, stride: _stride, ...checkedMembers } = MEMBERS;
+installChecks(Tensor.prototype, checkedMembers);
+const classes = { Complex, Device, Generator, Size, TypedStorage, UntypedStorage };
+for (const [name, table] of Object.entries(CLASSES)) {
+  installChecks(classes[name as keyof typeof CLASSES].prototype, table);
+}
 installCudaCheck();
 Object.assign(torchClasses, torchBridge);
 walker.isTensor = (value): value is Tensor => value instanceof Tensor;

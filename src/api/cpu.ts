@@ -1,7 +1,7 @@
 /** The namespace `cpu`: what the processor offers, and how much memory tensors take. */
 
-import { inOrder } from "../tensor/checks.ts";
-import { FUNCTIONS } from "../tensor/signatures.ts";
+import { checkCall, inOrder } from "../tensor/checks.ts";
+import { CPU, FUNCTIONS } from "../tensor/signatures.ts";
 import {
   bestInstructionSet,
   emptyBlockCache,
@@ -20,6 +20,7 @@ import {
  * ```
  */
 export function isa(): string {
+  checkCall("isa", CPU.isa, arguments);
   return instructionSet();
 }
 
@@ -31,6 +32,7 @@ export function isa(): string {
  * ```
  */
 export function bestIsa(): string {
+  checkCall("bestIsa", CPU.bestIsa, arguments);
   return bestInstructionSet();
 }
 
@@ -43,6 +45,7 @@ export function bestIsa(): string {
  * @torch torch.cpu.is_available
  */
 export function isAvailable(): boolean {
+  checkCall("isAvailable", CPU.isAvailable, arguments);
   return true;
 }
 
@@ -55,6 +58,7 @@ export function isAvailable(): boolean {
  * @torch torch.cpu.device_count
  */
 export function deviceCount(): number {
+  checkCall("deviceCount", CPU.deviceCount, arguments);
   return 1;
 }
 
@@ -66,7 +70,9 @@ export function deviceCount(): number {
  * ```
  * @torch torch.cpu.synchronize
  */
-export function synchronize(): void {}
+export function synchronize(): void {
+  checkCall("synchronize", CPU.synchronize, arguments);
+}
 
 /**
  * Bytes that live tensors take, in blocks rounded as PyTorch's caching allocator rounds them. Tensors of up
@@ -79,6 +85,7 @@ export function synchronize(): void {}
  * ```
  */
 export function memoryAllocated(): number {
+  checkCall("memoryAllocated", CPU.memoryAllocated, arguments);
   return memoryCounters().live;
 }
 
@@ -90,6 +97,7 @@ export function memoryAllocated(): number {
  * ```
  */
 export function maxMemoryAllocated(): number {
+  checkCall("maxMemoryAllocated", CPU.maxMemoryAllocated, arguments);
   return memoryCounters().peak;
 }
 
@@ -102,6 +110,7 @@ export function maxMemoryAllocated(): number {
  * ```
  */
 export function resetPeakMemoryStats(): void {
+  checkCall("resetPeakMemoryStats", CPU.resetPeakMemoryStats, arguments);
   resetPeak();
 }
 
@@ -113,6 +122,7 @@ export function resetPeakMemoryStats(): void {
  * ```
  */
 export function memoryReserved(): number {
+  checkCall("memoryReserved", CPU.memoryReserved, arguments);
   const { live, cached } = memoryCounters();
   return live + cached;
 }
@@ -126,6 +136,7 @@ export function memoryReserved(): number {
  * ```
  */
 export function emptyCache(): void {
+  checkCall("emptyCache", CPU.emptyCache, arguments);
   emptyBlockCache();
 }
 
@@ -137,6 +148,7 @@ export function emptyCache(): void {
  * ```
  */
 export function memoryStats(): Record<string, number> {
+  checkCall("memoryStats", CPU.memoryStats, arguments);
   const { live, peak, cached, allocations, frees, requested } = memoryCounters();
   return {
     "active.all.current": allocations - frees,
@@ -160,6 +172,7 @@ export function memoryStats(): Record<string, number> {
  * @torch torch.get_num_threads
  */
 export function getNumThreads(): number {
+  checkCall("getNumThreads", FUNCTIONS.getNumThreads, arguments);
   return threadCount();
 }
 

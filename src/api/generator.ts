@@ -1,6 +1,6 @@
 /** The default random generator, for users. */
 import { defaultGenerator, Generator } from "../dispatch/generator.ts";
-import { inOrder } from "../tensor/checks.ts";
+import { checkCall, inOrder } from "../tensor/checks.ts";
 import { FUNCTIONS } from "../tensor/signatures.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -30,6 +30,7 @@ export function manualSeed(seed: number | bigint): Generator {
  * @torch torch.seed
  */
 export function seed(): number | bigint {
+  checkCall("seed", FUNCTIONS.seed, arguments);
   return defaultGenerator.seed();
 }
 
@@ -43,6 +44,7 @@ export function seed(): number | bigint {
  * @torch torch.initial_seed
  */
 export function initialSeed(): number | bigint {
+  checkCall("initialSeed", FUNCTIONS.initialSeed, arguments);
   return defaultGenerator.initialSeed();
 }
 
@@ -59,6 +61,7 @@ export function initialSeed(): number | bigint {
  * @torch torch.get_rng_state
  */
 export function getRngState(): Tensor {
+  checkCall("getRngState", FUNCTIONS.getRngState, arguments);
   return defaultGenerator.getState();
 }
 

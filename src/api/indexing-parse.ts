@@ -1,7 +1,9 @@
 /** Slices, and indices written as text: "1:3", "::2", "...", "0, 1:". */
 
 import * as texts from "../../generated/texts.ts";
+import { isDict, namedArguments } from "../tensor/checks.ts";
 import { Float, Int } from "../tensor/complex.ts";
+import { FUNCTIONS } from "../tensor/signatures.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
 type Bound = number | bigint | Int | Tensor | null | undefined;
@@ -70,7 +72,14 @@ function wholeOf(t: Tensor): number {
 export function slice(stop: Bound): Slice;
 export function slice(start: Bound, stop: Bound, step?: Bound): Slice;
 export function slice(...args: Bound[]): Slice {
+  if (isDict(args.at(-1))) return new Slice(...namedBounds(args));
   return args.length === 1 ? new Slice(null, args[0]) : new Slice(args[0], args[1], args[2]);
+}
+
+/** The stop alone, or all three, by name. */
+function namedBounds(args: readonly unknown[]): [Bound, Bound, Bound?] {
+  const { start, stop, step } = namedArguments("slice", FUNCTIONS.slice, args) as Record<string, Bound>;
+  return [start, stop, step];
 }
 
 /** What text may say as an index: "1:3", "...", "-1", "0, 1:". */

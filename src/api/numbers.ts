@@ -1,7 +1,9 @@
 /** Markers for numbers whose kind JavaScript cannot show. */
 
 import * as texts from "../../generated/texts.ts";
+import { inOrder } from "../tensor/checks.ts";
 import { Float, Int } from "../tensor/complex.ts";
+import { FUNCTIONS } from "../tensor/signatures.ts";
 
 /**
  * An integer whatever its value looks like: `int(2)` as data gives int64. A fraction is cut off.
@@ -12,6 +14,7 @@ import { Float, Int } from "../tensor/complex.ts";
  * ```
  */
 export function int(value: number | bigint): Int {
+  if (typeof value === "object") [value] = inOrder<[number | bigint]>("int", FUNCTIONS.int, arguments);
   if (typeof value === "bigint") return new Int(value);
   if (typeof value !== "number" || !Number.isFinite(value)) throw texts.notAnInt(undefined, value);
   return new Int(Math.trunc(value));
@@ -25,6 +28,7 @@ export function int(value: number | bigint): Int {
  * ```
  */
 export function float(value: number | bigint): Float {
+  if (typeof value === "object") [value] = inOrder<[number | bigint]>("float", FUNCTIONS.float, arguments);
   if (typeof value !== "number" && typeof value !== "bigint") throw texts.notAFloat(undefined, String(value));
   return new Float(Number(value));
 }

@@ -3,8 +3,10 @@
 import * as texts from "../../generated/texts.ts";
 import { clone, onCpu } from "../dispatch/copy.ts";
 import { contiguousFormat } from "../dispatch/memory-format.ts";
+import { checkCall, inOrder } from "../tensor/checks.ts";
 import { bool, type DType, defaultComplex, getDefaultDtype, int64 } from "../tensor/dtype.ts";
 import { RuntimeError } from "../tensor/errors.ts";
+import { FUNCTIONS } from "../tensor/signatures.ts";
 import { CONJ, NEG, type Tensor } from "../tensor/tensor.ts";
 import { readNumbers, readWord } from "../tensor/values.ts";
 import { fixed, scientific } from "./number-text.ts";
@@ -35,11 +37,9 @@ const PROFILES = {
 
 const current: PrintOptions = { ...PROFILES.default, sciMode: null };
 
-const SETTINGS = ["profile", "precision", "threshold", "edgeitems", "linewidth", "sciMode"];
-
 /**
  * Sets how tensors are printed. Every call sets `sciMode` anew: to what is given, else to null.
- * @throws ValueError for an unknown option or a value that is no count
+ * @throws TypeError for an unknown option, ValueError for a value that is no count
  * @example
  * ```ts
  * setPrintoptions({ precision: 2 });
@@ -50,10 +50,8 @@ const SETTINGS = ["profile", "precision", "threshold", "edgeitems", "linewidth",
  * @torch torch.set_printoptions
  */
 export function setPrintoptions(settings: PrintSettings = {}): void {
+  [settings = {}] = inOrder<[PrintSettings?]>("setPrintoptions", FUNCTIONS.setPrintoptions, arguments);
   const given = settings as Record<string, unknown>;
-  for (const key of Object.keys(given)) {
-    if (!SETTINGS.includes(key) && key !== "sci_mode") throw texts.unknownPrintOption(undefined, key);
-  }
   if (settings.profile !== undefined && !(settings.profile in PROFILES)) {
     throw texts.unknownPrintProfile(undefined, settings.profile);
   }
@@ -81,6 +79,7 @@ export function setPrintoptions(settings: PrintSettings = {}): void {
  * @torch torch.get_printoptions
  */
 export function getPrintoptions(): PrintOptions {
+  checkCall("getPrintoptions", FUNCTIONS.getPrintoptions, arguments);
   return { ...current };
 }
 

@@ -4,7 +4,7 @@ import * as texts from "../../generated/texts.ts";
 import { gradMode, gradModes, requiresGrad } from "../dispatch/mode.ts";
 import { setGeometry } from "../dispatch/out.ts";
 import { detach } from "../dispatch/views.ts";
-import { inOrder, isDict } from "../tensor/checks.ts";
+import { checkCall, inOrder, isDict } from "../tensor/checks.ts";
 import { warn } from "../tensor/errors.ts";
 import type { ModeGuard } from "../tensor/modes.ts";
 import { take } from "../tensor/scope-state.ts";
@@ -75,6 +75,7 @@ export function setGradEnabled(mode: boolean): ModeGuard {
  * @torch torch.is_grad_enabled
  */
 export function isGradEnabled(): boolean {
+  checkCall("isGradEnabled", FUNCTIONS.isGradEnabled, arguments);
   return gradMode.enabled;
 }
 

@@ -1,4 +1,5 @@
 /** The namespace `cuda`: which NVIDIA GPUs this system has. Tensors on them are not implemented yet. */
+import { checkCall, inOrder } from "../tensor/checks.ts";
 import type { Device } from "../tensor/device.ts";
 import { RuntimeError } from "../tensor/errors.ts";
 import {
@@ -12,6 +13,7 @@ import {
   totalMemory,
   waitFor,
 } from "./driver.ts";
+import { FUNCTIONS } from "./signatures.ts";
 
 /** CUDA's numbers for the attributes that are shown. */
 const MULTIPROCESSORS = 16;
@@ -20,6 +22,12 @@ const CAPABILITY_MINOR = 76;
 
 /** A device, by number, by name (`"cuda:1"`) or as the current one, 0. */
 export type CudaDeviceLike = number | string | Device;
+
+/** The arguments of a function in their places. */
+function checked(op: keyof typeof FUNCTIONS, args: ArrayLike<unknown>): [CudaDeviceLike?] {
+  const [device] = inOrder<[CudaDeviceLike?]>(op, FUNCTIONS[op], args);
+  return device === undefined || device === null ? [] : [device];
+}
 
 function indexOf(device: CudaDeviceLike): number {
   if (typeof device === "number") return device;
@@ -43,6 +51,7 @@ function required(device: CudaDeviceLike, op: string): number {
  * @torch torch.cuda.is_available
  */
 export function isAvailable(): boolean {
+  checkCall("isAvailable", FUNCTIONS.isAvailable, arguments);
   return problem() === null;
 }
 
@@ -56,6 +65,7 @@ export function isAvailable(): boolean {
  * @torch torch.cuda.device_count
  */
 export function deviceCount(): number {
+  checkCall("deviceCount", FUNCTIONS.deviceCount, arguments);
   return countDevices();
 }
 
@@ -68,6 +78,7 @@ export function deviceCount(): number {
  * @torch torch.cuda.current_device
  */
 export function currentDevice(): number {
+  checkCall("currentDevice", FUNCTIONS.currentDevice, arguments);
   return required(0, "cuda.currentDevice");
 }
 
@@ -80,6 +91,7 @@ export function currentDevice(): number {
  * @torch torch.cuda.get_device_name
  */
 export function getDeviceName(device: CudaDeviceLike = 0): string {
+  [device = 0] = checked("getDeviceName", arguments);
   return deviceName(required(device, "cuda.getDeviceName"));
 }
 
@@ -92,6 +104,7 @@ export function getDeviceName(device: CudaDeviceLike = 0): string {
  * @torch torch.cuda.get_device_capability
  */
 export function getDeviceCapability(device: CudaDeviceLike = 0): [number, number] {
+  [device = 0] = checked("getDeviceCapability", arguments);
   const index = required(device, "cuda.getDeviceCapability");
   return [attribute(index, CAPABILITY_MAJOR), attribute(index, CAPABILITY_MINOR)];
 }
@@ -119,6 +132,7 @@ export interface DeviceProperties {
  * @torch torch.cuda.get_device_properties
  */
 export function getDeviceProperties(device: CudaDeviceLike = 0): DeviceProperties {
+  [device = 0] = checked("getDeviceProperties", arguments);
   const index = required(device, "cuda.getDeviceProperties");
   return {
     name: deviceName(index),
@@ -137,6 +151,7 @@ export function getDeviceProperties(device: CudaDeviceLike = 0): DevicePropertie
  * ```
  */
 export function getDriverVersion(): string | null {
+  checkCall("getDriverVersion", FUNCTIONS.getDriverVersion, arguments);
   if (problem() !== null) return null;
   const version = driverVersion();
   return `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`;
@@ -152,6 +167,7 @@ export function getDriverVersion(): string | null {
  * @torch torch.cuda.mem_get_info
  */
 export function memGetInfo(device: CudaDeviceLike = 0): [number, number] {
+  [device = 0] = checked("memGetInfo", arguments);
   return memoryInfo(required(device, "cuda.memGetInfo"));
 }
 
@@ -165,6 +181,7 @@ export function memGetInfo(device: CudaDeviceLike = 0): [number, number] {
  * @torch torch.cuda.synchronize
  */
 export function synchronize(device: CudaDeviceLike = 0): void {
+  [device = 0] = checked("synchronize", arguments);
   waitFor(required(device, "cuda.synchronize"));
 }
 
@@ -177,6 +194,7 @@ export function synchronize(device: CudaDeviceLike = 0): void {
  * @torch torch.cuda.memory_allocated
  */
 export function memoryAllocated(device: CudaDeviceLike = 0): number {
+  [device = 0] = checked("memoryAllocated", arguments);
   indexOf(device);
   return 0;
 }
@@ -190,6 +208,7 @@ export function memoryAllocated(device: CudaDeviceLike = 0): number {
  * @torch torch.cuda.max_memory_allocated
  */
 export function maxMemoryAllocated(device: CudaDeviceLike = 0): number {
+  [device = 0] = checked("maxMemoryAllocated", arguments);
   indexOf(device);
   return 0;
 }
@@ -203,6 +222,7 @@ export function maxMemoryAllocated(device: CudaDeviceLike = 0): number {
  * @torch torch.cuda.memory_reserved
  */
 export function memoryReserved(device: CudaDeviceLike = 0): number {
+  [device = 0] = checked("memoryReserved", arguments);
   indexOf(device);
   return 0;
 }
@@ -217,6 +237,7 @@ export function memoryReserved(device: CudaDeviceLike = 0): number {
  * @torch torch.cuda.reset_peak_memory_stats
  */
 export function resetPeakMemoryStats(device: CudaDeviceLike = 0): void {
+  [device = 0] = checked("resetPeakMemoryStats", arguments);
   indexOf(device);
 }
 
@@ -229,4 +250,6 @@ export function resetPeakMemoryStats(device: CudaDeviceLike = 0): void {
  * ```
  * @torch torch.cuda.empty_cache
  */
-export function emptyCache(): void {}
+export function emptyCache(): void {
+  checkCall("emptyCache", FUNCTIONS.emptyCache, arguments);
+}

@@ -3,8 +3,10 @@ import { GeneratorBytes, RandomAttr, STATUS } from "../../generated/abi.ts";
 import { K } from "../../generated/kernels.ts";
 import * as texts from "../../generated/texts.ts";
 import * as frame from "../ffi/frame.ts";
+import { inOrder } from "../tensor/checks.ts";
 import { CPU, type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
 import { int64, uint8 } from "../tensor/dtype.ts";
+import { GENERATOR } from "../tensor/signatures.ts";
 import { Storage } from "../tensor/storage.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { readWord } from "../tensor/values.ts";
@@ -47,6 +49,7 @@ export class Generator {
   readonly device: Device = CPU;
 
   constructor(device: DeviceLike = "cpu") {
+    [device = CPU] = inOrder<[DeviceLike?]>("Generator", GENERATOR, arguments);
     const place = toDevice(device);
     if (place.type !== "cpu") throw texts.noGenerator(undefined, String(place));
     this.block = Storage.allocate(GeneratorBytes.reserved);

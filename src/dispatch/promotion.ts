@@ -126,6 +126,7 @@ export function resultType(operands: readonly (Tensor | Scalar)[]): DType {
  * @torch torch.result_type
  */
 export function resultTypeOf(...operands: (Tensor | Scalar)[]): DType {
+  if (isDict(operands.at(-1))) operands = inOrder("resultType", FUNCTIONS.resultType, operands);
   return resultType(operands);
 }
 

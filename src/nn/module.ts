@@ -5,6 +5,7 @@
  */
 
 import { gradFnOf } from "../autograd/history.ts";
+import { checkCall } from "../tensor/checks.ts";
 import { bfloat16, type DType, type DTypeLike, float16, float32, float64, toDType } from "../tensor/dtype.ts";
 import { AttributeError, KeyError, NotImplementedError, TypeError, ValueError } from "../tensor/errors.ts";
 import { take } from "../tensor/scope-state.ts";
@@ -110,6 +111,7 @@ export class Module {
   training = true;
 
   constructor() {
+    checkCall("Module", "", arguments);
     const self = callable(new.target.prototype);
     self.training = true;
     // biome-ignore lint/correctness/noConstructorReturn: the instance has to be a function

@@ -1,7 +1,8 @@
 /** Calls of the same operator together, and their table as torch prints it. */
-import { checkOptions } from "../tensor/checks.ts";
+import { inOrder } from "../tensor/checks.ts";
 import { TypeError } from "../tensor/errors.ts";
 import type { ProfilerEvent } from "./recorder.ts";
+import { AVERAGES } from "./signatures.ts";
 
 /** All calls of one operator. Times are in microseconds, memory in bytes. */
 export interface AverageRow {
@@ -145,7 +146,7 @@ export class Averages {
    * @torch torch.autograd.profiler_util.EventList.table
    */
   table(options: TableOptions = {}): string {
-    checkOptions("table", "sortBy:string rowLimit:int maxNameColumnWidth:int maxShapesColumnWidth:int", options);
+    [options = {}] = inOrder<[TableOptions?]>("table", AVERAGES.table, arguments);
     if (this.rows.length === 0) return "";
     const rows = this.sorted(options.sortBy).slice(0, options.rowLimit ?? 100);
     const nameWidth = options.maxNameColumnWidth ?? 55;

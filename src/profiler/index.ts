@@ -1,9 +1,10 @@
 /** The namespace `profiler`: which operators a piece of code calls, how long they take, and the bytes they make. */
-import { checkCall, checkOptions } from "../tensor/checks.ts";
+import { inOrder } from "../tensor/checks.ts";
 import { requireSync } from "../tensor/modes.ts";
 import { type Averages, averagesOf } from "./averages.ts";
 import type { ProfilerEvent } from "./recorder.ts";
 import { Recorder } from "./recorder.ts";
+import { FUNCTIONS, PROFILE } from "./signatures.ts";
 import { writeTrace } from "./trace.ts";
 
 export type { AverageRow, Averages, SortKey, TableOptions } from "./averages.ts";
@@ -45,7 +46,7 @@ export class Profile<R> {
    * @torch torch.profiler.profile.key_averages
    */
   keyAverages(options: { groupByInputShape?: boolean } = {}): Averages {
-    checkOptions("keyAverages", "groupByInputShape:bool", options);
+    [options = {}] = inOrder<[typeof options?]>("keyAverages", PROFILE.keyAverages, arguments);
     return averagesOf(this.events, options.groupByInputShape === true, this.options.profileMemory === true);
   }
 
@@ -55,7 +56,7 @@ export class Profile<R> {
    * @torch torch.profiler.profile.export_chrome_trace
    */
   exportChromeTrace(path: string): void {
-    checkCall("exportChromeTrace", "path:string", [path]);
+    [path] = inOrder("exportChromeTrace", PROFILE.exportChromeTrace, arguments);
     writeTrace(path, this.events);
   }
 }
@@ -73,8 +74,8 @@ export class Profile<R> {
  * @torch torch.profiler.profile
  */
 export function profile<R>(body: () => R, options: ProfileOptions = {}): Profile<R> {
+  [body, options = {}] = inOrder<[typeof body, ProfileOptions?]>("profile", FUNCTIONS.profile, arguments);
   requireSync(body, "profile");
-  checkOptions("profile", "recordShapes:bool profileMemory:bool", options);
   const recorder = new Recorder(options.recordShapes === true, options.profileMemory === true);
   const result = recorder.record(body);
   return new Profile(result, recorder.events, options);
@@ -89,7 +90,7 @@ export function profile<R>(body: () => R, options: ProfileOptions = {}): Profile
  * @torch torch.profiler.record_function
  */
 export function recordFunction<R>(name: string, body: () => R): R {
-  checkCall("recordFunction", "name:string body:fn", [name, body]);
+  [name, body] = inOrder("recordFunction", FUNCTIONS.recordFunction, arguments);
   requireSync(body, "recordFunction");
   return Recorder.current === null ? body() : Recorder.current.named(name, body);
 }

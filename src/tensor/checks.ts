@@ -244,13 +244,11 @@ export function checkOptions(op: string, spec: string, options: unknown): void {
 }
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
+type Guard = (op: string, values: readonly unknown[], run: () => unknown) => unknown;
+const unguarded: Guard = (_op, _values, run) => run();
 
 /** Gives methods of a prototype or class their checks; those that are asynchronous reject. */
-export function installChecks(
-  target: object,
-  table: Readonly<Record<string, string>>,
-  guard: (op: string, values: readonly unknown[], run: () => unknown) => unknown = (_op, _values, run) => run(),
-): void {
+export function installChecks(target: object, table: Readonly<Record<string, string>>, guard: Guard = unguarded): void {
   for (const [name, text] of Object.entries(table)) {
     const own = Object.getOwnPropertyDescriptor(target, name);
     if (typeof own?.value !== "function") continue;
@@ -258,10 +256,15 @@ export function installChecks(
     const checked: Method = function (...args) {
       return guard(name, [this, ...args], () => method.apply(this, checkedArguments(name, text, args)));
     };
+    // What takes nothing is called all the time.
+    const bare: Method = function () {
+      return arguments.length === 0 ? method.call(this) : checked.apply(this, Array.from(arguments));
+    };
     const later: Method = async function (...args) {
       return await checked.apply(this, args);
     };
-    const value = name.endsWith("Async") || method instanceof AsyncFunction ? later : checked;
+    const quick = text === "" && guard === unguarded ? bare : checked;
+    const value = name.endsWith("Async") || method instanceof AsyncFunction ? later : quick;
     Object.defineProperty(value, "name", { value: name });
     Object.defineProperty(target, name, { ...own, value });
   }

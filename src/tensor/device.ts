@@ -77,15 +77,3 @@ export function toDevice(value: Device | string): Device {
   }
   throw texts.unknownDevice(undefined, String(value).split(":")[0]);
 }
-
-/**
- * The device of a name. A CUDA device without a usable driver is an error.
- * @example
- * ```ts
- * device("meta").type // meta
- * ```
- * @torch torch.device
- */
-export function device(name: DeviceLike): Device {
-  return toDevice(name);
-}

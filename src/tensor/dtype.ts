@@ -213,29 +213,12 @@ export function refuseFunction(value: { name: string }): never {
 
 let current: DType = float32;
 
-/**
- * The dtype of new floating-point tensors.
- * @example
- * ```ts
- * getDefaultDtype() // torch.float32
- * ```
- * @torch torch.get_default_dtype
- */
+/** The dtype of new floating-point tensors. */
 export function getDefaultDtype(): DType {
   return current;
 }
 
-/**
- * Sets the dtype that plain numbers become: a floating point dtype.
- * @example
- * ```ts
- * setDefaultDtype("float64");
- * const x = tensor([1, 2]);
- * setDefaultDtype("float32");
- * x.dtype // torch.float64
- * ```
- * @torch torch.set_default_dtype
- */
+/** Sets the dtype that plain numbers become. */
 export function setDefaultDtype(dtype: DTypeLike): void {
   const d = toDType(dtype);
   if (d.category !== 2 || d.itemsize === 1) throw texts.badDefaultDtype(undefined);

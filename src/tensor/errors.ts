@@ -259,31 +259,13 @@ export { RangeErrorOfZensor as RangeError, TypeErrorOfZensor as TypeError };
 const warned = new Set<string>();
 let policy: "once" | "always" | "never" = "once";
 
-/**
- * How often the same warning is reported: once per program (default), always, or never.
- * @example
- * ```ts
- * setWarningPolicy("never");
- * const x = arange(3).resize_(2);
- * setWarningPolicy("once");
- * x // tensor([0, 1])
- * ```
- */
+/** What becomes of warnings from now on. */
 export function setWarningPolicy(next: "once" | "always" | "never"): void {
   policy = next;
   warned.clear();
 }
 
-/**
- * Reports a warning through `process.emitWarning`, once per text unless the policy says otherwise.
- * @example
- * ```ts
- * setWarningPolicy("never");
- * errors.warn("something to know"); // otherwise through process.emitWarning
- * setWarningPolicy("once");
- * process.listenerCount("warning") >= 0 // true
- * ```
- */
+/** Reports a warning, once per text unless the policy says otherwise. */
 export function warn(text: string, type = "UserWarning"): void {
   if (policy === "never") return;
   if (policy === "once") {

@@ -26,8 +26,9 @@ export const MEMBERS = {
   item: "",
   bigint: "",
   tolist: "",
-  typedArray: "",
+  typedArray: "dtype?:notDict",
   storage: "",
+  dispose: "",
   newTensor: DATA,
   where: "condition:notDict other:notDict",
 } as const;
@@ -39,15 +40,26 @@ export const FUNCTIONS = {
   fromTypedArray: "array:notDict",
   int: "value:notDict",
   float: "value:notDict",
-  device: "device:notDict",
+  slice: "start?:notDict stop?:notDict step?:notDict",
+  device: "type:notDict index?:int?",
   canCast: "from:notDict to:notDict",
   promoteTypes: "type1:notDict type2:notDict",
+  resultType: "tensor:notDict other:notDict",
+  getDefaultDtype: "",
   setDefaultDtype: "d:notDict",
+  getPrintoptions: "",
+  setPrintoptions: "| profile:any precision:any threshold:any edgeitems:any linewidth:any sciMode:any sci_mode:any",
+  getNumThreads: "",
   setNumThreads: "count:notDict",
+  seed: "",
+  initialSeed: "",
   manualSeed: "seed:notDict",
+  getRngState: "",
   setRngState: "newState:notDict",
   inferMeta: "body:fn",
   setWarningPolicy: "next:notDict",
+  warn: "text:string type?:string",
+  isGradEnabled: "",
   noGrad: "body?:fn",
   enableGrad: "body?:fn",
   setGradEnabled: "mode:notDict",
@@ -57,4 +69,61 @@ export const FUNCTIONS = {
     "outputs:notDict inputs:notDict | " +
     "gradOutputs:any retainGraph:bool createGraph:bool allowUnused:bool materializeGrads:bool",
   registerPostAccumulateGradHook: "leaf:notDict hook:notDict",
+} as const;
+
+/** The constructor of `Generator`. */
+export const GENERATOR = "device?:notDict";
+
+/** The other form of `device`. */
+export const DEVICE = "device:notDict";
+
+/** Functions of the namespace `cpu` that stand there only. */
+export const CPU = {
+  isa: "",
+  bestIsa: "",
+  isAvailable: "",
+  deviceCount: "",
+  synchronize: "",
+  memoryAllocated: "",
+  maxMemoryAllocated: "",
+  resetPeakMemoryStats: "",
+  memoryReserved: "",
+  emptyCache: "",
+  memoryStats: "",
+} as const;
+
+/** Methods of classes beside Tensor. */
+export const CLASSES = {
+  Complex: { equals: "other:notDict" },
+  Device: { repr: "", equals: "other:notDict" },
+  Generator: {
+    manualSeed: "seed:notDict",
+    initialSeed: "",
+    seed: "",
+    getState: "",
+    setState: "newState:notDict",
+    cloneState: "",
+  },
+  Size: { numel: "" },
+  TypedStorage: {
+    size: "",
+    nbytes: "",
+    elementSize: "",
+    dataPtr: "",
+    untyped: "",
+    at: "index:notDict",
+    setAt: "index:notDict value:notDict",
+    fill_: "value:notDict",
+    tolist: "",
+  },
+  UntypedStorage: {
+    nbytes: "",
+    size: "",
+    dataPtr: "",
+    at: "index:notDict",
+    fill_: "value:notDict",
+    clone: "",
+    resize_: "nbytes:notDict",
+    tolist: "",
+  },
 } as const;

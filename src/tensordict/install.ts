@@ -2,17 +2,30 @@
 
 import { installChecks } from "../tensor/checks.ts";
 import { TensorDictBase } from "./classes/base.ts";
-import { DiskMethods } from "./classes/disk-methods.ts";
+import { DiskMethods, TensorDictFuture } from "./classes/disk-methods.ts";
 import { LazyStackedTensorDict } from "./classes/lazy.ts";
 import { BINARY, COMPARE, MathMethods, REDUCE, SIMPLE } from "./classes/math-methods.ts";
-import { stackOf, valueOf } from "./classes/non-tensor.ts";
+import { NonTensorData, NonTensorStack, stackOf, valueOf } from "./classes/non-tensor.ts";
 import { PersistentTensorDict } from "./classes/persistent.ts";
 import { toH5Async } from "./classes/persistent-later.ts";
 import { ShapeMethods } from "./classes/shape-methods.ts";
 import { denseOf, TensorDict } from "./classes/tensordict.ts";
-import { FORMS, LAZY_METHODS, METHODS, STATICS } from "./core/signatures.ts";
+import { NestedTensor } from "./core/nested.ts";
+import {
+  FORMS,
+  FUTURE_METHODS,
+  LAZY_METHODS,
+  MAPPED_STATICS,
+  METHODS,
+  NESTED_METHODS,
+  PERSISTENT_METHODS,
+  PERSISTENT_STATICS,
+  STATICS,
+  VALUE_METHODS,
+} from "./core/signatures.ts";
 import { loader, make } from "./core/state.ts";
 import { guarded } from "./core/too-deep.ts";
+import { MemoryMappedTensor } from "./disk/mapped-tensor.ts";
 import { loadTree } from "./disk/memmap-load.ts";
 
 const forms = (names: readonly string[], form: string) => Object.fromEntries(names.map((name) => [name, form]));
@@ -36,7 +49,14 @@ for (const target of [
   installChecks(target.prototype, ALL, guarded);
 }
 installChecks(LazyStackedTensorDict.prototype, LAZY_METHODS, guarded);
-for (const target of [TensorDict, LazyStackedTensorDict]) installChecks(target, STATICS, guarded);
+for (const target of [TensorDictBase, TensorDict, LazyStackedTensorDict]) installChecks(target, STATICS, guarded);
+installChecks(NestedTensor.prototype, NESTED_METHODS);
+installChecks(MemoryMappedTensor, MAPPED_STATICS);
+installChecks(MemoryMappedTensor.prototype, { flush: "" });
+installChecks(PersistentTensorDict.prototype, PERSISTENT_METHODS, guarded);
+installChecks(PersistentTensorDict, PERSISTENT_STATICS, guarded);
+for (const target of [NonTensorData, NonTensorStack]) installChecks(target.prototype, VALUE_METHODS);
+installChecks(TensorDictFuture.prototype, FUTURE_METHODS);
 
 make.tensordict = denseOf;
 make.lazy = (members, stackDim, stackDimName) => new LazyStackedTensorDict(members, { stackDim, stackDimName });

@@ -89,7 +89,7 @@ test("an error ends the recording, and nobody records afterwards", () => {
     () => profiler.profile(() => 1, { recordShapes: 1 } as never),
     "argument 'recordShapes' must be bool, not int",
   );
-  refused(() => profiler.profile(() => 1, 5 as never), "profile() takes a trailing options object, not int");
+  refused(() => profiler.profile(() => 1, 5 as never), "profile() takes at most 1 arguments but 2 were given");
   const found = profiler.profile(() => ones(2));
   refused(() => found.keyAverages({ byShape: true } as never), "unexpected keyword argument 'byShape'");
   refused(() => found.keyAverages().table({ rowLimit: "5" } as never), "argument 'rowLimit' must be int, not str");

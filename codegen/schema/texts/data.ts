@@ -15,12 +15,6 @@ export const texts = [
     text: "float(): {value} is no number",
   },
   {
-    name: "unknownPrintOption",
-    error: "ValueError",
-    code: "value",
-    text: "setPrintoptions: no option '{key}'",
-  },
-  {
     name: "unknownPrintProfile",
     error: "ValueError",
     code: "value",

@@ -134,5 +134,10 @@ export function entriesTree(
  * ```
  */
 export function printDirectoryTree(path: string, options: DirectoryTreeOptions = {}): void {
+  [path, options = {}] = inOrder<Parameters<typeof printDirectoryTree>>(
+    "printDirectoryTree",
+    FUNCTIONS.printDirectoryTree,
+    arguments,
+  );
   console.log(directoryTree(path, options));
 }

@@ -54,9 +54,11 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
   /** Name of that dimension. */
   stackDimName: string | null;
 
-  constructor(members: readonly Td[], given: { stackDim?: number; stackDimName?: string | null } | null = {}) {
-    const options = given ?? {};
-    checkedArguments("LazyStackedTensorDict", "members:tds | stackDim:int stackDimName:string?", [members, options]);
+  constructor(members: readonly Td[], given: { stackDim?: number; stackDimName?: string | null } | null = null) {
+    const signature = "members:tds | stackDim:int stackDimName:string?";
+    const places = checkedArguments("LazyStackedTensorDict", signature, given === null ? [members] : [members, given]);
+    members = places[0] as readonly Td[];
+    const options = (places[1] ?? {}) as NonNullable<typeof given>;
     const first = members[0];
     if (first === undefined) throw new RuntimeError("items cannot be empty");
     for (const [i, td] of members.entries()) {

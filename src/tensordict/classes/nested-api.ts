@@ -1,10 +1,12 @@
 // Making nested tensors: the functions of `torch.nested`.
 import { asTensor, type TensorData } from "../../api/tensor-data.ts";
+import { inOrder } from "../../tensor/checks.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import { type DTypeLike, toDType } from "../../tensor/dtype.ts";
 import { RuntimeError, TypeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { MAX_NESTED_RANK, NestedTensor } from "../core/nested.ts";
+import { FUNCTIONS } from "../core/signatures.ts";
 import { catTensors, zeros } from "../core/tensor-ops.ts";
 
 export { NestedTensor } from "../core/nested.ts";
@@ -60,6 +62,7 @@ export function nestedTensor(
   list: readonly (Tensor | TensorData)[],
   options: NestedOptions & { requiresGrad?: boolean } = {},
 ): NestedTensor {
+  [list, options = {}] = inOrder<Parameters<typeof nestedTensor>>("nestedTensor", FUNCTIONS.nestedTensor, arguments);
   const made = build(list, options).detach();
   if (options.requiresGrad) made._values.requiresGrad_(true);
   return made;
@@ -78,6 +81,11 @@ export function asNestedTensor(
   list: readonly (Tensor | TensorData)[] | NestedTensor,
   options: NestedOptions = {},
 ): NestedTensor {
+  [list, options = {}] = inOrder<Parameters<typeof asNestedTensor>>(
+    "asNestedTensor",
+    FUNCTIONS.asNestedTensor,
+    arguments,
+  );
   if (!(list instanceof NestedTensor)) return build(list, options);
   const typed = options.dtype === undefined ? list : list.to(toDType(options.dtype));
   return options.device === undefined ? typed : typed.to(options.device);
@@ -93,5 +101,10 @@ export function asNestedTensor(
  * @torch torch.nested.to_padded_tensor
  */
 export function toPaddedTensor(input: NestedTensor, padding: number | boolean, outputSize?: readonly number[]): Tensor {
+  [input, padding, outputSize] = inOrder<Parameters<typeof toPaddedTensor>>(
+    "toPaddedTensor",
+    FUNCTIONS.toPaddedTensor,
+    arguments,
+  );
   return input.toPaddedTensor(padding, outputSize);
 }

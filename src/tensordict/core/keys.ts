@@ -1,5 +1,7 @@
 // Nested keys: checking, unravelling and printing them as Python does.
+import { inOrder, isDict } from "../../tensor/checks.ts";
 import { KeyError, ValueError } from "../../tensor/errors.ts";
+import { FUNCTIONS } from "./signatures.ts";
 import type { NestedKey } from "./types.ts";
 
 /**
@@ -84,6 +86,7 @@ export function keyPath(key: NestedKey): readonly string[] {
  * @torch tensordict.unravel_key
  */
 export function unravelKey(key: NestedKey): string | string[] {
+  if (isDict(key)) [key] = inOrder<[NestedKey]>("unravelKey", FUNCTIONS.unravelKey, arguments);
   const path = keyPath(key);
   return path.length === 1 ? (path[0] as string) : [...path];
 }
@@ -97,8 +100,9 @@ export function unravelKey(key: NestedKey): string | string[] {
  * @torch tensordict.unravel_key_list
  */
 export function unravelKeyList(keys: readonly NestedKey[]): (string | string[])[] {
+  if (isDict(keys)) [keys] = inOrder<[readonly NestedKey[]]>("unravelKeyList", FUNCTIONS.unravelKeyList, arguments);
   if (!Array.isArray(keys)) throw badKey(keys);
-  return keys.map(unravelKey);
+  return keys.map((key) => unravelKey(key));
 }
 
 /** A Python list of strings. */

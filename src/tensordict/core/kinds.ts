@@ -5,7 +5,7 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { isSource } from "./convert.ts";
 import { keyPath } from "./keys.ts";
-import { isTensorCollection } from "./state.ts";
+import { isNested, isTensorCollection } from "./state.ts";
 
 const isTds = (value: unknown) => Array.isArray(value) && value.every(isTensorCollection);
 
@@ -22,6 +22,7 @@ export const TENSORDICT_KINDS: RoomKinds = {
     ],
     target: ["a device, a dtype, a Tensor or a TensorDict", (value) => !isDict(value)],
     moduleLike: ["Module", isModule],
+    nested: ["NestedTensor", isNested],
     key: (_op, _name, value) => void keyPath(value as string),
     keys: (op, name, value) => {
       if (!Array.isArray(value)) throw texts.wrongArgument(op, op, name, "list of keys", typeName(value));

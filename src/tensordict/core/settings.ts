@@ -1,5 +1,7 @@
 // Switches of the TensorDict room: how stacks are made, what missing keys give, how things print.
+import { checkCall, inOrder } from "../../tensor/checks.ts";
 import { Mode } from "../../tensor/modes.ts";
+import { FUNCTIONS } from "./signatures.ts";
 
 /** What printing shows. */
 export interface PrintOptions {
@@ -80,8 +82,9 @@ function change<K extends keyof Settings>(key: K, value: Settings[K], name: stri
  * ```
  * @torch tensordict.set_lazy_legacy
  */
-export function setLazyLegacy(value: boolean): Restorable {
-  return change("lazyLegacy", value, "setLazyLegacy");
+export function setLazyLegacy(mode: boolean): Restorable {
+  [mode] = inOrder("setLazyLegacy", FUNCTIONS.setLazyLegacy, arguments);
+  return change("lazyLegacy", mode, "setLazyLegacy");
 }
 
 /**
@@ -93,6 +96,7 @@ export function setLazyLegacy(value: boolean): Restorable {
  * @torch tensordict.lazy_legacy
  */
 export function lazyLegacy(): boolean {
+  checkCall("lazyLegacy", FUNCTIONS.lazyLegacy, arguments);
   return settings.lazyLegacy;
 }
 
@@ -107,8 +111,9 @@ export function lazyLegacy(): boolean {
  * ```
  * @torch tensordict.set_list_to_stack
  */
-export function setListToStack(value: boolean): Restorable {
-  return change("listToStack", value, "setListToStack");
+export function setListToStack(mode: boolean): Restorable {
+  [mode] = inOrder("setListToStack", FUNCTIONS.setListToStack, arguments);
+  return change("listToStack", mode, "setListToStack");
 }
 
 /**
@@ -120,6 +125,7 @@ export function setListToStack(value: boolean): Restorable {
  * @torch tensordict.list_to_stack
  */
 export function listToStack(): boolean {
+  checkCall("listToStack", FUNCTIONS.listToStack, arguments);
   return settings.listToStack;
 }
 
@@ -139,8 +145,9 @@ export function listToStack(): boolean {
  * ```
  * @torch tensordict.set_get_defaults_to_none
  */
-export function setGetDefaultsToNull(value: boolean): Restorable {
-  return change("getDefaultsToNull", value, "setGetDefaultsToNull");
+export function setGetDefaultsToNull(mode: boolean): Restorable {
+  [mode] = inOrder("setGetDefaultsToNull", FUNCTIONS.setGetDefaultsToNull, arguments);
+  return change("getDefaultsToNull", mode, "setGetDefaultsToNull");
 }
 
 /**
@@ -152,6 +159,7 @@ export function setGetDefaultsToNull(value: boolean): Restorable {
  * @torch tensordict.get_defaults_to_none
  */
 export function getDefaultsToNull(): boolean {
+  checkCall("getDefaultsToNull", FUNCTIONS.getDefaultsToNull, arguments);
   return settings.getDefaultsToNull;
 }
 
@@ -167,6 +175,11 @@ export function getDefaultsToNull(): boolean {
  * @torch tensordict.set_printoptions
  */
 export function setTensorDictPrintoptions(options: Partial<PrintOptions> = {}): Restorable {
+  [options = {}] = inOrder<[typeof options?]>(
+    "setTensorDictPrintoptions",
+    FUNCTIONS.setTensorDictPrintoptions,
+    arguments,
+  );
   return change("print", { ...settings.print, ...options }, "setTensorDictPrintoptions");
 }
 
@@ -179,5 +192,6 @@ export function setTensorDictPrintoptions(options: Partial<PrintOptions> = {}): 
  * @torch tensordict.get_printoptions
  */
 export function getTensorDictPrintoptions(): PrintOptions {
+  checkCall("getTensorDictPrintoptions", FUNCTIONS.getTensorDictPrintoptions, arguments);
   return { ...settings.print };
 }

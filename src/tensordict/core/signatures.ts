@@ -149,6 +149,50 @@ export const LAZY_METHODS = {
   densify: "",
 };
 
+/** Methods of nested tensors. */
+export const NESTED_METHODS = {
+  dim: "",
+  numel: "",
+  size: "dim:int",
+  unbind: "dim?:int",
+  tolist: "",
+  clone: "",
+  detach: "",
+  to: "target?:notDict | device:any dtype:any",
+  toPaddedTensor: "padding:number outputSize?:ints?",
+};
+
+/** Methods of wrapped values. */
+export const VALUE_METHODS = { toStack: "", tolist: "" };
+
+const MAPPED = "dtype:any filename:text existsok:bool";
+
+/** Methods of collections in HDF5 files. */
+export const PERSISTENT_METHODS = { close: "", toTensorDict: "" };
+
+/** Class methods of collections in HDF5 files. */
+export const PERSISTENT_STATICS = {
+  fromH5: "filename:text | mode:any batchSize:any batchDims:int nonTensorAsStack:bool",
+  fromDict: `inputDict:source filename:text | written:text nonTensorAsStack:bool ${STATE} ${LAYOUT}`,
+};
+
+/** Methods of results that come later. */
+export const FUTURE_METHODS = { result: "" };
+
+/** Class methods of MemoryMappedTensor. */
+export const MAPPED_STATICS = {
+  empty: `shape:intOrInts | ${MAPPED}`,
+  zeros: `shape:intOrInts | ${MAPPED}`,
+  ones: `shape:intOrInts | ${MAPPED}`,
+  full: `shape:intOrInts fillValue:number | ${MAPPED}`,
+  emptyLike: `input:tensor | ${MAPPED}`,
+  zerosLike: `input:tensor | ${MAPPED}`,
+  onesLike: `input:tensor | ${MAPPED}`,
+  fullLike: `input:tensor fillValue:number | ${MAPPED}`,
+  fromTensor: `input:tensor | ${MAPPED} copyExisting:bool copyData:bool`,
+  fromFilename: "filename:text | dtype:any shape!:intOrInts mode:any index:any",
+};
+
 /** Class methods of TensorDict. */
 export const STATICS = {
   loadMemmap: `prefix:text | ${LOAD} subpath:any out:td`,
@@ -168,6 +212,20 @@ export const STATICS = {
 
 /** Functions. */
 export const FUNCTIONS = {
+  setLazyLegacy: "mode:bool",
+  lazyLegacy: "",
+  setListToStack: "mode:bool",
+  listToStack: "",
+  setGetDefaultsToNull: "mode:bool",
+  getDefaultsToNull: "",
+  setTensorDictPrintoptions:
+    "| compact:bool showShape:bool showFieldDevice:bool showDtype:bool showFieldIsShared:bool showBatchSize:bool " +
+    "showDevice:bool showIsShared:bool sortKeys:bool",
+  getTensorDictPrintoptions: "",
+  unravelKey: "key:notDict",
+  nestedTensor: "tensorList:notDict | dtype:any device:any requiresGrad:bool",
+  asNestedTensor: "ts:notDict | dtype:any device:any",
+  toPaddedTensor: "input:nested padding:number outputSize?:ints?",
   assertClose: "actual:td expected:td rtol?:number? atol?:number? equalNan?:bool msg?:text",
   stack: "tensors:tds dim?:int",
   denseStack: "tdList:tds dim?:int",

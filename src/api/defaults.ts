@@ -1,0 +1,84 @@
+/** Devices by name, the default dtype and the policy of warnings, for users. */
+import { checkCall, inOrder, isDict } from "../tensor/checks.ts";
+import { type Device, type DeviceLike, toDevice } from "../tensor/device.ts";
+import {
+  type DType,
+  type DTypeLike,
+  getDefaultDtype as defaultDtype,
+  setDefaultDtype as setDtype,
+} from "../tensor/dtype.ts";
+import { warn as report, setWarningPolicy as setPolicy } from "../tensor/errors.ts";
+import { DEVICE, FUNCTIONS } from "../tensor/signatures.ts";
+
+/**
+ * The device of a name, or of a kind and a number. A CUDA device without a usable driver is an error.
+ * @example
+ * ```ts
+ * device("meta").type // meta
+ * ```
+ * @torch torch.device
+ */
+export function device(name: DeviceLike): Device;
+export function device(type: Device["type"], index: number | null): Device;
+export function device(...args: unknown[]): Device {
+  const [first] = args;
+  if (isDict(first) && "device" in first) return toDevice(...inOrder<[DeviceLike]>("device", DEVICE, args));
+  const [type, index] = inOrder<[DeviceLike, number?]>("device", FUNCTIONS.device, args);
+  return toDevice(typeof index === "number" ? `${type}:${index}` : type);
+}
+
+/**
+ * The dtype of new floating-point tensors.
+ * @example
+ * ```ts
+ * getDefaultDtype() // torch.float32
+ * ```
+ * @torch torch.get_default_dtype
+ */
+export function getDefaultDtype(): DType {
+  checkCall("getDefaultDtype", FUNCTIONS.getDefaultDtype, arguments);
+  return defaultDtype();
+}
+
+/**
+ * Sets the dtype that plain numbers become: a floating point dtype.
+ * @example
+ * ```ts
+ * setDefaultDtype("float64");
+ * const x = tensor([1, 2]);
+ * setDefaultDtype("float32");
+ * x.dtype // torch.float64
+ * ```
+ * @torch torch.set_default_dtype
+ */
+export function setDefaultDtype(dtype: DTypeLike): void {
+  setDtype(...inOrder<[DTypeLike]>("setDefaultDtype", FUNCTIONS.setDefaultDtype, arguments));
+}
+
+/**
+ * How often the same warning is reported: once per program (default), always, or never.
+ * @example
+ * ```ts
+ * setWarningPolicy("never");
+ * const x = arange(3).resize_(2);
+ * setWarningPolicy("once");
+ * x // tensor([0, 1])
+ * ```
+ */
+export function setWarningPolicy(next: "once" | "always" | "never"): void {
+  setPolicy(...inOrder<[typeof next]>("setWarningPolicy", FUNCTIONS.setWarningPolicy, arguments));
+}
+
+/**
+ * Reports a warning through `process.emitWarning`, once per text unless the policy says otherwise.
+ * @example
+ * ```ts
+ * setWarningPolicy("never");
+ * errors.warn("something to know"); // otherwise through process.emitWarning
+ * setWarningPolicy("once");
+ * process.listenerCount("warning") >= 0 // true
+ * ```
+ */
+export function warn(text: string, type?: string): void {
+  report(...inOrder<[string, string?]>("warn", FUNCTIONS.warn, arguments));
+}

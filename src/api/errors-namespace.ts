@@ -1,0 +1,3 @@
+/** The namespace `errors`. */
+export * from "../tensor/errors.ts";
+export { setWarningPolicy, warn } from "./defaults.ts";
