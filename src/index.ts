@@ -132,10 +132,12 @@ export {
   setLazyLegacy,
   TensorDict,
   TensorDictBase,
+  TensorDictParams,
   tensorclass,
   toSafetensors,
   toSafetensorsAsync,
   toShared,
+  UnbatchedTensor,
   unpackMemmap,
 } from "./tensordict/index.ts";
 export { cat, stack } from "./tensordict/ops/joining.ts";

@@ -26,6 +26,8 @@ type Memo = Map<unknown, unknown>;
 function copyOf(module: Module, memo: Memo): Module {
   const known = memo.get(module);
   if (known !== undefined) return known as Module;
+  const whole = module._copy();
+  if (whole !== null) return whole;
   const copy = callable(Object.getPrototypeOf(module));
   memo.set(module, copy);
   for (const [name, p] of module._parameters) copy.registerParameter(name, p === null ? null : parameterOf(p, memo));

@@ -21,7 +21,7 @@ export {
 } from "./layers.ts";
 export { Identity, Linear, type LinearOptions } from "./linear.ts";
 export { type ForwardHook, type ForwardPreHook, Module } from "./module.ts";
-export { Parameter } from "./parameter.ts";
+export { Buffer, Parameter } from "./parameter.ts";
 export type { IncompatibleKeys, LoadOptions, StateDict, StateOptions } from "./state.ts";
 export {
   Transformer,

@@ -12,9 +12,11 @@ import { take } from "../tensor/scope-state.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { typeName } from "../tensor/type-name.ts";
 import { HookList, type RemovableHandle } from "./hooks.ts";
+import { members } from "./members.ts";
 import { type Conversion, convertAll, convertModule, type Placement } from "./moving.ts";
-import { Parameter } from "./parameter.ts";
+import { Buffer, Parameter } from "./parameter.ts";
 import { moduleText } from "./printing.ts";
+import { STAND_IN } from "./stand-in.ts";
 import {
   type IncompatibleKeys,
   type LoadOptions,
@@ -183,12 +185,11 @@ export class Module {
   /** Adds a module under a name. @torch torch.nn.Module.add_module */
   addModule(name: string, module: Module | null): void {
     adopt(this);
-    if (module !== null && !(module instanceof Module)) {
-      throw new TypeError(`${typeName(module)} is not a Module subclass`);
-    }
+    const child = moduleOf(module);
+    if (module !== null && child === null) throw new TypeError(`${typeName(module)} is not a Module subclass`);
     requireName("module", name, `, got: ${name}`);
     requireFree(this, name, this._registers.modules);
-    this._registers.modules.set(name, module);
+    this._registers.modules.set(name, child);
     connect(this, name);
   }
   /** Another name of `addModule`. @torch torch.nn.Module.register_module */
@@ -239,9 +240,15 @@ export class Module {
   children(): Module[] {
     return this.namedChildren().map(([, m]) => m);
   }
+  private walk(prefix: string, recurse: boolean, removeDuplicate: boolean): [string, Module][] {
+    return recurse ? this.namedModules(prefix, removeDuplicate) : [[prefix, this]];
+  }
   /** Parameters with their paths, each once. @torch torch.nn.Module.named_parameters */
   namedParameters(prefix = "", recurse = true, removeDuplicate = true): [string, Parameter][] {
-    return members(this, (m) => m._parameters, prefix, recurse, removeDuplicate) as [string, Parameter][];
+    return members(this.walk(prefix, recurse, removeDuplicate), "_parameters", removeDuplicate) as [
+      string,
+      Parameter,
+    ][];
   }
   /**
    * All parameters, each once; `recurse` (true by default) takes those of modules below, too.
@@ -252,7 +259,7 @@ export class Module {
   }
   /** Buffers with their paths, each once. @torch torch.nn.Module.named_buffers */
   namedBuffers(prefix = "", recurse = true, removeDuplicate = true): [string, Tensor][] {
-    return members(this, (m) => m._buffers, prefix, recurse, removeDuplicate);
+    return members(this.walk(prefix, recurse, removeDuplicate), "_buffers", removeDuplicate);
   }
   /**
    * All buffers, each once; `recurse` (true by default) takes those of modules below, too.
@@ -351,6 +358,14 @@ export class Module {
   extraRepr(): string {
     return "";
   }
+  /** @internal What an attribute that holds this module gives: its object, where that is of another class. */
+  get _itself(): unknown {
+    return this;
+  }
+  /** @internal A copy of it; null for modules that are what they have registered. */
+  _copy(): Module | null {
+    return null;
+  }
   /** @internal */
   _getName(): string {
     return this.constructor.name;
@@ -366,14 +381,18 @@ export class Module {
 
 /** Registers attributes that became parameters or modules, and forgets registered ones that were deleted. */
 function adopt(module: Module): void {
-  const { parameters, buffers, modules } = module._registers;
+  const { parameters, buffers, modules, transient } = module._registers;
   for (const map of [parameters, buffers, modules]) {
     for (const name of map.keys()) if (!Object.hasOwn(module, name)) map.delete(name);
   }
   for (const name of Object.keys(module)) {
     const value = attribute(module, name);
+    const child = moduleOf(value);
     if (value instanceof Parameter) parameters.set(name, value);
-    else if (value instanceof Module) modules.set(name, value);
+    else if (value instanceof Buffer) {
+      buffers.set(name, value);
+      if (!value.persistent) transient.add(name);
+    } else if (child !== null) modules.set(name, child);
     else continue;
     connect(module, name);
   }
@@ -385,9 +404,16 @@ function connect(module: Module, name: string): void {
   Object.defineProperty(module, name, {
     configurable: true,
     enumerable: false,
-    get: () => r.parameters.get(name) ?? r.buffers.get(name) ?? r.modules.get(name) ?? null,
+    get: () => r.parameters.get(name) ?? r.buffers.get(name) ?? r.modules.get(name)?._itself ?? null,
     set: (value: unknown) => assign(r, name, value),
   });
+}
+
+/** The module that a value is, or that stands for it; null for other values. */
+function moduleOf(value: unknown): Module | null {
+  if (value instanceof Module) return value;
+  const found = (value as { [STAND_IN]?: unknown } | null | undefined)?.[STAND_IN];
+  return found instanceof Module ? found : null;
 }
 
 function assign(r: Registers, name: string, value: unknown): void {
@@ -404,14 +430,17 @@ function assign(r: Registers, name: string, value: unknown): void {
       );
     }
     r.parameters.set(name, null);
-  } else if (r.modules.has(name) || value instanceof Module) {
-    if (value !== null && !(value instanceof Module)) {
+    return;
+  }
+  const child = moduleOf(value);
+  if (r.modules.has(name) || child !== null) {
+    if (value !== null && child === null) {
       throw new TypeError(
         `cannot assign '${typeName(value)}' as child module '${name}' (torch.nn.Module or None expected)`,
       );
     }
     r.buffers.delete(name);
-    r.modules.set(name, value);
+    r.modules.set(name, child);
   } else {
     if (value !== null && !(value instanceof Tensor)) {
       throw new TypeError(
@@ -434,26 +463,6 @@ function requireFree(module: Module, name: string, map: ReadonlyMap<string, unkn
   // A field that is declared without a value exists, but holds nothing.
   const taken = name in module && attribute(module, name) !== undefined;
   if (taken && !map.has(name)) throw new KeyError(`attribute '${name}' already exists`);
-}
-
-function members(
-  module: Module,
-  of: (m: Module) => Map<string, Tensor | null>,
-  prefix: string,
-  recurse: boolean,
-  removeDuplicate: boolean,
-): [string, Tensor][] {
-  const seen = new Set<Tensor>();
-  const out: [string, Tensor][] = [];
-  const modules = recurse ? module.namedModules(prefix, removeDuplicate) : [[prefix, module] as [string, Module]];
-  for (const [path, m] of modules) {
-    for (const [name, value] of of(m)) {
-      if (value === null || seen.has(value)) continue;
-      if (removeDuplicate) seen.add(value);
-      out.push([path === "" ? name : `${path}.${name}`, value]);
-    }
-  }
-  return out;
 }
 
 function findModule(root: Module, path: readonly string[]): Module {

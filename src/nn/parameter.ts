@@ -1,4 +1,4 @@
-/** Parameters: tensors that a module registers when they become its attributes. */
+/** Parameters and buffers: tensors that a module registers when they become its attributes. */
 
 import { checkedArguments } from "../tensor/checks.ts";
 import { RuntimeError } from "../tensor/errors.ts";
@@ -39,5 +39,47 @@ export class Parameter extends Tensor {
   /** As PyTorch prints it. */
   override toString(): string {
     return `Parameter containing:\n${super.toString()}`;
+  }
+}
+
+/**
+ * A tensor that shares the bytes of `data` and becomes a buffer of the module whose attribute it is: state, but nothing
+ * to learn. `persistent` says whether `stateDict` has it.
+ * @example
+ * ```ts
+ * class Counter extends nn.Module {
+ *   count = new nn.Buffer(zeros(1));
+ * }
+ * new Counter().stateDict().count // tensor([0.])
+ * ```
+ * @torch torch.nn.Buffer
+ */
+export class Buffer extends Tensor {
+  /**
+   * Whether the state of the module has it.
+   * @example
+   * ```ts
+   * new nn.Buffer(ones(1), { persistent: false }).persistent // false
+   * ```
+   * @torch torch.nn.Buffer.persistent
+   */
+  readonly persistent: boolean;
+
+  constructor(data: Tensor, options: { persistent?: boolean } = {}) {
+    checkedArguments("Buffer", CONSTRUCTORS.Buffer, [data, options]);
+    super(
+      data._storage,
+      data._offset,
+      data._shape,
+      data._strides,
+      data.dtype,
+      data._numel,
+      data._contiguous,
+      data._version,
+    );
+    this._bits = data._bits;
+    this._requiresGrad = data.requiresGrad;
+    this.persistent = options.persistent !== false;
+    take(this);
   }
 }

@@ -9,6 +9,7 @@ const STACK = "numLayers:int norm?:module?";
 
 /** Constructors. */
 export const CONSTRUCTORS = {
+  Buffer: "data:tensor | persistent:bool",
   Dropout: "p?:number inplace?:bool",
   LayerNorm: `normalizedShape:size eps?:number elementwiseAffine?:bool bias?:bool | ${PLACE}`,
   Linear: `inFeatures:int outFeatures:int bias?:bool | ${PLACE}`,

@@ -17,6 +17,7 @@ export { type ArchiveCompression, isMemmapArchive } from "../io/memmap/memmap-ar
 export { type EarlyOptions, TensorDictFuture } from "./classes/disk-methods.ts";
 export { LazyStackedTensorDict } from "./classes/lazy.ts";
 export { MetaData, NonTensorData, NonTensorStack } from "./classes/non-tensor.ts";
+export { type GetHook, type ParamsOptions, TensorDictParams } from "./classes/params.ts";
 export {
   type Fields,
   isTensorclass,
@@ -50,6 +51,7 @@ export type {
   Stored,
   StoredAll,
 } from "./core/types.ts";
+export { UnbatchedTensor } from "./core/unbatched.ts";
 export type { ConsolidateOptions } from "./disk/consolidated.ts";
 export { fromConsolidated } from "./disk/consolidated-load.ts";
 export {

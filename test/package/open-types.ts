@@ -65,6 +65,8 @@ export const REASONS: readonly (readonly [why: string, names: readonly string[]]
       "Init",
       "MergeCallback",
       "DenseTensorDict.constructor",
+      "TensorDictParams.constructor",
+      "UnbatchedTensor.constructor",
       "DenseTensorDict.fromDict",
       "DenseTensorDict.fromkeys",
       "makeTensordict",

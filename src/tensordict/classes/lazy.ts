@@ -10,7 +10,8 @@ import { noNested } from "../core/nested.ts";
 import { commonDevice, isLazy, isNested, make, type NewState, requireUnlocked, type Td } from "../core/state.ts";
 import { stackTensors, zeros } from "../core/tensor-ops.ts";
 import type { Entry, NestedKey, Schema } from "../core/types.ts";
-import { denseStack, lazyStackTds, maybeDenseStackTds } from "../ops/stacking.ts";
+import { isUnbatched, ofBatch } from "../core/unbatched.ts";
+import { denseStack, firstUnbatched, lazyStackTds, maybeDenseStackTds } from "../ops/stacking.ts";
 import { allOrNothing, planSet } from "../ops/writes.ts";
 import { TensorDictBase } from "./base.ts";
 
@@ -136,6 +137,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
       if (entry === undefined) return undefined;
       entries.push(entry);
     }
+    if (entries.every(isUnbatched)) return ofBatch(firstUnbatched(entries), this._batchSize);
     if (entries.every((entry) => entry instanceof Tensor)) return this.#stackRead(key, entries as Tensor[]);
     if (entries.some(isNested)) throw noNested("stacking", key);
     if (entries.some((entry) => entry instanceof Tensor)) {

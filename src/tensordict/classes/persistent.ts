@@ -455,7 +455,7 @@ export class PersistentTensorDict<S extends Schema = Schema> extends TensorDictB
   ): Steps<PersistentTensorDict> {
     const tree = isTensorCollection(source) ? source : null;
     if (tree === null && !isSource(source)) throw new TypeError("fromDict() takes an object or a TensorDict");
-    if (tree !== null) requireFit(tree);
+    if (tree !== null) requireFit(tree, "saved");
     const full = absolutePath(filename);
     const temporary = temporaryBeside(full);
     const given: PersistentOptions = { ...options, batchSize: options.batchSize ?? [...(tree?._batchSize ?? [])] };

@@ -1,4 +1,5 @@
 // Methods that move, turn and repeat batch dimensions, make collections after the model of one, and list what is in it.
+import { Buffer } from "../../nn/parameter.ts";
 import type { DTypeLike } from "../../tensor/dtype.ts";
 import { RuntimeError } from "../../tensor/errors.ts";
 import { Tensor } from "../../tensor/tensor.ts";
@@ -16,6 +17,7 @@ import {
 } from "../core/state.ts";
 
 import type { Entry, IndexPart, NestedKey, Schema, SizeLike } from "../core/types.ts";
+import { likeEntry } from "../core/unbatched.ts";
 import { deleteEntry, requireEntry, tensorsOf } from "../ops/access.ts";
 import { applyLeaves } from "../ops/pointwise.ts";
 import {
@@ -307,7 +309,10 @@ export abstract class ShapeMethods<S = Schema> extends MathMethods<S> {
    * @torch TensorDict.entry_class
    */
   entryClass(key: NestedKey): abstract new (...args: never[]) => Entry {
-    return requireEntry(this._td, key).constructor as abstract new (
+    const entry = requireEntry(this._td, key);
+    // A buffer is a plain tensor to Python.
+    const found: unknown = entry instanceof Buffer ? Tensor : entry.constructor;
+    return found as abstract new (
       ...args: never[]
     ) => Entry;
   }
@@ -461,7 +466,7 @@ function modelled(
 function denseCopy(td: Td, retainNone: boolean): Td {
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
-    if (entry instanceof Tensor) entries.set(key, entry.clone());
+    if (entry instanceof Tensor) entries.set(key, likeEntry(entry, entry.clone()));
     else entries.set(key, isTensorCollection(entry) && !isNonTensor(entry) ? denseCopy(entry, retainNone) : entry);
   }
   if (retainNone) {

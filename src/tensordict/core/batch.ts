@@ -16,6 +16,7 @@ import {
   shapeOf,
 } from "./state.ts";
 import type { Entry } from "./types.ts";
+import { isUnbatched, ofBatch, refuseUnbatched } from "./unbatched.ts";
 
 function incompatible(entry: Entry, path: readonly string[], batchSize: readonly number[]): RuntimeError {
   const what = entry instanceof Tensor ? "Tensor" : isNested(entry) ? "NestedTensor" : "TensorDict";
@@ -37,15 +38,16 @@ function grows(entry: Entry, batchSize: readonly number[]): entry is Entry & Col
 function checkBatch(td: Collection, batchSize: Size, prefix: readonly string[] = []): void {
   for (const [key, entry] of outlinesOf(td)) {
     const path = [...prefix, key];
-    if (startsWith(shapeOf(entry), batchSize)) continue;
+    if (isUnbatched(entry) || startsWith(shapeOf(entry), batchSize)) continue;
     if (!grows(entry, batchSize)) throw incompatible(entry, path, batchSize);
     checkBatch(entry, batchSize, path);
   }
 }
 
 function applyBatch(td: Collection, batchSize: Size): void {
-  for (const [, entry] of outlinesOf(td)) {
-    if (!startsWith(shapeOf(entry), batchSize) && grows(entry, batchSize)) applyBatch(entry, batchSize);
+  for (const [key, entry] of outlinesOf(td)) {
+    if (isUnbatched(entry)) td._put(key, ofBatch(entry, batchSize));
+    else if (!startsWith(shapeOf(entry), batchSize) && grows(entry, batchSize)) applyBatch(entry, batchSize);
   }
   td._batchSize = batchSize;
   td._names = fitNames(td._names, batchSize.length);
@@ -79,15 +81,23 @@ export function fitBatch<T extends Entry>(entry: T, batchSize: Size): T | null {
   }
 }
 
-/** Throws, by name, for an entry that does not fit its collection any more: a file of it could not be loaded. */
-export function requireFit(td: Collection, batchSize: Size = td._batchSize, prefix: readonly string[] = []): void {
+/**
+ * Throws, by name, for an entry that does not fit its collection any more: a file of it could not be loaded. Files say
+ * nothing of tensors that belong to a batch as a whole, so they are refused: they cannot be `done` (saved, shared).
+ */
+export function requireFit(
+  td: Collection,
+  done: string,
+  batchSize: Size = td._batchSize,
+  prefix: readonly string[] = [],
+): void {
   if (isLazy(td)) {
     const { members, stackDim } = td;
     const inner = Size.fromList(td._batchSize.filter((_, dim) => dim !== stackDim));
     for (const [i, member] of members.entries()) {
       const path = [...prefix, String(i)];
       if (!sameSizes(member._batchSize, inner)) throw incompatible(member, path, inner);
-      requireFit(member, inner, path);
+      requireFit(member, done, inner, path);
     }
     return;
   }
@@ -97,9 +107,10 @@ export function requireFit(td: Collection, batchSize: Size = td._batchSize, pref
   }
   for (const [key, entry] of outlinesOf(td)) {
     const path = [...prefix, key];
+    if (isUnbatched(entry)) throw refuseUnbatched(key, done);
     const begins = startsWith(shapeOf(entry), batchSize);
     if (!begins && !grows(entry, batchSize)) throw incompatible(entry, path, batchSize);
-    if (isBranch(entry)) requireFit(entry, begins ? entry._batchSize : batchSize, path);
-    else if (isTensorCollection(entry)) requireFit(entry, entry._batchSize, path);
+    if (isBranch(entry)) requireFit(entry, done, begins ? entry._batchSize : batchSize, path);
+    else if (isTensorCollection(entry)) requireFit(entry, done, entry._batchSize, path);
   }
 }

@@ -11,6 +11,7 @@ import { settings } from "./settings.ts";
 import { Collection, isNested, isNonTensor, make, type NewState, stateOf, type Td, type ValueTd } from "./state.ts";
 import { tensor } from "./tensor-ops.ts";
 import type { Entry } from "./types.ts";
+import { isUnbatched, likeEntry, ofBatch } from "./unbatched.ts";
 import { regularValues } from "./values.ts";
 
 /** Levels of dictionaries that become TensorDicts. */
@@ -143,6 +144,7 @@ export function startsWith(shape: readonly number[], batch: readonly number[]): 
 }
 
 function placeTensor(value: Tensor, state: NewState, key: string, scalar = false): Tensor {
+  if (isUnbatched(value)) return likeEntry(value, moved(ofBatch(value, state.batchSize), state.device));
   if (!startsWith(value._shape, state.batchSize)) throw mismatch(state.batchSize, value.shape, key, scalar);
   return moved(value, state.device);
 }

@@ -9,8 +9,16 @@ const ARCHIVE = "archive:bool compression:any";
 const LOAD = "device:any mode:any robustKey:bool numThreads:int pickles:any";
 const STATE = "batchSize:any device:any names:names";
 
+/** Constructors whose arguments have places. */
+export const CONSTRUCTORS = {
+  UnbatchedTensor: "data:any | batchSize:any",
+};
+
 /** Options of constructors. */
 export const CONSTRUCTOR = `${STATE} lock:bool nonBlocking:bool`;
+
+/** Options of `TensorDictParams`. */
+export const PARAMS = "noConvert:any lock:bool";
 
 /** Options of files of HDF5. */
 export const PERSISTENT = `filename:text group:any mode:string written:text nonTensorAsStack:bool ${STATE} ${LAYOUT}`;

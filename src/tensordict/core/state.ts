@@ -10,7 +10,14 @@ import type { Classes, Entry, Schema, SizeLike } from "./types.ts";
 export type DimNames = readonly (string | null)[] | null;
 
 /** The kinds of collections that operations tell apart. */
-export type CollectionKind = "tensordict" | "lazy" | "tensorclass" | "nonTensor" | "nonTensorStack" | "nested";
+export type CollectionKind =
+  | "tensordict"
+  | "params"
+  | "lazy"
+  | "tensorclass"
+  | "nonTensor"
+  | "nonTensorStack"
+  | "nested";
 
 /** Where a collection lives on disk. */
 export interface DiskState {
@@ -112,12 +119,21 @@ export type LazyTd = Classes<any>["lazy"];
 // biome-ignore lint/suspicious/noExplicitAny: of any schema
 export type ClassTd = Classes<any>["tensorclass"];
 
+/** A TensorDict of parameters. */
+// biome-ignore lint/suspicious/noExplicitAny: of any schema
+export type ParamsTd = Classes<any>["params"];
+
 /** A wrapped value, or one for each element; `_kind` tells them apart. */
 export type ValueTd = Classes<unknown>["nonTensor"] | Classes<unknown>["nonTensorStack"];
 
 /** Whether a collection is a lazy stack. */
 export function isLazy(td: Collection): td is LazyTd {
   return td._kind === "lazy";
+}
+
+/** Whether a collection is a TensorDict of parameters. */
+export function isParams(td: Collection): td is ParamsTd {
+  return td._kind === "params";
 }
 
 /** Whether a collection is an object of a tensorclass. */

@@ -40,7 +40,7 @@ export class ArchiveSave {
     /** Only shapes are taken, bytes stay zero, and the result writes into the file. */
     private readonly like: boolean,
   ) {
-    requireSavable(td);
+    requireSavable(td, "memory-mapped");
     if (isRemote(prefix)) throw new ValueError(`Archives are written to files of this machine, not to ${prefix}.`);
     const path = realTarget(absolutePath(prefix));
     const stat = guarded(path, () => statSync(path, { throwIfNoEntry: false }));

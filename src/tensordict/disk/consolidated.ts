@@ -68,7 +68,7 @@ class Layout {
     if (isNonTensor(root)) {
       throw new TypeError("a value that is no tensor cannot be consolidated by itself: put it into a TensorDict");
     }
-    requireSavable(root);
+    requireSavable(root, "consolidated");
     this.structure = this.level(root, 0);
   }
 

@@ -134,7 +134,7 @@ function checkValue(saved: NonTensorNode, rows: Entry, path: readonly string[]):
  */
 export function appendMemmap(prefix: string, rows: Td): void {
   [prefix, rows] = inOrder<Parameters<typeof appendMemmap>>("appendMemmap", FUNCTIONS.appendMemmap, arguments);
-  requireFit(rows);
+  requireFit(rows, "memory-mapped");
   absolutePath(prefix);
   if (!guarded(prefix, () => statSync(prefix, { throwIfNoEntry: false })?.isDirectory())) {
     throw new ValueError(

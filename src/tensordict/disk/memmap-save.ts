@@ -299,9 +299,9 @@ function anonymousTree(td: Td, context: SaveContext): Td {
   return settle(td, entries, null, context);
 }
 
-/** Throws when a collection has no bytes, or an entry that does not fit it any more. */
-export function requireSavable(td: Td): void {
-  requireFit(td);
+/** Throws when a collection has no bytes, or an entry that cannot be `done`: it does not fit any more. */
+export function requireSavable(td: Td, done: string): void {
+  requireFit(td, done);
   if (isNonTensor(td)) return;
   if (td._device?.type === "meta") throw new RuntimeError("tensors on the meta device have no bytes to save");
 }
@@ -345,7 +345,7 @@ export class Save {
     options: MemmapOptions,
     mode: { like: boolean; inplace: boolean; background?: boolean },
   ) {
-    requireSavable(td);
+    requireSavable(td, "memory-mapped");
     this.context = { options, ...mode, claims: mode.background ? new Claims() : null };
     const path = prefix ?? td._disk?.path ?? null;
     if (options.atomic) requireAtomic(path, mode.like);

@@ -77,7 +77,7 @@ export interface RemoteSaveOptions extends RemoteOptions {
  */
 export async function saveRemote(td: Td, url: string, options: RemoteSaveOptions = {}): Promise<void> {
   [td, url, options = {}] = inOrder<Parameters<typeof saveRemote>>("saveRemote", FUNCTIONS.saveRemote, arguments);
-  requireSavable(td);
+  requireSavable(td, "memory-mapped");
   const { robustKey = true, ...remote } = options;
   const claims = new Claims();
   try {

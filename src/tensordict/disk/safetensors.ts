@@ -129,7 +129,7 @@ function flatten(td: Td): Flat {
   if (td._kind === "nonTensor" || td._kind === "nonTensorStack") {
     throw new TypeError("Cannot save a bare non-tensor value as safetensors: wrap it in a TensorDict.");
   }
-  requireFit(td);
+  requireFit(td, "saved");
   const tensors = new Map<string, Tensor>();
   const root = levelNode(td, [], tensors);
   return {

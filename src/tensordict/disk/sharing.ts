@@ -68,7 +68,7 @@ function levelOf(td: Td): SharedLevel {
  */
 export function toShared(value: Tensor | Td): Shared {
   [value] = inOrder<Parameters<typeof toShared>>("toShared", FUNCTIONS.toShared, arguments);
-  if (isTensorCollection(value)) requireFit(value);
+  if (isTensorCollection(value)) requireFit(value, "shared");
   return share(value, new RemovedFiles());
 }
 

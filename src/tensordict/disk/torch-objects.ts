@@ -250,7 +250,7 @@ export const torchBridge: TorchClasses = {
   // One file holds no two types of elements over one storage: tensors of one block become separate.
   describe: (value) => {
     if (!isTensorCollection(value)) return null;
-    requireFit(value);
+    requireFit(value, "saved");
     return describeTd(isConsolidated(value) ? (value.clone() as Td) : value);
   },
 };

@@ -8,6 +8,7 @@ import {
   isLazy,
   isNested,
   isNonTensor,
+  isParams,
   isTensorCollection,
   outlineOf,
   requireUnlocked,
@@ -101,6 +102,11 @@ export function changeTensors(
 ): void {
   if (isLazy(td)) {
     for (const member of td._members) changeTensors(member, fn, prefix);
+    return;
+  }
+  // Parameters are written past autograd.
+  if (isParams(td)) {
+    changeTensors(td.data, (t, path) => fn(t, path), prefix);
     return;
   }
   for (const [key, entry] of entriesOf(td)) {

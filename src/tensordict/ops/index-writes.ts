@@ -22,6 +22,7 @@ import {
 } from "../core/state.ts";
 import { tensor, zeros } from "../core/tensor-ops.ts";
 import type { Classes, Entry, NestedKey } from "../core/types.ts";
+import { isUnbatched } from "../core/unbatched.ts";
 import { indexedSize, normalize, tensorIndex } from "./indexing.ts";
 import { valuesOf } from "./stacking.ts";
 import { allOrNothing, planInto, requireOutline, requirePlace, resolvePath, type Writes } from "./writes.ts";
@@ -160,7 +161,9 @@ function planEntries(td: Td, index: Index, pairs: Iterable<[string, unknown]>, w
 }
 
 function planEntry(td: Td, key: string, own: Entry, index: Index, item: unknown, writes: Writes): void {
-  if (own instanceof Tensor) planPart(td, key, own, index, item, writes);
+  // The whole batch shares what is unbatched: it is written whole.
+  if (isUnbatched(own) && isUnbatched(item)) planInto(td, key, own, item, writes);
+  else if (own instanceof Tensor) planPart(td, key, own, index, item, writes);
   else if (isNested(own)) throw noNested("writing a part", key);
   else if (isNonTensor(own)) planNonTensor(td, key, own, index, item, writes);
   else planIndex(own, index, item, writes);

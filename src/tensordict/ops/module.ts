@@ -8,8 +8,9 @@ import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { lockTd } from "../core/locking.ts";
 import { FUNCTIONS } from "../core/signatures.ts";
-import { Collection, entriesOf, make, type Td, type Undo } from "../core/state.ts";
+import { Collection, entriesOf, isParams, make, type ParamsTd, type Td, type Undo } from "../core/state.ts";
 import { remember } from "../core/undo.ts";
+import { flattenKeysTd, unflattenKeysTd } from "./key-ops.ts";
 
 /** What is needed of a module. */
 export interface ModuleLike {
@@ -54,11 +55,18 @@ function collect(module: ModuleLike): Td {
   for (const [key, value] of slots(module._buffers)) if (value !== null) td._put(key, value);
   for (const [key, child] of slots(module._modules)) {
     if (child === null) continue;
-    const inner = collect(child);
+    const params = paramsOf(child);
+    const inner = params === null ? collect(child) : (params._wrapped.copy() as Td);
     // Modules without parameters, such as activations, have nothing to say.
     if ([...inner._keys()].length > 0) td._put(key, inner);
   }
   return td;
+}
+
+/** The TensorDict of parameters that a module stands for. */
+function paramsOf(module: ModuleLike): ParamsTd | null {
+  const { _itself: itself } = module as { _itself?: unknown };
+  return itself instanceof Collection && isParams(itself) ? itself : null;
 }
 
 /** How tensors are put into a module. */
@@ -145,8 +153,10 @@ function swap(td: Td, module: ModuleLike, before: Td, done: Swap[], preserve: bo
       const child = read(module._modules, key);
       if (child === undefined || child === null) throw new KeyError(`the module has no child '${key}'`);
       const inner = make.tensordict(new Map(), { batchSize: Size.fromList([]), device: null, names: null });
-      swap(entry as Td, child, inner, done, preserve);
-      before._put(key, inner);
+      // A TensorDict of parameters has them all under joined keys.
+      const joined = paramsOf(child) !== null;
+      swap(joined ? flattenKeysTd(entry as Td, ".", false) : (entry as Td), child, inner, done, preserve);
+      before._put(key, joined ? unflattenKeysTd(inner, ".", false) : inner);
       continue;
     }
     const holder = [module._parameters, module._buffers].find((candidate) => read(candidate, key) !== undefined);

@@ -5,8 +5,19 @@ import { DType, isDTypeName, toDType } from "../../tensor/dtype.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { typeName } from "../../tensor/type-name.ts";
 import { lockTd } from "../core/locking.ts";
-import { entriesOf, isLazy, isNested, isNonTensor, isTensorCollection, make, stateOf, type Td } from "../core/state.ts";
+import {
+  entriesOf,
+  isLazy,
+  isNested,
+  isNonTensor,
+  isParams,
+  isTensorCollection,
+  make,
+  stateOf,
+  type Td,
+} from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
+import { likeEntry } from "../core/unbatched.ts";
 import { applyLeaves } from "./pointwise.ts";
 
 /** What `to` understands. */
@@ -24,6 +35,7 @@ export interface ToOptions {
 
 /** A copy of the tree; the tensors are copied too when `deep`. */
 export function cloneTd(td: Td, deep: boolean): Td {
+  if (isParams(td)) return td.clone(deep);
   if (isLazy(td)) {
     return make.lazy(
       td.members.map((member) => cloneTd(member, deep)),
@@ -33,7 +45,8 @@ export function cloneTd(td: Td, deep: boolean): Td {
   }
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
-    if (entry instanceof Tensor || isNested(entry)) entries.set(key, deep ? entry.clone() : entry);
+    if (entry instanceof Tensor) entries.set(key, deep ? likeEntry(entry, entry.clone()) : entry);
+    else if (isNested(entry)) entries.set(key, deep ? entry.clone() : entry);
     else entries.set(key, cloneTd(entry, deep));
   }
   return td._like(entries, stateOf(td));
@@ -101,7 +114,7 @@ function moveTd(td: Td, device: Device): Td {
   }
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
-    if (entry instanceof Tensor) entries.set(key, entry.device.equals(device) ? entry : entry.to(device));
+    if (entry instanceof Tensor) entries.set(key, likeEntry(entry, entry.to(device)));
     else if (isNested(entry)) entries.set(key, entry.to(device));
     else
       entries.set(

@@ -1,5 +1,6 @@
 // Arithmetic, comparisons, reductions and functions over all tensors of a tree.
 
+import { isNumber } from "../../tensor/checks.ts";
 import type { Scalar } from "../../tensor/complex.ts";
 import type { DeviceLike } from "../../tensor/device.ts";
 import { IndexError, KeyError, RuntimeError, TypeError } from "../../tensor/errors.ts";
@@ -29,6 +30,7 @@ import {
 } from "../core/state.ts";
 import { full, tensor } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
+import { entryOf, isUnbatched, likeEntry } from "../core/unbatched.ts";
 import { tensorsOf } from "./access.ts";
 import { valuesOf } from "./stacking.ts";
 import { misfit, type Writes } from "./writes.ts";
@@ -103,7 +105,8 @@ function applyLevel(
       const result = fn(entry, path, items);
       if (result === null || result === undefined) continue;
       if (options.inplace) planWrite(td, key, entry, result, writes);
-      else entries.set(key, fits(result, state) ? result : toEntry(result, { ...state, names: null }, key));
+      else if (fits(result, state) && !isUnbatched(entry)) entries.set(key, result);
+      else entries.set(key, toEntry(likeEntry(entry, result), { ...state, names: null }, key));
     } else if (isNested(entry)) {
       if (options.nested === undefined) throw noNested("this operation", key);
       entries.set(key, options.nested(entry));
@@ -138,7 +141,8 @@ function planWrite(td: Td, key: string, entry: Tensor, result: Tensor, writes: W
   if (!(result instanceof Tensor)) throw new TypeError(`the function gave ${typeof result} for '${key}', not a tensor`);
   const outside = td._outside;
   if (result === entry && outside === undefined) return;
-  if (!startsWith(result._shape, td._batchSize)) throw mismatch(td._batchSize, result.shape, key, false);
+  if (!isUnbatched(entry) && !startsWith(result._shape, td._batchSize))
+    throw mismatch(td._batchSize, result.shape, key, false);
   if (!sameSizes(result._shape, entry._shape)) throw misfit(td, key, result, entry);
   if (outside !== undefined) {
     writes.push(() => outside.write(key, [], result));
@@ -309,7 +313,7 @@ export function compareTd(td: Td, other: unknown, fn: BinaryFunction, equal: boo
     const [a, b] = broadcast(td, right);
     return compareTrees(a, b as Td, fn, equal);
   }
-  if (right instanceof Tensor || typeof right === "number" || typeof right === "bigint" || typeof right === "boolean") {
+  if (right instanceof Tensor || isNumber(right)) {
     return binaryTd(td, right as Operand, fn);
   }
   if (equal === null) throw new RuntimeError(`a tensordict cannot be compared with ${typeof other}`);
@@ -326,7 +330,7 @@ function compareTrees(td: Td, other: Td, fn: BinaryFunction, equal: boolean | nu
   const entries = new Map<string, Entry>();
   for (const [key, a] of entriesOf(td)) {
     const b = other._own(key) as Entry;
-    if (a instanceof Tensor) entries.set(key, fn(a, b));
+    if (a instanceof Tensor) entries.set(key, likeEntry(a, fn(a, b)));
     else if (isNested(a)) throw noNested("a comparison", key);
     else if (isNonTensor(a)) entries.set(key, compareValues(a, b, equal));
     else entries.set(key, compareTrees(a, b as Td, fn, equal));
@@ -370,7 +374,7 @@ export function reduceTd(
   keepdim: boolean,
 ): Td {
   if (dim === undefined) {
-    return applyLeaves(isLazy(td) ? td.densify() : td, (t) => fn(t, undefined), {
+    return applyLeaves(isLazy(td) ? td.densify() : td, (t) => (isUnbatched(t) ? t : fn(t, undefined)), {
       batchSize: [],
     });
   }
@@ -395,7 +399,7 @@ function reduceDense(td: Td, fn: (t: Tensor, dim: number) => Tensor, dim: number
   });
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
-    if (entry instanceof Tensor) entries.set(key, fn(entry, dim));
+    if (entry instanceof Tensor) entries.set(key, entryOf(isUnbatched(entry) ? entry : fn(entry, dim), batchSize));
     else if (isNested(entry)) throw noNested("a reduction", key);
     else if (isNonTensor(entry)) entries.set(key, firstValue(entry, { ...state, names: null }));
     else entries.set(key, reduceDense(entry, fn, dim, keepdim));

@@ -1,4 +1,5 @@
 // How collections print: the detailed form, field by field, and the compact one.
+import { Buffer as ModuleBuffer } from "../../nn/parameter.ts";
 import type { Device } from "../../tensor/device.ts";
 import type { DType } from "../../tensor/dtype.ts";
 import { Size } from "../../tensor/size.ts";
@@ -22,6 +23,7 @@ import {
   type ValueTd,
 } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
+import { isUnbatched } from "../core/unbatched.ts";
 import { nestedValues } from "../core/values.ts";
 import { valuesOf } from "./stacking.ts";
 
@@ -49,7 +51,7 @@ function sorted<T extends readonly [string, unknown]>(fields: T[]): T[] {
 
 /** Class name of a tensor as printed: Tensor, Parameter, MemoryMappedTensor, ... */
 function tensorClassName(t: Tensor): string {
-  return t.constructor.name;
+  return t instanceof ModuleBuffer ? "Tensor" : t.constructor.name;
 }
 
 function tensorText(t: Tensor, shape: readonly number[]): string {
@@ -217,7 +219,8 @@ function compactToken(
 ): string {
   if (entry instanceof Tensor || isNested(entry)) {
     const where = device === null && entry.device.type !== "cpu" ? `@${entry.device}` : "";
-    return `${shortDtype(entry.dtype)}[${shapeOf(entry).slice(rank).join(",")}]${where}`;
+    const own = isUnbatched(entry) ? entry._shape : shapeOf(entry).slice(rank);
+    return `${shortDtype(entry.dtype)}[${own.join(",")}]${where}`;
   }
   if (!(entry instanceof Collection)) {
     const shape = raggedShape(entry.tensors, 0);

@@ -5,6 +5,7 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { noNested } from "../core/nested.ts";
 import { entriesOf, isLazy, isNested, isNonTensor, isTensorCollection, make, stateOf, type Td } from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
+import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { tensorsOf } from "./access.ts";
 import { applyShape, narrowTd, permuteTd, requireBatchDim, unsqueezeTd } from "./shape.ts";
 
@@ -102,7 +103,8 @@ export function remade(td: Td, batch: readonly number[], make1: (t: Tensor, shap
   const entries = new Map<string, Entry>();
   for (const [key, entry] of entriesOf(td)) {
     const inner = (shape: readonly number[]) => [...batch, ...shape.slice(rank)];
-    if (entry instanceof Tensor) entries.set(key, make1(entry, inner(entry._shape)));
+    if (isUnbatched(entry)) entries.set(key, ofBatch(entry, Size.fromList([...batch])));
+    else if (entry instanceof Tensor) entries.set(key, make1(entry, inner(entry._shape)));
     else if (isNested(entry)) throw noNested("this", key);
     else entries.set(key, remade(entry, inner(entry._batchSize), make1));
   }

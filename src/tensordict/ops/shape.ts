@@ -22,6 +22,7 @@ import {
 } from "../core/state.ts";
 import { flatNumbers, tensor } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
+import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { viewOf } from "../core/undo.ts";
 import {
   flattenLazy,
@@ -64,7 +65,8 @@ export function applyShape(td: Td, op: ShapeOp): Td {
   for (const [key, entry] of outside === undefined ? entriesOf(td) : outlinesOf(td)) {
     if (!(entry instanceof Tensor)) {
       entries.set(key, isNested(entry) ? applyNested(entry, op, key) : applyShape(entry, op));
-    } else entries.set(key, outside === undefined ? op.tensor(entry) : (op.outside?.(outside, key) as Tensor));
+    } else if (isUnbatched(entry)) entries.set(key, ofBatch(entry, state.batchSize));
+    else entries.set(key, outside === undefined ? op.tensor(entry) : (op.outside?.(outside, key) as Tensor));
   }
   return td._like(entries, state);
 }

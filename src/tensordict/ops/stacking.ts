@@ -1,7 +1,7 @@
 // Stacking and concatenating: densely, lazily, or whichever works.
 import type { PythonJson } from "../../io/base/python-json.ts";
 import { inOrder } from "../../tensor/checks.ts";
-import { IndexError, KeyError, RuntimeError, ValueError } from "../../tensor/errors.ts";
+import { IndexError, KeyError, RuntimeError, ValueError, warn } from "../../tensor/errors.ts";
 import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { pythonString } from "../core/keys.ts";
@@ -22,6 +22,7 @@ import {
 } from "../core/state.ts";
 import { catTensors, flatNumbers, stackTensors, tensor } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
+import { entryOf, isUnbatched, type UnbatchedTensor } from "../core/unbatched.ts";
 import { nestedValues } from "../core/values.ts";
 
 function insertDim(size: readonly number[], dim: number, n: number): Size {
@@ -97,8 +98,22 @@ function joinValues(list: readonly ValueTd[], join: (positions: Tensor[]) => Ten
   return stackOfValues(list, state, flatNumbers(order));
 }
 
+/** What belongs to a batch as a whole is no part of it: the first stands for all. */
+export function firstUnbatched(entries: readonly UnbatchedTensor[]): UnbatchedTensor {
+  const [first, ...others] = entries as [UnbatchedTensor, ...UnbatchedTensor[]];
+  if (others.some((one) => one._storage !== first._storage || one._offset !== first._offset)) {
+    warn(
+      "Stacking UnbatchedTensors with different data storage. Only the first element's data will be kept. " +
+        "UnbatchedTensor is shape-invariant; if you need different data per batch element, consider using a regular " +
+        "tensor.",
+    );
+  }
+  return first;
+}
+
 function stackEntries(entries: readonly Entry[], key: string, dim: number): Entry {
   const first = entries[0] as Entry;
+  if (entries.every(isUnbatched)) return firstUnbatched(entries);
   if (entries.every((entry) => entry instanceof Tensor)) {
     const tensors = entries as Tensor[];
     for (const t of tensors) {
@@ -142,17 +157,13 @@ export function denseStack(list: readonly Td[], dim = 0): Td {
         "`LazyStackedTensorDict.maybe_dense_stack` instead.",
     );
   }
+  const state = stackedState(list, at);
   const entries = new Map<string, Entry>();
-  for (const key of keys)
-    entries.set(
-      key,
-      stackEntries(
-        list.map((td) => td._own(key) as Entry),
-        key,
-        at,
-      ),
-    );
-  return first._like(entries, stackedState(list, at));
+  for (const key of keys) {
+    const parts = list.map((td) => td._own(key) as Entry);
+    entries.set(key, entryOf(stackEntries(parts, key, at), state.batchSize));
+  }
+  return first._like(entries, state);
 }
 
 function stackedState(list: readonly Td[], dim: number): NewState {
@@ -209,6 +220,7 @@ export function stackTds(list: readonly Td[], dim = 0): Td {
 }
 
 function catEntries(entries: readonly Entry[], key: string, dim: number): Entry {
+  if (entries.every(isUnbatched)) return entries[0] as Tensor;
   if (entries.every((entry) => entry instanceof Tensor)) return catTensors(entries as Tensor[], dim);
   if (entries.some(isNested)) {
     if (dim === 0 && entries.every(isNested)) return catNested(entries, key);
@@ -252,17 +264,12 @@ export function catTds(list: readonly Td[], dim = 0): Td {
         "tensordicts must have the same keys",
     );
   }
-  const entries = new Map<string, Entry>();
-  for (const key of keys)
-    entries.set(
-      key,
-      catEntries(
-        list.map((td) => td._own(key) as Entry),
-        key,
-        at,
-      ),
-    );
   const total = list.reduce((n, td) => n + (td._batchSize[at] as number), 0);
   const batchSize = Size.fromList(first._batchSize.map((n, i) => (i === at ? total : n)));
+  const entries = new Map<string, Entry>();
+  for (const key of keys) {
+    const parts = list.map((td) => td._own(key) as Entry);
+    entries.set(key, entryOf(catEntries(parts, key, at), batchSize));
+  }
   return first._like(entries, stateOf(first, { batchSize }));
 }

@@ -152,8 +152,10 @@ export class Expectation {
     const desc = this.c.rand && !isView ? { ...want, nv: 1 as const } : want;
     compareTensor(at, snapshot, { desc, bytes: this.bytesOf(want.s) }, options, this.f);
     if (snapshot.requiresGrad !== (want.rg === 1)) this.f.fail(`${at}: requires_grad ${snapshot.requiresGrad}`);
+    if (got instanceof z.nn.Buffer !== (want.bf === 1)) this.f.fail(`${at}: ${want.bf ? "no" : "a"} buffer`);
     const isParameter = (z as Any).nn.Parameter !== undefined && got instanceof (z as Any).nn.Parameter;
     if (isParameter !== (want.pa === 1)) this.f.fail(`${at}: ${isParameter ? "a" : "no"} parameter`);
+    if (got instanceof z.UnbatchedTensor !== (want.ub === 1)) this.f.fail(`${at}: ${word(got.constructor.name)}`);
     if (!want.sh.includes(0)) this.aliases.check(at, want.s, snapshot, this.f);
   }
 
@@ -180,7 +182,8 @@ export class Expectation {
       return;
     }
     if (want.td !== undefined) {
-      this.entries(at, got, want.td.$td?.e ?? []);
+      this.value(`${at}.td`, (got as Any)._wrapped, want.td);
+      if (got._locked !== (want.lk === 1)) this.f.fail(`${at}: ${got._locked ? "locked" : "not locked"}`);
       return;
     }
     this.common(at, got, want);

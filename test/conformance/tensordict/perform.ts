@@ -42,7 +42,7 @@ const DATA: Record<string, number> = {
 
 function dataPlace(step: Step): number {
   if (step.k !== "new") return DATA[step.m] ?? -1;
-  return step.c === "TensorDict" ? 0 : -1;
+  return step.c === "TensorDict" || step.c === "TensorDictParams" ? 0 : -1;
 }
 
 const isCollection = (x: unknown) => z.isTensorCollection(x) || lib.TensorDictBase?.prototype.isPrototypeOf(x);
@@ -133,6 +133,9 @@ function target(step: Step): Any {
 
 function construct(step: Step, args: unknown[], options: Record<string, unknown> | undefined): unknown {
   const Class = target(step);
+  // Entries named one by one: an object.
+  const entries = step.c === "TensorDictParams" && args.length === 0 && !("lock" in (step.kw ?? {}));
+  if (entries) return new Class(options);
   if (!step.c?.startsWith("@")) return options === undefined ? new Class(...args) : new Class(...args, options);
   const fields: Record<string, unknown> = {};
   const names = (step.fl ?? []).map(([name]) => name);

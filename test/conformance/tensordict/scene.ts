@@ -165,7 +165,7 @@ export class Scene {
     if (!this.adapter.hasDtype(d.dt)) throw new NotApplicable(`the dtype ${d.dt}`);
     const strides = d.st ?? contiguousStrides(d.sh);
     const t = this.adapter.tensor(this.storage(d.s), d.dt, d.sh, strides, d.off ?? 0, d.cj === 1);
-    if (d.ub) throw new NoSuchOp("no such class: UnbatchedTensor");
+    if (d.ub) return new lib.UnbatchedTensor(t, { batchSize: d.ubs ?? [] });
     if (d.pa) return new lib.nn.Parameter(t, { requiresGrad: d.rg === 1 });
     if (d.bf) {
       if (lib.nn.Buffer === undefined) throw new NoSuchOp("no such class: nn.Buffer");
@@ -203,9 +203,8 @@ export class Scene {
       case "MetaData":
         return make.nonTensor(this.value(d.v), state, d.c) as unknown as Td;
       case "TensorDictParams": {
-        const Params = exported("TensorDictParams");
-        if (Params === undefined) throw new NoSuchOp("no such class: TensorDictParams");
-        const made = new Params(this.value(d.td), { noConvert: d.nc });
+        const made = new z.TensorDictParams(this.value(d.td), { noConvert: "skip" });
+        made.noConvert = (d.nc ?? false) as never;
         if (d.ev) made.eval();
         return made;
       }

@@ -1,0 +1,21 @@
+/** What the modules of a tree have registered, each tensor once. */
+import type { Tensor } from "../tensor/tensor.ts";
+import type { Registered } from "./registers.ts";
+
+/** The tensors that modules have registered in one of their registers, with their paths. */
+export function members(
+  modules: readonly (readonly [string, Registered])[],
+  register: "_parameters" | "_buffers",
+  removeDuplicate: boolean,
+): [string, Tensor][] {
+  const seen = new Set<Tensor>();
+  const out: [string, Tensor][] = [];
+  for (const [path, module] of modules) {
+    for (const [name, value] of module[register]) {
+      if (value === null || seen.has(value)) continue;
+      if (removeDuplicate) seen.add(value);
+      out.push([path === "" ? name : `${path}.${name}`, value]);
+    }
+  }
+  return out;
+}
