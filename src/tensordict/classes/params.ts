@@ -1,5 +1,5 @@
 // A TensorDict whose tensors are the parameters and buffers of a module.
-import { Module } from "../../nn/module.ts";
+import type { Module } from "../../nn/module.ts";
 import { Buffer, Parameter } from "../../nn/parameter.ts";
 import { STAND_IN } from "../../nn/stand-in.ts";
 import { checkOptions } from "../../tensor/checks.ts";
@@ -32,9 +32,7 @@ import { applyLeaves } from "../ops/pointwise.ts";
 import { type LoadStateOptions, loadStateDictInto } from "../ops/state-dict.ts";
 import type { UpdateOptions, UpdateSource } from "../ops/writes.ts";
 import { TensorDictBase } from "./base.ts";
-
-/** How tensors are kept: as parameters where their dtype allows it, all as buffers, or as they are. */
-type NoConvert = boolean | "skip";
+import { asParameter, convertLeaves, type NoConvert, ParamsModule } from "./params-module.ts";
 
 /** Options of `TensorDictParams`. */
 export interface ParamsOptions {
@@ -47,32 +45,6 @@ export interface ParamsOptions {
 /** Called with what is read; what it gives takes its place. */
 export type GetHook = (params: Td, value: Tensor) => Tensor | null | undefined;
 
-const LEARNABLE: ReadonlySet<string> = new Set(["float16", "float32", "float64"]);
-
-function asParameter(t: Tensor, noConvert: NoConvert): Tensor {
-  if (noConvert === "skip" || t instanceof Parameter || t instanceof Buffer) return t;
-  if (noConvert === false && LEARNABLE.has(t.dtype.name)) return new Parameter(t);
-  // What has a history keeps it: a buffer of its own would be a leaf.
-  return t.requiresGrad ? t : new Buffer(t);
-}
-
-/** Makes the tensors of a tree parameters and buffers, in their places. */
-function convertLeaves(td: Td, noConvert: NoConvert): Td {
-  if (isLazy(td)) {
-    throw new RuntimeError("Using a LazyStackedTensorDict within a TensorDictParams isn't permitted.");
-  }
-  if (td._kind !== "tensordict") return td;
-  for (const [key, entry] of [...entriesOf(td)]) {
-    if (!(entry instanceof Tensor)) {
-      if (isTensorCollection(entry)) convertLeaves(entry, noConvert);
-      continue;
-    }
-    const converted = asParameter(entry, noConvert);
-    if (converted !== entry) td._put(key, converted);
-  }
-  return td;
-}
-
 /** A converted tensor as what it was before: parameters stay parameters where their dtype allows it. */
 function wrapLike(t: Tensor, before: Tensor): Tensor {
   if (t === before) return t;
@@ -80,57 +52,9 @@ function wrapLike(t: Tensor, before: Tensor): Tensor {
   return asParameter(t, true);
 }
 
-/** Parameters or buffers by their joined keys; writing one of them writes the entry. */
-class Slots extends Map<string, Tensor | null> {
-  private readonly places = new Map<string, [Td, string]>();
-
-  constructor(td: Td, wanted: (t: Tensor) => boolean) {
-    super();
-    this.collect(td, "", wanted);
-  }
-  private collect(td: Td, prefix: string, wanted: (t: Tensor) => boolean): void {
-    for (const [key, entry] of entriesOf(td)) {
-      if (entry instanceof Tensor) {
-        if (!wanted(entry)) continue;
-        super.set(prefix + key, entry);
-        this.places.set(prefix + key, [td, key]);
-      } else if (isTensorCollection(entry) && !isNonTensor(entry)) this.collect(entry, `${prefix}${key}.`, wanted);
-    }
-  }
-  override set(name: string, value: Tensor | null): this {
-    const place = this.places.get(name);
-    if (place !== undefined && value !== null) place[0]._put(place[1], asParameter(value, true));
-    return super.set(name, value);
-  }
-}
-
 function sameKind<T>(made: TensorDictParams, noConvert: NoConvert): T {
   made.noConvert = noConvert;
   return made as T;
-}
-
-/** The module that stands for a TensorDictParams among modules. */
-class ParamsModule extends Module {
-  declare readonly _params: TensorDictParams;
-
-  override get _parameters(): Map<string, Tensor | null> {
-    return new Slots(this._params._wrapped, (t) => t instanceof Parameter);
-  }
-  override get _buffers(): Map<string, Tensor | null> {
-    return new Slots(this._params._wrapped, (t) => !(t instanceof Parameter));
-  }
-  override get _itself(): unknown {
-    return this._params;
-  }
-  override _copy(): Module {
-    return this._params.clone()[STAND_IN];
-  }
-  override _getName(): string {
-    return "TensorDictParams";
-  }
-  override toString(): string {
-    return String(this._params);
-  }
 }
 
 function moduleOf(params: TensorDictParams): ParamsModule {
@@ -393,6 +317,10 @@ export class TensorDictParams<S extends Schema = Schema> extends TensorDictBase<
 
   // ---- copies
 
+  /** @internal */
+  _copiedModule(): Module {
+    return this.clone()[STAND_IN];
+  }
   private wrap(td: Td): this {
     return sameKind(new TensorDictParams(td, { noConvert: "skip" }), this.noConvert);
   }
