@@ -13,7 +13,6 @@ import { PARAMS } from "../core/signatures.ts";
 import {
   type Collection,
   entriesOf,
-  isLazy,
   isNonTensor,
   isParams,
   isTensorCollection,

@@ -22,7 +22,7 @@ export interface PrintOptions {
   /** Whether the TensorDict is shared. */
   showIsShared: boolean;
   /** Fields in alphabetical order. */
-  sortKeys: boolean;
+  sortKeys: boolean | "alphabetical" | null;
 }
 
 const DEFAULT_PRINT: PrintOptions = {

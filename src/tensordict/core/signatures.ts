@@ -228,7 +228,7 @@ export const FUNCTIONS = {
   getDefaultsToNull: "",
   setTensorDictPrintoptions:
     "| compact:bool showShape:bool showFieldDevice:bool showDtype:bool showFieldIsShared:bool showBatchSize:bool " +
-    "showDevice:bool showIsShared:bool sortKeys:bool",
+    "showDevice:bool showIsShared:bool sortKeys:any",
   getTensorDictPrintoptions: "",
   unravelKey: "key:notDict",
   nestedTensor: "tensorList:notDict | dtype:any device:any requiresGrad:bool",
