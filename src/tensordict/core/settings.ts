@@ -21,20 +21,35 @@ export interface PrintOptions {
   showDevice: boolean;
   /** Whether the TensorDict is shared. */
   showIsShared: boolean;
+  /** Whether gradients of tensors are recorded. */
+  showGrad: boolean;
+  /** Whether tensors are contiguous. */
+  showIsContiguous: boolean;
+  /** Whether tensors are views. */
+  showIsView: boolean;
+  /** Bytes of the storages of tensors. */
+  showStorageSize: boolean;
+  /** Mean and standard deviation of tensors, or their smallest and largest element. */
+  plain: boolean;
   /** Fields in alphabetical order. */
   sortKeys: boolean | "alphabetical" | null;
 }
 
 const DEFAULT_PRINT: PrintOptions = {
-  compact: false,
+  showBatchSize: true,
+  showDevice: true,
+  showIsShared: true,
   showShape: true,
   showFieldDevice: true,
   showDtype: true,
   showFieldIsShared: true,
-  showBatchSize: true,
-  showDevice: true,
-  showIsShared: true,
-  sortKeys: true,
+  showGrad: false,
+  showIsContiguous: false,
+  showIsView: false,
+  showStorageSize: false,
+  plain: false,
+  sortKeys: "alphabetical",
+  compact: false,
 };
 
 /** Current values; changed through the functions below. */

@@ -228,7 +228,8 @@ export const FUNCTIONS = {
   getDefaultsToNull: "",
   setTensorDictPrintoptions:
     "| compact:bool showShape:bool showFieldDevice:bool showDtype:bool showFieldIsShared:bool showBatchSize:bool " +
-    "showDevice:bool showIsShared:bool sortKeys:any",
+    "showDevice:bool showIsShared:bool showGrad:bool showIsContiguous:bool showIsView:bool showStorageSize:bool " +
+    "plain:bool sortKeys:any",
   getTensorDictPrintoptions: "",
   unravelKey: "key:notDict",
   nestedTensor: "tensorList:notDict | dtype:any device:any requiresGrad:bool",

@@ -2,7 +2,7 @@
 import { Buffer as ModuleBuffer } from "../../nn/parameter.ts";
 import type { Device } from "../../tensor/device.ts";
 import type { DType } from "../../tensor/dtype.ts";
-import { Size } from "../../tensor/size.ts";
+import type { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import type { NestedTensor } from "../core/nested.ts";
 import { pythonRepr } from "../core/python-repr.ts";
@@ -22,9 +22,11 @@ import {
   type Td,
   type ValueTd,
 } from "../core/state.ts";
+import { stackTensors } from "../core/tensor-ops.ts";
 import type { Entry } from "../core/types.ts";
 import { isUnbatched } from "../core/unbatched.ts";
 import { nestedValues } from "../core/values.ts";
+import { byCodePoints, compactText } from "./compact.ts";
 import { valuesOf } from "./stacking.ts";
 
 function deviceText(device: Device | null): string {
@@ -39,11 +41,6 @@ function indent(text: string, depth = 1): string {
     .join("\n");
 }
 
-/** Python's order of strings: by code points, not by UTF-16 units. */
-function byCodePoints(a: string, b: string): number {
-  return a === b ? 0 : Buffer.compare(Buffer.from(a, "utf8"), Buffer.from(b, "utf8"));
-}
-
 function sorted<T extends readonly [string, unknown]>(fields: T[]): T[] {
   if (!settings.print.sortKeys) return fields;
   return fields.sort(([a], [b]) => byCodePoints(a, b));
@@ -54,13 +51,45 @@ function tensorClassName(t: Tensor): string {
   return t instanceof ModuleBuffer ? "Tensor" : t.constructor.name;
 }
 
+const pythonBool = (value: boolean) => (value ? "True" : "False");
+
+/** Python's `%.4g`. */
+function shortNumber(n: number): string {
+  if (!Number.isFinite(n)) return Number.isNaN(n) ? "nan" : n > 0 ? "inf" : "-inf";
+  const exponent = n === 0 ? 0 : Number(n.toExponential(3).split("e")[1]);
+  if (exponent >= -4 && exponent < 4) return String(Number(n.toPrecision(4)));
+  const [digits, power] = n.toExponential(3).split("e") as [string, string];
+  return `${Number(digits)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+}
+
+/** Mean and standard deviation, or the smallest and largest element. */
+function valuesSummary(t: Tensor): string {
+  if (t.numel() === 0) return "[]";
+  const plain = t.detach();
+  if (plain.isComplex())
+    return `mean=${plain.to("complex128").mean().item()}, std=${plain.to("complex128").std().item()}`;
+  if (plain.isFloatingPoint()) {
+    const wide = plain.double();
+    const std = wide.numel() > 1 ? wide.std().item() : Number.NaN;
+    return `mean=${shortNumber(wide.mean().item())}, std=${shortNumber(std)}`;
+  }
+  const text = (one: Tensor) =>
+    typeof one.item<boolean>() === "boolean" ? pythonBool(one.item<boolean>()) : String(one.item());
+  return `min=${text(plain.min())}, max=${text(plain.max())}`;
+}
+
 function tensorText(t: Tensor, shape: readonly number[]): string {
   const { print } = settings;
   const parts: string[] = [];
   if (print.showShape) parts.push(`shape=torch.Size([${shape.join(", ")}])`);
   if (print.showFieldDevice) parts.push(`device=${t.device}`);
   if (print.showDtype) parts.push(`dtype=${t.dtype}`);
-  if (print.showFieldIsShared) parts.push(`is_shared=${isSharedTensor(t) ? "True" : "False"}`);
+  if (print.showFieldIsShared) parts.push(`is_shared=${pythonBool(isSharedTensor(t))}`);
+  if (print.showGrad) parts.push(`requires_grad=${pythonBool(t.requiresGrad)}`);
+  if (print.showIsContiguous) parts.push(`is_contiguous=${pythonBool(t.isContiguous())}`);
+  if (print.showIsView) parts.push(`is_view=${pythonBool(t.isView())}`);
+  if (print.showStorageSize) parts.push(`storage_size=${t.untypedStorage().nbytes}`);
+  if (print.plain) parts.push(valuesSummary(t));
   return `${tensorClassName(t)}(${parts.join(", ")})`;
 }
 
@@ -79,7 +108,7 @@ function raggedShape(tensors: readonly AnyTensor[], stackDim: number): number[] 
 }
 
 interface LazyFields {
-  common: [string, Entry | { tensors: AnyTensor[] }][];
+  common: [string, Entry | { tensors: AnyTensor[] } | { kinds: string[] }][];
   exclusive: [number, [string, Entry][]][];
 }
 
@@ -89,8 +118,8 @@ function lazyFields(td: LazyTd): LazyFields {
   for (const key of shared) {
     const entries = td.members.map((member) => member._own(key) as Entry);
     if (entries.every(isAnyTensor)) common.push([key, { tensors: entries as AnyTensor[] }]);
-    // Tensors in some members and not in others cannot be stacked: each member has its own.
-    else if (entries.some(isAnyTensor)) shared.delete(key);
+    // Tensors in some members and not in others cannot be stacked.
+    else if (entries.some(isAnyTensor)) common.push([key, { kinds: [...new Set(entries.map(className))] }]);
     else common.push([key, td._own(key) as Entry]);
   }
   const exclusive: LazyFields["exclusive"] = [];
@@ -101,12 +130,27 @@ function lazyFields(td: LazyTd): LazyFields {
   return { common, exclusive };
 }
 
-function fieldText(entry: Entry | { tensors: AnyTensor[] }, stackDim: number): string {
+function className(entry: Entry): string {
+  if (entry instanceof Tensor) return tensorClassName(entry);
+  return isNested(entry) ? tensorClassName(entry._values) : entry._className;
+}
+
+function fieldText(entry: LazyFields["common"][number][1], stackDim: number): string {
   if (entry instanceof Tensor) return tensorText(entry, entry._shape);
   if (isNested(entry)) return tensorText(entry._values, entry._batchSize);
   if (entry instanceof Collection) return detailed(entry as Td);
+  if ("kinds" in entry) return `[${entry.kinds.join(", ")}]`;
   const first = entry.tensors[0] as AnyTensor;
   const shape = raggedShape(entry.tensors, stackDim);
+  const { print } = settings;
+  const reads = print.showGrad || print.showIsContiguous || print.showIsView || print.showStorageSize || print.plain;
+  if (reads && shape !== null && !shape.includes(-1)) {
+    const stacked = stackTensors(
+      entry.tensors.map((one) => (isNested(one) ? one._values : one)),
+      stackDim,
+    );
+    return tensorText(stacked, stacked._shape);
+  }
   return shape === null
     ? `${tensorClassName(isNested(first) ? first._values : first)}(shape=ragged, dtype=${first.dtype})`
     : stackedText(entry.tensors, shape);
@@ -174,106 +218,9 @@ export function detailed(td: Td): string {
   return `${td._className}(\n${parts.map((part) => indent(part)).join(",\n")})`;
 }
 
-const SHORT: Record<string, string> = {
-  bool: "bool",
-  bfloat16: "bf16",
-  complex64: "c64",
-  complex128: "c128",
-};
-
-/** Short name of a dtype: f32, i64, bf16, ... */
-function shortDtype(dtype: DType): string {
-  const known = SHORT[dtype.name];
-  if (known !== undefined) return known;
-  return dtype.name
-    .replace(/^float8_/, "f8_")
-    .replace(/^uint/, "u")
-    .replace(/^int/, "i")
-    .replace(/^float/, "f");
-}
-
-function typeName(value: unknown): string {
-  if (value === null || value === undefined) return "NoneType";
-  switch (typeof value) {
-    case "string":
-      return "str";
-    case "boolean":
-      return "bool";
-    case "bigint":
-      return "int";
-    case "number":
-      return Number.isInteger(value) ? "int" : "float";
-    case "function":
-      return "function";
-    default:
-      if (Array.isArray(value)) return "list";
-      return Object.getPrototypeOf(value) === Object.prototype ? "dict" : (value as object).constructor.name;
-  }
-}
-
-function compactToken(
-  entry: Entry | { tensors: AnyTensor[] },
-  rank: number,
-  device: Device | null,
-  outer: Size,
-): string {
-  if (entry instanceof Tensor || isNested(entry)) {
-    const where = device === null && entry.device.type !== "cpu" ? `@${entry.device}` : "";
-    const own = isUnbatched(entry) ? entry._shape : shapeOf(entry).slice(rank);
-    return `${shortDtype(entry.dtype)}[${own.join(",")}]${where}`;
-  }
-  if (!(entry instanceof Collection)) {
-    const shape = raggedShape(entry.tensors, 0);
-    const first = entry.tensors[0] as AnyTensor;
-    return `${shortDtype(first.dtype)}[${shape === null ? "?" : shape.slice(rank).join(",")}]`;
-  }
-  if (isNonTensor(entry)) {
-    return entry._kind === "nonTensorStack" || entry._className === "MetaData"
-      ? entry._className
-      : typeName(entry.value_);
-  }
-  const name = entry._className === "TensorDict" ? "" : entry._className;
-  const extra = entry._batchSize.slice(outer.length);
-  return `${name}${extra.length > 0 ? `[${extra.join(",")}]` : ""}{${compactFields(entry as Td).join(", ")}}`;
-}
-
-function compactFields(td: Td): string[] {
-  const rank = td._batchSize.length;
-  const token = (entry: Entry | { tensors: AnyTensor[] }) => compactToken(entry, rank, td._device, td._batchSize);
-  if (isLazy(td)) {
-    return lazyFields(td)
-      .common.map(([key, entry]) => `${key}: ${token(entry)}`)
-      .sort(byCodePoints);
-  }
-  const names = isClassTd(td) ? td._fieldNames() : [];
-  // Values in files are named, not described: that would mean reading them.
-  const text = (entry: Entry) => (td._outside !== undefined && isNonTensor(entry) ? entry._className : token(entry));
-  const fields = [...outlinesOf(td)].map(([key, entry]) => `${key}: ${text(entry)}`).sort(byCodePoints);
-  const missing = names.filter((key) => td._own(key) === undefined).map((key) => `${key}: None`);
-  return [...fields, ...missing];
-}
-
 /** The compact form: one line where it fits. */
 export function compact(td: Td): string {
-  if (isNonTensor(td)) return nonTensorText(td);
-  const head = [`batch_size=[${td._batchSize.join(",")}]`];
-  if (td._device !== null) head.push(`device=${td._device}`);
-  let tail = "";
-  if (isLazy(td)) {
-    head.push(`stack_dim=${td.stackDim}`);
-    const groups = lazyFields(td).exclusive.map(([i, own]) => {
-      const fields = own.map(
-        ([key, entry]) =>
-          `${key}: ${compactToken(entry, td._batchSize.length - 1, td._device, Size.fromList(td._batchSize.slice(1)))}`,
-      );
-      return `${i}: {${fields.sort().join(", ")}}`;
-    });
-    if (groups.length > 0) tail = `, exclusive_fields={${groups.join(", ")}}`;
-  }
-  const fields = compactFields(td);
-  const line = `${td._className}(${head.join(", ")}, fields={${fields.join(", ")}}${tail})`;
-  if (line.length <= 80 || fields.length === 0) return line;
-  return `${td._className}(${head.join(", ")}, fields={\n${fields.map((field) => indent(field)).join(",\n")}}${tail})`;
+  return isNonTensor(td) ? nonTensorText(td) : compactText(td);
 }
 
 /** The text of a collection, as the settings say. */

@@ -115,13 +115,30 @@ function builtin(name: string, x: Any): unknown {
   }
 }
 
-function functionOf(name: string): (...args: unknown[]) => unknown {
+/** Functions that torch has by the same name. */
+const RENAMED: Record<string, string> = {
+  "tensordict.get_printoptions": "tensordict.get_tensor_dict_printoptions",
+  "tensordict.set_printoptions": "tensordict.set_tensor_dict_printoptions",
+};
+
+/** Options by Python's names. */
+function pythonOptions(options: object): Record<string, unknown> {
+  const named = Object.entries(options).map(([key, value]) => [
+    key.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`),
+    value,
+  ]);
+  // How notebooks show a TensorDict is no option here.
+  return { ...Object.fromEntries(named), html: true };
+}
+
+function functionOf(given: string): (...args: unknown[]) => unknown {
+  const name = RENAMED[given] ?? given;
   const [, ...parts] = name.split(".");
   const last = camel(parts.pop() as string).replace("None", "Null");
   const home = parts.reduce((at: Any, part) => at?.[camel(part)], lib);
   const found = parts.length > 0 && parts[0] !== "utils" ? home?.[last] : exported(last);
   if (typeof found !== "function") throw new NoSuchOp(`no such function: ${name}`);
-  return found;
+  return given === "tensordict.get_printoptions" ? () => pythonOptions(found()) : found;
 }
 
 /** The class of a constructor or a class method. */

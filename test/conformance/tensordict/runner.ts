@@ -90,7 +90,9 @@ export class TdRunner {
       hold(made);
     }
     const print = c.set?.print ?? PRINTED;
-    const options = Object.fromEntries(Object.entries(print).map(([key, value]) => [camel(key), value]));
+    // How notebooks show a TensorDict is no option here.
+    const shown = Object.entries(print).filter(([key]) => key !== "html");
+    const options = Object.fromEntries(shown.map(([key, value]) => [camel(key), value]));
     const made = exported("setTensorDictPrintoptions")(options);
     made?.set?.();
     hold(made);
