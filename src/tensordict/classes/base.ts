@@ -138,6 +138,10 @@ export abstract class TensorDictBase<S extends Schema = Schema> extends ShapeMet
   /** Whether the set of entries is fixed. @torch TensorDict.is_locked */ get isLocked(): boolean {
     return isLockedTd(this);
   }
+  set isLocked(value: boolean) {
+    if (value) lockTd(this);
+    else unlockTd(this);
+  }
   /** Fixes the set of entries of the whole tree. `using _ = td.lock_()` unlocks at the end. @torch TensorDict.lock_ */
   lock_(): this {
     const before = this.isLocked;

@@ -7,11 +7,20 @@ import { Size, sameSizes } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { keyPath, pythonString } from "../core/keys.ts";
 import { noNested } from "../core/nested.ts";
-import { commonDevice, isLazy, isNested, make, type NewState, requireUnlocked, type Td } from "../core/state.ts";
+import {
+  commonDevice,
+  isLazy,
+  isNested,
+  isTensorCollection,
+  make,
+  type NewState,
+  requireUnlocked,
+  type Td,
+} from "../core/state.ts";
 import { stackTensors, zeros } from "../core/tensor-ops.ts";
 import type { Entry, NestedKey, Schema } from "../core/types.ts";
 import { isUnbatched, ofBatch } from "../core/unbatched.ts";
-import { denseStack, firstUnbatched, lazyStackTds, maybeDenseStackTds } from "../ops/stacking.ts";
+import { failedToStack, firstUnbatched, lazyStackTds, maybeDenseStackTds, stackDensely } from "../ops/stacking.ts";
 import { allOrNothing, planSet } from "../ops/writes.ts";
 import { TensorDictBase } from "./base.ts";
 
@@ -26,6 +35,30 @@ export interface LazyGetOptions {
   /** One tensor, shorter members filled up. */
   asPaddedTensor?: boolean;
   paddingValue?: number;
+}
+
+/** Where the members of a lazy stack are. */
+export interface LazyOptions {
+  /** Dimension along which they are stacked; 0 by default. */
+  stackDim?: number;
+  /** Name of that dimension. */
+  stackDimName?: string | null;
+}
+
+type LazyArguments =
+  | [members: readonly Td[], options?: LazyOptions | null]
+  | [...members: Td[], options: LazyOptions]
+  | Td[];
+
+function lazyArguments(args: readonly unknown[]): [readonly Td[], LazyOptions] {
+  const signature = "members:tds | stackDim:int stackDimName:string?";
+  const members = args.filter(isTensorCollection);
+  const places = checkedArguments(
+    "LazyStackedTensorDict",
+    signature,
+    members.length > 0 ? [members, ...args.slice(members.length)] : args,
+  );
+  return [places[0] as readonly Td[], (places[1] ?? {}) as LazyOptions];
 }
 
 /**
@@ -55,11 +88,9 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
   /** Name of that dimension. */
   stackDimName: string | null;
 
-  constructor(members: readonly Td[], given: { stackDim?: number; stackDimName?: string | null } | null = null) {
-    const signature = "members:tds | stackDim:int stackDimName:string?";
-    const places = checkedArguments("LazyStackedTensorDict", signature, given === null ? [members] : [members, given]);
-    members = places[0] as readonly Td[];
-    const options = (places[1] ?? {}) as NonNullable<typeof given>;
+  /** @param args the members, one by one or in an array, and then the options */
+  constructor(...args: LazyArguments) {
+    const [members, options] = lazyArguments(args);
     const first = members[0];
     if (first === undefined) throw new RuntimeError("items cannot be empty");
     for (const [i, td] of members.entries()) {
@@ -151,11 +182,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
   #stackRead(key: string, tensors: Tensor[]): Tensor {
     const shape = (tensors[0] as Tensor)._shape;
     if (!tensors.every((t) => sameSizes(t._shape, shape))) {
-      throw new RuntimeError(
-        `Failed to stack tensors within a tensordict under the key '${key}': their shapes are ` +
-          `[${tensors.map((t) => t.shape).join(", ")}]. To read them, pass as_padded_tensor=True, ` +
-          "as_nested_tensor=True or as_list=True to get().",
-      );
+      throw failedToStack(key, tensors);
     }
     return stackTensors(tensors, this.stackDim);
   }
@@ -194,7 +221,7 @@ export class LazyStackedTensorDict<S extends Schema = Schema> extends TensorDict
   /** One dense TensorDict; all members must agree in keys and shapes. */
   densify(): Td {
     const members = this._members.map((td) => (isLazy(td) ? td.densify() : td));
-    return denseStack(members, this.stackDim);
+    return stackDensely(members, this.stackDim, failedToStack);
   }
 
   /** Adds a member at the end. */

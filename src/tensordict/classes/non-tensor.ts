@@ -92,6 +92,7 @@ export class NonTensorData<V = unknown> extends Values {
   _like(_entries: Map<string, Entry>, state: NewState): NonTensorData<V> {
     const copy = this.withRaw(new NonTensorData<V>(this.value_));
     copy._batchSize = state.batchSize;
+    copy._names = state.names;
     copy._device = state.device;
     return copy;
   }
@@ -121,6 +122,7 @@ export class MetaData<V = unknown> extends NonTensorData<V> {
   override _like(_entries: Map<string, Entry>, state: NewState): MetaData<V> {
     const copy = this.withRaw(new MetaData<V>(this.value_));
     copy._batchSize = state.batchSize;
+    copy._names = state.names;
     copy._device = state.device;
     return copy;
   }

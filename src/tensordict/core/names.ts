@@ -2,7 +2,7 @@
 import { RuntimeError } from "../../tensor/errors.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { pythonRepr } from "./python-repr.ts";
-import { type Collection, type DimNames, entriesOf, isBranch, isLazy, toNames } from "./state.ts";
+import { type Collection, type DimNames, entriesOf, isBranch, isLazy, isTensorCollection, toNames } from "./state.ts";
 import type { Entry } from "./types.ts";
 
 type Names = readonly (string | null)[];
@@ -31,8 +31,8 @@ function collect(td: Collection, names: Names, changes: [Collection, DimNames][]
   }
   if (rank === 0) return;
   for (const [, entry] of entriesOf(td)) {
-    if (isValue(entry)) continue;
-    const inner = entry as Collection;
+    if (!isTensorCollection(entry)) continue;
+    const inner: Collection = entry;
     collect(inner, [...names, ...namesOf(inner).slice(rank)], changes);
   }
 }

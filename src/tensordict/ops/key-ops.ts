@@ -8,6 +8,7 @@ import {
   entriesOf,
   isBranch,
   isLazy,
+  isTensorCollection,
   type LazyTd,
   make,
   type NewState,
@@ -118,9 +119,31 @@ function replaceEntries(td: Td, entries: ReadonlyMap<string, Entry>): Td {
 /** @torch TensorDict.exclude */
 export function excludeKeys(td: Td, list: readonly (NestedKey | KeyOptions)[]): Td {
   const { keys, options } = splitArguments(list);
-  const result = options.inplace ? td : shallowTree(td);
-  for (const key of keys) if (findEntry(result, key) !== undefined) deleteEntry(result, key);
-  return result;
+  if (options.inplace) {
+    for (const key of keys) if (findEntry(td, key) !== undefined) deleteEntry(td, key);
+    return td;
+  }
+  return without(td, keys.map(keyPath));
+}
+
+/** A collection without these paths; what none of them leads into is shared. */
+function without(td: Td, paths: readonly (readonly string[])[]): Td {
+  if (isLazy(td)) {
+    const { members, stackDim, stackDimName } = td;
+    return make.lazy(
+      members.map((member) => without(member, paths)),
+      stackDim,
+      stackDimName,
+    );
+  }
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of entriesOf(td)) {
+    const inside = paths.filter(([first]) => first === key).map(([, ...rest]) => rest);
+    if (inside.some((rest) => rest.length === 0)) continue;
+    const found = inside.some((rest) => isBranch(entry) && findEntry(entry, rest) !== undefined);
+    entries.set(key, found ? without(entry as Td, inside) : entry);
+  }
+  return td._like(entries, stateOf(td));
 }
 
 /** The same tensors in fresh collections. */
@@ -168,7 +191,8 @@ function flatEntries(td: Td, separator: string): { flat: Map<string, Entry>; exa
         throw new KeyError(`Flattening keys in tensordict causes keys [${both.join(", ")}] to collide.`);
       }
       paths.set(name, path);
-      flat.set(name, entry);
+      // A value of a locked tree is locked itself.
+      flat.set(name, isTensorCollection(entry) && entry._locked ? entry._like(new Map(), stateOf(entry)) : entry);
     }
   };
   visit(td, []);

@@ -58,6 +58,8 @@ export interface ApplyOptions {
   default?: Tensor | Scalar | null;
   /** Lock the result where this collection is locked. */
   propagateLock?: boolean;
+  /** @internal What becomes of wrapped values; they stay as they are without it. */
+  values?: (entry: Td) => Td;
   /** @internal What is done to nested tensors; an error without it. */
   nested?: (entry: NestedTensor) => NestedTensor;
 }
@@ -111,7 +113,8 @@ function applyLevel(
       if (options.nested === undefined) throw noNested("this operation", key);
       entries.set(key, options.nested(entry));
     } else if (isNonTensor(entry)) {
-      entries.set(key, options.batchSize === undefined ? entry : rebatch(entry, state.batchSize));
+      const kept = options.values?.(entry) ?? entry;
+      entries.set(key, options.batchSize === undefined ? kept : rebatch(kept, state.batchSize));
     } else {
       const inner = applyLevel(entry, fn, options, items as Td[], path, writes);
       if (!options.filterEmpty || [...inner._keys()].length > 0 || [...entry._keys()].length === 0)
@@ -306,6 +309,11 @@ export function rehearseAll(
   applyLevel(td, trial, {}, others, [], []);
 }
 
+/** What a comparison with a number gives for values, as Python does: a TensorDict without entries. */
+function nothingIn(entry: Td): Td {
+  return make.tensordict(new Map(), stateOf(entry));
+}
+
 /** Comparison of a tree; wrapped values compare as a whole. */
 export function compareTd(td: Td, other: unknown, fn: BinaryFunction, equal: boolean | null): Td | boolean {
   const right = operand(other as Operand, td);
@@ -314,7 +322,7 @@ export function compareTd(td: Td, other: unknown, fn: BinaryFunction, equal: boo
     return compareTrees(a, b as Td, fn, equal);
   }
   if (right instanceof Tensor || isNumber(right)) {
-    return binaryTd(td, right as Operand, fn);
+    return binaryTd(td, right as Operand, fn, { values: nothingIn });
   }
   if (equal === null) throw new RuntimeError(`a tensordict cannot be compared with ${typeof other}`);
   return !equal;
@@ -335,7 +343,7 @@ function compareTrees(td: Td, other: Td, fn: BinaryFunction, equal: boolean | nu
     else if (isNonTensor(a)) entries.set(key, compareValues(a, b, equal));
     else entries.set(key, compareTrees(a, b as Td, fn, equal));
   }
-  return make.tensordict(entries, stateOf(td, { device: td._device }));
+  return td._like(entries, stateOf(td));
 }
 
 function compareValues(a: ValueTd, b: Entry, equal: boolean | null): Tensor {

@@ -1,9 +1,19 @@
 // Moving, turning and repeating batch dimensions, and collections made after the model of another.
-import { RuntimeError } from "../../tensor/errors.ts";
+import { IndexError, RuntimeError } from "../../tensor/errors.ts";
 import { Size } from "../../tensor/size.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { noNested } from "../core/nested.ts";
-import { entriesOf, isLazy, isNested, isNonTensor, isTensorCollection, make, stateOf, type Td } from "../core/state.ts";
+import {
+  entriesOf,
+  isLazy,
+  isNested,
+  isNonTensor,
+  isTensorCollection,
+  make,
+  stateOf,
+  type Td,
+  wrapBatchDim,
+} from "../core/state.ts";
 import type { Entry } from "../core/types.ts";
 import { isUnbatched, ofBatch } from "../core/unbatched.ts";
 import { tensorsOf } from "./access.ts";
@@ -21,7 +31,13 @@ export function movedimTd(td: Td, source: number | readonly number[], target: nu
         `number of dims as destination ([${to.join(", ")}] dims)`,
     );
   }
-  const [a, b] = [from.map((dim) => requireBatchDim(td, dim)), to.map((dim) => requireBatchDim(td, dim))];
+  const place = (dim: number) => {
+    const at = wrapBatchDim(dim, rank);
+    if (at !== null) return at;
+    const range = `[${-Math.max(rank, 1)}, ${Math.max(rank, 1) - 1}]`;
+    throw new IndexError(`Dimension out of range (expected to be in range of ${range}, but got ${dim})`);
+  };
+  const [a, b] = [from.map(place), to.map(place)];
   for (const [dims, name] of [
     [a, "source"],
     [b, "destination"],

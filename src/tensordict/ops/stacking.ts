@@ -111,21 +111,36 @@ export function firstUnbatched(entries: readonly UnbatchedTensor[]): UnbatchedTe
   return first;
 }
 
-function stackEntries(entries: readonly Entry[], key: string, dim: number): Entry {
+/** The error for tensors that are no stack: of a dense one, or read from a lazy one. */
+type Misfit = (key: string, tensors: readonly Tensor[]) => RuntimeError;
+
+function incompatible(key: string, tensors: readonly Tensor[]): RuntimeError {
+  const [first, ...others] = tensors as [Tensor, ...Tensor[]];
+  const other = others.find((t) => !sameSizes(t._shape, first._shape));
+  return new RuntimeError(
+    `The shapes of the tensors to stack is incompatible: ${first.shape} vs ${other?.shape} for key ${key}.`,
+  );
+}
+
+/** The error for an entry of a lazy stack that differs in shape from member to member. */
+export function failedToStack(key: string, tensors: readonly Tensor[]): RuntimeError {
+  return new RuntimeError(
+    `Failed to stack tensors within a tensordict under the key '${key}': their shapes are ` +
+      `[${tensors.map((t) => t.shape).join(", ")}]. To read them, pass as_padded_tensor=True, ` +
+      "as_nested_tensor=True or as_list=True to get().",
+  );
+}
+
+function stackEntries(entries: readonly Entry[], key: string, dim: number, misfit: Misfit): Entry {
   const first = entries[0] as Entry;
   if (entries.every(isUnbatched)) return firstUnbatched(entries);
   if (entries.every((entry) => entry instanceof Tensor)) {
     const tensors = entries as Tensor[];
-    for (const t of tensors) {
-      if (sameSizes(t._shape, (first as Tensor)._shape)) continue;
-      throw new RuntimeError(
-        `The shapes of the tensors to stack is incompatible: ${(first as Tensor).shape} vs ${t.shape} for key ${key}.`,
-      );
-    }
+    if (!tensors.every((t) => sameSizes(t._shape, (first as Tensor)._shape))) throw misfit(key, tensors);
     return stackTensors(tensors, dim);
   }
   if (entries.some(isNested)) throw noNested("stacking", key);
-  if (entries.every((entry) => entry instanceof Collection)) return denseStack(entries as Td[], dim);
+  if (entries.every((entry) => entry instanceof Collection)) return stackDensely(entries as Td[], dim, misfit);
   throw new RuntimeError(
     `the entries under key ${pythonString(key)} are tensors in some tensordicts and not in others`,
   );
@@ -141,6 +156,11 @@ function stackEntries(entries: readonly Entry[], key: string, dim: number): Entr
  */
 export function denseStack(list: readonly Td[], dim = 0): Td {
   [list, dim = 0] = inOrder<[readonly Td[], number?]>("denseStack", FUNCTIONS.denseStack, arguments);
+  return stackDensely(list, dim);
+}
+
+/** `denseStack`, with another error for tensors of different shapes. */
+export function stackDensely(list: readonly Td[], dim: number, misfit: Misfit = incompatible): Td {
   if (list.length === 0) throw new RuntimeError("stack expects a non-empty TensorList");
   checkBatches(list);
   const first = list[0] as Td;
@@ -161,7 +181,7 @@ export function denseStack(list: readonly Td[], dim = 0): Td {
   const entries = new Map<string, Entry>();
   for (const key of keys) {
     const parts = list.map((td) => td._own(key) as Entry);
-    entries.set(key, entryOf(stackEntries(parts, key, at), state.batchSize));
+    entries.set(key, entryOf(stackEntries(parts, key, at, misfit), state.batchSize));
   }
   return first._like(entries, state);
 }
